@@ -15,19 +15,19 @@ mod instant;
 mod launch;
 mod ledger;
 mod logs;
-mod longline;
+mod long_line;
 pub mod machine;
-pub mod place;
+mod outages;
 mod process;
 mod recover;
 mod report;
 mod runs;
 mod sample;
+pub mod sandbox;
 pub mod section;
 mod stream;
 mod version;
 mod waiting;
-mod walls;
 
 use crate::{cargo, real_agent};
 use machine::Ticks;
@@ -66,11 +66,11 @@ const BENCHES: &[(&str, Run)] = &[
     ("ledger", ledger::bench),
     ("report", report::bench),
     ("logs", logs::bench),
-    ("longline", longline::bench),
+    ("longline", long_line::bench),
     ("waiting", waiting::bench),
     ("fleet", fleet::bench),
     ("endings", endings::bench),
-    ("walls", walls::bench),
+    ("walls", outages::bench),
     ("drills", drills::bench),
 ];
 

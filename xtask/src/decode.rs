@@ -24,7 +24,8 @@ pub fn decode(args: &[String]) -> io::Result<()> {
     if files.is_empty() {
         return Err(usage());
     }
-    let dialect = dialect_for(agent).ok_or_else(|| io::Error::other(format!("no dialect is called {agent}")))?;
+    let dialect =
+        dialect_for(agent).ok_or_else(|| io::Error::other(format!("no dialect is called {agent}")))?;
     for file in files {
         println!("{}", line(dialect.as_ref(), file, exit)?);
     }
@@ -36,7 +37,13 @@ fn line(dialect: &dyn Dialect, file: &str, exit: Option<Exit>) -> io::Result<Str
     let beside = |name: &str| fs::read(Path::new(file).with_file_name(name)).unwrap_or_default();
     let exit = exit.or_else(|| recorded_exit(&beside("exit.json"))).unwrap_or(Exit::Unobserved);
     let stderr = beside("stderr.log");
-    Ok(serde_json::to_string(&stream_report(dialect, file, &stream, exit, &String::from_utf8_lossy(&stderr)))?)
+    Ok(serde_json::to_string(&stream_report(
+        dialect,
+        file,
+        &stream,
+        exit,
+        &String::from_utf8_lossy(&stderr),
+    ))?)
 }
 
 fn recorded_exit(json: &[u8]) -> Option<Exit> {

@@ -5,7 +5,6 @@
 //! leaves out what waits for long, `--keep` keeps the places and `--longhaul` runs a program that was built before.
 //! Whatever is not a full table with the real agent is printed and not written. Linux only.
 
-mod bars;
 mod case;
 mod figures;
 pub mod journal;
@@ -13,6 +12,7 @@ mod play;
 pub mod processes;
 mod sessions;
 mod table;
+mod targets;
 
 use crate::bench::machine::{self, Ticks};
 use crate::bench::section::Section;
@@ -80,7 +80,7 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
     };
     let bars = Section {
         about: "What is promised of all scenarios together. A bar that was missed is shown with its figure.",
-        rows: bars::bars(&rows, &of),
+        rows: targets::bars(&rows, &of),
         appendix: String::new(),
     };
     let missed = bars.missed();

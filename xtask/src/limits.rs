@@ -4,19 +4,19 @@
 //!
 //! A missed bar is reported with its figure and is no error. Linux only.
 
-mod attended;
+mod case;
+mod hook_latency;
 mod play;
-mod story;
 
 use crate::bench::machine::{self, Ticks};
 use crate::bench::section::{Row, Section};
 use crate::faults::build;
 use crate::real_agent;
 use crate::resilience::{Part, save};
+use case::{LimitCase, STORIES, Unit};
 use play::{CaseRun, TestRig};
 use std::io;
 use std::path::Path;
-use story::{STORIES, LimitCase, Unit};
 
 const HEAD: &str = "## Limits\n\nWritten by `cargo xtask limits`: the real Claude Code under `longhaul run` in a git \
     repository, against a loopback API. Its work is a hundred steps of a third of a second, or one command of a minute, or one \
@@ -48,7 +48,7 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
         eprintln!("  {}", told.last().map(line).unwrap_or_default());
     }
     let mut rows = bars(&told);
-    rows.extend(attended::rows(&rig)?);
+    rows.extend(hook_latency::rows(&rig)?);
     let section = Section {
         about: "What is promised of them together, and what an agent that is counted is slower by. A bar that was missed is \
                 shown with its figure.",

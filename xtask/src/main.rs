@@ -9,9 +9,9 @@ mod mutants;
 mod real_agent;
 mod resilience;
 mod sim;
-mod stories;
 mod sweep;
 mod test;
+mod walkthroughs;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         "bench" => told(bench::bench(&root(), &args)),
         "faults" => told(faults::faults(&root(), &args)),
         "sweep" => told(sweep::sweep(&root(), &args)),
-        "stories" => told(stories::stories(&root(), &args)),
+        "stories" => told(walkthroughs::stories(&root(), &args)),
         "limits" => told(limits::limits(&root(), &args)),
         "sim" => sim::run(&args),
         "mutants" => mutants::run(&args),

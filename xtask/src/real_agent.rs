@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, fs, io};
 
 /// The version that every fact about the agent was measured with.
-pub const CLAUDE_VERSION: &str = longhaul_agent::claude::surroundings::VERSION_TESTED;
+pub const CLAUDE_VERSION: &str = longhaul_agent::claude::environment::VERSION_TESTED;
 
 /// The agent that the tests use, else the pinned one.
 pub fn found(root: &Path) -> io::Result<PathBuf> {

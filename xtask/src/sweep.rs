@@ -4,8 +4,8 @@
 //! A point that fails stops nothing: it is told with its reason, and the command fails at the end. A missed bar is told
 //! with its figure. Fewer points than the bars are about are printed and not written. Linux only.
 
+mod result;
 mod table;
-mod told;
 
 use crate::bench::machine::{self, Ticks};
 use crate::bench::section::Section;
@@ -59,7 +59,7 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
             broken.push(format!("seed {seed} broke off: the test binary ended with {status}"));
         }
     }
-    let told = told::read(&fs::read_to_string(report.path())?)?;
+    let told = result::read(&fs::read_to_string(report.path())?)?;
     let failed = table::failed(&told, &broken);
     let section = Section {
         about: table::ABOUT,

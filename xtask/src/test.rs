@@ -3,10 +3,10 @@
 //! It goes on to its end whatever fails, and tells there what failed and what was not tried at all: a test that needs what
 //! this machine has not got says so and passes, and would be taken for one that was made.
 
-mod left_out;
+mod skipped;
 
 use crate::{cargo, real_agent};
-use left_out::SkippedTest;
+use skipped::SkippedTest;
 use std::path::Path;
 use std::{env, io};
 
@@ -50,8 +50,8 @@ pub fn test(root: &Path, args: &[String]) -> io::Result<()> {
             failed.push(format!("{words}: {status}"));
         }
     }
-    let left_out = left_out::collected(notes.path())?;
-    print!("\n{}", left_out::told(&left_out));
+    let left_out = skipped::collected(notes.path())?;
+    print!("\n{}", skipped::told(&left_out));
     verdict(failed, &left_out, deny)
 }
 

@@ -7,7 +7,8 @@ use longhaul_core::Exit;
 fn main() {
     let Some(claude) = dialect_for("claude") else { return };
     for path in std::env::args().skip(1) {
-        let line = std::fs::read(&path).map(|stream| stream_report(&*claude, &path, &stream, Exit::Unobserved, ""));
+        let line =
+            std::fs::read(&path).map(|stream| stream_report(&*claude, &path, &stream, Exit::Unobserved, ""));
         match line.map(|report| serde_json::to_string(&report)) {
             Ok(Ok(line)) => println!("{line}"),
             Ok(Err(error)) => println!("{path}: {error}"),

@@ -5,48 +5,48 @@
 
 mod activity;
 mod background;
-mod calls;
-mod claim;
-mod compact;
+mod compaction;
 mod control;
-mod decode;
-mod finish;
-mod guarding;
+mod decoder;
+mod done_claim;
+mod effect_tracker;
+pub mod environment;
+mod event_kind;
+mod exchange;
+mod finish_tool;
+mod guard_hooks;
 mod invocation;
-mod kinds;
-mod learning;
+mod layout;
+mod learn_hooks;
 mod network;
+pub mod parse_conversation;
 mod prompts;
 mod questions;
-mod recent;
+mod recent_messages;
 mod reminder;
-mod scribe;
-pub mod session;
 pub mod session_file;
-mod sessions;
-mod spend;
-mod startup;
-pub mod surroundings;
+pub mod session_paths;
+mod startup_error;
 mod timestamp;
-mod tools;
-pub mod transcript;
-mod turn;
+mod tool_calls;
+mod transcript_decoder;
+mod usage_meter;
+mod vendor_terms;
 mod wire;
-mod words;
 
 use crate::{
-    BackgroundTask, DoneSignals, Decoder, Dialect, EffectRules, Guards, Invocation, AgentSpec, PriorAttempts, Prices, RecordedAttempt,
-    TranscriptDecoder, SessionLayout, UserTables, UserTablesError, Conversation,
+    AgentSpec, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules, Guards, Invocation,
+    Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables, UserTablesError,
 };
-use longhaul_core::{Remaining, PromptKind, AttemptPlan};
+use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
 
 pub use control::{end_session, initialize, interrupt, user_line};
-pub use finish::FINISH;
+pub use finish_tool::FINISH;
 pub use invocation::RESERVED;
+pub(crate) use parse_conversation::call as called;
 pub(crate) use prompts::interruption;
-pub(crate) use transcript::call as called;
-pub(crate) use words::is_interruption_mark;
+pub(crate) use vendor_terms::is_interruption_mark;
 
 /// The model of messages that the agent's program writes itself.
 pub(crate) const SYNTHETIC: &str = "<synthetic>";
@@ -95,7 +95,7 @@ impl Dialect for Claude {
     }
 
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool {
-        surroundings::is_needed(name, is_set)
+        environment::is_needed(name, is_set)
     }
 
     fn invocation(&self, order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Invocation {
@@ -109,29 +109,35 @@ impl Dialect for Claude {
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
         let attempts: Vec<_> = attempts
             .iter()
-            .map(|recorded| transcript::AttemptStream {
+            .map(|recorded| parse_conversation::AttemptStream {
                 prompt: recorded.user_prompt.as_deref(),
                 stream: &recorded.stream,
                 wraps_up_after: recorded.wrap_up_after_results,
             })
             .collect();
-        transcript::of_attempts(&attempts, &[])
+        parse_conversation::of_attempts(&attempts, &[])
     }
 
     fn sessions(&self) -> Option<&dyn SessionLayout> {
-        Some(&sessions::ClaudeSessionLayout)
+        Some(&layout::ClaudeSessionLayout)
     }
 
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {
-        transcript::of_file(bytes)
+        parse_conversation::of_file(bytes)
     }
 
     fn decoder(&self, guards: &Guards, claims: &DoneSignals) -> Box<dyn Decoder> {
         let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
-        Box::new(decode::ClaudeDecoder::new(prices, effects, guards.clone(), claims.clone()))
+        Box::new(decoder::ClaudeDecoder::new(prices, effects, guards.clone(), claims.clone()))
     }
 
-    fn prompt_text(&self, order: &AgentSpec, say: PromptKind, left: Remaining, running: &[BackgroundTask]) -> String {
+    fn prompt_text(
+        &self,
+        order: &AgentSpec,
+        say: PromptKind,
+        left: Remaining,
+        running: &[BackgroundTask],
+    ) -> String {
         prompts::words(order, say, left) + &prompts::running(say, running)
     }
 
@@ -140,7 +146,7 @@ impl Dialect for Claude {
     }
 
     fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder> {
-        Box::new(scribe::ClaudeTranscriptDecoder::new(self.prices.clone(), attempt))
+        Box::new(transcript_decoder::ClaudeTranscriptDecoder::new(self.prices.clone(), attempt))
     }
 
     fn encode_interrupt(&self) -> Vec<u8> {

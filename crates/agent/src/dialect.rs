@@ -2,10 +2,10 @@
 
 use crate::claude::Claude;
 use crate::{
-    BackgroundTask, SideEffects, AttemptSnapshot, Guards, Network, TranscriptDecoder, SessionLayout, Summary, UserTables, UserTablesError,
-    Conversation,
+    AttemptSnapshot, BackgroundTask, Conversation, Guards, Network, SessionLayout, SideEffects, Summary,
+    TranscriptDecoder, UserTables, UserTablesError,
 };
-use longhaul_core::{Evidence, Exit, Remaining, Notice, RunId, PromptKind, AttemptPlan, Usage};
+use longhaul_core::{AttemptPlan, Evidence, Exit, Notice, PromptKind, Remaining, RunId, Usage};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -46,7 +46,13 @@ pub trait Dialect: Send + Sync {
     fn decoder(&self, guards: &Guards, claims: &DoneSignals) -> Box<dyn Decoder>;
 
     /// Returns the prompt for a session that is open, with the remaining limits and the background tasks that run.
-    fn prompt_text(&self, order: &AgentSpec, say: PromptKind, left: Remaining, running: &[BackgroundTask]) -> String;
+    fn prompt_text(
+        &self,
+        order: &AgentSpec,
+        say: PromptKind,
+        left: Remaining,
+        running: &[BackgroundTask],
+    ) -> String;
 
     /// What to write to tell the agent these words.
     fn encode_prompt(&self, words: &str) -> Vec<u8>;
@@ -259,7 +265,10 @@ pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
 ///
 /// # Errors
 /// If one of them cannot be read.
-pub fn dialect_with_tables(name: &str, tables: UserTables) -> Result<Option<Box<dyn Dialect>>, UserTablesError> {
+pub fn dialect_with_tables(
+    name: &str,
+    tables: UserTables,
+) -> Result<Option<Box<dyn Dialect>>, UserTablesError> {
     match name {
         "claude" => Ok(Some(Box::new(Claude::with_tables(tables)?))),
         _ => Ok(None),

@@ -5,13 +5,13 @@
 //! script starts. Shell words are compared, never text: `echo "git push"` pushes nothing. The rows are
 //! in `effects.toml`, with their form.
 
+mod commands;
 mod program;
-mod shell;
-pub(crate) mod wrapped;
+pub(crate) mod wrappers;
 
 use crate::pattern::Pattern;
-use crate::table::{self, TableError};
-use program::{OptionPattern, ProgramRule, ProgramRow};
+use crate::toml_table::{self, TableError};
+use program::{OptionPattern, ProgramRow, ProgramRule};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -90,13 +90,14 @@ impl EffectRules {
     /// # Errors
     /// If it has another form, or a pattern in it fits nothing.
     pub fn parse(text: &str) -> Result<EffectRules, TableError> {
-        let table: Table = table::parse(text)?;
+        let table: Table = toml_table::parse(text)?;
         let pattern = |text: String| pattern(&text);
-        let harmless = table::each(text, table.harmless, |text| OptionPattern::new(&text))?;
-        let programs = table::each(text, table.program, |row: ProgramRow| ProgramRule::new(row, &harmless))?;
+        let harmless = toml_table::each(text, table.harmless, |text| OptionPattern::new(&text))?;
+        let programs =
+            toml_table::each(text, table.program, |row: ProgramRow| ProgramRule::new(row, &harmless))?;
         let names = programs.iter().flat_map(|program| program.names.clone()).collect();
-        let tools = table::each(text, table.tools, pattern)?;
-        let looking = table::each(text, table.looking, pattern)?;
+        let tools = toml_table::each(text, table.tools, pattern)?;
+        let looking = toml_table::each(text, table.looking, pattern)?;
         Ok(EffectRules { tools, read_only_tools: looking, programs, names })
     }
 
@@ -133,13 +134,13 @@ impl EffectRules {
         if depth == SCRIPTS_DEEP_MAX || script.len() > SCRIPT_BYTES_MAX || !self.names_a_program(script) {
             return;
         }
-        for command in shell::commands(script) {
-            let words = wrapped::unwrapped(&command.words);
-            if let Some(script) = wrapped::script(words, &command) {
+        for command in commands::commands(script) {
+            let words = wrappers::unwrapped(&command.words);
+            if let Some(script) = wrappers::script(words, &command) {
                 self.collect(&script, depth + 1, commands);
             } else if commands.len() < COMMANDS_MAX
                 && let Some((program, behind)) = words.split_first()
-                && self.programs.iter().any(|row| row.reaches(wrapped::name(program), behind))
+                && self.programs.iter().any(|row| row.reaches(wrappers::name(program), behind))
             {
                 commands.push(command.text);
             }

@@ -1,26 +1,26 @@
 //! Guards: rules that are asked before each tool call. They match the names of tools, hosts and paths, and never evaluate a
 //! program. A verdict depends on the call alone, so replaying a stream gives the same verdicts.
 
-mod call;
 mod decodings;
+mod guarded_call;
 mod host;
-mod list_file;
 mod paths;
 mod tool_names;
+mod url_list;
 mod url_pattern;
 mod urls;
 
-use crate::glance::truncate_to_bytes;
 use crate::pattern::{Pattern, matches};
+use crate::snapshot::truncate_to_bytes;
 use crate::{Answers, AnswersError, NetworkError};
-pub use call::GuardedCall;
 use decodings::decodings;
-pub use list_file::{UrlListError, url_patterns};
+pub use guarded_call::GuardedCall;
 pub use paths::{BlockedPathError, BlockedPaths};
 use serde_json::Value;
 use std::fmt;
 use std::str::FromStr;
 use tool_names::{names, starts_commands};
+pub use url_list::{UrlListError, url_patterns};
 pub use url_pattern::{UrlPattern, UrlPatternError};
 use urls::Urls;
 
@@ -99,7 +99,10 @@ impl Guards {
     pub fn verdict(&self, call: &GuardedCall<'_>) -> Verdict {
         let tool = call.tool;
         if self.denies_tool(tool) {
-            return deny(format!("The tool {} is not allowed in this run", truncate_to_bytes(tool, NAME_BYTES_MAX)));
+            return deny(format!(
+                "The tool {} is not allowed in this run",
+                truncate_to_bytes(tool, NAME_BYTES_MAX)
+            ));
         }
         if tool == RESULT_TOOL || (self.block_urls.is_empty() && self.block_paths.is_empty()) {
             return Verdict::Allow;
@@ -255,7 +258,7 @@ impl fmt::Display for ToolPattern {
 
 #[cfg(test)]
 mod tests {
-    use super::{GuardedCall, GuardError, Guards, ToolPattern, Verdict};
+    use super::{GuardError, GuardedCall, Guards, ToolPattern, Verdict};
 
     fn tools(patterns: &[&str]) -> Vec<ToolPattern> {
         patterns.iter().map(|text| text.parse().expect("a pattern")).collect()

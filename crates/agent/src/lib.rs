@@ -10,51 +10,51 @@
 
 mod answers;
 pub mod claude;
-mod deeds;
+pub mod conversation;
 mod dialect;
+mod did_you_mean;
 mod effects;
-mod glance;
 mod guards;
-mod lines;
-pub mod message;
+mod handoff;
+mod line_splitter;
 mod messages;
-mod near;
 mod network;
 mod pattern;
 mod prices;
-mod python;
-mod report;
+mod python_repr;
 pub mod researchgym;
-mod seed;
-mod sessions;
-mod table;
-mod tables;
-pub mod transcript;
+mod session_layout;
+mod side_effects;
+mod snapshot;
+mod stream_report;
+mod toml_table;
+pub mod transcript_message;
+mod user_tables;
 
-pub use answers::{GivenAnswer, Answers, AnswersError, Question};
+pub use answers::{Answers, AnswersError, GivenAnswer, Question};
 pub use claude::session_file::{Damage, DamageKind, Health};
-pub use deeds::{SideEffects, CompletedEffect, EndedCall, BoundedLog, UnresolvedCall};
+pub use conversation::Conversation;
 pub use dialect::{
-    DoneSignals, Decoder, Dialect, Invocation, LearnSpec, AgentSpec, PriorAttempts, Program, RecordedAttempt, dialect_for, dialect_with_tables,
-    task_with_follow_ups,
+    AgentSpec, Decoder, Dialect, DoneSignals, Invocation, LearnSpec, PriorAttempts, Program, RecordedAttempt,
+    dialect_for, dialect_with_tables, task_with_follow_ups,
 };
+pub use did_you_mean::did_you_mean;
 pub use effects::{EffectRules, EffectScope};
-pub use glance::{BackgroundTask, BlockedCall, EventCounts, AttemptSnapshot};
 pub use guards::{
-    BlockedPathError, BlockedPaths, GuardedCall, GuardError, Guards, ToolPattern, UrlListError, UrlPattern,
+    BlockedPathError, BlockedPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlListError, UrlPattern,
     UrlPatternError, Verdict, url_patterns,
 };
-pub use message::TranscriptDecoder;
+pub use handoff::{
+    HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, Summary, estimated_tokens,
+    handoff_prompt, handoff_prompt_with_summary, summary_prompt, truncate_middle,
+};
 pub use messages::for_user;
-pub use near::did_you_mean;
 pub use network::{Network, NetworkError};
 pub use prices::Prices;
-pub use report::{StreamReport, stream_report};
-pub use seed::{
-    HandoffContext, SUMMARY_TOKENS_MAX, HandoffReason, HANDOFF_TOKENS_MAX, Summary, summary_prompt, estimated_tokens, handoff_prompt,
-    truncate_middle, handoff_prompt_with_summary,
-};
-pub use sessions::SessionLayout;
-pub use table::TableError;
-pub use tables::{UserTables, UserTablesError};
-pub use transcript::Conversation;
+pub use session_layout::SessionLayout;
+pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, UnresolvedCall};
+pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
+pub use stream_report::{StreamReport, stream_report};
+pub use toml_table::TableError;
+pub use transcript_message::TranscriptDecoder;
+pub use user_tables::{UserTables, UserTablesError};

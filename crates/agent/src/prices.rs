@@ -1,7 +1,7 @@
 //! What tokens cost, for messages that no statement of the vendor covers. A dated table, not an
 //! oracle: what it yields is always marked as an estimate.
 
-use crate::table::{self, TableError};
+use crate::toml_table::{self, TableError};
 use longhaul_core::{Tokens, Usd};
 use serde::Deserialize;
 use std::iter;
@@ -82,9 +82,9 @@ impl Prices {
     /// # Errors
     /// If it has another form, or a price is no price.
     pub fn parse(text: &str) -> Result<Prices, TableError> {
-        let table: Table = table::parse(text)?;
-        let dated = table::each(text, vec![table.dated], day)?.concat();
-        Ok(Prices { dated, models: table::each(text, table.model, Model::new)? })
+        let table: Table = toml_table::parse(text)?;
+        let dated = toml_table::each(text, vec![table.dated], day)?.concat();
+        Ok(Prices { dated, models: toml_table::each(text, table.model, Model::new)? })
     }
 
     /// These, and those of another table for all models that are not among these. The day stays this one.
@@ -219,7 +219,8 @@ mod tests {
     use longhaul_core::{Tokens, Usd};
 
     fn check(model: &str, tokens: Tokens, cache_write_hour: u64, dollars: Option<f64>) {
-        let price = Prices::bundled().price(model, BilledTokens { tokens, cache_write_hour }).map(usd_from_nano);
+        let price =
+            Prices::bundled().price(model, BilledTokens { tokens, cache_write_hour }).map(usd_from_nano);
         assert_eq!(price, dollars.and_then(Usd::from_dollars), "{model}");
     }
 
@@ -279,8 +280,9 @@ cache_read = 0
     fn ones_own_before_the_bundled_ones() {
         let prices = Prices::parse(OWN).expect("the table is valid").overriding(Prices::bundled().clone());
         let tokens = Tokens { input: 1_000_000, output: 1_000_000, ..Tokens::default() };
-        let price =
-            |model: &str| prices.price(model, BilledTokens { tokens, ..BilledTokens::default() }).map(usd_from_nano);
+        let price = |model: &str| {
+            prices.price(model, BilledTokens { tokens, ..BilledTokens::default() }).map(usd_from_nano)
+        };
         assert_eq!(price("house-7b"), Usd::from_dollars(3.5));
         assert_eq!(price("claude-opus-5-5[1m]"), Usd::from_dollars(3.5));
         assert_eq!(price("claude-sonnet-5-5"), Usd::from_dollars(12.0));

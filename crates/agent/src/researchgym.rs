@@ -5,8 +5,8 @@
 //! ResearchGym itself are recognized by their whole first sentence.
 
 use crate::claude::{SYNTHETIC, called, is_interruption_mark};
-use crate::python::PythonValue;
-use crate::transcript::{ToolResult, ToolResultKind, Provenance, Conversation, EntryKind};
+use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult, ToolResultKind};
+use crate::python_repr::PythonValue;
 use serde_json::{Deserializer, Value};
 
 /// The prompt by which ResearchGym ends a run: the answers to it are no part of the work.
@@ -116,7 +116,14 @@ impl Reader {
             PartSource::Model | PartSource::Tools => self.work(),
         };
         let text = text.to_owned();
-        self.push(if speaker == PartSource::Tools { EntryKind::AgentNote(text) } else { EntryKind::ModelText(text) }, provenance);
+        self.push(
+            if speaker == PartSource::Tools {
+                EntryKind::AgentNote(text)
+            } else {
+                EntryKind::ModelText(text)
+            },
+            provenance,
+        );
     }
 
     fn work(&self) -> Provenance {

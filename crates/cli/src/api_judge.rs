@@ -28,7 +28,12 @@ pub fn judge(
     clock: Arc<SystemClock>,
 ) -> Result<ApiJudge, JudgeError> {
     let time_budget = if time_budget == Span::ZERO { Span(u64::MAX) } else { time_budget };
-    ApiJudge::new(settings, Preset::Keypoints.policy().api_call_policy(time_budget), Prices::bundled().clone(), clock)
+    ApiJudge::new(
+        settings,
+        Preset::Keypoints.policy().api_call_policy(time_budget),
+        Prices::bundled().clone(),
+        clock,
+    )
 }
 
 /// The time and the chance of this process. Moments advance steadily from one reading of the calendar clock, so that
@@ -43,7 +48,12 @@ pub struct SystemClock {
 
 impl SystemClock {
     pub fn new() -> SystemClock {
-        SystemClock { started_at: output::now(), since: Instant::now(), seed: seed(), rolls: AtomicU64::new(0) }
+        SystemClock {
+            started_at: output::now(),
+            since: Instant::now(),
+            seed: seed(),
+            rolls: AtomicU64::new(0),
+        }
     }
 }
 

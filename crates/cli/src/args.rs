@@ -8,13 +8,13 @@ mod doctor;
 mod drill;
 mod events;
 mod gc;
+mod handoff;
 pub mod hook;
 mod keep_going;
 pub mod keypoints;
 mod limits;
 mod logs;
 mod man;
-mod moving;
 mod notify;
 pub mod playbook;
 mod policy;
@@ -27,23 +27,25 @@ mod run;
 mod run_learn;
 mod runs;
 mod schema;
-mod seed;
 mod simulate;
+mod transfer;
 mod why;
 
 pub use agent::{AgentArgs, ChangeArgs};
 pub use completions::CompletionsArgs;
-pub use config::{ConfigArgs, ConfigCommand, ConfigSourceArgs, InitArgs, PathArgs, ShowConfigArgs, TrustArgs};
+pub use config::{
+    ConfigArgs, ConfigCommand, ConfigSourceArgs, InitArgs, PathArgs, ShowConfigArgs, TrustArgs,
+};
 pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
 pub use drill::{DrillAgentKind, DrillArgs};
 pub use events::{Destination, EventsArgs};
 pub use gc::GcArgs;
+pub use handoff::HandoffArgs;
 pub use keep_going::KeepGoingArgs;
-pub use limits::{LimitArgs, AddLimitArgs, NONE, WrapUpArgs};
+pub use limits::{AddLimitArgs, LimitArgs, NONE, WrapUpArgs};
 pub use logs::LogsArgs;
 pub use man::ManArgs;
-pub use moving::{ExportArgs, ImportArgs};
 pub use notify::NotifyArgs;
 pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs};
 pub use recover::RecoverArgs;
@@ -53,10 +55,10 @@ pub use research::ResearchArgs;
 pub use resume::ResumeArgs;
 pub use run::RunArgs;
 pub use run_learn::RunLearnArgs;
-pub use runs::{GroupBy, CostArgs, LedgerArgs, LedgerCommand, RunsArgs, StateFilter, StatusArgs};
+pub use runs::{CostArgs, GroupBy, LedgerArgs, LedgerCommand, RunsArgs, StateFilter, StatusArgs};
 pub use schema::SchemaArgs;
-pub use seed::HandoffArgs;
 pub use simulate::SimulateArgs;
+pub use transfer::{ExportArgs, ImportArgs};
 pub use why::WhyArgs;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -160,10 +162,10 @@ pub enum Command {
     /// Print what a fresh session would be told of a run's work
     Seed(HandoffArgs),
     /// Pack a run into one file: its record, its sessions and its workspace
-    #[command(after_help = moving::EXPORTED)]
+    #[command(after_help = transfer::EXPORTED)]
     Export(ExportArgs),
     /// Take in a run that was exported on another machine or from another directory
-    #[command(after_help = moving::TRUSTED)]
+    #[command(after_help = transfer::TRUSTED)]
     Import(ImportArgs),
     /// Remove the directories of runs that have long been over
     Gc(GcArgs),

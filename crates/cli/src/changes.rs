@@ -4,7 +4,7 @@
 use crate::args::ChangeArgs;
 use crate::commands::run::agent_program;
 use crate::failure::Failure;
-use crate::{agent_settings, checks, keep_going, limits, notify, policy};
+use crate::{agent_settings, check_flags, keep_going_flags, limit_flags, notify_flag, policy_flags};
 use longhaul::PlanChanges;
 use longhaul_core::Policy;
 use longhaul_store::Plan;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The changes that the flags ask for in a run of this plan; `cwd` is its new directory, if it gets one.
 pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanChanges, Failure> {
     let place = cwd.as_deref().unwrap_or(plan.cwd.as_path());
-    notify::check(&args.notify, Some(place))?;
+    notify_flag::check(&args.notify, Some(place))?;
     let agent = &args.agent;
     let is_guarded = !agent.allow_tools.is_empty() || !agent.deny_tools.is_empty();
     let agent_args: Vec<String> =
@@ -35,13 +35,13 @@ pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanCh
 
 fn changed_policy(args: &ChangeArgs, plan: &Plan, place: &Path) -> Result<Policy, Failure> {
     let mut policy = plan.policy.clone();
-    policy::change(&args.policy, &mut policy, &mut |_| ());
-    policy.limits = limits::changed(&args.limits, &args.more, &policy)?;
+    policy_flags::change(&args.policy, &mut policy, &mut |_| ());
+    policy.limits = limit_flags::changed(&args.limits, &args.more, &policy)?;
     let bounds = (args.policy.check_attempts, args.policy.check_timeout);
-    let asked = checks::checking(&args.agent.check, bounds, policy.check, place)?;
+    let asked = check_flags::checking(&args.agent.check, bounds, policy.check, place)?;
     policy.check = asked.or(policy.check);
     if policy.keep_going.is_some() && !args.agent.check.is_empty() {
-        return Err(keep_going::excludes_check());
+        return Err(keep_going_flags::excludes_check());
     }
     Ok(policy)
 }

@@ -277,7 +277,9 @@ mod tests {
 
     #[test]
     fn what_a_run_prints_is_what_a_judge_said() {
-        use OutcomeKind::{Cancelled, Done, Failed, NeedsPerson, OutOfTime, OverBudget, NotStarted, RetryLater};
+        use OutcomeKind::{
+            Cancelled, Done, Failed, NeedsPerson, NotStarted, OutOfTime, OverBudget, RetryLater,
+        };
         let mut told = String::new();
         let mut tell = |outcome: OutcomeKind, fault: Option<Fault>, retry_at: Option<&str>| {
             let mut envelope = Envelope::without_run(outcome, 1, fault, "It said so.".to_owned());

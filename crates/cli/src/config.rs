@@ -18,7 +18,7 @@ pub mod trust;
 pub mod trusted;
 pub mod unknown;
 
-pub use origin::{ConfiguredValues, Origin, FileOwner};
+pub use origin::{ConfiguredValues, FileOwner, Origin};
 
 use keys::ValueKind;
 
@@ -33,6 +33,8 @@ pub fn written(kind: ValueKind, values: &[String]) -> String {
         ValueKind::Amount if first.is_some_and(|number| number.parse::<f64>().is_ok()) => {
             first.unwrap_or_default().to_owned()
         }
-        ValueKind::Amount | ValueKind::Text | ValueKind::Path => values.first().map(quoted).unwrap_or_default(),
+        ValueKind::Amount | ValueKind::Text | ValueKind::Path => {
+            values.first().map(quoted).unwrap_or_default()
+        }
     }
 }

@@ -1,37 +1,37 @@
 //! The `longhaul` binary: the only place that prints and exits.
 
 mod agent_settings;
-mod answers;
+mod answer_flags;
 mod api_judge;
 mod args;
 mod changes;
-mod checks;
-mod chronicle;
+mod check_flags;
 mod claude_judge;
 mod commands;
 mod config;
-mod duration;
+mod duration_arg;
 mod failure;
-mod flags_first;
-mod guards;
-mod home;
-mod keep_going;
-mod learning;
-mod ledger;
-mod limits;
-mod network;
-mod notify;
+mod flag_order;
+mod guard_flags;
+mod keep_going_flags;
+mod limit_flags;
+mod network_flag;
+mod notify_flag;
+mod open_home;
+mod open_ledger;
 mod output;
-mod policy;
-mod prompt;
+mod policy_flags;
+mod prompt_arg;
+mod run_history;
+mod run_learning;
 mod runtime;
 mod schemas;
-mod shell;
+mod shell_check;
 mod signals;
-mod tables;
+mod table_files;
 mod telemetry;
-mod visible;
-mod when;
+mod time_arg;
+mod visible_commands;
 
 use args::{Cli, Command, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};
@@ -89,7 +89,7 @@ fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let command = Cli::command();
-    let typed = flags_first::reorder(&command, std::env::args_os().collect());
+    let typed = flag_order::reorder(&command, std::env::args_os().collect());
     let line = match config::arguments::add_configured_args(&command, typed) {
         Ok(line) => line,
         Err(failure) => {
@@ -100,7 +100,7 @@ fn run() -> ExitCode {
     let matches = command.clone().try_get_matches_from(line.arguments);
     let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return output::usage::answer(&visible::without_hidden(error, &command)),
+        Err(error) => return output::usage::answer(&visible_commands::without_hidden(error, &command)),
     };
     if let Some(failure) = line.warning {
         output::print_warning(&format!("{}; going on without it", failure.error), failure.hint.as_deref());
@@ -127,7 +127,7 @@ fn run() -> ExitCode {
         Command::Logs(args) => commands::logs::logs(&cli.global, &args),
         Command::Diff(args) => commands::diff::diff(&cli.global, &args),
         Command::Report(args) => commands::report::report(&cli.global, &args),
-        Command::Seed(args) => commands::seed::seed(&args),
+        Command::Seed(args) => commands::handoff::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
         Command::Export(args) => commands::export::export(&cli.global, &args),
         Command::Import(args) => commands::import::import(&cli.global, &args),

@@ -6,9 +6,9 @@ mod off;
 mod on;
 
 #[cfg(not(feature = "otel"))]
-pub use off::{Sending, Voice, wanted};
+pub use off::{TelemetryExporter, TelemetryHandle, wanted};
 #[cfg(feature = "otel")]
-pub use on::{TelemetryHandle, TelemetryExporter, wanted};
+pub use on::{TelemetryExporter, TelemetryHandle, wanted};
 
 use longhaul::Observer;
 

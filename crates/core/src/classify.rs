@@ -5,8 +5,8 @@
 //! without one. Exit codes and the vendor's `subtype` alone prove nothing, and no prose is looked at.
 
 use crate::{
-    ApiError, Continuity, TerminalReason, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError,
-    StopReason, StopCause, AgentResult,
+    AgentResult, ApiError, Continuity, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError,
+    StopCause, StopReason, TerminalReason,
 };
 
 // The signals that ask a process to end; everything else that ends one is a crash.
@@ -30,7 +30,9 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
     if evidence.stop_cause == Some(StopCause::LimitReached) {
         return None;
     }
-    if let Some(fault) = classify_stop_cause(evidence.stop_cause).filter(|_| !outlasts_stop(evidence, settled)) {
+    if let Some(fault) =
+        classify_stop_cause(evidence.stop_cause).filter(|_| !outlasts_stop(evidence, settled))
+    {
         return Some(fault);
     }
     if let Some(startup) = evidence.startup {
@@ -105,7 +107,10 @@ fn classify_error(evidence: &Evidence, result: &AgentResult) -> Fault {
         TerminalReason::MaxTurns => return Fault::TurnLimit,
         TerminalReason::BudgetExhausted => return Fault::AgentBudget,
         TerminalReason::HookStopped => return Fault::Unfinished,
-        TerminalReason::Completed | TerminalReason::ApiError | TerminalReason::Other | TerminalReason::NotReported => {}
+        TerminalReason::Completed
+        | TerminalReason::ApiError
+        | TerminalReason::Other
+        | TerminalReason::NotReported => {}
     }
     if rejected || result.api_error == Some(ApiError::UsageLimitReached) {
         return Fault::UsageLimit;

@@ -1,8 +1,8 @@
 //! What the core is told: facts, in the past tense.
 
 use crate::{
-    CancelSource, CheckResult, SummaryReport, Evidence, Moment, SessionFileState, SessionId, SessionPlan, SettingChange, ProcessActivity,
-    Span, StartupError, Usage, AgentResult,
+    AgentResult, CancelSource, CheckResult, Evidence, Moment, ProcessActivity, SessionFileState, SessionId,
+    SessionPlan, SettingChange, Span, StartupError, SummaryReport, Usage,
 };
 use serde::{Deserialize, Serialize};
 

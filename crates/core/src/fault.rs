@@ -1,7 +1,7 @@
 //! Why an attempt failed: the closed list of faults and their wire words.
 //! What to do about each is in `remedy.rs`, how each is recognised in `classify.rs`.
 
-use crate::{TerminalReason, StopReason, AgentResult};
+use crate::{AgentResult, StopReason, TerminalReason};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -7,63 +7,68 @@
 //! This crate never reads a clock, an environment variable, a file or a random number: its
 //! `clippy.toml` forbids it.
 
-mod call;
-mod chance;
+mod api_call;
+mod backoff;
 mod check;
 mod classify;
 mod clocks;
-mod condense;
 mod event;
 mod evidence;
 mod fault;
 mod ids;
 mod keep_going;
-mod ladder;
 mod limits;
 mod money;
+mod now;
 mod outcome;
 mod policy;
 mod presets;
 mod record;
-mod remains;
+mod recovery;
 mod remedy;
+mod resume_strategy;
 mod run;
-mod schedule;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod setting;
-mod silence;
+mod stall_report;
 mod step;
+mod summary;
 mod time;
 mod tokens;
-mod worst;
+mod worst_case;
 
-pub use call::{ApiCall, ApiCallError, CallDecision, ApiCallPolicy, GiveUpReason};
-pub use chance::{Now, draw, draw_uuid};
-pub use check::{CheckResult, CheckPolicy};
+pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
+pub use check::{CheckPolicy, CheckResult};
 pub use classify::classify;
 pub use clocks::Clocks;
-pub use condense::{SummaryReport, SummaryResult};
-pub use event::{ResumeRequest, Event, FoundAttempt, Notice, ProcessId, RateLimit, RateLimitStatus, SpawnError};
+pub use event::{
+    Event, FoundAttempt, Notice, ProcessId, RateLimit, RateLimitStatus, ResumeRequest, SpawnError,
+};
 pub use evidence::{
-    ApiError, TerminalReason, Evidence, Exit, MessageError, Questions, StartupError, StopReason, Usage, AgentResult,
+    AgentResult, ApiError, Evidence, Exit, MessageError, Questions, StartupError, StopReason, TerminalReason,
+    Usage,
 };
 pub use fault::{Fault, ParseFaultError};
 pub use ids::{RunId, SessionId};
 pub use keep_going::{KeepGoing, KeepGoingPrompt};
-pub use ladder::{StrategyReason, Continuity, ResumeStrategy, StrategySet, SessionFileState};
-pub use limits::{Remaining, Limit, Limits, LimitThreshold, LimitUsage, WrapUp};
+pub use limits::{Limit, LimitThreshold, LimitUsage, Limits, Remaining, WrapUp};
 pub use money::Usd;
+pub use now::{Now, draw, draw_uuid};
 pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
-pub use policy::{Backoff, Jitter, OnTerminate, Policy, OutageBound, SessionLoss, TimeoutAction};
+pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;
 pub use record::{AfterAttempt, Record, StopCause};
-pub use remains::RecoveryFinding;
+pub use recovery::RecoveryFinding;
 pub use remedy::{Remedy, final_outcome, remedy};
-pub use run::{Deadline, Phase, LimitState, Run, Observations, WrapUpStage, State, DeadlineKind};
+pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
+pub use run::{Deadline, DeadlineKind, LimitState, Observations, Phase, Run, State, WrapUpStage};
 pub use setting::{SettingChange, typed};
-pub use silence::{PROBE_TIMEOUT, STALL_DEFERRAL_FACTOR_MAX, ProcessState, ProcessActivity, StallReport};
-pub use step::{Action, Nudge, PromptKind, SessionPlan, AttemptPlan, Step, StopLevel};
+pub use stall_report::{
+    PROBE_TIMEOUT, ProcessActivity, ProcessState, STALL_DEFERRAL_FACTOR_MAX, StallReport,
+};
+pub use step::{Action, AttemptPlan, Nudge, PromptKind, SessionPlan, Step, StopLevel};
+pub use summary::{SummaryReport, SummaryResult};
 pub use time::{Moment, Span};
 pub use tokens::Tokens;
-pub use worst::WorstCase;
+pub use worst_case::WorstCase;

@@ -190,7 +190,11 @@ impl Limits {
     }
 
     /// How much of its time passes before `reach`, for each of the two limits on time.
-    pub(crate) fn time_until(&self, wrap_up: Option<WrapUp>, reach: LimitThreshold) -> (Option<Span>, Option<Span>) {
+    pub(crate) fn time_until(
+        &self,
+        wrap_up: Option<WrapUp>,
+        reach: LimitThreshold,
+    ) -> (Option<Span>, Option<Span>) {
         let until = |limit: Span| match reach {
             LimitThreshold::Reserve => limit - time_reserve(wrap_up, limit).at_most(Span(limit.0 / 2)),
             LimitThreshold::Exhausted => limit,

@@ -3,7 +3,7 @@
 
 use crate::policy::{attempts_max, condense_timeout};
 use crate::{
-    Backoff, Jitter, Limits, OnTerminate, Policy, OutageBound, SessionLoss, Span, TimeoutAction, WrapUp,
+    Backoff, Jitter, Limits, OnTerminate, OutageBound, Policy, SessionLoss, Span, TimeoutAction, WrapUp,
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -2,9 +2,10 @@
 //! with defaults, and a variant is never renamed.
 
 use crate::{
-    ResumeRequest, StrategyReason, CancelSource, CheckResult, SummaryResult, Continuity, Evidence, Fault, Remaining, Limit, Moment, Outcome, ProcessId,
-    Questions, LimitThreshold, RecoveryFinding, Remedy, ResumeStrategy, PromptKind, SessionId, SettingChange, StallReport, Span, AttemptPlan,
-    StopLevel, Usage, AgentResult,
+    AgentResult, AttemptPlan, CancelSource, CheckResult, Continuity, Evidence, Fault, Limit, LimitThreshold,
+    Moment, Outcome, ProcessId, PromptKind, Questions, RecoveryFinding, Remaining, Remedy, ResumeRequest,
+    ResumeStrategy, SessionId, SettingChange, Span, StallReport, StopLevel, StrategyReason, SummaryResult,
+    Usage,
 };
 use serde::{Deserialize, Serialize};
 

@@ -9,15 +9,15 @@ mod deadline;
 mod decide;
 mod keep_going;
 mod limits;
-mod seen;
+mod observations;
 mod stall;
 mod state;
-mod steps;
 mod suspend;
+mod transitions;
 
 pub use deadline::{Deadline, DeadlineKind};
-pub use seen::Observations;
-pub use state::{FaultSet, Phase, LimitState, WrapUpStage, State};
+pub use observations::Observations;
+pub use state::{FaultSet, LimitState, Phase, State, WrapUpStage};
 
 use crate::{Action, Outcome, Record};
 

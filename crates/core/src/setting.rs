@@ -1,7 +1,7 @@
 //! Settings as text: a policy's values by the names of their flags, and the changes that a person makes when a run
 //! resumes. It never parses: the command line does.
 
-use crate::{Jitter, OnTerminate, Policy, OutageBound, Span};
+use crate::{Jitter, OnTerminate, OutageBound, Policy, Span};
 use serde::{Deserialize, Serialize};
 
 const NONE: &str = "none";

@@ -1,6 +1,6 @@
 //! What one step yields: records to be written down first, actions to be performed after.
 
-use crate::{Fault, Remaining, Limit, Outcome, KeepGoingPrompt, Record, ResumeStrategy, SessionId};
+use crate::{Fault, KeepGoingPrompt, Limit, Outcome, Record, Remaining, ResumeStrategy, SessionId};
 use serde::{Deserialize, Serialize};
 
 /// One event's records and actions. The records must be on disk before an action touches anything.
@@ -81,7 +81,14 @@ pub struct AttemptPlan {
 impl AttemptPlan {
     /// Attempt number `attempt`, on this session, with this for the agent.
     pub fn new(attempt: u32, session: SessionPlan, say: PromptKind) -> AttemptPlan {
-        AttemptPlan { attempt, session, prompt: say, strategy: None, with_summary: false, remaining: Remaining::default() }
+        AttemptPlan {
+            attempt,
+            session,
+            prompt: say,
+            strategy: None,
+            with_summary: false,
+            remaining: Remaining::default(),
+        }
     }
 }
 

@@ -3,16 +3,16 @@
 //! Both are driven by one [`Scenario`]: a small TOML file that says what the agent does, which faults strike on which
 //! turn, and how a run over it must end. Nothing here supervises anything, and nothing here leaves 127.0.0.1.
 
-mod announced;
+mod announced_messages;
 pub mod api;
 mod clock;
-mod dice;
 pub mod price;
+mod rng;
 pub mod scenario;
 pub mod scripted;
 pub mod workspace;
 
-pub use announced::announced;
-pub use api::{RequestLog, Api, ApiError, SignalPoint};
+pub use announced_messages::announced;
+pub use api::{Api, ApiError, RequestLog, SignalPoint};
 pub use price::{Nanodollars, Tokens, price};
 pub use scenario::{Scenario, ScenarioError};

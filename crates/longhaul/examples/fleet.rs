@@ -134,8 +134,13 @@ fn request(fleet: &Fleet, home: &Home) -> Result<RunRequest, Box<dyn Error>> {
     // Until the last one has started, through the window, and as long again as it takes to settle.
     let seconds = (START_EVERY * fleet.runs + SETTLE * 3 + fleet.window).as_secs() as u32;
     let flood = format!("{}:{LINE_BYTES}:{}", seconds * fleet.lines_per_second, fleet.lines_per_second);
-    let mut request =
-        RunRequest::new(home.clone(), &fleet.longhaul, env::current_dir()?, "write", Preset::Default.policy());
+    let mut request = RunRequest::new(
+        home.clone(),
+        &fleet.longhaul,
+        env::current_dir()?,
+        "write",
+        Preset::Default.policy(),
+    );
     request.agent.program.leading_args.push("drill-agent".to_owned());
     request.environment.set.insert("LONGHAUL_SCRIPTED_FLOOD".to_owned(), flood);
     Ok(request)

@@ -6,7 +6,7 @@
 //! Claude Code works in the current directory and may edit files there.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use longhaul::agents::find_claude;
+use longhaul::find_agent::find_claude;
 use longhaul::{Observer, RunReport, RunRequest, StepView, supervise};
 use longhaul_core::{AfterAttempt, Preset, Record, RunId, Step};
 use longhaul_store::Home;

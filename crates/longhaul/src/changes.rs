@@ -9,23 +9,25 @@
 //! Nothing here fails a run or keeps it waiting for long: what cannot be recorded in time is left out, and that is
 //! recorded.
 
+mod diff;
 mod error;
-mod figures;
 mod git;
-mod ours;
 mod repository;
-mod state;
-mod viewed;
+mod scratch_repo;
+mod stats;
+mod workspace_tree;
 
+pub use diff::{Commit, DiffFormat, LiveReason, WorkspaceDiff, diff};
 pub use error::ChangesError;
-pub use figures::{ChangedFile, ChangeKind};
-pub use viewed::{Commit, DiffFormat, WorkspaceDiff, LiveReason, diff};
+pub use stats::{ChangeKind, ChangedFile};
 
 use crate::live::LiveClock;
 use longhaul_core::Moment;
-use longhaul_store::{Home, RunDir, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState};
-use ours::ScratchRepo;
+use longhaul_store::{
+    Home, RunBoundary, RunDir, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,
+};
 use repository::UserRepo;
+use scratch_repo::ScratchRepo;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, process};
@@ -69,8 +71,8 @@ pub(crate) async fn record_end(home: &Home, dir: &RunDir, cwd: &Path, resume_gen
     let taking = async {
         let repository = UserRepo::new(cwd).await?;
         let taken = CapturedState::take(home, dir, &repository, at).await?;
-        let files = figures::figures(&taken.ours, &record.start, &taken.state, &[]).await.ok();
-        Ok((taken.keep(dir, RunBoundary::End)?, files.map(|files| figures::sum(&files))))
+        let files = stats::figures(&taken.ours, &record.start, &taken.state, &[]).await.ok();
+        Ok((taken.keep(dir, RunBoundary::End)?, files.map(|files| stats::sum(&files))))
     };
     let taken = by(Instant::now() + END_MAX, taking).await;
     let (state, changed) = taken.unwrap_or_else(|error| (unrecorded(at, &error), None));
@@ -103,7 +105,7 @@ impl CapturedState {
     ) -> Result<CapturedState, ChangesError> {
         let scratch = scratch(dir)?;
         let ours = ScratchRepo::make(scratch.path(), repository, &[&dir.objects_path(RunBoundary::Start)])?;
-        let state = state::take(repository, &ours, &excluded(home, dir, repository)?, at).await?;
+        let state = workspace_tree::take(repository, &ours, &excluded(home, dir, repository)?, at).await?;
         Ok(CapturedState { state, ours, _scratch: scratch })
     }
 

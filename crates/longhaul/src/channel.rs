@@ -3,7 +3,7 @@
 //! No secret is part of a channel, of an argument or of a log: Slack's URL comes from an environment variable, and `curl`
 //! reads it from its standard input.
 
-use crate::news::Notification;
+use crate::notification::Notification;
 use std::env;
 use std::str::FromStr;
 

@@ -14,7 +14,7 @@ use crate::live::tail_of;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{FoundAttempt, Moment, Record, Run, Step};
-use longhaul_store::{RunDir, write_diagnostic, rfc3339};
+use longhaul_store::{RunDir, rfc3339, write_diagnostic};
 use notes::DiagnosticNote;
 use secrets::Secrets;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! The loop between a run and its world: step, write down, perform, wait. It decides nothing.
 
 use crate::World;
-use crate::crash::{self, Failpoint};
+use crate::failpoints::{self, Failpoint};
 use longhaul_core::{Action, Event, Outcome, Policy, Run};
 
 /// Carries a run from `event` to its outcome.
@@ -16,19 +16,19 @@ pub async fn drive<W: World>(
     mut event: Event,
 ) -> Result<Outcome, W::Error> {
     loop {
-        crash::hit(Failpoint::EventTaken);
+        failpoints::hit(Failpoint::EventTaken);
         let now = world.now();
         let step = run.step(policy, now, event);
         if !step.records.is_empty() {
-            crash::hit(Failpoint::Stepped);
+            failpoints::hit(Failpoint::Stepped);
             world.append(now.at, &step.records)?;
-            crash::hit(Failpoint::Appended);
+            failpoints::hit(Failpoint::Appended);
         }
         world.on_step(run, policy, now.at, &step);
         for action in step.actions {
             let outcome = if let Action::Finish(outcome) = action { Some(outcome) } else { None };
             world.perform(action).await?;
-            crash::hit(Failpoint::Performed);
+            failpoints::hit(Failpoint::Performed);
             if let Some(outcome) = outcome {
                 return Ok(outcome);
             }

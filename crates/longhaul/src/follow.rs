@@ -1,14 +1,14 @@
 //! Watches a run that another process supervises, by its files alone. It changes nothing.
 
 use crate::SuperviseError;
-use crate::live::{Tail, FileWatch};
+use crate::live::{FileWatch, Tail};
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
-use crate::report::RunReport;
-use crate::supervisor::{done_signals_from_plan, dialect_from_plan, guards_from_plan};
-use longhaul_agent::{DoneSignals, Decoder, Dialect, Guards};
+use crate::run_report::RunReport;
+use crate::supervisor::{dialect_from_plan, done_signals_from_plan, guards_from_plan};
+use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
 use longhaul_core::{Moment, Outcome, Phase, Run, Step};
-use longhaul_store::{JournalEntry, Journal, JournalFollower, Plan, RunDir};
+use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir};
 use std::io;
 use std::time::Duration;
 
@@ -133,7 +133,10 @@ impl FollowState<'_> {
 
     fn show(&self, step: &Step, observer: &mut dyn Observer) {
         let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot());
-        observer.on_step(StepView { run: &self.run, policy: &self.plan.policy, at: self.at, snapshot: glance }, step);
+        observer.on_step(
+            StepView { run: &self.run, policy: &self.plan.policy, at: self.at, snapshot: glance },
+            step,
+        );
     }
 
     fn report(&self, outcome: Outcome) -> RunReport {

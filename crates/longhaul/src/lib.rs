@@ -55,46 +55,46 @@
 //! ```
 //! A fourth one, `fleet`, has a hundred runs on one thread and measures itself.
 
-pub mod agents;
 pub mod changes;
 mod channel;
-mod condense;
-mod crash;
+mod cost_breakdown;
 mod diagnostic;
 mod driver;
+mod failpoints;
+pub mod find_agent;
 mod follow;
+mod handoff;
 mod live;
-pub mod moving;
-mod news;
 mod next_commands;
+mod notification;
 mod observer;
 mod plan_changes;
 mod recover;
-mod report;
-mod request;
 mod resume;
-mod seeding;
-mod spending;
+mod run_report;
+mod run_request;
+mod run_watch;
+mod summarize;
 mod supervisor;
+pub mod transfer;
 pub mod watchdog;
-mod watching;
 mod world;
 
 pub use channel::{Channel, ChannelError};
-pub use condense::{SummarizeError, summarize};
 pub use driver::drive;
 pub use follow::{FollowEnd, follow};
-pub use live::{MARK_VARIABLE, RunMarker, RUN_VARIABLE, processes_with, sweep};
-#[cfg(feature = "schema")]
-pub use news::NotificationBody;
-pub use news::{NotificationKind, NotifyFailure};
+pub use handoff::{HandoffError, RecordedWork};
+pub use live::{MARK_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};
 pub use next_commands::{CommandContext, next_commands, quoted, raised};
-pub use observer::{Observer, NoObserver, StepView};
+#[cfg(feature = "schema")]
+pub use notification::NotificationBody;
+pub use notification::{NotificationKind, NotifyFailure};
+pub use observer::{NoObserver, Observer, StepView};
 pub use plan_changes::PlanChanges;
 pub use recover::{recover, recoverable};
-pub use report::{FailedCheck, RunReport, stopped_words};
-pub use resume::{ResumeOptions, rerun_request, fork_request, resume};
-pub use seeding::{HandoffError, RecordedWork};
-pub use supervisor::{Environment, RunRequest, RunError, SessionChoice, SuperviseError, supervise};
-pub use watching::RunWatch;
+pub use resume::{ResumeOptions, fork_request, rerun_request, resume};
+pub use run_report::{FailedCheck, RunReport, stopped_words};
+pub use run_watch::RunWatch;
+pub use summarize::{SummarizeError, summarize};
+pub use supervisor::{Environment, RunError, RunRequest, SessionChoice, SuperviseError, supervise};
 pub use world::World;

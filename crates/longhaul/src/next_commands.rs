@@ -1,9 +1,10 @@
 //! Commands that a person can type about a finished run. Each works as printed: it has no placeholder, and the command
 //! accepts it for this run. It reads no file but to find an installed agent.
 
-use crate::agents::find_claude;
+use crate::find_agent::find_claude;
 use longhaul_core::{
-    Fault, Limit, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, StartupError, Usd, LimitUsage, typed,
+    Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, StartupError, Usd,
+    typed,
 };
 use longhaul_store::Plan;
 use std::path::Path;
@@ -200,7 +201,7 @@ pub fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::raised;
-    use longhaul_core::{Limit, Limits, Policy, Preset, Span, Usd, LimitUsage, WrapUp};
+    use longhaul_core::{Limit, LimitUsage, Limits, Policy, Preset, Span, Usd, WrapUp};
 
     fn check(limits: Limits, used: LimitUsage, expected: Option<&str>) {
         let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..Preset::Default.policy() };
@@ -210,9 +211,21 @@ mod tests {
     #[test]
     fn adds_the_original_amount_until_something_is_left() {
         let budget = Limits { budget: Some(Usd(2_000_000)), ..Limits::default() };
-        check(budget, LimitUsage { cost: Usd(2_000_000), ..LimitUsage::default() }, Some("--add-budget 2.00"));
-        check(budget, LimitUsage { cost: Usd(1_990_000), ..LimitUsage::default() }, Some("--add-budget 2.00"));
-        check(budget, LimitUsage { cost: Usd(9_000_000), ..LimitUsage::default() }, Some("--add-budget 14.00"));
+        check(
+            budget,
+            LimitUsage { cost: Usd(2_000_000), ..LimitUsage::default() },
+            Some("--add-budget 2.00"),
+        );
+        check(
+            budget,
+            LimitUsage { cost: Usd(1_990_000), ..LimitUsage::default() },
+            Some("--add-budget 2.00"),
+        );
+        check(
+            budget,
+            LimitUsage { cost: Usd(9_000_000), ..LimitUsage::default() },
+            Some("--add-budget 14.00"),
+        );
         check(budget, LimitUsage { cost: Usd(5), ..LimitUsage::default() }, None);
         let policy = Policy { limits: budget, ..Preset::Default.policy() };
         let ended = raised(&policy, &LimitUsage::default(), Some(Limit::Budget));
@@ -225,6 +238,10 @@ mod tests {
         let time =
             Limits { time: Some(Span::from_mins(60)), wall: Some(Span::from_mins(90)), ..Limits::default() };
         check(time, LimitUsage { time: Span::from_mins(60), ..LimitUsage::default() }, Some("--add-time 1h"));
-        check(time, LimitUsage { wall: Span::from_mins(95), ..LimitUsage::default() }, Some("--add-time 1h30m"));
+        check(
+            time,
+            LimitUsage { wall: Span::from_mins(95), ..LimitUsage::default() },
+            Some("--add-time 1h30m"),
+        );
     }
 }

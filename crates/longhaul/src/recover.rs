@@ -2,13 +2,20 @@
 //! looked at before anything is started, so that no work is done twice and none is lost.
 
 use crate::changes::record_start;
-use crate::live::{LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, random_seed, stream_of_original};
+use crate::handoff::follow_ups_in;
+use crate::live::{
+    LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, random_seed, stream_of_original,
+};
 use crate::next_commands::next_commands;
-use crate::seeding::follow_ups_in;
 use crate::supervisor::{RunningSupervisor, dialect_from_plan, guards_from_plan};
-use crate::{Environment, ResumeOptions, Observer, PlanChanges, RunReport, RunError, SuperviseError, watchdog};
-use longhaul_agent::{Dialect, GuardError, Network, AgentSpec, Program};
-use longhaul_core::{ResumeRequest, CancelSource, Event, Remaining, Phase, Record, Run, RunId, SessionId, SessionPlan, draw_uuid};
+use crate::{
+    Environment, Observer, PlanChanges, ResumeOptions, RunError, RunReport, SuperviseError, watchdog,
+};
+use longhaul_agent::{AgentSpec, Dialect, GuardError, Network, Program};
+use longhaul_core::{
+    CancelSource, Event, Phase, Record, Remaining, ResumeRequest, Run, RunId, SessionId, SessionPlan,
+    draw_uuid,
+};
 use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
 use std::fs;
@@ -81,7 +88,13 @@ pub(crate) async fn open_run<'a>(
         return Err(SuperviseError::Variables { run: dir.id().clone(), names: missing });
     }
     let (changes, reopened) = match (going, run.state().outcome()) {
-        (OpenMode::Resume(ResumeOptions { request: ResumeRequest::RepeatTask | ResumeRequest::Prompt(_), .. }), None) => {
+        (
+            OpenMode::Resume(ResumeOptions {
+                request: ResumeRequest::RepeatTask | ResumeRequest::Prompt(_),
+                ..
+            }),
+            None,
+        ) => {
             return Err(SuperviseError::NotFinished(dir.id().clone()));
         }
         (OpenMode::Recover(_), Some(outcome)) if is_outcome_published(&dir) => {
@@ -94,7 +107,9 @@ pub(crate) async fn open_run<'a>(
             return Err(SuperviseError::Unfinished(dir.id().clone()));
         }
         (OpenMode::Recover(changes), _) => (changes, None),
-        (OpenMode::Resume(ResumeOptions { request: ask, changes }), outcome) => (changes, outcome.map(|_| ask)),
+        (OpenMode::Resume(ResumeOptions { request: ask, changes }), outcome) => {
+            (changes, outcome.map(|_| ask))
+        }
     };
     let limits = plan.policy.limits;
     let changes = changes.apply(&mut plan)?;
@@ -162,7 +177,9 @@ pub(crate) async fn open_run<'a>(
     }
     let first = match &run.state().phase {
         // It died before its first step. Plans of older versions do not name the session.
-        Phase::New => Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0)))),
+        Phase::New => {
+            Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0))))
+        }
         Phase::Starting
         | Phase::Summarizing { .. }
         | Phase::Running
@@ -226,7 +243,9 @@ enum Supervision {
 fn look(dir: &RunDir) -> Supervision {
     match Journal::open_append(&dir.journal_path()) {
         Err(StoreError::JournalLocked { .. }) => Supervision::Supervised,
-        Ok((_, history)) if Run::replay(history.records()).state().outcome().is_none() || !is_outcome_published(dir) => {
+        Ok((_, history))
+            if Run::replay(history.records()).state().outcome().is_none() || !is_outcome_published(dir) =>
+        {
             Supervision::Orphaned
         }
         Ok(_) | Err(_) => Supervision::Over,
@@ -250,7 +269,11 @@ fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
     sessions
 }
 
-pub(crate) fn agent_spec_from_plan(plan: &Plan, asked: Vec<String>, run: &RunId) -> Result<AgentSpec, GuardError> {
+pub(crate) fn agent_spec_from_plan(
+    plan: &Plan,
+    asked: Vec<String>,
+    run: &RunId,
+) -> Result<AgentSpec, GuardError> {
     Ok(AgentSpec {
         program: Program {
             path: plan.agent.program.as_path().to_owned(),

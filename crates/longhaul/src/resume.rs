@@ -3,9 +3,11 @@
 
 use crate::recover::{OpenMode, agent_spec_from_plan, open_run};
 use crate::supervisor::dialect_from_plan;
-use crate::{Environment, Observer, PlanChanges, RunReport, RunRequest, RunError, SessionChoice, SuperviseError};
+use crate::{
+    Environment, Observer, PlanChanges, RunError, RunReport, RunRequest, SessionChoice, SuperviseError,
+};
 use longhaul_agent::AgentSpec;
-use longhaul_core::{ResumeRequest, CancelSource, Run};
+use longhaul_core::{CancelSource, ResumeRequest, Run};
 use longhaul_store::{Home, Journal, Placement, Plan, RunDir};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -76,7 +78,12 @@ pub fn rerun_request(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<R
 }
 
 /// What a plan asks for, to be carried out as a new run.
-fn request(home: Home, plan: Plan, order: AgentSpec, session: SessionChoice) -> Result<RunRequest, SuperviseError> {
+fn request(
+    home: Home,
+    plan: Plan,
+    order: AgentSpec,
+    session: SessionChoice,
+) -> Result<RunRequest, SuperviseError> {
     Ok(RunRequest {
         home,
         placement: Placement::default(),

@@ -1,23 +1,24 @@
 //! Carries one request to an honest end on the live world. This is the library's front door.
 
-use crate::changes::{record_start, record_end};
+use crate::changes::{record_end, record_start};
 use crate::driver::drive;
 use crate::live::{LiveWorld, RunMarker, WorldConfig, random_seed};
-use crate::news::Notification;
+use crate::notification::Notification;
 use crate::observer::Observer;
-use crate::report::{RunReport, write_summaries, write_final_status};
+use crate::run_report::{RunReport, write_final_status, write_summaries};
 use crate::watchdog;
 use jiff::Zoned;
 use longhaul_agent::{
-    Answers, BlockedPaths, DoneSignals, Dialect, GuardError, Guards, LearnSpec, AgentSpec, Program, UserTables, UserTablesError,
-    UrlPatternError, dialect_with_tables,
+    AgentSpec, Answers, BlockedPaths, Dialect, DoneSignals, GuardError, Guards, LearnSpec, Program,
+    UrlPatternError, UserTables, UserTablesError, dialect_with_tables,
 };
 use longhaul_core::{
-    CancelSource, CheckPolicy, Event, Moment, Outcome, OutcomeKind, Policy, Run, RunId, SessionId, SessionPlan, draw_uuid,
+    CancelSource, CheckPolicy, Event, Moment, Outcome, OutcomeKind, Policy, Run, RunId, SessionId,
+    SessionPlan, draw_uuid,
 };
 use longhaul_store::{
-    PlanAgent, Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanGuards, PlanLearn,
-    PlanPrompt, RunDir, StoreError,
+    Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanAgent, PlanGuards,
+    PlanLearn, PlanPrompt, RunDir, StoreError,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -399,8 +400,13 @@ impl RunningSupervisor<'_> {
             Ok(outcome) => {
                 let ended = crate::World::now(world).at;
                 world.complete_transcript(run.state().attempts());
-                let report =
-                    RunReport::new(world.dir(), run, (outcome, ended), world.glance(), world.startup_message());
+                let report = RunReport::new(
+                    world.dir(),
+                    run,
+                    (outcome, ended),
+                    world.glance(),
+                    world.startup_message(),
+                );
                 write_summaries(world.dir(), run, policy, world.harness(), &report);
                 if outcome.kind == OutcomeKind::Suspended {
                     // The system is about to kill us. What else an end needs, the supervisor does that ends the run.
@@ -424,7 +430,8 @@ impl RunningSupervisor<'_> {
             }
             Err(source) => {
                 world.abandon().await;
-                let begun = world.has_started() || run.state().process.is_some() || run.state().attempts() > 1;
+                let begun =
+                    world.has_started() || run.state().process.is_some() || run.state().attempts() > 1;
                 Err(if begun {
                     RunError::Aborted { run: world.dir().id().clone(), source }
                 } else {
@@ -459,14 +466,25 @@ fn first_session(choice: &SessionChoice) -> SessionPlan {
         SessionChoice::New => SessionPlan::New(draw_uuid(random_seed(), 0)),
         SessionChoice::NewWithId(id) => SessionPlan::New(id.clone()),
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
-        SessionChoice::Fork(from) => SessionPlan::Fork { from: from.clone(), to: draw_uuid(random_seed(), 0) },
+        SessionChoice::Fork(from) => {
+            SessionPlan::Fork { from: from.clone(), to: draw_uuid(random_seed(), 0) }
+        }
     }
 }
 
 /// What is asked for, as it is written down: no secret has a place in it.
 fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at: Moment) -> Plan {
-    let RunRequest { dialect, agent: order, environment, harness, policy, origins, keep_stream, diagnostic, .. } =
-        request;
+    let RunRequest {
+        dialect,
+        agent: order,
+        environment,
+        harness,
+        policy,
+        origins,
+        keep_stream,
+        diagnostic,
+        ..
+    } = request;
     // The directory is not known yet, the names are.
     let of_harness = harness.map(|harness| {
         harness.variables(Path::new(""), &order.cwd, (order.model.as_deref(), &policy.limits))

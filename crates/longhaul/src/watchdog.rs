@@ -2,13 +2,12 @@
 //! back for. It costs nothing while it waits, decides nothing about the run and writes nothing to its journal:
 //! whoever recovers the run reads how the attempt ended.
 
-mod ending;
 mod silence;
+mod stop;
 
-use crate::live::{AdoptedProcess, RunMarker, FileWatch, processes_with, start_ticks};
+use crate::live::{AdoptedProcess, FileWatch, RunMarker, processes_with, start_ticks};
 use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, is_outcome_published};
 use crate::{Environment, SuperviseError};
-use ending::end;
 use longhaul_agent::Program;
 use longhaul_core::{Policy, ProcessId, Span};
 use longhaul_store::{Journal, RunDir, StoreError};
@@ -17,6 +16,7 @@ use silence::{OutputPosition, SilenceTimer};
 use std::io;
 use std::process::{self, Stdio};
 use std::time::{Duration, Instant};
+use stop::end;
 use tokio::process::{Child, Command};
 
 // So many looks to a timeout: an agent is ended at most an eighth late.
@@ -56,7 +56,12 @@ pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, 
 }
 
 /// Watches a run whose supervisor is dead.
-async fn keep(dir: &RunDir, mark: &RunMarker, patience: Span, grace: Span) -> Result<WatchdogExit, SuperviseError> {
+async fn keep(
+    dir: &RunDir,
+    mark: &RunMarker,
+    patience: Span,
+    grace: Span,
+) -> Result<WatchdogExit, SuperviseError> {
     let mut watch = FileWatch::new();
     // Whoever takes over writes to the one and renames into the other.
     watch.file(&dir.journal_path());

@@ -3,7 +3,7 @@
 //! come.
 
 mod estimate;
-mod past;
+mod past_sessions;
 mod plan;
 mod settings;
 mod state;
@@ -12,7 +12,9 @@ mod state;
 mod tests;
 
 pub use estimate::{Estimate, Estimator};
-pub use past::{PastSession, TranscriptSource, sessions};
-pub use plan::{SessionResult, SkipReason, BootstrapPlan, PlannedSession, SessionFilter, result_of, plan, spent_since};
+pub use past_sessions::{PastSession, TranscriptSource, sessions};
+pub use plan::{
+    BootstrapPlan, PlannedSession, SessionFilter, SessionResult, SkipReason, plan, result_of, spent_since,
+};
 pub use settings::{BootstrapSettings, SettingError};
 pub use state::{BootstrapState, StateError};

@@ -5,10 +5,10 @@
 //! and the note that it has it. A writer that is killed between two of them leaves the one state or the other, and the next
 //! one brings to its end what was begun ([`state`]).
 
-mod cut;
-mod place;
-mod stamp;
+mod failpoints;
+mod last_updated;
 mod state;
+mod target;
 mod undo;
 
 #[cfg(test)]
@@ -16,16 +16,16 @@ mod tests;
 
 pub use undo::{UndoError, Undoing};
 
-use crate::learning::{RevisionCause, LearningError, NewRevision};
+use crate::database::{LearningError, NewRevision, RevisionCause};
 use crate::points::{Applied, ChangeSummary};
 use crate::{LearningDb, Playbook};
-use cut::{Step, pass};
+use failpoints::{Step, pass};
 use longhaul_core::Moment;
-use place::{Lock, Place};
 use state::{Held, State, held};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use target::{Lock, Place};
 use thiserror::Error;
 
 /// The playbook file of one project.
@@ -327,11 +327,12 @@ impl PlaybookFile {
             let save = NewRevision { at, cause, before, after, content, placed: true, changes: told.clone() };
             let is_known = matches!(cause, RevisionCause::SliceRow(_));
             let saves: Vec<NewRevision> = found.into_iter().chain([save]).collect();
-            let save = if is_known { Some(learning.insert_revisions(&self.project(), &saves)?) } else { None };
+            let save =
+                if is_known { Some(learning.insert_revisions(&self.project(), &saves)?) } else { None };
             return Ok((Outcome::Unchanged, save, told));
         }
         let last = state.last.as_ref().map(|last| last.after.as_str());
-        let after = stamp::stamp(at, &[before.as_deref(), last]);
+        let after = last_updated::stamp(at, &[before.as_deref(), last]);
         playbook.last_updated = Some(after.clone());
         let content = playbook.text();
         let prepared = place.prepare(lock, &content)?;

@@ -1,24 +1,24 @@
 //! What an agent's hooks say, and what they are answered. A hook only tells the playbook, or puts down that there is something
 //! to learn; nothing is judged while the agent waits.
 
-mod answer;
 mod destination;
 mod due;
+mod errors;
 mod event;
+mod injection_marker;
 mod input;
-mod sent_to;
+mod output;
+mod session_api;
 mod settings_file;
-mod told;
-mod troubles;
 mod update_keys;
 mod worker_lock;
 
-pub use answer::answer;
 pub use destination::destination;
+pub use errors::{HookError, note, troubles};
 pub use event::HookEvent;
+pub use injection_marker::{InjectionClaim, claim_injection, clear_injection, prune_markers, was_injected};
 pub use input::{HookInput, InputError};
-pub use sent_to::{record_session_api, session_api};
-pub use settings_file::{Change, InstallError, SettingsFile, SettingsWarning, HookEntry};
-pub use told::{InjectionClaim, claim_injection, prune_markers, clear_injection, was_injected};
-pub use troubles::{HookError, note, troubles};
+pub use output::answer;
+pub use session_api::{record_session_api, session_api};
+pub use settings_file::{Change, HookEntry, InstallError, SettingsFile, SettingsWarning};
 pub use update_keys::UpdateKeys;

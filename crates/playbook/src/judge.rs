@@ -4,7 +4,7 @@ mod api;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use api::{ApiJudge, RequestEvent, Clock, NoRequestObserver, RequestObserver};
+pub use api::{ApiJudge, Clock, NoRequestObserver, RequestEvent, RequestObserver};
 
 use async_trait::async_trait;
 use longhaul_core::{Fault, Moment, Tokens, Usd};

@@ -4,25 +4,25 @@
 //! what happened, [`curate()`] what the playbook says from now on. Nothing here keeps anything, makes a request again that
 //! failed, or does what a transcript says.
 
+mod chunks;
 mod curate;
-mod merge;
-mod parts;
+mod excerpt;
+mod merge_reflections;
 mod question;
 mod reflect;
 mod reflection;
+mod render_playbook;
 mod reply;
-mod shown;
-mod slice;
 mod template;
 mod templates;
 
 pub use curate::{Curation, curate};
-pub use question::{JudgingError, JudgeQuestion};
+pub use excerpt::{Excerpt, ExcerptError, ExcerptMessage, Role, row_ids};
+pub use question::{JudgeQuestion, JudgingError};
 pub(crate) use reflect::PARTS_MAX;
 pub use reflect::{ReflectionResult, reflect};
 pub use reflection::{Reflection, Tag, Verdict};
 pub use reply::object_with;
-pub use slice::{ExcerptMessage, Role, Excerpt, ExcerptError, row_ids};
 pub use template::{TemplateError, TemplateProblem};
 pub use templates::{Template, Templates, TemplatesError};
 

@@ -108,7 +108,12 @@ pub async fn extract(
         Some(extraction) => ExtractionResult { extraction, reply: Some(reply), failure: None },
         None => {
             let said = format!("the answer of {} holds no key points that can be read", reply.model);
-            let failure = JudgeError { fault: Fault::Unfinished, retry: RetryAdvice::Never, message: said, requests: 1 };
+            let failure = JudgeError {
+                fault: Fault::Unfinished,
+                retry: RetryAdvice::Never,
+                message: said,
+                requests: 1,
+            };
             ExtractionResult { reply: Some(reply), ..ExtractionResult::nothing(failure) }
         }
     }

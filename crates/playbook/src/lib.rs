@@ -10,27 +10,27 @@
 //! HTTP client never repeats a request by itself; whether and when one is repeated is the core's to say
 //! (`longhaul_core::Call`).
 
-mod beside;
+mod backup;
 pub mod bootstrap;
+pub mod database;
 pub mod diagnostics;
 mod file;
-mod hash;
+mod hashed_name;
 pub mod hooks;
 pub mod judge;
 pub mod judging;
-mod kept;
 pub mod keypoints;
-pub mod learning;
 pub mod messages;
-mod place;
+mod paths;
 pub mod points;
+mod retained_transcripts;
 pub mod settings;
 pub mod worker;
 
+pub use database::LearningDb;
 pub use file::{Changed, FileError, Found, Outcome, PlaybookFile, UndoError, Undoing};
 pub use judge::{Judge, JudgeError, Reply};
-pub use kept::keep;
-pub use learning::LearningDb;
-pub use place::LearningPaths;
+pub use paths::LearningPaths;
 pub use points::{Playbook, Point, PointId, Section};
+pub use retained_transcripts::keep;
 pub use settings::JudgeSettings;

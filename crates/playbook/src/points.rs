@@ -1,28 +1,28 @@
 //! The playbook of a project: its sections, its points, and what may be done with them. Nothing here looks at a file.
 
 mod apply;
-mod findings;
+mod change_summary;
+mod ids;
 mod inject;
-mod numbers;
+mod lint;
 mod operation;
-mod reading;
+mod parse;
 mod section;
 mod select;
+mod serialize;
 mod similarity;
-mod told;
-mod writing;
 
 #[cfg(test)]
 mod tests;
 
 pub use apply::{Applied, apply};
+pub use change_summary::{AppliedChange, ChangeSummary, SkippedChange};
 pub(crate) use inject::render_points;
 pub use inject::{Injection, inject};
 pub use operation::{NotAnOperation, Operation};
-pub use reading::ReadError;
+pub use parse::ReadError;
 pub use section::Section;
 pub use similarity::{Similarity, THRESHOLD, WordOverlap, threshold};
-pub use told::{AppliedChange, SkippedChange, ChangeSummary};
 
 use crate::judging::Verdict;
 use serde::{Deserialize, Serialize};
@@ -146,14 +146,20 @@ impl Playbook {
     pub fn version(&self) -> String {
         let version = self.version.as_ref();
         version.map_or_else(
-            || reading::VERSION.to_owned(),
+            || parse::VERSION.to_owned(),
             |version| version.as_str().map_or_else(|| version.to_string(), str::to_owned),
         )
     }
 
     /// Whether it says the same as another, whenever the two were written.
     pub fn same_content(&self, other: &Playbook) -> bool {
-        let Playbook { last_updated: _, version, sections, unknown_sections: other_sections, unknown_fields: others } = self;
+        let Playbook {
+            last_updated: _,
+            version,
+            sections,
+            unknown_sections: other_sections,
+            unknown_fields: others,
+        } = self;
         *version == other.version
             && *sections == other.sections
             && *other_sections == other.unknown_sections

@@ -1,7 +1,7 @@
 //! Who is asked and how, as the environment says. The names and their order are those of the ACE playbook hooks, so that
 //! whoever comes from there changes nothing.
 
-use longhaul_agent::claude::surroundings::CLOUD_VARIABLES;
+use longhaul_agent::claude::environment::CLOUD_VARIABLES;
 use std::fmt;
 
 /// The model where nothing names another.

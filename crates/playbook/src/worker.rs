@@ -5,26 +5,26 @@
 //! worker gives up nothing, and decides nothing about requests (`longhaul_core::Call` does) or waits
 //! (`longhaul_core::Backoff` does).
 
-mod counted;
-pub(crate) mod crash;
-mod forgetting;
-mod lessons;
+pub(crate) mod failpoints;
+mod learn_steps;
 mod lock;
+mod recorded_judge;
+mod retention;
 mod steps;
 mod transcript;
 
-pub use lessons::LearnSteps;
+pub use learn_steps::LearnSteps;
 pub use lock::WorkerLock;
-pub use steps::{StepError, WorkerSteps, StepInput};
+pub use steps::{StepError, StepInput, WorkerSteps};
 
+use crate::database::{Item, JudgeKind, LearningDb, LearningError, NextItem, Slice, SliceState};
 use crate::judge::{Clock, RetryAdvice};
 use crate::judging::JudgeQuestion;
-use crate::learning::{Item, JudgeKind, LearningDb, LearningError, NextItem, Slice, SliceState};
 use crate::{Judge, LearningPaths};
-use counted::RecordedJudge;
-use crash::{Failpoint, pass};
-use forgetting::prune;
+use failpoints::{Failpoint, pass};
 use longhaul_core::{Moment, Preset, Span};
+use recorded_judge::RecordedJudge;
+use retention::prune;
 use std::collections::BTreeSet;
 use std::path::Path;
 use transcript::{Rows, SLICE_BYTES_MAX};
@@ -276,7 +276,12 @@ impl Worker<'_> {
         Ok(AfterItem::Next)
     }
 
-    fn person(&self, learning: &mut LearningDb, item: &Item, why: String) -> Result<AfterItem, LearningError> {
+    fn person(
+        &self,
+        learning: &mut LearningDb,
+        item: &Item,
+        why: String,
+    ) -> Result<AfterItem, LearningError> {
         let is_news = learning.needs_person(item, (self.clock.now().at, &why))?;
         (self.on_event)(WorkerEvent::NeedsPerson { why: &why, is_news });
         Ok(AfterItem::Person(why))

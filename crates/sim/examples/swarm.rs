@@ -1,7 +1,7 @@
 //! Flies a swarm and prints what it came to. `cargo xtask sim` runs this in release mode.
 #![allow(clippy::print_stdout, reason = "an example is a program: what it finds is for people")]
 
-use longhaul_sim::{SwarmStats, parse_failed, rerun, trace, swarm, with_failed};
+use longhaul_sim::{SwarmStats, parse_failed, rerun, swarm, trace, with_failed};
 use std::process::ExitCode;
 use std::time::Instant;
 use std::{fs, thread};

@@ -15,7 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn show(title: &str, seeds: Range<u64>) -> Result<(), Violation> {
-    let found = simulate_outages(&Preset::Default.policy(), seeds, Span::from_secs(10), Span::from_secs(120))?;
+    let found =
+        simulate_outages(&Preset::Default.policy(), seeds, Span::from_secs(10), Span::from_secs(120))?;
     println!(
         "{title}: median lateness {} (at most 10s), p90 {}, {} % within 30 % of the wall or 10s (at least 90), \
          median {} failed requests (at most 30), most {}",

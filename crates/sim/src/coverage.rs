@@ -1,11 +1,11 @@
 //! What a swarm has reached: every fault, remedy, deadline reason, recovery point and ending,
 //! counted. It judges nothing.
 
-use crate::flight::kill::KillPoint;
-use crate::mix::FAULTS;
+use crate::fault_mix::FAULTS;
+use crate::sim_run::kill::KillPoint;
 use longhaul_core::{
-    CancelSource, CheckResult, SummaryResult, Fault, Limit, Nudge, Outcome, OutcomeKind, Phase, LimitThreshold, Remedy, ResumeStrategy, PromptKind,
-    SessionFileState, StopLevel, StopCause, DeadlineKind,
+    CancelSource, CheckResult, DeadlineKind, Fault, Limit, LimitThreshold, Nudge, Outcome, OutcomeKind,
+    Phase, PromptKind, Remedy, ResumeStrategy, SessionFileState, StopCause, StopLevel, SummaryResult,
 };
 use std::fmt;
 
@@ -319,7 +319,11 @@ impl Coverage {
         add("kept", &KEPT, &self.kept);
         add("silence", &["excused"], &[self.excused]);
         add("kill", &KillPoint::WORDS, &self.kills);
-        add("rung", &ResumeStrategy::ALL.iter().map(|rung| rung.as_str()).collect::<Vec<_>>(), &self.strategies);
+        add(
+            "rung",
+            &ResumeStrategy::ALL.iter().map(|rung| rung.as_str()).collect::<Vec<_>>(),
+            &self.strategies,
+        );
         add("session", &SESSIONS, &self.found);
         add("condensed", &CONDENSED, &self.on_summary);
         add("checked", &CHECKED, &self.checked);

@@ -2,10 +2,10 @@
 //! ended, how long they took and what they cost.
 
 use crate::coverage::Coverage;
-use crate::draw::SeedPlan;
-use crate::flight::{SimRun, SimResult, START, Trace};
 use crate::profile::Profile;
 use crate::quantiles::Quantiles;
+use crate::seed_plan::SeedPlan;
+use crate::sim_run::{START, SimResult, SimRun, Trace};
 use crate::world::World;
 use longhaul_core::{Fault, Policy, SessionPlan, Span, Usd, draw_uuid};
 use serde::Serialize;

@@ -9,26 +9,26 @@
 //! decides policy.
 
 mod coverage;
-mod dice;
-mod draw;
-mod failed;
-mod flight;
+mod failed_seeds;
+mod fault_mix;
 mod forecast;
-mod mix;
 mod oracles;
+mod outages;
 mod profile;
 mod quantiles;
+mod rng;
+mod seed_plan;
+mod sim_run;
 mod swarm;
-mod walls;
 mod world;
 
 pub use coverage::Coverage;
-pub use failed::{parse_failed, with_failed};
+pub use failed_seeds::{parse_failed, with_failed};
 pub use forecast::{Forecast, forecast};
-pub use oracles::{Violation, Oracle};
+pub use oracles::{Oracle, Violation};
+pub use outages::{OutageRun, OutageStats, simulate_outages};
 pub use profile::{Profile, ProfileError, Rate};
 pub use quantiles::Quantiles;
-pub use swarm::{Failure, SwarmStats, rerun, trace, swarm};
-pub use walls::{OutageRun, OutageStats, simulate_outages};
+pub use swarm::{Failure, SwarmStats, rerun, swarm, trace};
 
-use mix::Interval;
+use fault_mix::Interval;

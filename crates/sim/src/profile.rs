@@ -1,8 +1,8 @@
 //! Fault profiles: what a user expects to go wrong, as TOML that people write, or counted from the
 //! journals of past runs. A profile says nothing about policy.
 
-use crate::mix::{FaultMix, FaultPoint, Interval};
-use longhaul_core::{Fault, Moment, AfterAttempt, Record, Remedy, Run, Span, Usd};
+use crate::fault_mix::{FaultMix, FaultPoint, Interval};
+use longhaul_core::{AfterAttempt, Fault, Moment, Record, Remedy, Run, Span, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

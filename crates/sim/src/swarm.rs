@@ -1,9 +1,9 @@
 //! Many seeds, on as many threads as asked for, and what they came to.
 
 use crate::coverage::Coverage;
-use crate::draw;
-use crate::flight::{SimRun, SimResult, START, Trace};
 use crate::oracles::Violation;
+use crate::seed_plan;
+use crate::sim_run::{START, SimResult, SimRun, Trace};
 use crate::world::World;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -109,7 +109,7 @@ fn run(
     coverage: &mut Coverage,
     trace: &mut Trace,
 ) -> Result<SimResult, Violation> {
-    let plan = draw::plan(seed);
+    let plan = seed_plan::plan(seed);
     let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
     flight.run(&plan, &mut world, coverage, trace)
 }
@@ -117,7 +117,7 @@ fn run(
 /// The story of one seed, line by line, ending with its outcome or the objection to it.
 pub fn trace(seed: u64) -> String {
     let mut trace = Trace::on();
-    let plan = draw::plan(seed);
+    let plan = seed_plan::plan(seed);
     trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
     let landed = run(seed, &mut SimRun::new(), &mut Coverage::new(), &mut trace);
     trace.line(|| match landed {

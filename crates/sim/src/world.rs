@@ -1,27 +1,27 @@
 //! The world of one run: an agent CLI, its API, its sessions, people and the machine, in virtual
 //! time. It obeys the contract between core and world, and knows what is true; it decides nothing.
 
-mod acts;
+mod actions;
 pub(crate) mod agent;
-mod answers;
-mod condenser;
-mod keeping;
-mod looking;
-mod orders;
+mod agent_steps;
+mod keep_going;
+mod probing;
+mod results;
 pub(crate) mod server;
 pub(crate) mod sessions;
+mod summarizer;
 
 use crate::Interval;
-use crate::dice::Rng;
-use crate::mix::{FaultMix, FaultPoint};
+use crate::fault_mix::{FaultMix, FaultPoint};
+use crate::rng::Rng;
 use agent::{Agent, NEVER};
-use condenser::Summarizer;
 use longhaul_core::{
-    CancelSource, CheckResult, Evidence, Fault, Moment, Notice, Policy, ProcessId, SessionFileState, ProcessActivity, Span, SpawnError, Usage,
-    AgentResult,
+    AgentResult, CancelSource, CheckResult, Evidence, Fault, Moment, Notice, Policy, ProcessActivity,
+    ProcessId, SessionFileState, Span, SpawnError, Usage,
 };
 use server::Server;
 use sessions::Sessions;
+use summarizer::Summarizer;
 
 // An agent that always finds something to do never lets a run end.
 const FINDS_MAX: u32 = 12;
@@ -167,7 +167,13 @@ impl World {
             check_result: CheckResult::Passed,
             examine_at: NEVER,
             cancel_at,
-            cancel_by: dice.pick(&[CancelSource::Person, CancelSource::Person, CancelSource::PersonNow, CancelSource::Sigterm, CancelSource::Sighup]),
+            cancel_by: dice.pick(&[
+                CancelSource::Person,
+                CancelSource::Person,
+                CancelSource::PersonNow,
+                CancelSource::Sigterm,
+                CancelSource::Sighup,
+            ]),
             sleep_at,
             pids: 1_000,
             dice,
@@ -242,7 +248,8 @@ impl World {
         let from_system = matches!(by, CancelSource::Sigterm | CancelSource::Sighup);
         if from_system && self.dice.one_in(2) {
             self.cancel_at = self.now + Span(self.dice.magnitude(Interval::new(100, 36_000_000)));
-            self.cancel_by = self.dice.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
+            self.cancel_by =
+                self.dice.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
         }
         WorldEvent::Cancelled(by)
     }

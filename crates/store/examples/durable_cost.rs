@@ -2,7 +2,9 @@
 #![allow(clippy::print_stdout)]
 
 use longhaul_core::{Moment, Preset, ProcessId, Record, RunId, SessionId};
-use longhaul_store::{PlanAgent, Day, EnvNames, Home, Journal, Plan, PlanGuards, PlanPrompt, SessionLock, compact};
+use longhaul_store::{
+    Day, EnvNames, Home, Journal, Plan, PlanAgent, PlanGuards, PlanPrompt, SessionLock, compact,
+};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::{self, File};

@@ -2,7 +2,7 @@
 //! A failure leaves the old file as it was and nothing beside it.
 
 use crate::files::{private, sync_dir};
-use crate::{StoreError, disk};
+use crate::{StoreError, failpoint_io};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use serde::Serialize;
@@ -29,10 +29,10 @@ pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<()
     scratch
         .create()
         .and_then(|file| {
-            disk::write_all(&file, path, content)?;
+            failpoint_io::write_all(&file, path, content)?;
             match durability {
                 Durability::Process => Ok(()),
-                Durability::Power => disk::sync_all(&file, path),
+                Durability::Power => failpoint_io::sync_all(&file, path),
             }
         })
         .and_then(|()| scratch.persist(path))
@@ -82,12 +82,12 @@ impl TempFile {
 
     pub(crate) fn create(&self) -> io::Result<File> {
         // A process of our number that was killed may have left one: it is nobody's.
-        disk::open(private().write(true).create(true).truncate(true), &self.path)
+        failpoint_io::open(private().write(true).create(true).truncate(true), &self.path)
     }
 
     /// Gives what was made its final name.
     pub(crate) fn persist(&self, path: &Path) -> io::Result<()> {
-        disk::rename(&self.path, path)
+        failpoint_io::rename(&self.path, path)
     }
 }
 

@@ -3,9 +3,9 @@
 
 use crate::atomic::{TempFile, to_json};
 use crate::files::{make_dir, make_dirs, private, sync_dir};
-use crate::find::taken_in;
-use crate::run_name::ids;
-use crate::{Day, Home, Journal, Plan, RunDir, StoreError, disk};
+use crate::find_run::taken_in;
+use crate::run_id::ids;
+use crate::{Day, Home, Journal, Plan, RunDir, StoreError, failpoint_io};
 use longhaul_core::RunId;
 use std::fs::{self, File};
 use std::io;
@@ -73,7 +73,7 @@ impl Home {
         let unnamed = RunDir::new(scratch.path.clone(), RunId::from(""));
         let mut journal = fill(&unnamed, plan)?;
         if let Some(workspace) = &placement.workspace {
-            disk::rename(workspace, &unnamed.workspace_path())
+            failpoint_io::rename(workspace, &unnamed.workspace_path())
                 .map_err(StoreError::io("take in workspace", workspace))?;
         }
         let Some(dir) = self.commit(&scratch, &day_path, &wanted)? else {
@@ -169,7 +169,7 @@ impl Home {
             // To one that is gone, perhaps from this very place. If it cannot be removed, the next line says why.
             drop(fs::remove_file(&path));
         }
-        disk::make_link(dir.path(), &path).map_err(StoreError::io("link to run", &path))?;
+        failpoint_io::make_link(dir.path(), &path).map_err(StoreError::io("link to run", &path))?;
         self.sync_day(&day_path, first_of_day)
     }
 }
@@ -206,11 +206,11 @@ fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
     let path = dir.plan_path();
     let text = to_json(&path, plan)?;
     let write = || {
-        let file = disk::open(private().write(true).create_new(true), &path)?;
-        disk::write_all(&file, &path, &text)?;
+        let file = failpoint_io::open(private().write(true).create_new(true), &path)?;
+        failpoint_io::write_all(&file, &path, &text)?;
         // Nobody knows this directory yet, so the plan needs no rename of its own. Its first flush
         // also makes its name durable, and the journal's, which is older (ext4, XFS, btrfs, APFS).
-        disk::sync_all(&file, &path)
+        failpoint_io::sync_all(&file, &path)
     };
     write().map_err(StoreError::io("write plan", &path))?;
     Ok(journal)

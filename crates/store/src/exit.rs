@@ -1,7 +1,7 @@
 //! How one attempt's process ended: `attempts/NNN/exit.json`, written by the supervisor that saw
 //! it. What the ending means is not said here: the core classifies it.
 
-use crate::stamp;
+use crate::rfc3339;
 use longhaul_core::{Exit, Moment, ProcessId};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub struct AttemptExit {
     /// How.
     pub exit: Exit,
     /// When it was seen.
-    #[serde(with = "stamp")]
+    #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub ended_at: Moment,
     /// Which process it was; nothing if it was never started.

@@ -1,7 +1,7 @@
 //! Opening and making what only its owner may read. Nothing here is atomic or durable by itself:
 //! see `atomic.rs`.
 
-use crate::{StoreError, disk, read_regular};
+use crate::{StoreError, failpoint_io, read_regular};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -19,18 +19,18 @@ pub(crate) fn private() -> OpenOptions {
 
 /// Makes a directory that only its owner may enter.
 pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
-    disk::make_dir(DirBuilder::new().mode(0o700), path)
+    failpoint_io::make_dir(DirBuilder::new().mode(0o700), path)
 }
 
 /// Makes a directory and what is missing above it, unless it is there.
 pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
-    disk::make_dir(DirBuilder::new().mode(0o700).recursive(true), path)
+    failpoint_io::make_dir(DirBuilder::new().mode(0o700).recursive(true), path)
 }
 
 /// Makes the names in a directory durable.
 pub(crate) fn sync_dir(path: &Path) -> Result<(), StoreError> {
     File::open(path)
-        .and_then(|dir| disk::sync_all(&dir, path))
+        .and_then(|dir| failpoint_io::sync_all(&dir, path))
         .map_err(StoreError::io("sync directory", path))
 }
 

@@ -8,11 +8,11 @@ mod follower;
 mod history;
 
 pub use follower::JournalFollower;
-pub use history::{JournalEntry, History};
+pub use history::{History, JournalEntry};
 
 use crate::files::private;
 use crate::regular::open_regular_with;
-use crate::{StoreError, disk, open_regular, read_regular};
+use crate::{StoreError, failpoint_io, open_regular, read_regular};
 use longhaul_core::{Moment, Record};
 use serde::Serialize;
 use std::fs::{File, TryLockError};
@@ -51,7 +51,7 @@ impl Journal {
     /// # Errors
     /// [`StoreError::Io`], also if one is already there.
     pub fn create(path: &Path) -> Result<Journal, StoreError> {
-        let file = disk::open(private().append(true).create_new(true), path)
+        let file = failpoint_io::open(private().append(true).create_new(true), path)
             .map_err(StoreError::io("create journal", path))?;
         Journal::locked(file, path)
     }
@@ -127,7 +127,7 @@ impl Journal {
         serde_json::to_writer(&mut self.line, &JournalLine { seq: self.next_seq, at, records })
             .map_err(|cause| StoreError::io("write journal", &self.path)(cause.into()))?;
         self.line.push(b'\n');
-        if let Err(cause) = disk::write_all(&self.file, &self.path, &self.line) {
+        if let Err(cause) = failpoint_io::write_all(&self.file, &self.path, &self.line) {
             // Half a line may be there, and another line after it would make it damage.
             self.broken = self.file.set_len(self.whole_bytes).is_err();
             return Err(StoreError::io("write journal", &self.path)(cause));
@@ -146,7 +146,7 @@ impl Journal {
     pub fn sync(&mut self) -> Result<(), StoreError> {
         self.check()?;
         if self.unsynced {
-            let synced = disk::sync_data(&self.file, &self.path);
+            let synced = failpoint_io::sync_data(&self.file, &self.path);
             self.broken = synced.is_err();
             synced.map_err(StoreError::io("sync journal", &self.path))?;
             self.unsynced = false;

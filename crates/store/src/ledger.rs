@@ -9,17 +9,19 @@
 mod catch_up;
 mod costs;
 mod entry;
-mod missed;
 mod open;
 mod place;
 mod query;
 mod row;
+mod stale;
 mod verify;
 mod write;
 
 pub use catch_up::CatchUpStats;
 pub use costs::{CostBy, CostRow};
-pub use entry::{JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, RunState, model_usage_of};
+pub use entry::{
+    JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, RunState, model_usage_of,
+};
 pub use open::{Ledger, LedgerError};
 pub use query::RunFilter;
 pub use verify::{Difference, DifferenceKind};

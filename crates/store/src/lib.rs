@@ -10,78 +10,82 @@
 //! dates and chance are arguments. Directories are 0700, files 0600, and no secret has a field to
 //! be written to: environment variables are known here by their names only.
 
-mod answered;
+mod answers;
 mod argv;
 mod atomic;
-mod attempt_session;
-mod changes;
-mod compact;
+mod compact_stream;
+mod cost_summary;
 mod create;
 mod database;
 mod day;
-mod disk;
+mod diagnostic_file;
 mod dollars;
 mod error;
 mod exit;
+mod failpoint_io;
 mod files;
-mod find;
+mod find_run;
 mod harness;
 mod home;
-mod incoming;
+mod import;
 mod journal;
 mod ledger;
-mod lines;
-mod note;
-mod orphaned;
+mod line_log;
+mod model_usage;
+mod notify_receipts;
 mod os_text;
 mod plan;
 mod regular;
 mod remove;
-mod requests;
-mod run_name;
-mod rundir;
-mod sections;
+mod rfc3339;
+mod run_dir;
+mod run_id;
+mod section_log;
+mod session_baseline;
 mod session_lock;
-mod spent;
-mod stamp;
 mod status;
 mod stopped_task;
-mod summary;
-mod told;
+mod supervisor_requests;
+mod watchdog_stop;
+mod workspace_record;
 
-pub use answered::AnsweredQuestion;
+pub use answers::AnsweredQuestion;
 pub use argv::{Argv, EnvNames};
 pub use atomic::{Durability, replace, replace_json};
-pub use attempt_session::SessionBaseline;
-pub use changes::{DiffStat, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState};
-pub use compact::{CompactionStats, compact};
+pub use compact_stream::{CompactionStats, compact};
+pub use cost_summary::{
+    CostBreakdown, CostSummary, SessionSummary, SubagentCost, TimeSummary, TotalTokens, TurnCost,
+};
 pub use create::{NewRun, Placement};
 pub use database::empty_database;
 pub use day::Day;
+pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
 pub use exit::AttemptExit;
 pub use harness::{BlockedUrl, Harness, Metadata};
 pub use home::Home;
-pub use incoming::ImportedRunDir;
-pub use journal::{JournalEntry, History, Journal, JournalFollower, JournalLock};
+pub use import::ImportedRunDir;
+pub use journal::{History, Journal, JournalEntry, JournalFollower, JournalLock};
 pub use ledger::{
-    CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt, LedgerEntry,
-    LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, model_usage_of,
+    CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt,
+    LedgerEntry, LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, model_usage_of,
 };
-pub use lines::{ArrayFile, LineLog, read_lines, read_lines_from};
-pub use note::write_diagnostic;
-pub use orphaned::WatchdogStop;
+pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
+pub use model_usage::ModelUsage;
 pub use os_text::OsText;
-pub use plan::{PlanAgent, Binary, Imported, Inherited, Plan, PlanGuards, PlanLearn, PlanPrompt};
+pub use plan::{Binary, Imported, Inherited, Plan, PlanAgent, PlanGuards, PlanLearn, PlanPrompt};
 pub use regular::{open_regular, read_regular, read_regular_to_string};
 pub use remove::OUTSIDE;
-pub use requests::SupervisorRequest;
-pub use run_name::is_run_id;
-pub use rundir::{AttemptDir, RunDir};
-pub use sections::add_section;
+pub use rfc3339::rfc3339;
+pub use run_dir::{AttemptDir, RunDir};
+pub use run_id::is_run_id;
+pub use section_log::add_section;
+pub use session_baseline::SessionBaseline;
 pub use session_lock::SessionLock;
-pub use spent::ModelUsage;
-pub use stamp::rfc3339;
 pub use status::{Status, StatusPhase};
 pub use stopped_task::StoppedTask;
-pub use summary::{CostSummary, SessionSummary, CostBreakdown, SubagentCost, TimeSummary, TotalTokens, TurnCost};
+pub use supervisor_requests::SupervisorRequest;
+pub use watchdog_stop::WatchdogStop;
+pub use workspace_record::{
+    DiffStat, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,
+};

@@ -1,7 +1,7 @@
 //! What was asked for: everything needed to carry a run out again, fixed when it is created.
 //! Environment variables are in it by name only; no secret has a field here.
 
-use crate::{EnvNames, Harness, OsText, stamp};
+use crate::{EnvNames, Harness, OsText, rfc3339};
 use longhaul_core::{Moment, Policy, SessionPlan, Span, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub struct Plan {
     /// The version of longhaul that wrote this, so that another one can say who can read it.
     pub longhaul: String,
     /// When the run was created.
-    #[serde(with = "stamp")]
+    #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub started_at: Moment,
     /// What the user calls the run; several may have one name.
@@ -171,7 +171,7 @@ pub struct Imported {
     /// Where the agent worked before, absolute there.
     pub from_cwd: OsText,
     /// When it was brought here.
-    #[serde(with = "stamp")]
+    #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: Moment,
 }
@@ -218,7 +218,7 @@ pub struct Binary {
     /// Its size in bytes.
     pub size: u64,
     /// When it was last changed.
-    #[serde(with = "stamp")]
+    #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub modified_at: Moment,
     /// The SHA-256 of its content in hexadecimal, if somebody took the time to compute it.

@@ -51,7 +51,7 @@ pub(crate) fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::R
 #[cfg(test)]
 mod tests {
     use super::{open_regular, read_regular};
-    use crate::disk::make_fifo;
+    use crate::failpoint_io::make_fifo;
     use std::path::Path;
 
     #[test]

@@ -3,7 +3,7 @@
 //! behind; the file's content only names the holder for an error message.
 
 use crate::files::{make_dirs, private};
-use crate::{Home, StoreError, disk};
+use crate::{Home, StoreError, failpoint_io};
 use longhaul_core::{RunId, SessionId};
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
@@ -71,7 +71,7 @@ impl SessionLock {
     /// Writes the holder's id over the last one's, first written, then cut: never empty meanwhile.
     fn sign(&self, run: &RunId) -> io::Result<()> {
         let line = format!("{run}\n");
-        disk::write_at(&self.file, &self.path, line.as_bytes(), 0)?;
+        failpoint_io::write_at(&self.file, &self.path, line.as_bytes(), 0)?;
         self.file.set_len(line.len() as u64)
     }
 }
@@ -87,7 +87,7 @@ impl Drop for SessionLock {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    disk::open(private().read(true).write(true).create(true).truncate(false), path)
+    failpoint_io::open(private().read(true).write(true).create(true).truncate(false), path)
 }
 
 /// Whom the lock's file names.

@@ -2,9 +2,10 @@
 //! and never read to decide what a run does; it may be behind the journal, and whoever recovers
 //! the run brings it up to date.
 
-use crate::{dollars, stamp};
+use crate::{dollars, rfc3339};
 use longhaul_core::{
-    Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Run, RunId, SessionId, State, Usage, Tokens, Usd, DeadlineKind,
+    DeadlineKind, Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Run, RunId, SessionId, State, Tokens,
+    Usage, Usd,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,14 +24,14 @@ pub struct Status {
     /// The last fault: why the run waits or what ended it.
     pub fault: Option<Fault>,
     /// When something happens by itself.
-    #[serde(with = "stamp::option")]
+    #[serde(with = "rfc3339::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub until: Option<Moment>,
     /// What happens then: `next_attempt`, `condense_timeout`, `check_timeout`, `stall`, `no_progress`, `attempt_timeout`,
     /// `limit`, `background_over`, `settle`, `linger` or `stop_harder`.
     pub then: Option<String>,
     /// When trying again makes sense (`retry_later`).
-    #[serde(with = "stamp::option")]
+    #[serde(with = "rfc3339::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<Moment>,
     /// The present or last attempt, from 1; 0 before the first.
@@ -55,7 +56,7 @@ pub struct Status {
     /// The supervisor's process.
     pub supervisor_pid: u32,
     /// When this was written.
-    #[serde(with = "stamp")]
+    #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub updated_at: Moment,
 }
@@ -88,8 +89,16 @@ pub struct StatusUsage {
 
 impl StatusUsage {
     fn new(tally: Usage) -> StatusUsage {
-        let Usage { tokens, truncated_tokens: cut_tokens, messages, truncated_messages: cut_messages, turns, reported_cost: cost, estimated_cost: cost_estimated, unpriced } =
-            tally;
+        let Usage {
+            tokens,
+            truncated_tokens: cut_tokens,
+            messages,
+            truncated_messages: cut_messages,
+            turns,
+            reported_cost: cost,
+            estimated_cost: cost_estimated,
+            unpriced,
+        } = tally;
         let (stated_cost_usd, estimated_cost_usd) = (cost, cost_estimated);
         StatusUsage {
             stated_cost_usd,
@@ -106,7 +115,16 @@ impl StatusUsage {
     fn tally(&self) -> Usage {
         let StatusUsage { stated_cost_usd: cost, estimated_cost_usd: cost_estimated, .. } = *self;
         let StatusUsage { unpriced, tokens, cut_tokens, messages, cut_messages, turns, .. } = *self;
-        Usage { tokens, truncated_tokens: cut_tokens, messages, truncated_messages: cut_messages, turns, reported_cost: cost, estimated_cost: cost_estimated, unpriced }
+        Usage {
+            tokens,
+            truncated_tokens: cut_tokens,
+            messages,
+            truncated_messages: cut_messages,
+            turns,
+            reported_cost: cost,
+            estimated_cost: cost_estimated,
+            unpriced,
+        }
     }
 }
 

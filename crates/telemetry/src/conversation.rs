@@ -3,9 +3,9 @@
 //! A turn is a message of the model: it begins when the model has all that it answers to (the attempt's start, what it was told,
 //! the results of its calls) and ends with the last part of the message. Times are the agent's own, where it says them.
 
-use crate::moments::parsed;
+use crate::time::parsed;
 use longhaul_agent::TranscriptDecoder;
-use longhaul_agent::message::{EventKind, TranscriptMessage, MessageUsage, MessageOrigin};
+use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage, TranscriptMessage};
 use longhaul_core::Moment;
 use std::collections::BTreeMap;
 
@@ -95,7 +95,8 @@ impl ConversationSpans {
     pub(crate) fn end(&mut self, at: Moment) -> Vec<CompletedSpan> {
         let mut messages = Vec::new();
         self.scribe.finish(&mut messages);
-        let mut told: Vec<CompletedSpan> = messages.into_iter().flat_map(|message| self.take(message, at)).collect();
+        let mut told: Vec<CompletedSpan> =
+            messages.into_iter().flat_map(|message| self.take(message, at)).collect();
         told.extend(std::mem::take(&mut self.turns).into_values().map(CompletedSpan::Turn));
         let cut = std::mem::take(&mut self.calls).into_values();
         told.extend(cut.map(|call| CompletedSpan::Call(call.ended(at, ToolOutcome::Interrupted))));
@@ -114,13 +115,15 @@ impl ConversationSpans {
                     // What a sub-agent answers to is what its call says.
                     self.asked.insert(Some(id.clone()), at);
                     let ending = ToolOutcome::Interrupted;
-                    self.calls.insert(id.clone(), ToolCallSpan { id, within, tool, began: at, ended: at, ending });
+                    self.calls
+                        .insert(id.clone(), ToolCallSpan { id, within, tool, began: at, ended: at, ending });
                 }
                 self.part(message, at, is_known)
             }
             EventKind::ToolResult => {
                 let speaker = message.parent_tool_use_id;
-                let mut told: Vec<CompletedSpan> = self.turns.remove(&speaker).map(CompletedSpan::Turn).into_iter().collect();
+                let mut told: Vec<CompletedSpan> =
+                    self.turns.remove(&speaker).map(CompletedSpan::Turn).into_iter().collect();
                 self.asked.insert(speaker, at);
                 let Some(call) = message.tool_use_id.and_then(|id| self.calls.remove(&id)) else {
                     return told;
@@ -146,7 +149,9 @@ impl ConversationSpans {
     /// last part.
     fn part(&mut self, message: TranscriptMessage, at: Moment, is_known: bool) -> Vec<CompletedSpan> {
         // What the agent's program says in the model's place is no turn.
-        let Some(id) = message.id.filter(|_| message.origin == MessageOrigin::Model) else { return Vec::new() };
+        let Some(id) = message.id.filter(|_| message.origin == MessageOrigin::Model) else {
+            return Vec::new();
+        };
         let within = message.parent_tool_use_id;
         let began = self.asked.get(&within).copied().unwrap_or(at).min(at);
         let (open, before) = match self.turns.remove(&within) {

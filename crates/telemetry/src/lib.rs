@@ -7,18 +7,18 @@
 //! A run has one trace, whoever supervises it: its ids are in the run's `trace.json`, and those of its spans are derived from
 //! them, so that a supervisor that takes the run over goes on with the same spans.
 
+mod attributes;
 mod client;
 mod context;
 mod conversation;
-mod figures;
-mod moments;
-mod names;
-mod pipeline;
+mod exporter;
+mod metrics;
+mod observer;
 mod settings;
 mod spans;
-mod telling;
+mod time;
 
 pub use context::Trace;
-pub use pipeline::{Telemetry, TelemetryError, Exporter};
+pub use exporter::{Exporter, Telemetry, TelemetryError};
+pub use observer::TelemetryObserver;
 pub use settings::{Protocol, Settings, Target};
-pub use telling::TelemetryObserver;

@@ -3,17 +3,17 @@
 //! What happened under an earlier supervisor is only taken in: that one told of it. Two of them may tell of a turn twice, as the
 //! same span, but never is its use counted twice.
 
-mod done;
+mod span_data;
 
+use crate::attributes;
 use crate::context::{Trace, within};
-use crate::conversation::{ConversationSpans, CompletedSpan};
-use crate::moments::system_time;
-use crate::names;
-use crate::pipeline::Exporter;
-use done::{RunInfo, SpanData, AttemptSpan, SpanEvent, called, called_call, used, strategy_name};
+use crate::conversation::{CompletedSpan, ConversationSpans};
+use crate::exporter::Exporter;
+use crate::time::system_time;
 use longhaul_agent::Dialect;
 use longhaul_core::{
-    Fault, Moment, AfterAttempt, Outcome, OutcomeKind, Phase, Record, Run, RunId, ResumeStrategy, SessionId, Usage,
+    AfterAttempt, Fault, Moment, Outcome, OutcomeKind, Phase, Record, ResumeStrategy, Run, RunId, SessionId,
+    Usage,
 };
 use longhaul_store::Plan;
 use opentelemetry::trace::{
@@ -21,6 +21,7 @@ use opentelemetry::trace::{
 };
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::Span;
+use span_data::{AttemptSpan, RunInfo, SpanData, SpanEvent, called, called_call, strategy_name, used};
 use std::collections::BTreeMap;
 
 /// A run that is being told.
@@ -131,7 +132,11 @@ impl SpanRecorder {
                     began: *at,
                     session: plan.session.id().clone(),
                     strategy: plan.strategy,
-                    conversation: ConversationSpans::new(self.dialect.transcript_decoder(plan.attempt), *at, known),
+                    conversation: ConversationSpans::new(
+                        self.dialect.transcript_decoder(plan.attempt),
+                        *at,
+                        known,
+                    ),
                     is_heard: false,
                     notes: Vec::new(),
                 });
@@ -152,21 +157,30 @@ impl SpanRecorder {
                 }
             }
             Record::StopOrdered { at, cause: why, level, .. } => {
-                let why = [KeyValue::new(names::WHY, strategy_name(why)), KeyValue::new(names::LEVEL, strategy_name(level))];
+                let why = [
+                    KeyValue::new(attributes::WHY, strategy_name(why)),
+                    KeyValue::new(attributes::LEVEL, strategy_name(level)),
+                ];
                 self.note("longhaul.stop", *at, why.to_vec());
             }
             Record::Recovered { at, finding: remains, .. } => {
-                self.note("longhaul.recovered", *at, vec![KeyValue::new(names::WHY, strategy_name(remains))]);
+                self.note(
+                    "longhaul.recovered",
+                    *at,
+                    vec![KeyValue::new(attributes::WHY, strategy_name(remains))],
+                );
             }
             Record::StallDeferred { at, .. } => self.note("longhaul.silence_excused", *at, Vec::new()),
             Record::LimitReached { at, limit, .. } => {
-                self.note("longhaul.limit", *at, vec![KeyValue::new(names::WHY, limit.as_str())]);
+                self.note("longhaul.limit", *at, vec![KeyValue::new(attributes::WHY, limit.as_str())]);
             }
             Record::Downtime { .. } => self.note("longhaul.downtime", at, Vec::new()),
             Record::CancelRequested { at, .. } => self.note("longhaul.cancel", *at, Vec::new()),
             Record::SuspendOrdered { at, .. } => self.note("longhaul.suspend", *at, Vec::new()),
             Record::SummaryEnded { usage: tally, .. } => self.spend(tally),
-            Record::AttemptEnded { at, fault, usage: tally, next, .. } => self.end_attempt(*at, *fault, tally, next),
+            Record::AttemptEnded { at, fault, usage: tally, next, .. } => {
+                self.end_attempt(*at, *fault, tally, next)
+            }
             Record::CheckStarted { at } => self.pause = Some(OpenInterval::Check { since: *at }),
             Record::CheckEnded { at, result } => self.end_check(*at, strategy_name(result)),
             Record::RunFinished { at, outcome } => self.end_run(*at, outcome),
@@ -252,15 +266,15 @@ impl SpanRecorder {
         self.resume(at);
         let attempts = self.state.state().plan.as_ref().map_or(0, |plan| plan.attempt);
         let mut attributes = used(&self.used);
-        attributes.push(KeyValue::new(names::OUTCOME, outcome.kind.as_str()));
-        attributes.push(KeyValue::new(names::ATTEMPTS, i64::from(attempts)));
-        attributes.extend(outcome.fault.map(|fault| KeyValue::new(names::FAULT, fault.word())));
+        attributes.push(KeyValue::new(attributes::OUTCOME, outcome.kind.as_str()));
+        attributes.push(KeyValue::new(attributes::ATTEMPTS, i64::from(attempts)));
+        attributes.extend(outcome.fault.map(|fault| KeyValue::new(attributes::FAULT, fault.word())));
         if let Some(run) = self.run() {
             run.set_attributes(attributes);
             if outcome.kind != OutcomeKind::Done {
                 let kind = outcome.kind.as_str();
                 let error = outcome.fault.map_or(kind, Fault::word);
-                run.set_attribute(KeyValue::new(names::ERROR, error));
+                run.set_attribute(KeyValue::new(attributes::ERROR, error));
                 run.set_status(Status::error(kind));
             }
             run.end_with_timestamp(system_time(at));
@@ -305,9 +319,9 @@ impl SpanRecorder {
         let Some(run) = self.run().map(|run| run.span_context().clone()) else { return };
         let Some(tracer) = self.voice.tracer() else { return };
         let mut attributes = done.attributes;
-        attributes.push(KeyValue::new(names::RUN, self.about.run.clone()));
-        attributes.push(KeyValue::new(names::PROVIDER, self.about.provider));
-        attributes.extend(done.error.clone().map(|error| KeyValue::new(names::ERROR, error)));
+        attributes.push(KeyValue::new(attributes::RUN, self.about.run.clone()));
+        attributes.push(KeyValue::new(attributes::PROVIDER, self.about.provider));
+        attributes.extend(done.error.clone().map(|error| KeyValue::new(attributes::ERROR, error)));
         let builder = SpanBuilder::from_name(done.name)
             .with_kind(done.kind)
             .with_start_time(system_time(done.began))
@@ -332,14 +346,15 @@ impl SpanRecorder {
                 times => format!("run again {times}"),
             };
             let mut attributes = self.about.common();
-            attributes.push(KeyValue::new(names::OPERATION, "invoke_workflow"));
-            attributes.push(KeyValue::new(names::RUN, self.about.run.clone()));
+            attributes.push(KeyValue::new(attributes::OPERATION, "invoke_workflow"));
+            attributes.push(KeyValue::new(attributes::RUN, self.about.run.clone()));
             if let Some(name) = &self.about.name {
-                attributes.push(KeyValue::new(names::WORKFLOW, name.clone()));
-                attributes.push(KeyValue::new(names::RUN_NAME, name.clone()));
+                attributes.push(KeyValue::new(attributes::WORKFLOW, name.clone()));
+                attributes.push(KeyValue::new(attributes::RUN_NAME, name.clone()));
             }
-            attributes
-                .extend(self.about.model.clone().map(|model| KeyValue::new(names::REQUEST_MODEL, model)));
+            attributes.extend(
+                self.about.model.clone().map(|model| KeyValue::new(attributes::REQUEST_MODEL, model)),
+            );
             let name = self
                 .about
                 .name

@@ -1,7 +1,7 @@
 //! Every scenario with both agents: what each must end as, and what it did end as.
 
 use super::Bench;
-use super::place::Sandbox;
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use serde_json::Value;
 use std::fmt::Write as _;

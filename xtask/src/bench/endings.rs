@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::drills::drill;
-use super::place::{Sandbox, newest};
+use super::sandbox::{Sandbox, newest};
 use super::section::{Row, Section};
 use serde_json::Value;
 use std::path::Path;

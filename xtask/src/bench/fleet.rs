@@ -1,6 +1,6 @@
 //! A hundred live runs in one process of the library; the process itself is an example of it.
 
-use super::place::Sandbox;
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use super::{Bench, build};
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use super::Bench;
 use super::disk::Disk;
-use super::place::Sandbox;
 use super::sample::{median, ms};
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use serde_json::{Value, json};
 use std::io::{self, Write};

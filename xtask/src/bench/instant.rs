@@ -2,9 +2,9 @@
 
 use super::Bench;
 use super::disk::Disk;
-use super::place::Sandbox;
 use super::process::timed;
 use super::sample::{median, ms};
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use std::io;
 use std::time::Duration;

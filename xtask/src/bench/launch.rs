@@ -3,9 +3,9 @@
 use super::Bench;
 use super::api::Api;
 use super::disk::Disk;
-use super::place::{Sandbox, newest};
 use super::process::timed;
 use super::sample::{median, ms};
+use super::sandbox::{Sandbox, newest};
 use super::section::{Row, Section};
 use jiff::Timestamp;
 use serde_json::Value;

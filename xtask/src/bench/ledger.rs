@@ -1,10 +1,10 @@
 //! The commands that read the ledger, over a home as it is after years: a hundred thousand runs of ten attempts each.
 
 use super::Bench;
-use super::place::Sandbox;
 use super::process::{metered, timed};
 use super::runs;
 use super::sample::{median, ms};
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use std::io;
 use std::process::{Command, Stdio};

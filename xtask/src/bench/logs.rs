@@ -1,10 +1,10 @@
 //! `longhaul logs` of a run that said much: how soon there is something to read, and how much memory all of it takes.
 
 use super::Bench;
-use super::place::Sandbox;
 use super::process::{KillOnDrop, metered, timed};
-use super::runs::{self, RunFixture, AttemptFixture};
+use super::runs::{self, AttemptFixture, RunFixture};
 use super::sample::{median, ms};
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use longhaul_core::Outcome;
 use serde_json::json;

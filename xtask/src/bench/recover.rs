@@ -2,9 +2,9 @@
 
 use super::Bench;
 use super::api::Api;
-use super::place::Sandbox;
 use super::process::{KillOnDrop, timed};
 use super::sample::{median, ms};
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use crate::faults::{journal, processes};
 use rustix::process::Signal;

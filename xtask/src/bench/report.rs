@@ -1,12 +1,12 @@
 //! `longhaul report` of a busy week: 500 runs with their waits, failures and tool calls, on one page.
 
-mod stories;
+mod run_fixtures;
 
 use super::Bench;
-use super::place::Sandbox;
 use super::process::{metered, timed};
 use super::runs;
 use super::sample::median;
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use serde_json::Value;
 use std::process::{Command, Stdio};
@@ -26,7 +26,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let first = now as u64 - WEEK_MS + 60_000;
     for number in 0..count {
         let began = first + (WEEK_MS - LONGEST_MS) / count * number;
-        runs::write(&place.longhaul_home(), &stories::story(number, began))?;
+        runs::write(&place.longhaul_home(), &run_fixtures::story(number, began))?;
     }
 
     let command = |form: &[&str]| {

@@ -2,10 +2,10 @@
 //! agents.
 
 use jiff::Timestamp;
-use longhaul_agent::message::{EventKind, TranscriptMessage, MessageOrigin};
+use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{
-    Fault, Moment, AfterAttempt, Outcome, OutcomeKind, Preset, ProcessId, Record, Remedy, PromptKind, SessionPlan, AttemptPlan,
-    Usage, Tokens, Usd,
+    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Preset, ProcessId, PromptKind, Record,
+    Remedy, SessionPlan, Tokens, Usage, Usd,
 };
 use serde_json::json;
 use std::fs::{self, File};
@@ -48,7 +48,8 @@ pub struct AttemptFixture {
 pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
     for number in 0..count as u64 {
         let kind = if number.is_multiple_of(10) { OutcomeKind::Failed } else { OutcomeKind::Done };
-        let overloaded = AttemptFixture { works_seconds: 400, fault: Some(Fault::Overloaded), waits_seconds: 200 };
+        let overloaded =
+            AttemptFixture { works_seconds: 400, fault: Some(Fault::Overloaded), waits_seconds: 200 };
         let mut tries = vec![overloaded; attempts as usize];
         if let Some(last) = tries.last_mut() {
             last.fault = None;

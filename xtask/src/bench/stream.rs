@@ -5,8 +5,8 @@
 //! come from the scripted agent, and only the supervisor's own time and memory are counted.
 
 use super::Bench;
-use super::place::Sandbox;
 use super::process::{Metered, metered};
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use serde_json::Value;
 use std::fs::{self, File};

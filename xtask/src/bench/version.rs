@@ -1,9 +1,9 @@
 //! What it costs to start the program at all.
 
 use super::Bench;
-use super::place::Sandbox;
 use super::process::timed;
 use super::sample::{median, ms};
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use std::io;
 

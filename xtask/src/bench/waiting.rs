@@ -1,8 +1,8 @@
 //! What a run costs that waits for a usage window's reset, and whether it lets itself be stopped.
 
 use super::Bench;
-use super::place::Sandbox;
 use super::process::{KillOnDrop, fine_cpu, peak_kib_of, sleeps};
+use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! What a run's journal says from outside: which process is the agent, and what became of each attempt.
 
-use crate::bench::place::{Sandbox, newest};
+use crate::bench::sandbox::{Sandbox, newest};
 use rustix::process::Pid;
 use serde_json::Value;
 use std::fs;

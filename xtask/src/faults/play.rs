@@ -4,9 +4,9 @@
 use super::case::{Case, Victim};
 use super::sessions::Sessions;
 use super::{journal, processes, sessions};
-use crate::bench::place::Sandbox;
+use crate::bench::sandbox::Sandbox;
 use longhaul_core::draw;
-use longhaul_drill::{RequestLog, Api, SignalPoint, Scenario, announced, workspace};
+use longhaul_drill::{Api, RequestLog, Scenario, SignalPoint, announced, workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -62,8 +62,13 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
     let place = Sandbox::new()?;
     let api = Api::start(scenario, seed).await.map_err(io::Error::other)?;
     let (begun_ms, begun) = (now_ms(), Instant::now());
-    let mut hand =
-        SignalSender { moments: api.signal_points(), victim: case.strikes, place: &place, struck_ms: None, strikes: 0 };
+    let mut hand = SignalSender {
+        moments: api.signal_points(),
+        victim: case.strikes,
+        place: &place,
+        struck_ms: None,
+        strikes: 0,
+    };
     let mut run = rig.run(case, scenario, &api, &place)?;
     let mut others = Vec::new();
     for _ in 1..case.calls.unwrap_or(1) {

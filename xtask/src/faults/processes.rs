@@ -1,7 +1,7 @@
 //! The processes of one place: those that carry a run's mark and the place's own home in their environment. Nothing
 //! else is ever looked at or sent a signal.
 
-use crate::bench::place::Sandbox;
+use crate::bench::sandbox::Sandbox;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs;
 use std::thread::sleep;

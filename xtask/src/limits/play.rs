@@ -1,10 +1,10 @@
 //! Plays one run in a place of its own with a git repository and an API on loopback. What is left is counted, and ended.
 
-use super::story::Unit;
-use crate::bench::place::Sandbox;
+use super::case::Unit;
+use crate::bench::sandbox::Sandbox;
 use crate::faults::{journal, processes};
 use longhaul_drill::api::Billed;
-use longhaul_drill::{RequestLog, Api, Scenario};
+use longhaul_drill::{Api, RequestLog, Scenario};
 use rustix::param::page_size;
 use serde_json::Value;
 use std::fs::{self, File};

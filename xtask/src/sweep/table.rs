@@ -1,6 +1,6 @@
 //! The table of a sweep, its bars, and the points that failed.
 
-use super::told::{CaseMetrics, PointResult};
+use super::result::{CaseMetrics, PointResult};
 use crate::bench::section::Row;
 use std::fmt::Write as _;
 
@@ -64,7 +64,8 @@ pub fn table(told: &[PointResult], seeds_played: &[u64]) -> String {
 /// What is promised of all points together.
 pub fn bars(told: &[PointResult], is_real: bool) -> Vec<Row> {
     let all: Vec<&PointResult> = told.iter().collect();
-    let killed: Vec<&PointResult> = all.iter().copied().filter(|one| one.strike.starts_with("SIGKILL")).collect();
+    let killed: Vec<&PointResult> =
+        all.iter().copied().filter(|one| one.strike.starts_with("SIGKILL")).collect();
     let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
         all.iter().partition(|one| one.strike.starts_with("SIGKILL of the supervisor"));
     let whole = figures(&all);
@@ -154,7 +155,7 @@ fn off(pairs: impl Iterator<Item = (u64, u64)>) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::told;
+    use super::super::result;
     use super::*;
 
     fn line(strike: &str, wasted: u64, reported: u64, failed: &str) -> String {
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn a_missed_bar_is_seen_and_a_failed_point_is_told() {
         let check = |lines: &[String], missed: usize| {
-            let told = told::read(&lines.concat()).expect("lines of JSON");
+            let told = result::read(&lines.concat()).expect("lines of JSON");
             let section = crate::bench::section::Section {
                 about: "",
                 rows: bars(&told, false),

@@ -1,7 +1,7 @@
 //! What the agent is doing, in a few words on one line. For people only.
 
 use super::wire::{Block, ToolInput};
-use crate::glance::truncate_to_bytes;
+use crate::snapshot::truncate_to_bytes;
 
 const CHARS_MAX: usize = 80;
 // Enough for as many characters, and for what is left out of them.

@@ -2,7 +2,7 @@
 //! people and prompts; it decides nothing.
 
 use super::wire::{Answers, Block, Note};
-use crate::glance::BackgroundTask;
+use crate::snapshot::BackgroundTask;
 use std::collections::VecDeque;
 
 // An agent starts a handful of tasks; a hostile stream could invent more.
@@ -112,7 +112,7 @@ fn output_path(text: &str) -> Option<&str> {
 }
 
 fn one_line(text: &str) -> String {
-    crate::seed::quote::one_line(text, TEXT_CHARS_MAX)
+    crate::handoff::quote::one_line(text, TEXT_CHARS_MAX)
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! How to start the agent for one attempt. The task goes over its input, never into its arguments.
 
 use super::control::user_line;
-use super::finish;
-use super::guarding::register;
-use super::learning;
+use super::environment::{MAX_RETRIES, RETRY_WATCHDOG};
+use super::finish_tool;
+use super::guard_hooks::register;
+use super::learn_hooks;
 use super::network;
 use super::prompts::prompt;
 use super::questions::OFFERED;
-use super::surroundings::{MAX_RETRIES, RETRY_WATCHDOG};
-use crate::{Invocation, AgentSpec, PriorAttempts};
-use longhaul_core::{SessionPlan, AttemptPlan};
+use crate::{AgentSpec, Invocation, PriorAttempts};
+use longhaul_core::{AttemptPlan, SessionPlan};
 use serde_json::{Map, Value};
 
 /// Variables by which a Claude Code notices that it was started inside another one, and would then
@@ -132,7 +132,7 @@ fn args(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Vec<Stri
     if !order.guards.is_empty() {
         add(&["--include-hook-events"]);
     }
-    args.extend(order.finish_tool.iter().flat_map(finish::args));
+    args.extend(order.finish_tool.iter().flat_map(finish_tool::args));
     args.extend(settings(order));
     args.extend(order.network.as_ref().map(|_| network::NOT_OFFERED.to_owned()));
     args.extend(order.extra_args.iter().cloned());
@@ -142,7 +142,7 @@ fn args(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Vec<Stri
 /// What we set over the user's own settings. Of two such flags the agent takes the later one alone (2.1.330).
 fn settings(order: &AgentSpec) -> Vec<String> {
     let sandbox = order.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
-    let hooks = order.learn.as_ref().map(|learn| ("hooks".to_owned(), learning::hooks(learn)));
+    let hooks = order.learn.as_ref().map(|learn| ("hooks".to_owned(), learn_hooks::hooks(learn)));
     // The agent runs the commands inside of skills without asking a hook (2.1.330).
     let disables = order.guards.disable_skill_commands();
     let skills = disables.then(|| ("disableSkillShellExecution".to_owned(), Value::Bool(true)));
@@ -170,10 +170,10 @@ fn env_set(order: &AgentSpec, attempt: u32) -> Vec<(String, String)> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{summary_args, invocation};
-    use crate::{Answers, Guards, Network, AgentSpec, PriorAttempts, Program};
+    use super::{invocation, summary_args};
+    use crate::{AgentSpec, Answers, Guards, Network, PriorAttempts, Program};
     use expect_test::{Expect, expect};
-    use longhaul_core::{Fault, Limit, RunId, PromptKind, SessionId, SessionPlan, AttemptPlan};
+    use longhaul_core::{AttemptPlan, Fault, Limit, PromptKind, RunId, SessionId, SessionPlan};
 
     pub(in crate::claude) fn order() -> AgentSpec {
         AgentSpec {
@@ -246,8 +246,13 @@ pub(super) mod tests {
 
     #[test]
     fn an_agent_goes_on_from_before_it_saved_its_work() {
-        let plan = AttemptPlan::new(2, SessionPlan::Resume("11111111-old".into()), PromptKind::LimitRaised(Limit::Time));
-        let past = PriorAttempts { resume_at: Some("33333333-message".to_owned()), ..PriorAttempts::default() };
+        let plan = AttemptPlan::new(
+            2,
+            SessionPlan::Resume("11111111-old".into()),
+            PromptKind::LimitRaised(Limit::Time),
+        );
+        let past =
+            PriorAttempts { resume_at: Some("33333333-message".to_owned()), ..PriorAttempts::default() };
         let found = invocation(&order(), &plan, &past);
         let at = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
         assert!(found.args.ends_with(&at.map(str::to_owned)), "{:?}", found.args);

@@ -4,10 +4,13 @@
 mod keep_going;
 
 use super::reminder::{Recipient, is_reminder, reminder, stopped};
-use crate::seed::AFTER_TASK;
-use crate::seed::quote::{fenced, inline};
-use crate::{HandoffContext, BackgroundTask, AgentSpec, PriorAttempts, HandoffReason, researchgym, handoff_prompt, handoff_prompt_with_summary};
-use longhaul_core::{Fault, Remaining, Limit, Nudge, ResumeStrategy, PromptKind, AttemptPlan};
+use crate::handoff::AFTER_TASK;
+use crate::handoff::quote::{fenced, inline};
+use crate::{
+    AgentSpec, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt,
+    handoff_prompt_with_summary, researchgym,
+};
+use longhaul_core::{AttemptPlan, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy};
 
 const COMMAND_CHARS_MAX: usize = 200;
 
@@ -31,13 +34,20 @@ const AFTER_LOSS: &str = "\n\n(An earlier session worked on this and could not b
 pub fn prompt(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> String {
     let task = &order.task();
     // Journals of older versions name no rung.
-    let seeds = plan.strategy.is_none_or(|rung| rung == ResumeStrategy::Handoff) && !past.conversation.entries.is_empty();
+    let seeds = plan.strategy.is_none_or(|rung| rung == ResumeStrategy::Handoff)
+        && !past.conversation.entries.is_empty();
     match plan.prompt {
         PromptKind::TaskAfterLoss(fault) if seeds => {
             let (money_left, time_left) = (plan.remaining.budget, plan.remaining.time);
-            let about = HandoffContext { money_left, time_left, ..HandoffContext::unlimited(task, HandoffReason::Fault(fault)) };
+            let about = HandoffContext {
+                money_left,
+                time_left,
+                ..HandoffContext::unlimited(task, HandoffReason::Fault(fault))
+            };
             let seed = match past.summary.as_ref().filter(|_| plan.with_summary) {
-                Some(summary) => handoff_prompt_with_summary(&past.conversation, &about, order.handoff_tokens, summary),
+                Some(summary) => {
+                    handoff_prompt_with_summary(&past.conversation, &about, order.handoff_tokens, summary)
+                }
                 None => handoff_prompt(&past.conversation, &about, order.handoff_tokens),
             };
             seed + &reminder(past, Recipient::NewSession)
@@ -54,7 +64,9 @@ pub fn prompt(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> St
         }
         PromptKind::CheckFailed(_) => check_failed(past.check_output.as_deref()) + &stopped(past),
         PromptKind::Continue(_) | PromptKind::LimitRaised(_) => {
-            words(order, plan.prompt, plan.remaining) + &raised(past.added) + &reminder(past, Recipient::SameSession)
+            words(order, plan.prompt, plan.remaining)
+                + &raised(past.added)
+                + &reminder(past, Recipient::SameSession)
         }
         PromptKind::Task | PromptKind::FollowUp | PromptKind::WrapUp(_) => {
             words(order, plan.prompt, plan.remaining) + &reminder(past, Recipient::SameSession)
@@ -264,9 +276,12 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
 mod tests {
     use super::{is_longhaul_prompt, prompt, running};
     use crate::claude::invocation::tests::order;
-    use crate::{BackgroundTask, AgentSpec, PriorAttempts};
+    use crate::{AgentSpec, BackgroundTask, PriorAttempts};
     use expect_test::expect;
-    use longhaul_core::{Fault, Remaining, Limit, Nudge, KeepGoingPrompt, PromptKind, SessionId, SessionPlan, Span, AttemptPlan, Usd};
+    use longhaul_core::{
+        AttemptPlan, Fault, KeepGoingPrompt, Limit, Nudge, PromptKind, Remaining, SessionId, SessionPlan,
+        Span, Usd,
+    };
 
     fn training() -> BackgroundTask {
         BackgroundTask {
@@ -281,7 +296,12 @@ mod tests {
     fn running_background_tasks_are_named() {
         let says = [
             PromptKind::WrapUp(Limit::Time),
-            PromptKind::KeepGoing(KeepGoingPrompt { stop_number: 1, keep_improving: false, active_time: None, limit_near: false }),
+            PromptKind::KeepGoing(KeepGoingPrompt {
+                stop_number: 1,
+                keep_improving: false,
+                active_time: None,
+                limit_near: false,
+            }),
             PromptKind::ConfirmDone,
         ];
         assert!(says.iter().all(|say| running(*say, &[]).is_empty()));
@@ -324,7 +344,8 @@ mod tests {
             ```
             - `sleep 9`"#]]
         .assert_eq(&ends.join("\n---\n"));
-        let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), PromptKind::Nudge(Nudge::Answer));
+        let plan =
+            AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), PromptKind::Nudge(Nudge::Answer));
         assert!(is_longhaul_prompt(&prompt(&order(), &plan, &past)));
     }
 

@@ -1,7 +1,7 @@
 //! The tool by which the agent asks a person: its call carries the questions, and is made with the answers among its
 //! input. It is offered only where somebody says that prompts are answered over the agent's input (2.1.330).
 
-use crate::{GivenAnswer, Answers, Question};
+use crate::{Answers, GivenAnswer, Question};
 use serde_json::{Map, Value};
 
 /// Its name.
@@ -17,8 +17,9 @@ pub(super) fn answer(answers: &Answers, input: &Value) -> Option<(Value, Vec<Giv
     let questions = input.get("questions")?.as_array()?;
     let answered: Vec<GivenAnswer> =
         questions.iter().map(|asked| Some(answers.answer(&question(asked)?))).collect::<Option<_>>()?;
-    let given =
-        answered.iter().map(|GivenAnswer { question, answer, .. }| (question.clone(), answer.as_str().into()));
+    let given = answered
+        .iter()
+        .map(|GivenAnswer { question, answer, .. }| (question.clone(), answer.as_str().into()));
     let mut input = input.as_object()?.clone();
     // Nothing that the model says there itself is an answer of a person.
     input.remove("annotations");

@@ -1,8 +1,8 @@
 //! What an agent that goes on is reminded of: what is done and must not be done again, and what it must
 //! look at first. A short list, whose lines no command can leave.
 
-use crate::seed::quote::{fenced, inline};
-use crate::{BackgroundTask, SideEffects, CompletedEffect, EndedCall, PriorAttempts};
+use crate::handoff::quote::{fenced, inline};
+use crate::{BackgroundTask, CompletedEffect, EndedCall, PriorAttempts, SideEffects};
 use std::fmt::Write;
 
 // With a heading and a line for the rest, two lists of so many are 20 lines.

@@ -5,19 +5,19 @@
 //! before it adds its own, and resumes if there is any row of the conversation. A copy under another
 //! directory's folder works as it is, rows unchanged: the agent goes by the file's name.
 
-mod completion;
-mod continuation;
+mod continuity;
 mod facts;
-mod saving;
+mod missing_rows;
+mod wrap_up;
 
 use super::wire::{Row, parse};
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
-pub use completion::missing;
-pub use continuation::continues;
-pub use facts::{SessionFacts, BilledMessage, facts};
-pub(super) use saving::{before_wrap_up, up_to};
+pub use continuity::continues;
+pub use facts::{BilledMessage, SessionFacts, facts};
+pub use missing_rows::missing;
+pub(super) use wrap_up::{before_wrap_up, up_to};
 
 /// What a session file is good for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 //! type than expected (as if missing), anything nested to any depth in what is skipped. Only a line
 //! that is no JSON, or has no type, is no event.
 
-mod loose;
+mod lenient;
 
-pub(super) use loose::{Amount, Count, Flag, Length, List, Map, Text};
+pub(super) use lenient::{Amount, Count, Flag, Length, List, Map, Text};
 use serde::Deserialize;
 use std::marker::PhantomData;
 
@@ -37,7 +37,7 @@ macro_rules! records {
 
                     fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name<'a>, A::Error> {
                         let mut record = $name::default();
-                        while let Some(key) = map.next_key::<loose::Key<'de>>()? {
+                        while let Some(key) = map.next_key::<lenient::Key<'de>>()? {
                             match key.as_str() {
                                 $($key => record.$field = map.next_value()?,)*
                                 _ => { map.next_value::<serde::de::IgnoredAny>()?; }
@@ -46,7 +46,7 @@ macro_rules! records {
                         Ok(record)
                     }
 
-                    loose::otherwise_default!(scalars seq);
+                    lenient::otherwise_default!(scalars seq);
                 }
                 input.deserialize_any(Fields(PhantomData))
             }
@@ -57,7 +57,7 @@ macro_rules! records {
 // Below the macro, because it declares its records with it.
 mod rows;
 
-pub(super) use rows::{Heard, Part, Raw, Row, RowMessage, Scribed, RowContext, Sign, Told};
+pub(super) use rows::{Heard, Part, Raw, Row, RowContext, RowMessage, Scribed, Sign, Told};
 
 records! {
     /// What every event has, and all of `stream_event`, `assistant` and `user`: nearly all events are one

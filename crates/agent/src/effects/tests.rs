@@ -150,7 +150,8 @@ fn a_table_of_ones_own() {
 #[test]
 fn ones_own_besides_the_bundled_ones() {
     let text = "tools = [\"WebFetch\"]\n[[program]]\nnames = [\"deploy.sh\", \"git\"]\nbegins = [\"prod\"]\n";
-    let effects = EffectRules::parse(text).expect("the table is valid").merged_with(EffectRules::bundled().clone());
+    let effects =
+        EffectRules::parse(text).expect("the table is valid").merged_with(EffectRules::bundled().clone());
     let reach = |script: &str| match effects.scope("Bash", script) {
         EffectScope::Commands(commands) => commands.join(" + "),
         EffectScope::Workspace | EffectScope::Tool => String::new(),

@@ -3,7 +3,7 @@
 
 use super::host::{ipv4, ipv6, name, short_ipv4};
 use super::url_pattern::{Host, UrlMention, UrlPattern};
-use crate::glance::truncate_to_bytes;
+use crate::snapshot::truncate_to_bytes;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 

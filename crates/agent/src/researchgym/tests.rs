@@ -1,6 +1,6 @@
 use super::{NotATranscript, transcript};
-use crate::transcript::{ToolArgument, Conversation, EntryKind};
-use crate::{HandoffContext, HandoffReason, HANDOFF_TOKENS_MAX, handoff_prompt};
+use crate::conversation::{Conversation, EntryKind, ToolArgument};
+use crate::{HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, handoff_prompt};
 use expect_test::expect;
 
 const RECORDED: &str = include_str!("../../fixtures/researchgym/transcript.json");
@@ -42,7 +42,8 @@ fn a_recorded_run() {
 #[test]
 fn what_it_is_told_on() {
     let transcript = transcript(RECORDED.as_bytes()).expect("an array");
-    let about = HandoffContext::unlimited("Improve the baseline.", HandoffReason::Text("it was another harness's"));
+    let about =
+        HandoffContext::unlimited("Improve the baseline.", HandoffReason::Text("it was another harness's"));
     expect![[r#"
         Improve the baseline.
 

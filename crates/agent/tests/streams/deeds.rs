@@ -3,8 +3,8 @@
 use super::fixtures::{all, decoder};
 use expect_test::{Expect, expect};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{SideEffects, Dialect, Guards, AgentSpec, PriorAttempts, Program, HANDOFF_TOKENS_MAX};
-use longhaul_core::{Exit, Fault, RunId, PromptKind, SessionId, SessionPlan, AttemptPlan};
+use longhaul_agent::{AgentSpec, Dialect, Guards, HANDOFF_TOKENS_MAX, PriorAttempts, Program, SideEffects};
+use longhaul_core::{AttemptPlan, Exit, Fault, PromptKind, RunId, SessionId, SessionPlan};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! The recorded streams, and what each proves. Recorded with Claude Code 2.1.330 against a loopback API.
 
-use longhaul_agent::{DoneSignals, Decoder, SideEffects, Guards, dialect_for, stream_report};
+use longhaul_agent::{Decoder, DoneSignals, Guards, SideEffects, dialect_for, stream_report};
 use longhaul_core::{Evidence, Exit, Notice, Usage, classify};
 use serde::Deserialize;
 use std::collections::BTreeMap;

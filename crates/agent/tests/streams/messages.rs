@@ -2,7 +2,7 @@
 
 use super::fixtures::{all, decoder};
 use longhaul_agent::dialect_for;
-use longhaul_agent::message::TranscriptMessage;
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{Exit, Tokens};
 
 // A message that the agent asked for anew without a stream is told without what it used, and so are those of

@@ -1,7 +1,7 @@
 //! Tokens and money of the recorded streams, against what their results state.
 
 use super::fixtures::{Fixture, all, named};
-use longhaul_core::{Usage, Tokens, Usd};
+use longhaul_core::{Tokens, Usage, Usd};
 use serde_json::Value;
 
 fn results(fixture: &Fixture) -> Vec<Value> {

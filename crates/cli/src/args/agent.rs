@@ -1,6 +1,6 @@
 //! Flags for the agent and the check of its work: `run` sets them, `resume` and `rerun` change them.
 
-use super::{LimitArgs, AddLimitArgs, NotifyArgs, PolicyValueArgs};
+use super::{AddLimitArgs, LimitArgs, NotifyArgs, PolicyValueArgs};
 use clap::Args;
 use longhaul_agent::ToolPattern;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! What `longhaul gc` takes.
 
 use super::runs::{StateFilter, state};
-use crate::duration::duration;
+use crate::duration_arg::duration;
 use clap::Args;
 use longhaul_core::Span;
 

@@ -2,8 +2,8 @@
 
 use super::run_learn::JudgeArg;
 use clap::{Args, Parser};
+use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::hooks::HookEvent;
-use longhaul_playbook::learning::JudgeKind;
 
 /// A call of the agent's, as it is parsed by itself: it has no time for all the other commands.
 #[derive(Debug, Parser)]

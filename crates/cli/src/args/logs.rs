@@ -1,6 +1,6 @@
 //! What `longhaul logs` takes.
 
-use crate::when::when;
+use crate::time_arg::when;
 use clap::Args;
 use longhaul_core::Moment;
 

@@ -1,7 +1,7 @@
 //! What `longhaul recover` takes.
 
 use super::{EventsArgs, NotifyArgs};
-use crate::duration::duration;
+use crate::duration_arg::duration;
 use clap::Args;
 use longhaul_core::Span;
 

@@ -1,6 +1,6 @@
 //! The flags of `longhaul report`.
 
-use crate::when::when;
+use crate::time_arg::when;
 use clap::Args;
 use longhaul_core::Moment;
 

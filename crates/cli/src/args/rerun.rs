@@ -1,7 +1,7 @@
 //! What `longhaul rerun` takes.
 
 use super::ChangeArgs;
-use crate::when::when;
+use crate::time_arg::when;
 use clap::Args;
 use longhaul_core::Moment;
 

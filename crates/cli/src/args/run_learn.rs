@@ -1,7 +1,7 @@
 //! The flags by which a run's sessions are told what earlier ones taught, and are learnt from.
 
 use clap::{Args, ValueEnum};
-use longhaul_playbook::learning::JudgeKind;
+use longhaul_playbook::database::JudgeKind;
 
 /// Learning with a run.
 #[derive(Clone, Debug, Default, Args)]

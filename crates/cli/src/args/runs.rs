@@ -1,6 +1,6 @@
 //! `longhaul runs`, `status`, `cost` and `ledger`.
 
-use crate::when::when;
+use crate::time_arg::when;
 use clap::{Args, Subcommand, ValueEnum};
 use longhaul_core::{Moment, OutcomeKind};
 use std::num::NonZeroU64;

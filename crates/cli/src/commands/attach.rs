@@ -6,9 +6,9 @@ use crate::args::{AttachArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::events::{self, Events, Writer};
-use crate::output::screen::ProgressDisplay;
+use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
-use crate::{home, runtime, signals};
+use crate::{open_home, runtime, signals};
 use longhaul::{FollowEnd, Observer, RunError, SuperviseError, follow};
 use longhaul_core::CancelSource;
 
@@ -23,8 +23,8 @@ enum AttachEnd {
 /// Carries out the command and returns the exit code of the run.
 pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let format = output::format(global);
-    let home = home::locate()?;
-    let dir = home::find_run(&home, &args.run)?;
+    let home = open_home::locate()?;
+    let dir = open_home::find_run(&home, &args.run)?;
     let events = events::open(&args.events, global, false)?;
     let (queue, prints) =
         (events.as_ref().map(Writer::queue), !events.as_ref().is_some_and(Writer::is_on_stdout));

@@ -5,17 +5,17 @@ use super::show::print_end;
 use super::watchdog::environment;
 use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
-use crate::output::{self, screen::ProgressDisplay};
-use crate::{home, runtime};
-use longhaul::{FollowEnd, RunReport, RunError, SuperviseError, follow, recover};
+use crate::output::{self, progress::ProgressDisplay};
+use crate::{open_home, runtime};
+use longhaul::{FollowEnd, RunError, RunReport, SuperviseError, follow, recover};
 use longhaul_core::CancelSource;
 use longhaul_store::{Home, Journal, RunDir, SupervisorRequest};
 use tokio::sync::mpsc;
 
 /// Carries out the command and returns its exit code: 0 once the run is over, however it ended.
 pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
-    let home = home::locate()?;
-    let dir = home::find_run(&home, &args.run)?;
+    let home = open_home::locate()?;
+    let dir = open_home::find_run(&home, &args.run)?;
     let runtime = runtime::new()?;
     let report = runtime.block_on(end(&home, dir, args.now, global))?;
     print_end(&report, output::format(global));
@@ -24,10 +24,10 @@ pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
 
 async fn end(home: &Home, dir: RunDir, now: bool, global: &GlobalArgs) -> Result<RunReport, Failure> {
     let mut screen = ProgressDisplay::following(global);
-    let held = Journal::is_locked(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let held = Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     if held {
         let request = if now { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
-        dir.send_request(request).map_err(|error| home::of_store(&error))?;
+        dir.send_request(request).map_err(|error| open_home::of_store(&error))?;
         let followed = follow(&dir, &mut screen).await;
         if let FollowEnd::Ended(report) = followed.map_err(|error| failure(RunError::NotStarted(error)))? {
             screen.close();

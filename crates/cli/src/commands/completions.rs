@@ -5,8 +5,8 @@
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::failure::Failure;
-use crate::output::{text, words};
-use crate::{home, output, visible};
+use crate::output::{envelope_text, phrases};
+use crate::{open_home, output, visible_commands};
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
@@ -49,7 +49,7 @@ pub fn answer() -> bool {
 
 /// The commands that people see, with runs behind each RUN.
 fn tree() -> Command {
-    with_runs(visible::tree(&Cli::command()).disable_help_subcommand(false))
+    with_runs(visible_commands::tree(&Cli::command()).disable_help_subcommand(false))
 }
 
 fn with_runs(command: Command) -> Command {
@@ -63,14 +63,14 @@ fn with_runs(command: Command) -> Command {
 
 /// The ids and names of the newest runs.
 fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
-    let (Some(current), Ok(home)) = (current.to_str(), home::locate()) else { return Vec::new() };
+    let (Some(current), Ok(home)) = (current.to_str(), open_home::locate()) else { return Vec::new() };
     let filter = RunFilter { limit: Some(RUNS_MAX), ..RunFilter::default() };
     let found = Ledger::open_read_only(&home, LEDGER_WAIT).and_then(|ledger| ledger.known_runs(&filter));
     let mut candidates = Vec::new();
     for run in found.unwrap_or_default() {
         let about = about(&run);
         // The library prints them: nothing else makes them harmless.
-        let name = run.name.filter(|name| text::one_line(name) == *name);
+        let name = run.name.filter(|name| envelope_text::one_line(name) == *name);
         let names = [Some(run.id.to_string()), name].into_iter().flatten();
         candidates.extend(names.filter(|name| name.starts_with(current)).map(|name| (name, about.clone())));
     }
@@ -88,5 +88,5 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
 /// The state and the task of a run, on one line.
 fn about(run: &LedgerRun) -> String {
     let state = run.outcome.map_or(run.state.as_str(), |outcome| outcome.as_str());
-    format!("{state}: {}", text::cut(&words::one_line(&run.task), TASK_CHARS_MAX))
+    format!("{state}: {}", envelope_text::cut(&phrases::one_line(&run.task), TASK_CHARS_MAX))
 }

@@ -106,7 +106,10 @@ fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
 fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
     let (whose, path) = if args.user {
         let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
-        (FileOwner::User, own_file().ok_or_else(|| Failure::usage("there is no place for your own file", hint))?)
+        (
+            FileOwner::User,
+            own_file().ok_or_else(|| Failure::usage("there is no place for your own file", hint))?,
+        )
     } else {
         (FileOwner::Project, directory(None)?.join(PROJECT_FILE))
     };

@@ -2,17 +2,17 @@
 //! never added up unseen. What a judge of sessions was asked is counted with it: as a model's use by the agent `playbook`, in no
 //! run.
 
-use crate::args::{GroupBy, CostArgs, GlobalArgs, OutputFormat};
+use crate::args::{CostArgs, GlobalArgs, GroupBy, OutputFormat};
 use crate::failure::Failure;
-use crate::output::clock::TimeFormat;
-use crate::output::columns::{Column, table};
+use crate::output::envelope_text::{grouped, short_count};
 use crate::output::pager::page;
-use crate::output::text::{grouped, short_count};
-use crate::output::words::dollars;
+use crate::output::phrases::dollars;
+use crate::output::table::{Column, table};
+use crate::output::time::TimeFormat;
 use crate::output::wrap::wrap;
-use crate::{home, ledger, output};
+use crate::{open_home, open_ledger, output};
 use longhaul_core::{Moment, Tokens, Usd};
-use longhaul_playbook::learning::JudgeCost;
+use longhaul_playbook::database::JudgeCost;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, RunFilter, rfc3339};
 use serde::Serialize;
@@ -97,8 +97,8 @@ struct Row {
 pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     let month = || Moment(output::now().0.saturating_sub(DAYS * DAY_MS));
     let since = args.since.or_else(|| (!args.all).then(month));
-    let home = home::locate()?;
-    let mut ledger = ledger::open(&home)?;
+    let home = open_home::locate()?;
+    let mut ledger = open_ledger::open(&home)?;
     let found = match args.by {
         GroupBy::Day => ledger.costs_by_quarter(since).map(days),
         GroupBy::Model => ledger.costs(CostBy::Model, since),
@@ -106,7 +106,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
         GroupBy::Run => ledger.costs(CostBy::Run, since),
         GroupBy::Agent => ledger.costs(CostBy::Agent, since),
     };
-    let found = found.map_err(|error| ledger::failure(&error))?;
+    let found = found.map_err(|error| open_ledger::failure(&error))?;
     let found = with_judge(found, &judged(&home, since), args.by);
     let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
     let mut rows: Vec<Row> = found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect();
@@ -141,7 +141,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
 
 /// Adds the names and tasks of runs: an id alone says little.
 fn name_runs(rows: &mut [Row], ledger: &mut Ledger) -> Result<(), Failure> {
-    let runs = ledger.runs(&RunFilter::default()).map_err(|error| ledger::failure(&error))?;
+    let runs = ledger.runs(&RunFilter::default()).map_err(|error| open_ledger::failure(&error))?;
     let mut runs: BTreeMap<String, LedgerRun> =
         runs.into_iter().map(|run| (run.id.to_string(), run)).collect();
     for row in rows {
@@ -166,7 +166,10 @@ fn judged(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
         learning.paid(since)
     });
     paid.unwrap_or_else(|error| {
-        output::print_warning(&format!("what the playbook's judge cost is not told: {error}"), Some(&error.hint()));
+        output::print_warning(
+            &format!("what the playbook's judge cost is not told: {error}"),
+            Some(&error.hint()),
+        );
         Vec::new()
     })
 }

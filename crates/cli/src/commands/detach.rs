@@ -56,7 +56,10 @@ pub fn start(global: &GlobalArgs) -> Result<u8, Failure> {
             OutputFormat::Json | OutputFormat::StreamJson => output::print_text(&line),
         }
         if !global.quiet {
-            print_status(&format!("follow it with `longhaul attach {0}`, end it with `longhaul cancel {0}`", run.id));
+            print_status(&format!(
+                "follow it with `longhaul attach {0}`, end it with `longhaul cancel {0}`",
+                run.id
+            ));
         }
         return Ok(0);
     }
@@ -67,7 +70,11 @@ pub fn start(global: &GlobalArgs) -> Result<u8, Failure> {
     output::print_text(&rest);
     let ended = supervisor.wait_with_output().map_err(broken)?;
     out::say(&String::from_utf8_lossy(&ended.stderr));
-    Ok(ended.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(crate::failure::UNEXPECTED_ERROR))
+    Ok(ended
+        .status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(crate::failure::UNEXPECTED_ERROR))
 }
 
 /// Ours, with the one flag changed. What stands behind `--` is the agent's.

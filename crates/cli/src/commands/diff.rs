@@ -2,15 +2,17 @@
 //! the repository, and changes nothing.
 
 mod patch;
-mod words;
+mod text;
 
 use crate::args::{DiffArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::home::{self, of_store};
-use crate::output::paint::Colors;
+use crate::open_home::{self, of_store};
+use crate::output::color::Colors;
 use crate::output::{self, out, pager, print_status};
 use crate::runtime;
-use longhaul::changes::{ChangedFile, ChangesError, Commit, DiffFormat, WorkspaceDiff, diff as workspace_diff};
+use longhaul::changes::{
+    ChangedFile, ChangesError, Commit, DiffFormat, WorkspaceDiff, diff as workspace_diff,
+};
 use longhaul_store::{DiffStat, OsText, RunDir, WorkspaceState, rfc3339};
 use serde::Serialize;
 use std::io::Write;
@@ -63,8 +65,8 @@ struct DiffEnd<'a> {
 
 /// Carries out the command and returns its exit code.
 pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
-    let dir = home::find_run(&home::locate()?, &args.run)?;
-    let home = home::locate()?;
+    let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
+    let home = open_home::locate()?;
     let runtime = runtime::new()?;
     let viewed = runtime.block_on(workspace_diff(&home, &dir, args.paths.clone()));
     let viewed = viewed.map_err(|error| failure(&dir, error))?;
@@ -82,17 +84,22 @@ pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
         }
     }
     if !global.quiet {
-        words::notes(&viewed).iter().for_each(|remark| print_status(remark));
+        text::notes(&viewed).iter().for_each(|remark| print_status(remark));
     }
     Ok(0)
 }
 
-fn print_text(global: &GlobalArgs, dir: &RunDir, viewed: &WorkspaceDiff, (form, printed): (DiffFormat, &[u8])) {
+fn print_text(
+    global: &GlobalArgs,
+    dir: &RunDir,
+    viewed: &WorkspaceDiff,
+    (form, printed): (DiffFormat, &[u8]),
+) {
     let mut text = match form {
         // Read by programs, a name a line.
         DiffFormat::NameOnly => Vec::new(),
         DiffFormat::Patch { .. } | DiffFormat::Stat { .. } => {
-            format!("{}\n", words::summary(dir.id(), viewed)).into_bytes()
+            format!("{}\n", text::summary(dir.id(), viewed)).into_bytes()
         }
     };
     if !text.is_empty() && !printed.is_empty() {
@@ -117,7 +124,7 @@ fn without_last_line(text: &[u8]) -> &[u8] {
 
 fn print_json(dir: &RunDir, viewed: &WorkspaceDiff) -> Result<(), Failure> {
     let workspace = dir.plan().map_err(|error| of_store(&error))?.cwd;
-    let left_out = words::left_out(viewed);
+    let left_out = text::left_out(viewed);
     output::print_json(&DiffOutput {
         run: dir.id().as_str(),
         workspace,
@@ -146,7 +153,7 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
     match &error {
         ChangesError::Store(error) => of_store(error),
         ChangesError::Unrecorded(why) => {
-            let (why, hint) = words::unrecorded(dir, *why);
+            let (why, hint) = text::unrecorded(dir, *why);
             Failure::usage(format!("{doing}: {why}"), hint)
         }
         ChangesError::WorkspaceMoved(_) => Failure::not_started(

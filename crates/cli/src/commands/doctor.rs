@@ -3,22 +3,22 @@
 //! whoever reads it.
 
 mod agent;
+mod agent_environment;
 mod boot;
 mod configuration;
 mod finding;
 mod home;
-mod place;
 mod runs;
-mod surroundings;
 mod system;
 mod telemetry;
+mod writable_dir;
 
 use crate::args::{DoctorArgs, GlobalArgs, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
-use crate::output::paint::Colors;
+use crate::output::color::Colors;
 use finding::{Finding, Severity};
-use longhaul_agent::claude::surroundings::API_TIMEOUT;
+use longhaul_agent::claude::environment::API_TIMEOUT;
 use serde::Serialize;
 use std::env;
 
@@ -38,8 +38,11 @@ pub struct DoctorOutput<'a> {
 pub fn doctor(global: &GlobalArgs, args: &DoctorArgs) -> Result<u8, Failure> {
     let findings = examine(global, args)?;
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
-    let examined =
-        DoctorOutput { problems: count(Severity::Problem), warnings: count(Severity::Warning), findings: &findings };
+    let examined = DoctorOutput {
+        problems: count(Severity::Problem),
+        warnings: count(Severity::Warning),
+        findings: &findings,
+    };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&finding::text(&findings, Colors::stdout())),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&examined),
@@ -52,10 +55,10 @@ fn examine(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Failu
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut findings = vec![configuration::check(global)];
     findings.extend(agent::check(args.agent_path.as_deref())?);
-    findings.push(surroundings::login(is_set, surroundings::has_credentials()));
-    findings.push(surroundings::retries(is_set));
-    findings.push(surroundings::api_timeout(env::var_os(API_TIMEOUT)));
-    findings.push(surroundings::sessions());
+    findings.push(agent_environment::login(is_set, agent_environment::has_credentials()));
+    findings.push(agent_environment::retries(is_set));
+    findings.push(agent_environment::api_timeout(env::var_os(API_TIMEOUT)));
+    findings.push(agent_environment::sessions());
     findings.extend(home::check());
     findings.extend(runs::check(output::now()));
     findings.extend(boot::check());

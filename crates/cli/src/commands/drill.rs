@@ -2,7 +2,7 @@
 
 mod play;
 mod scorecard;
-mod table;
+mod text;
 
 pub use play::AGENT_SUBCOMMAND;
 pub use scorecard::Scorecard;
@@ -10,9 +10,9 @@ pub use scorecard::Scorecard;
 use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
-use crate::output::paint::Colors;
+use crate::output::color::Colors;
 use crate::output::wrap::wrap;
-use longhaul::agents::find_claude;
+use longhaul::find_agent::find_claude;
 use longhaul::quoted;
 use longhaul_agent::Program;
 use longhaul_core::{Moment, draw};
@@ -27,7 +27,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     if args.list {
         let for_people = output::out::stdout_is_terminal();
-        output::print_text(&table::list(&all().map_err(unexpected)?, for_people));
+        output::print_text(&text::list(&all().map_err(unexpected)?, for_people));
         return Ok(0);
     }
     let scenarios = chosen(args)?;
@@ -42,7 +42,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         }
         let (card, kept) = play::play(global, args, scenario, &program, seed)?;
         if format == OutputFormat::Text {
-            output::print_text(&table::card(&card, Colors::stdout()));
+            output::print_text(&text::card(&card, Colors::stdout()));
         }
         match kept {
             _ if global.quiet => {}
@@ -58,7 +58,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         OutputFormat::Json | OutputFormat::StreamJson => {
             output::print_json(&cards);
         }
-        OutputFormat::Text if cards.len() > 1 => output::print_text(&table::summary(&cards)),
+        OutputFormat::Text if cards.len() > 1 => output::print_text(&text::summary(&cards)),
         OutputFormat::Text => {}
     }
     // A drill that does not agree is a failure of ours, whatever the scenario expects.

@@ -2,12 +2,12 @@
 
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
-use crate::policy::ResolvedPolicy;
+use crate::policy_flags::ResolvedPolicy;
 use longhaul::{MARK_VARIABLE, SessionChoice, quoted};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Dialect, Guards, Invocation, AgentSpec, PriorAttempts, ToolPattern};
+use longhaul_agent::{AgentSpec, Dialect, Guards, Invocation, PriorAttempts, ToolPattern};
 use longhaul_core::typed as span;
-use longhaul_core::{Policy, RunId, PromptKind, SessionId, SessionPlan, Span, AttemptPlan, LimitUsage};
+use longhaul_core::{AttemptPlan, LimitUsage, Policy, PromptKind, RunId, SessionId, SessionPlan, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -213,7 +213,10 @@ fn policy_lines(policy: &Policy) -> String {
     let rule = serde_json::to_value(policy.attempt_timeout_action).unwrap_or_default();
     let loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
     let others = [
-        ("wrap_up_time", policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.reserve.map_or_else(tenth, span))),
+        (
+            "wrap_up_time",
+            policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.reserve.map_or_else(tenth, span)),
+        ),
         ("check_attempts", policy.check.map_or_else(none, |check| check.failures_max.to_string())),
         ("check_timeout", policy.check.and_then(|check| check.timeout).map_or_else(none, span)),
         ("keep_going", policy.keep_going.is_some().to_string()),

@@ -2,12 +2,12 @@
 
 use crate::args::{ExportArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::home;
-use crate::output::text::grouped;
+use crate::open_home;
+use crate::output::envelope_text::grouped;
 use crate::output::{self, print_status};
-use longhaul::agents::AgentError;
-use longhaul::moving::{
-    SessionEntry, Exported, Manifest, TransferError, WorkspaceOmitted, Workspace, export as pack,
+use longhaul::find_agent::AgentError;
+use longhaul::transfer::{
+    Exported, Manifest, SessionEntry, TransferError, Workspace, WorkspaceOmitted, export as pack,
 };
 use longhaul_core::{Fault, OutcomeKind, RunId};
 use longhaul_store::OsText;
@@ -45,8 +45,8 @@ struct ExportedRun<'a> {
 
 /// Carries out the command and returns its exit code.
 pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
-    let home = home::locate()?;
-    let dir = home::find_run(&home, &args.run)?;
+    let home = open_home::locate()?;
+    let dir = open_home::find_run(&home, &args.run)?;
     let to = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.longhaul", dir.id())));
     let exported = pack(&home, &dir, &to, args.force).map_err(failure)?;
     print(&exported, output::format(global));

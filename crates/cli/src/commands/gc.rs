@@ -4,11 +4,11 @@
 use super::runs::{Row, RowState};
 use crate::args::{GcArgs, GlobalArgs, OutputFormat, StateFilter};
 use crate::failure::Failure;
-use crate::home::{self, of_store};
-use crate::output::columns::{Column, table};
-use crate::output::words;
-use crate::when::ago;
-use crate::{ledger, output};
+use crate::open_home::{self, of_store};
+use crate::output::phrases;
+use crate::output::table::{Column, table};
+use crate::time_arg::ago;
+use crate::{open_ledger, output};
 use longhaul_core::Moment;
 use longhaul_store::{Home, LedgerEntry, RunFilter, RunState};
 use serde::Serialize;
@@ -51,13 +51,12 @@ struct Removed {
 
 /// Carries out the command and returns its exit code.
 pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
-    let home = home::locate()?;
-    let mut ledger = ledger::open(&home)?;
+    let home = open_home::locate()?;
+    let mut ledger = open_ledger::open(&home)?;
     let filter = RunFilter { states: vec![RunState::Finished], ..RunFilter::default() };
-    let over = ledger.runs(&filter).map_err(|error| ledger::failure(&error))?;
+    let over = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
     let now = output::now();
-    let mut collected =
-        GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, kept: BTreeMap::new() };
+    let mut collected = GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, kept: BTreeMap::new() };
     for (place, row) in over.into_iter().map(Row::new).enumerate() {
         let ended = row.known.ended_at.unwrap_or(now);
         if now.since(ended) <= args.older_than {
@@ -144,7 +143,7 @@ fn text(collected: &GcOutput, now: Moment) -> String {
                 run.id.clone(),
                 run.outcome.to_owned(),
                 ago(run.ended, now),
-                words::bytes(run.bytes),
+                phrases::bytes(run.bytes),
                 run.task.clone(),
             ]
         }));
@@ -153,7 +152,7 @@ fn text(collected: &GcOutput, now: Moment) -> String {
     }
     let done = if collected.dry_run { "would be removed" } else { "removed" };
     let runs = if collected.runs.len() == 1 { "run" } else { "runs" };
-    out += &format!("{} {runs} {done}: {}\n", collected.runs.len(), words::bytes(collected.bytes));
+    out += &format!("{} {runs} {done}: {}\n", collected.runs.len(), phrases::bytes(collected.bytes));
     for (why, count) in &collected.kept {
         let flag = if *why == NEWEST { " (--keep-last)" } else { "" };
         out += &format!("{count} kept: {why}{flag}\n");

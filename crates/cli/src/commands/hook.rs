@@ -4,16 +4,17 @@
 
 use crate::args::hook::{HookArgs, HookCommand, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
-use crate::learning::{destination, start_worker};
 use crate::output;
+use crate::run_learning::{destination, start_worker};
 use clap::Parser;
 use clap::error::ErrorKind;
-use longhaul::agents::claude_config_dir;
+use longhaul::find_agent::claude_config_dir;
 use longhaul_core::Moment;
+use longhaul_playbook::database::{JudgeKind, LearningError, Queued};
 use longhaul_playbook::hooks::{
-    HookEvent, HookInput, InjectionClaim, UpdateKeys, answer, claim_injection, note, record_session_api, clear_injection, was_injected,
+    HookEvent, HookInput, InjectionClaim, UpdateKeys, answer, claim_injection, clear_injection, note,
+    record_session_api, was_injected,
 };
-use longhaul_playbook::learning::{JudgeKind, LearningError, Queued};
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
 use longhaul_store::Home;
 use std::ffi::OsString;
@@ -73,8 +74,10 @@ impl HookInvocation {
         let input = HookInput::read(io::stdin().lock()).map_err(|error| error.to_string())?;
         match self.event {
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => {
-                let noted =
-                    input.session_id.as_deref().map(|session| record_session_api(&self.place, session, &destination()));
+                let noted = input
+                    .session_id
+                    .as_deref()
+                    .map(|session| record_session_api(&self.place, session, &destination()));
                 if let Some(Err(error)) = noted {
                     self.trouble(&format!("put down which API the session talks to: {error}"));
                 }
@@ -83,7 +86,8 @@ impl HookInvocation {
             }
             HookEvent::PreCompact => {
                 // Whatever becomes of the rest, the session is told again.
-                let forgotten = input.session_id.as_deref().map(|session| clear_injection(&self.place, session));
+                let forgotten =
+                    input.session_id.as_deref().map(|session| clear_injection(&self.place, session));
                 self.learn(&input)?;
                 forgotten
                     .unwrap_or(Ok(()))
@@ -108,14 +112,19 @@ impl HookInvocation {
         }
         let project = project(input)?;
         let prompt = input.prompt.as_deref().unwrap_or_default();
-        let told =
-            super::playbook::print_playbook(&PlaybookFile::of_project(&project), prompt, self.learning.max_tokens)
-                .map_err(|untold| format!("{}; {}", untold.what, untold.hint))?;
+        let told = super::playbook::print_playbook(
+            &PlaybookFile::of_project(&project),
+            prompt,
+            self.learning.max_tokens,
+        )
+        .map_err(|untold| format!("{}; {}", untold.what, untold.hint))?;
         let Some(told) = told else { return Ok(()) };
         match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.place, session)) {
             InjectionClaim::AlreadyInjected => return Ok(()),
             InjectionClaim::Claimed => {}
-            InjectionClaim::Unknown(error) => self.trouble(&format!("put down that the session is told: {error}")),
+            InjectionClaim::Unknown(error) => {
+                self.trouble(&format!("put down that the session is told: {error}"))
+            }
         }
         output::print_text(&answer(self.event, &told.text));
         Ok(())
@@ -154,7 +163,9 @@ impl HookInvocation {
     /// What an outage or a reboot has left is learnt when the next session is used.
     fn start_worker_if_due(&self) -> Result<(), String> {
         let explained = |error: LearningError| format!("{error}; {}", error.hint());
-        let Some(learning) = LearningDb::open_existing(&self.place).map_err(explained)? else { return Ok(()) };
+        let Some(learning) = LearningDb::open_existing(&self.place).map_err(explained)? else {
+            return Ok(());
+        };
         let (api, judge) = (destination(), JudgeKind::from(self.learning.judge));
         if learning.has_due(self.at, &api, judge).map_err(explained)? {
             self.start_worker(&api, judge)?;

@@ -3,9 +3,9 @@
 use super::export::{failure, left_out};
 use crate::args::{GlobalArgs, ImportArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::home;
+use crate::open_home;
 use crate::output::{self, print_status};
-use longhaul::moving::{WorkspaceMatch, SessionEntry, ImportDestination, Imported, import as unpack};
+use longhaul::transfer::{ImportDestination, Imported, SessionEntry, WorkspaceMatch, import as unpack};
 use longhaul_core::{OutcomeKind, RunId};
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ enum WorkspaceMatchWord {
 /// Carries out the command and returns its exit code.
 pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
     // Made by the run that comes, if it comes.
-    let home = home::locate()?;
+    let home = open_home::locate()?;
     let destination = ImportDestination {
         into: &args.into,
         as_is: args.as_is,

@@ -2,8 +2,8 @@
 
 use crate::args::{GlobalArgs, LedgerArgs, LedgerCommand, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
-use crate::output::words::counted;
-use crate::{home, ledger, output};
+use crate::output::phrases::counted;
+use crate::{open_home, open_ledger, output};
 use longhaul_core::Span;
 use longhaul_store::{Home, Ledger, LedgerError};
 use serde::Serialize;
@@ -14,7 +14,7 @@ const WAIT: Duration = Duration::from_secs(30);
 
 /// Carries out the command and returns its exit code.
 pub fn ledger(global: &GlobalArgs, args: &LedgerArgs) -> Result<u8, Failure> {
-    let home = home::open()?;
+    let home = open_home::open()?;
     match args.command {
         LedgerCommand::Rebuild => rebuild(global, &home),
         LedgerCommand::Verify => verify(global, &home),
@@ -45,7 +45,7 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
         }
         made => made,
     };
-    let made = made.map_err(|error| ledger::failure(&error))?;
+    let made = made.map_err(|error| open_ledger::failure(&error))?;
     let rebuilt = Rebuilt {
         runs: made.derived,
         removed: made.removed,
@@ -76,9 +76,9 @@ pub struct Verified {
 
 fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let mut differences = Vec::new();
-    let ledger = Ledger::open(home, WAIT).map_err(|error| ledger::failure(&error))?;
+    let ledger = Ledger::open(home, WAIT).map_err(|error| open_ledger::failure(&error))?;
     let runs = ledger.verify(|difference| differences.push(difference.to_string()));
-    let verified = Verified { runs: runs.map_err(|error| ledger::failure(&error))?, differences };
+    let verified = Verified { runs: runs.map_err(|error| open_ledger::failure(&error))?, differences };
     let agrees = verified.differences.is_empty();
     match output::format(global) {
         OutputFormat::Text => {

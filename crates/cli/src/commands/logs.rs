@@ -1,26 +1,26 @@
 //! `longhaul logs`: what was said and done in a run. It reads the run's files line by line as they are or as they come,
 //! and changes nothing.
 
-mod attempts;
+mod attempt_banners;
+mod filter;
 mod follow;
 mod messages;
 mod raw;
-mod wanted;
 
 use crate::args::{GlobalArgs, LogsArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
-use crate::home;
+use crate::open_home;
 use crate::output;
 use crate::output::out::{self, harmless_json};
 use crate::output::pager;
-use attempts::Attempts;
+use attempt_banners::Attempts;
+use filter::LogFilter;
 use longhaul_store::{RunDir, StoreError, read_lines};
 use messages::Messages;
 use raw::Raw;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
-use wanted::LogFilter;
 
 /// What is printed of a run. Each call goes on where the last one ended.
 trait LogReader {
@@ -51,7 +51,7 @@ impl From<io::Error> for ReadError {
 
 /// Carries out the command and returns its exit code.
 pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
-    let dir = home::find_run(&home::locate()?, &args.run)?;
+    let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     // For people, also where they page through it: programs say what they want.
     let format = if args.transcript_json { Some(OutputFormat::Json) } else { global.output_format };
     check(args, format)?;
@@ -59,10 +59,10 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     let mut attempts = Attempts::new(&dir);
     let read = attempts.read_on();
     if let Some(number) = wanted.attempt {
-        read.map_err(|error| home::of_store(&error))?;
+        read.map_err(|error| open_home::of_store(&error))?;
         attempts.check(number)?;
     } else if args.follow || args.raw {
-        read.map_err(|error| home::of_store(&error))?;
+        read.map_err(|error| open_home::of_store(&error))?;
     }
     let mut reading: Box<dyn LogReader> = match format {
         _ if args.raw => Box::new(Raw::new(&dir, wanted, args.follow)),
@@ -86,7 +86,7 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     match stopped {
         Ok(()) => {}
         Err(ReadError::Unread) => return Ok(0),
-        Err(ReadError::Failed(error)) => return Err(home::of_store(&error)),
+        Err(ReadError::Failed(error)) => return Err(open_home::of_store(&error)),
     }
     // An error is kept for the end of the command.
     let _ = out.flush();
@@ -129,7 +129,7 @@ fn array(dir: &RunDir, wanted: LogFilter) -> Result<u8, Failure> {
             Err(_) => ControlFlow::Break(()),
         }
     });
-    read.map_err(|error| home::of_store(&error))?;
+    read.map_err(|error| open_home::of_store(&error))?;
     let _ = out.write_all(if shown == 0 { b"[]\n" } else { b"\n]\n" }).and_then(|()| out.flush());
     Ok(0)
 }

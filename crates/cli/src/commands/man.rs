@@ -2,7 +2,7 @@
 
 use crate::args::{Cli, ManArgs};
 use crate::failure::Failure;
-use crate::{output, visible};
+use crate::{output, visible_commands};
 use clap::CommandFactory;
 use clap_mangen::Man;
 use std::fs;
@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 /// Carries out the command and returns its exit code.
 pub fn man(args: &ManArgs) -> Result<u8, Failure> {
-    let tree = visible::tree(&Cli::command());
+    let tree = visible_commands::tree(&Cli::command());
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
         let written = Man::new(tree).render(&mut page);

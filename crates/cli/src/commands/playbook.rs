@@ -1,14 +1,14 @@
 //! `longhaul playbook`: what was learnt from past sessions, one file per subcommand.
 
 pub mod bootstrap;
-pub mod changed;
+pub mod change_report;
 pub mod check;
 mod edit;
 pub mod history;
 pub mod inject;
 mod install;
 pub mod learn;
-mod place;
+mod project;
 pub mod settings;
 pub mod show;
 pub mod status;
@@ -16,7 +16,7 @@ mod undo;
 mod uninstall;
 
 pub use inject::print_playbook;
-pub use place::{of_here, templates};
+pub use project::{of_here, templates};
 
 use crate::args::GlobalArgs;
 use crate::args::playbook::{PlaybookArgs, PlaybookCommand};

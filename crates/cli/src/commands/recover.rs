@@ -1,10 +1,10 @@
 //! `longhaul recover`: goes on with the runs whose supervisor died, all at once.
 
 pub mod env_file;
-mod install;
+mod service;
 mod unit;
 
-pub use install::is_installed;
+pub use service::is_installed;
 
 use super::run::failure;
 use super::runs::{Row, table};
@@ -12,20 +12,20 @@ use super::show::print_end;
 use super::watchdog::environment;
 use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
-use crate::learning::{destination, start_worker};
+use crate::output::color::Colors;
 use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::lifecycle::Lifecycle;
 use crate::output::pager::page;
-use crate::output::paint::Colors;
-use crate::output::screen::ProgressDisplay;
+use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::output::{self, print_status};
+use crate::run_learning::{destination, start_worker};
 use crate::signals;
-use crate::telemetry::{TelemetryHandle, TelemetryExporter, telling};
-use crate::{home, learning, notify, runtime};
+use crate::telemetry::{TelemetryExporter, TelemetryHandle, telling};
+use crate::{notify_flag, open_home, run_learning, runtime};
 use longhaul::{Observer, RunReport, recover as take_over, recoverable};
 use longhaul_core::{CancelSource, Outcome, OutcomeKind, Span};
-use longhaul_playbook::learning::JudgeKind;
+use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
 use std::fs;
@@ -35,16 +35,16 @@ use tokio::task::{JoinSet, LocalSet};
 /// Carries out the command and returns its exit code.
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
-    let home = home::locate()?;
+    let home = open_home::locate()?;
     if args.install || args.print {
-        let unit = install::unit(&home, args.within)?;
-        return if args.print { Ok(install::print(&unit)) } else { install::install(&unit, global) };
+        let unit = service::unit(&home, args.within)?;
+        return if args.print { Ok(service::print(&unit)) } else { service::install(&unit, global) };
     }
     if args.uninstall {
-        return install::uninstall(global);
+        return service::uninstall(global);
     }
     let runs = match &args.run {
-        Some(asked) => vec![home::find_run(&home, asked)?],
+        Some(asked) => vec![open_home::find_run(&home, asked)?],
         None => all(&home, args.within, global)?,
     };
     let unreadable =
@@ -59,7 +59,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
         print_status("nothing to recover: every run has ended or is supervised");
     }
-    notify::check(&args.notify, None)?;
+    notify_flag::check(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
     let sending = TelemetryHandle::start(global);
     let ended = carry_on(&home, runs, (global, args), format, (events.as_ref(), &sending));
@@ -103,7 +103,7 @@ fn list(runs: &[RunDir], global: &GlobalArgs) {
 /// Every run to go on with. One that nobody has touched for long is the user's to decide on: it may
 /// have been given up on purpose, and going on costs money.
 fn all(home: &Home, within: Option<Span>, global: &GlobalArgs) -> Result<Vec<RunDir>, Failure> {
-    let runs = recoverable(home).map_err(|error| home::of_store(&error))?;
+    let runs = recoverable(home).map_err(|error| open_home::of_store(&error))?;
     let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, within));
     for run in old.iter().filter(|_| !global.quiet) {
         print_status(&format!(
@@ -118,10 +118,10 @@ fn all(home: &Home, within: Option<Span>, global: &GlobalArgs) -> Result<Vec<Run
 /// Says of each recent run that may not be over, and that nobody can go on with, why that is. Returns an exit code for
 /// each.
 fn complain_of_unreadable(home: &Home, within: Option<Span>) -> Result<Vec<u8>, Failure> {
-    let runs = home.runs_newest_first().map_err(|error| home::of_store(&error))?;
+    let runs = home.runs_newest_first().map_err(|error| open_home::of_store(&error))?;
     let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
     let failures = open.filter(|run| is_recent(run, within)).filter_map(|run| {
-        let failure = home::of_store(&Journal::load(&run.journal_path()).err()?);
+        let failure = open_home::of_store(&Journal::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
     });
@@ -161,9 +161,12 @@ fn carry_on(
             let (sender, cancels) = mpsc::channel(signals::CANCELS_MAX);
             senders.push(sender);
             let (home, told) =
-                (home.clone(), (args.notify.commands(), events.map(Writer::queue), sending.voice()));
-            let shown =
-                if alone { ProgressDisplay::new(global, true) } else { ProgressDisplay::prefixed(global, dir.id()) };
+                (home.clone(), (args.notify.commands(), events.map(Writer::queue), sending.exporter()));
+            let shown = if alone {
+                ProgressDisplay::new(global, true)
+            } else {
+                ProgressDisplay::prefixed(global, dir.id())
+            };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::of_plan(global, &plan));
             supervised.spawn_local(async move {
                 let ended = one(&home, dir, (shown, format), told, cancels).await;
@@ -226,5 +229,5 @@ async fn one(
         }
     };
     screen.close();
-    ended.map_err(failure).inspect(|report| learning::after(&report.dir))
+    ended.map_err(failure).inspect(|report| run_learning::after(&report.dir))
 }

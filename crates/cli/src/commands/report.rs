@@ -2,35 +2,35 @@
 //! runs' own files and changes none of them.
 
 pub mod calls;
+mod data;
 mod destination;
-mod figures;
+mod format;
 mod gather;
 mod html;
-mod model;
+mod run_health;
+mod run_timeline;
 mod spend;
-mod standing;
-mod story;
-mod sums;
 mod text;
+mod totals;
 
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub use model::ReportData as Printed;
+pub use data::ReportData as Printed;
 
 use crate::args::{GlobalArgs, OutputFormat, ReportArgs};
 use crate::failure::Failure;
-use crate::output::clock::TimeFormat;
-use crate::output::text::short_count;
-use crate::output::words::{counted, money};
-use crate::{home, output};
+use crate::output::envelope_text::short_count;
+use crate::output::phrases::{counted, money};
+use crate::output::time::TimeFormat;
+use crate::{open_home, output};
+use data::{ReportData, ReportRun, ReportScope};
 use destination::Destination;
-use figures::cost;
+use format::cost;
 use jiff::Zoned;
 use longhaul_core::{Moment, Span, Usd};
-use model::{ReportScope, ReportData, ReportRun};
+use run_timeline::TimelineAttempt;
 use std::path::Path;
-use story::TimelineAttempt;
 
 // What a report tells of that is asked for nothing else: one is made each morning.
 const LAST: Span = Span::from_hours(24);
@@ -47,7 +47,7 @@ enum ReportFormat {
 pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let form = form(global, args)?;
-    let home = home::locate()?;
+    let home = open_home::locate()?;
     let destination = match (&args.output, form) {
         (Some(path), _) => Destination::new(path)?,
         (None, ReportFormat::Page) => Destination::in_home(&home, &format!("report-{}.html", now.date()))?,
@@ -57,7 +57,7 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
     let (asked, read) = match &args.run {
         Some(asked) => {
-            let dir = home::find_run(&home, asked)?;
+            let dir = open_home::find_run(&home, asked)?;
             (ReportScope { run: Some(dir.id().to_string()), since: None }, vec![gather::one(&dir, at)])
         }
         None => (ReportScope { run: None, since: Some(since) }, gather::since(&home, since, at)?),
@@ -168,7 +168,7 @@ fn took(attempt: &TimelineAttempt) -> String {
 
 /// How an attempt began and ended, and how long the run waited then.
 fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
-    let began = output::words::strategy_text(attempt.strategy, attempt.because);
+    let began = output::phrases::strategy_text(attempt.strategy, attempt.because);
     let last = run.attempts.last().is_some_and(|last| last.number == attempt.number);
     let waited = match attempt.waited {
         Span::ZERO => String::new(),

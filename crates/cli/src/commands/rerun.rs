@@ -1,12 +1,12 @@
 //! `longhaul rerun`: the same task once more, as a new run in a new session, under the same policy. Of several, one after
 //! the other.
 
-use super::run::{DisplayOptions, supervise_and_print, failure};
+use super::run::{DisplayOptions, failure, supervise_and_print};
 use super::watchdog::with_own_programs;
 use crate::args::{ChangeArgs, GlobalArgs, OutputFormat, RerunArgs};
 use crate::failure::Failure;
-use crate::{changes, home, ledger, output};
-use longhaul::{Observer, RunRequest, RunError, rerun_request, supervise};
+use crate::{changes, open_home, open_ledger, output};
+use longhaul::{Observer, RunError, RunRequest, rerun_request, supervise};
 use longhaul_core::{Moment, Outcome, OutcomeKind};
 use longhaul_store::{Home, LedgerRun, Plan, RunDir, RunFilter, RunState};
 use serde::Serialize;
@@ -37,7 +37,7 @@ struct RerunTarget {
 
 /// Carries out the command and returns its exit code.
 pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
-    let home = home::locate()?;
+    let home = open_home::locate()?;
     let dirs = if args.failed { failed(&home, args.since)? } else { named(&home, &args.runs)? };
     for dir in &dirs {
         check_place(dir)?;
@@ -64,9 +64,10 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
 }
 
 fn requested(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<(Plan, RunRequest), Failure> {
-    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     let changes = changes::of(args, &plan, None)?;
-    let request = rerun_request(home.clone(), dir, changes).map_err(|error| failure(RunError::NotStarted(error)))?;
+    let request =
+        rerun_request(home.clone(), dir, changes).map_err(|error| failure(RunError::NotStarted(error)))?;
     Ok((plan, request))
 }
 
@@ -81,14 +82,14 @@ fn incomplete() -> u8 {
 }
 
 fn named(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
-    runs.iter().map(|run| home::find_run(home, run)).collect()
+    runs.iter().map(|run| open_home::find_run(home, run)).collect()
 }
 
 /// The last run of each task that has failed, the oldest first: in the order in which they were asked for.
 fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
     let since = since.unwrap_or(Moment(output::now().0.saturating_sub(SINCE_MS)));
     let filter = RunFilter { since: Some(since), ..RunFilter::default() };
-    let runs = ledger::open(home)?.runs(&filter).map_err(|error| ledger::failure(&error))?;
+    let runs = open_ledger::open(home)?.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
     let mut seen = BTreeSet::new();
     let last = runs.into_iter().filter(|run| seen.insert((run.project.clone(), run.task.clone())));
     let mut failed: Vec<RunDir> = last.filter(has_failed).map(|run| run.run_dir()).collect();
@@ -98,7 +99,9 @@ fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
 
 fn has_failed(run: &LedgerRun) -> bool {
     let has_failed = |kind| match kind {
-        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Suspended | OutcomeKind::NotStarted => false,
+        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Suspended | OutcomeKind::NotStarted => {
+            false
+        }
         OutcomeKind::Failed
         | OutcomeKind::OverBudget
         | OutcomeKind::OutOfTime
@@ -122,7 +125,7 @@ fn check_place(dir: &RunDir) -> Result<(), Failure> {
 
 fn tell(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
     let wanted = dirs.iter().map(|dir| {
-        let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+        let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
         let cwd = plan.cwd.as_path().display().to_string();
         Ok(RerunTarget { id: dir.id().to_string(), cwd, task: plan.prompt.text })
     });
@@ -131,7 +134,8 @@ fn tell(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
         OutputFormat::Text => {
             let line = |wanted: &RerunTarget| {
                 let task = wanted.task.split_whitespace().collect::<Vec<_>>().join(" ");
-                output::text::cut(&format!("{}  {}: {task}", wanted.id, wanted.cwd), output::width()) + "\n"
+                output::envelope_text::cut(&format!("{}  {}: {task}", wanted.id, wanted.cwd), output::width())
+                    + "\n"
             };
             output::print_text(&wanted.iter().map(line).collect::<String>());
         }

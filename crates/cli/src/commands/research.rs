@@ -1,8 +1,8 @@
 //! `longhaul research`: a task of ResearchGym's as one run, or a run that goes on: one of ours, or one that ResearchGym
 //! itself began. It is `longhaul run --preset researchgym` in that harness's words.
 
-mod past;
 mod prompt;
+mod researchgym_run;
 mod task;
 mod workspace;
 
@@ -14,11 +14,13 @@ use crate::args::{
 };
 use crate::failure::{Failure, USAGE};
 use crate::output::events;
-use crate::{changes, guards, home, output, tables};
-use longhaul_agent::{HandoffContext, HandoffReason, HANDOFF_TOKENS_MAX, UrlPattern, estimated_tokens, handoff_prompt};
+use crate::{changes, guard_flags, open_home, output, table_files};
+use longhaul_agent::{
+    HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt,
+};
 use longhaul_core::{Preset, Span, Usd};
 use longhaul_store::{Inherited, Plan, RunDir};
-use past::ResearchGymRun;
+use researchgym_run::ResearchGymRun;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +64,7 @@ pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure>
     }
     match &args.resume {
         None => begin(global, args),
-        Some(asked) => match past::directory(asked)? {
+        Some(asked) => match researchgym_run::directory(asked)? {
             Some(dir) => take_over(global, args, &dir),
             None => go_on(global, args, asked),
         },
@@ -92,7 +94,10 @@ struct RequestedTotals {
 impl RequestedTotals {
     fn new(args: &ResearchArgs) -> RequestedTotals {
         let budget = args.budget.unwrap_or(BUDGET);
-        RequestedTotals { budget: Some(budget).filter(|usd| *usd > Usd::ZERO), time: args.hours.unwrap_or(HOURS) }
+        RequestedTotals {
+            budget: Some(budget).filter(|usd| *usd > Usd::ZERO),
+            time: args.hours.unwrap_or(HOURS),
+        }
     }
 }
 
@@ -114,7 +119,7 @@ fn begin(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     }
     let runs = match &prepared.placement.runs_dir {
         Some(runs) => runs.clone(),
-        None => home::open()?.runs_path(),
+        None => open_home::open()?.runs_path(),
     };
     // Removed when the run has not taken it in.
     let workspace = workspace::prepare(&task, &runs)?;
@@ -164,15 +169,15 @@ fn take_over(global: &GlobalArgs, args: &ResearchArgs, dir: &Path) -> Result<u8,
 
 /// One of our own runs goes on in its session.
 fn go_on(global: &GlobalArgs, args: &ResearchArgs, asked: &str) -> Result<u8, Failure> {
-    let dir = home::find_run(&home::locate()?, asked)?;
-    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let dir = open_home::find_run(&open_home::locate()?, asked)?;
+    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     check_unchanged(args, &dir, &plan)?;
     let (cost, active) =
         plan.inherited.as_ref().map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
     let budget = args.budget.filter(|usd| *usd > Usd::ZERO);
     let used_up = budget.is_some_and(|usd| usd <= cost) || args.hours.is_some_and(|time| time <= active);
     if used_up {
-        return Err(past::nothing_left(dir.path(), (cost, active)));
+        return Err(researchgym_run::nothing_left(dir.path(), (cost, active)));
     }
     let more = resume::is_done(&dir)?.then(|| prompt::MORE.to_owned());
     let resume = ResumeArgs {
@@ -200,7 +205,7 @@ fn go_on(global: &GlobalArgs, args: &ResearchArgs, asked: &str) -> Result<u8, Fa
     let limits = changes::of(&resume.changes, &plan, None)
         .and_then(|changes| changes.policy.map_or(Ok(()), |policy| resume::require_remaining(&policy, &dir)));
     limits.map_err(|failure| match failure.exit_code {
-        USAGE => Failure { hint: Some(past::TOTALS.to_owned()), ..failure },
+        USAGE => Failure { hint: Some(researchgym_run::TOTALS.to_owned()), ..failure },
         _ => failure,
     })?;
     if args.dry_run { print(&resume, output::format(global)) } else { resume::resume(global, &resume) }
@@ -277,11 +282,11 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
 fn blocked(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<UrlPattern>, Failure> {
     patterns.extend(args.everywhere.block_urls.iter().cloned());
     if let Some(list) = &args.blocked_urls {
-        patterns.extend(guards::url_list("--blocked-urls", list)?);
+        patterns.extend(guard_flags::url_list("--blocked-urls", list)?);
     }
     if let Some(path) = &args.blocked_urls_file {
-        let list = tables::read("--blocked-urls-file", path)?;
-        patterns.extend(guards::url_list(&path.display().to_string(), &list)?);
+        let list = table_files::read("--blocked-urls-file", path)?;
+        patterns.extend(guard_flags::url_list(&path.display().to_string(), &list)?);
     }
     Ok(patterns)
 }

@@ -1,14 +1,14 @@
 //! `longhaul resume`: a run that is over goes on in its session, or a new one branches off it.
 
-use super::run::{DisplayOptions, supervise_and_print, failure, warn_of_neighbor};
+use super::run::{DisplayOptions, failure, supervise_and_print, warn_of_neighbor};
 use super::watchdog::{environment, with_own_programs};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{events, print_status};
-use crate::{changes, home, limits, prompt};
-use longhaul::{ResumeOptions, Observer, PlanChanges, RunError, fork_request, resume as go_on, supervise};
-use longhaul_core::{ResumeRequest, OutcomeKind, Policy, Run, RunId};
+use crate::{changes, limit_flags, open_home, prompt_arg};
+use longhaul::{Observer, PlanChanges, ResumeOptions, RunError, fork_request, resume as go_on, supervise};
+use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId};
 use longhaul_store::{Home, Journal, Plan, RunDir};
 
 // A fork without words of its own goes on with what it was branched off from.
@@ -22,11 +22,11 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if args.detached {
         super::detach::leave_terminal();
     }
-    let home = home::locate()?;
-    let dir = home::find_run(&home, &args.run)?;
-    let asked = prompt::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
-    let cwd = args.cwd.as_deref().map(prompt::directory).transpose()?;
-    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let home = open_home::locate()?;
+    let dir = open_home::find_run(&home, &args.run)?;
+    let asked = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
+    let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
+    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     let changes = changes::of(&args.changes, &plan, cwd)?;
     if !args.detached && !global.quiet {
         warn_of_neighbor(changes.cwd.as_deref().unwrap_or(plan.cwd.as_path()), Some(dir.id()));
@@ -68,7 +68,7 @@ fn fork(
     changes: PlanChanges,
 ) -> Result<u8, Failure> {
     let refused = |error| failure(RunError::NotStarted(error));
-    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     let prompt = match (asked, args.again) {
         (Some(text), _) => text,
         (None, true) => plan.prompt.text.clone(),
@@ -85,9 +85,9 @@ fn fork(
 
 /// Rejects limits that leave the run nothing to continue with.
 pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
-    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
-    let before = dir.plan().map_err(|error| home::of_store(&error))?.policy;
-    limits::require_remaining(dir.id(), &Run::replay(history.records()), policy, &before)
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let before = dir.plan().map_err(|error| open_home::of_store(&error))?.policy;
+    limit_flags::require_remaining(dir.id(), &Run::replay(history.records()), policy, &before)
 }
 
 /// Work that is done does not go on by itself.
@@ -97,18 +97,21 @@ fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
 
 /// A run that is not over, and that nobody supervises, goes on as by `longhaul recover`: not in silence.
 fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failure> {
-    let is_held = Journal::is_locked(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let is_held = Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let is_over = Run::replay(history.records()).state().outcome().is_some();
     if !is_held && !is_over && !global.quiet {
-        print_status(&format!("the supervisor of run {} has died; going on, as by `longhaul recover`", dir.id()));
+        print_status(&format!(
+            "the supervisor of run {} has died; going on, as by `longhaul recover`",
+            dir.id()
+        ));
     }
     Ok(())
 }
 
 /// Whether the run has ended as done.
 pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
-    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let outcome = Run::replay(history.records()).state().outcome();
     Ok(outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
 }

@@ -8,25 +8,28 @@ use super::show::{finish, print_end};
 use crate::args::{GlobalArgs, OutputFormat, RunArgs};
 use crate::config::ConfiguredValues;
 use crate::failure::{Failure, USAGE};
+use crate::output::color::Style;
 use crate::output::events::{self, Events, Writer};
 use crate::output::lifecycle::Lifecycle;
-use crate::output::paint::Style;
-use crate::output::screen::ProgressDisplay;
+use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
-use crate::output::{self, words};
-use crate::policy::{ResolvedPolicy, resolve};
+use crate::output::{self, phrases};
+use crate::policy_flags::{ResolvedPolicy, resolve};
 use crate::telemetry::{TelemetryHandle, telling};
 use crate::{
-    agent_settings, checks, guards, home, keep_going, learning, limits, network, notify, prompt, runtime,
-    signals, tables,
+    agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag, notify_flag,
+    open_home, prompt_arg, run_learning, runtime, signals, table_files,
 };
-use longhaul::agents::{AgentError, claude_config_dir, claude_sessions, find_claude};
+use longhaul::find_agent::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{
-    ResumeOptions, Observer, PlanChanges, RunReport, RunRequest, RunError, SessionChoice, SuperviseError, supervise,
+    Observer, PlanChanges, ResumeOptions, RunError, RunReport, RunRequest, SessionChoice, SuperviseError,
+    supervise,
 };
 use longhaul_agent::claude::{Claude, RESERVED};
 use longhaul_agent::{AgentSpec, Program, did_you_mean, researchgym};
-use longhaul_core::{ResumeRequest, CancelSource, Fault, OutcomeKind, Policy, Preset, Run, RunId, SessionId, SessionLoss};
+use longhaul_core::{
+    CancelSource, Fault, OutcomeKind, Policy, Preset, ResumeRequest, Run, RunId, SessionId, SessionLoss,
+};
 use longhaul_store::{Harness, Home, Inherited, Journal, Placement, RunDir};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,8 +82,8 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
 
 /// Warns of another run that works in this directory: both change the same files.
 pub fn warn_of_neighbor(cwd: &Path, own: Option<&RunId>) {
-    let Ok(runs) =
-        home::locate().and_then(|home| home.runs_newest_first().map_err(|error| home::of_store(&error)))
+    let Ok(runs) = open_home::locate()
+        .and_then(|home| home.runs_newest_first().map_err(|error| open_home::of_store(&error)))
     else {
         return;
     };
@@ -128,7 +131,7 @@ impl PreparedRun {
     pub fn start(self, global: &GlobalArgs, shown: DisplayOptions) -> Result<u8, Failure> {
         let shown = DisplayOptions { permission_named: self.permission_named, ..shown };
         let request = RunRequest {
-            home: home::open()?,
+            home: open_home::open()?,
             placement: self.placement,
             dialect: Arc::new(self.dialect),
             agent: self.order,
@@ -151,13 +154,14 @@ impl PreparedRun {
 /// Resumes a finished run of the same call, under the limits of the call.
 fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let limits = prepare(args)?.resolved.policy.limits;
-    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let run = Run::replay(history.records());
     let policy = Policy { limits, ..plan.policy.clone() };
-    limits::require_remaining(dir.id(), &run, &policy, &plan.policy)?;
+    limit_flags::require_remaining(dir.id(), &run, &policy, &plan.policy)?;
     let events = events::open(&args.events, global, args.detached)?;
-    let changes = PlanChanges { notify: args.notify.commands(), policy: Some(policy), ..PlanChanges::default() };
+    let changes =
+        PlanChanges { notify: args.notify.commands(), policy: Some(policy), ..PlanChanges::default() };
     let going_on = ResumeOptions { request: ResumeRequest::Continue, changes };
     let resumed = async |observer: &mut dyn Observer, cancels| {
         let environment = super::watchdog::environment();
@@ -173,19 +177,19 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
     resolved.policy.summarize = args.handoff_summary.is_some();
-    limits::apply(&args.limits, &args.wrap_up, &mut resolved)?;
-    checks::apply(args, &mut resolved)?;
-    keep_going::apply(args, &mut resolved)?;
+    limit_flags::apply(&args.limits, &args.wrap_up, &mut resolved)?;
+    check_flags::apply(args, &mut resolved)?;
+    keep_going_flags::apply(args, &mut resolved)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
     let order = order(args, &resolved)?;
-    notify::check(&args.notify, Some(&order.cwd))?;
+    notify_flag::check(&args.notify, Some(&order.cwd))?;
     Ok(PreparedRun {
         order,
         notify: args.notify.notify.clone(),
         placement: placement(args)?,
         session: session(args, &resolved)?,
         inherited: None,
-        dialect: tables::claude(args)?,
+        dialect: table_files::claude(args)?,
         resolved,
         keep_stream: args.keep_stream,
         diagnostic,
@@ -225,7 +229,7 @@ pub fn supervise_and_print(
     let DisplayOptions { detached, permission_named, events, lifecycle } = shown;
     let queue = events.as_ref().map(Writer::queue);
     let sending = TelemetryHandle::start(global);
-    let voice = sending.voice();
+    let voice = sending.exporter();
     let supervised = |observer: &mut dyn Observer| -> Result<RunReport, Failure> {
         runtime::new()?.block_on(async {
             let cancels = signals::cancels()
@@ -241,7 +245,7 @@ pub fn supervise_and_print(
     if detached {
         // Whoever reads what became of it, attaches.
         let ended = supervised(&mut super::detach::DetachObserver::default());
-        ended.iter().for_each(|report| learning::after(&report.dir));
+        ended.iter().for_each(|report| run_learning::after(&report.dir));
         events::close(events, global);
         sending.close(global);
         return ended.map(|report| report.outcome.exit_code());
@@ -254,7 +258,7 @@ pub fn supervise_and_print(
     };
     screen.close();
     // A warning of it is printed below what the live view has left.
-    ended.iter().for_each(|report| learning::after(&report.dir));
+    ended.iter().for_each(|report| run_learning::after(&report.dir));
     if let Some(lifecycle) = lifecycle {
         lifecycle.emit_end(&ended);
     }
@@ -277,7 +281,7 @@ pub fn failure(error: RunError) -> Failure {
     match error {
         RunError::NotStarted(source) => {
             let hint = match &source {
-                SuperviseError::Store(error) => home::hint(error),
+                SuperviseError::Store(error) => open_home::hint(error),
                 _ => source.hint(),
             };
             Failure { hint, ..Failure::not_started(source.to_string(), "", None) }
@@ -333,12 +337,12 @@ pub fn agent_program(named: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure> {
-    let prompt = prompt::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
+    let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
-    let network = network::of(args)?;
-    let learn = learning::of(&args.learn)?;
+    let network = network_flag::of(args)?;
+    let learn = run_learning::of(&args.learn)?;
     let cwd = cwd(args)?;
-    let guards = guards::of(args, &cwd)?;
+    let guards = guard_flags::of(args, &cwd)?;
     agent_settings::check("--network", network.is_some(), &args.agent_args)?;
     agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
     agent_settings::check("guards of commands", guards.disable_skill_commands(), &args.agent_args)?;
@@ -410,7 +414,7 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
 
 fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
     if let Some(named) = &args.cwd {
-        return prompt::directory(named);
+        return prompt_arg::directory(named);
     }
     let named = env::current_dir();
     let usable = named.and_then(|dir| {
@@ -460,7 +464,7 @@ fn print_outcome(global: &GlobalArgs, report: &RunReport) {
     }
     let commands: Vec<String> = report.next.iter().map(|command| format!("`{command}`")).collect();
     let commands = Some(commands.join(" or ")).filter(|commands| !commands.is_empty());
-    let advice = outcome.fault.and_then(words::advice).map(str::to_owned);
+    let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
     let hint = advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ");
     let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
     let text = format!("run {} finished: {}", report.run, finish(report));

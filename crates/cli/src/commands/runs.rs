@@ -6,9 +6,9 @@ pub mod table;
 
 use crate::args::{GlobalArgs, OutputFormat, RunsArgs, StateFilter};
 use crate::failure::Failure;
+use crate::output::color::Colors;
 use crate::output::pager::page;
-use crate::output::paint::Colors;
-use crate::{home, ledger, output};
+use crate::{open_home, open_ledger, output};
 pub use activity::activity;
 use longhaul_store::{RunFilter, RunState};
 pub use row::{Row, RowState};
@@ -34,8 +34,8 @@ pub struct RunsOutput<'a> {
 pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
     let limit = limit(args);
     let filter = filter(args, limit);
-    let mut ledger = ledger::open(&home::locate()?)?;
-    let mut found = ledger.runs(&filter).map_err(|error| ledger::failure(&error))?;
+    let mut ledger = open_ledger::open(&open_home::locate()?)?;
+    let mut found = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
     let more = limit.is_some_and(|limit| found.len() as u64 > limit);
     if more {
         found.pop();
@@ -58,7 +58,9 @@ pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
                 false => {}
             }
         }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&RunsOutput { runs: &rows, more }),
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            output::print_json(&RunsOutput { runs: &rows, more })
+        }
     }
     Ok(0)
 }

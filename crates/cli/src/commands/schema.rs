@@ -34,7 +34,8 @@ pub fn schema(global: &GlobalArgs, args: &SchemaArgs) -> Result<u8, Failure> {
     match output::format(global) {
         OutputFormat::Text => {
             let widest = schemas::names().map(str::len).max().unwrap_or_default();
-            let line = |schema: &schemas::SchemaEntry| format!("{:<widest$}  {}\n", schema.name, schema.about);
+            let line =
+                |schema: &schemas::SchemaEntry| format!("{:<widest$}  {}\n", schema.name, schema.about);
             output::print_text(&schemas::ALL.iter().map(line).collect::<String>());
         }
         OutputFormat::Json | OutputFormat::StreamJson => {

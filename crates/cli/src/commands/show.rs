@@ -2,28 +2,28 @@
 //! alone, and of the large ones only the beginnings.
 
 mod attempt;
-mod figures;
 mod files;
 mod text;
+mod usage;
 
 use super::why::run_status;
 use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
-use crate::chronicle::{self, NextStep, RecordAt, attempts_of, read_attempt_files, next};
 use crate::failure::Failure;
-use crate::output::clock::TimeFormat;
+use crate::output::color::Colors;
 use crate::output::envelope::Envelope;
 use crate::output::pager::page;
-use crate::output::paint::Colors;
-use crate::{home, output};
+use crate::output::time::TimeFormat;
+use crate::run_history::{self, NextStep, RecordAt, attempts_of, next_step, read_attempt_files};
+use crate::{open_home, output};
 use attempt::{Attempt, Check, checks_of};
-use figures::RunUsage;
-pub use figures::{LimitStatus, figures};
 use files::{AgentInfo, Files, agent_seen, files_of};
 use longhaul::RunReport;
 use longhaul_core::{Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Record, Run, Span, State, Verified};
 use longhaul_store::{DiffStat, Journal, Plan, RunDir, rfc3339};
 use serde::Serialize;
 pub use text::finish;
+use usage::RunUsage;
+pub use usage::{LimitStatus, figures};
 
 const TASK_CHARS_MAX: usize = 200;
 
@@ -95,12 +95,12 @@ struct Loaded {
     outcome: Option<Outcome>,
     began: Option<Moment>,
     as_of: Moment,
-    attempts: Vec<chronicle::AttemptHistory>,
+    attempts: Vec<run_history::AttemptHistory>,
 }
 
 /// Carries out the command and returns its exit code.
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
-    let dir = home::find_run(&home::locate()?, &args.run)?;
+    let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let clock = TimeFormat::here();
     let Loaded { shown, outcome, began, as_of, attempts } = load(&dir, &clock)?;
     match output::format(global) {
@@ -135,8 +135,8 @@ fn summary(report: &RunReport) -> Result<String, Failure> {
 }
 
 fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
-    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let told: Vec<RecordAt<'_>> = history
         .entries
         .iter()
@@ -179,7 +179,7 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         changed: changed_by(dir, outcome.map(|_| state.reopen_count)),
         files: files_of(dir),
         supervised: stand.is_supervised,
-        next: next(dir.id(), &run, (&plan).into(), stand, clock),
+        next: next_step(dir.id(), &run, (&plan).into(), stand, clock),
     };
     let began = began.map(|(at, _)| *at);
     Ok(Loaded { shown, outcome, began, as_of, attempts })

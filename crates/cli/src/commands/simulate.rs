@@ -3,9 +3,9 @@
 use crate::args::{GlobalArgs, OutputFormat, SimulateArgs};
 use crate::failure::Failure;
 use crate::output;
-use crate::output::text::grouped;
-use crate::output::words::counted;
-use crate::policy::{ResolvedPolicy, resolve};
+use crate::output::envelope_text::grouped;
+use crate::output::phrases::counted;
+use crate::policy_flags::{ResolvedPolicy, resolve};
 use longhaul_core::{Policy, Record, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
 use longhaul_store::{Home, Journal, read_regular_to_string};

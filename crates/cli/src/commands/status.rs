@@ -5,9 +5,9 @@ mod watch;
 use super::runs::{Row, RowState, activity, table};
 use crate::args::{GlobalArgs, OutputFormat, StatusArgs};
 use crate::failure::Failure;
+use crate::output::color::Colors;
 use crate::output::pager::page;
-use crate::output::paint::Colors;
-use crate::{home, ledger, output};
+use crate::{open_home, open_ledger, output};
 use longhaul_store::{Home, RunDir, RunFilter, RunState};
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         return watch::watch();
     }
     let now = output::now();
-    let runs: Vec<ActiveRun> = unfinished(&home::locate()?)?.into_iter().map(ActiveRun::new).collect();
+    let runs: Vec<ActiveRun> = unfinished(&open_home::locate()?)?.into_iter().map(ActiveRun::new).collect();
     let count = |state| runs.iter().filter(|going| going.row.state == state).count();
     let status = Status {
         running: count(RowState::Running),
@@ -85,10 +85,10 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
 
 /// The unfinished runs, the newest first.
 fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
-    let mut ledger = ledger::open(home)?;
+    let mut ledger = open_ledger::open(home)?;
     let states = vec![RunState::Running, RunState::Waiting, RunState::Suspended];
     let found = ledger.runs(&RunFilter { states, ..RunFilter::default() });
-    let rows = found.map_err(|error| ledger::failure(&error))?.into_iter().map(Row::new);
+    let rows = found.map_err(|error| open_ledger::failure(&error))?.into_iter().map(Row::new);
     // A run may have finished since the ledger was asked.
     Ok(rows.filter(|row| row.state != RowState::Over).collect())
 }

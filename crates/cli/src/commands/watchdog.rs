@@ -5,10 +5,10 @@ use super::finish_tool;
 use super::run::failure;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
-use crate::learning;
+use crate::run_learning;
 use crate::runtime;
 use longhaul::watchdog::watch;
-use longhaul::{Environment, RunRequest, RunError};
+use longhaul::{Environment, RunError, RunRequest};
 use longhaul_agent::{AgentSpec, Program};
 use longhaul_core::ProcessId;
 use longhaul_store::{Plan, RunDir};
@@ -22,7 +22,12 @@ const SUBCOMMAND: &str = "watchdog";
 pub fn environment() -> Environment {
     let program = |path| Program { path, leading_args: vec![SUBCOMMAND.to_owned()] };
     let watchdog = env::current_exe().ok().map(program);
-    Environment { watchdog, finish_tool: finish_tool::program(), hook: learning::hook(), ..Environment::default() }
+    Environment {
+        watchdog,
+        finish_tool: finish_tool::program(),
+        hook: run_learning::hook(),
+        ..Environment::default()
+    }
 }
 
 /// A request made of a plan, with what this program offers its agent.

@@ -2,13 +2,16 @@
 
 use super::runs::table::outcome_meaning;
 use crate::args::{GlobalArgs, OutputFormat, WhyArgs};
-use crate::chronicle::{TimelineEntry, NextStep, RunStatus, RecordAt, attempts_of, read_attempt_files, next, timeline, tool_calls_of};
 use crate::failure::Failure;
-use crate::output::clock::TimeFormat;
+use crate::output::color::Colors;
 use crate::output::pager::page;
-use crate::output::paint::Colors;
-use crate::output::timeline::{next_text, outcome_words, sentence, text};
-use crate::{home, output};
+use crate::output::time::TimeFormat;
+use crate::output::timeline_text::{next_text, outcome_words, sentence, text};
+use crate::run_history::{
+    NextStep, RecordAt, RunStatus, TimelineEntry, attempts_of, next_step, read_attempt_files, timeline,
+    tool_calls_of,
+};
+use crate::{open_home, output};
 use jiff::Timestamp;
 use longhaul_core::{Fault, Moment, OutcomeKind, Run};
 use longhaul_store::{History, Journal, RunDir};
@@ -42,12 +45,12 @@ struct EntryWithText<'a> {
 
 /// Carries out the command and returns its exit code.
 pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
-    let dir = home::find_run(&home::locate()?, &args.run)?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let run = Run::replay(history.records());
     let entries = entries_of(&dir, &history);
     let clock = TimeFormat::here();
-    let plan = dir.plan().map_err(|error| home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     let mut next = next(dir.id(), &run, (&plan).into(), run_status(&dir)?, &clock);
     let outcome = run.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
@@ -94,7 +97,8 @@ fn entries_of(dir: &RunDir, history: &History) -> Vec<TimelineEntry> {
 
 /// How the run of this directory stands now.
 pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
-    let is_supervised = Journal::is_locked(&dir.journal_path()).map_err(|error| home::of_store(&error))?;
+    let is_supervised =
+        Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let is_told = dir.status().is_ok_and(|status| status.returncode.is_some());
     let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
     Ok(RunStatus { is_supervised, is_outcome_published: is_told, now: Moment(now) })

@@ -3,11 +3,11 @@
 
 use super::file::{Setting, validate_value};
 use super::find::{self, Files};
-use super::keys::{Key, Keys, ValueKind, PROFILE, name};
+use super::keys::{Key, Keys, PROFILE, ValueKind, name};
 use super::layers::{ChosenProfile, EffectiveValue, excluded, merge, of_table};
 use super::{ConfiguredValues, Origin};
 use crate::failure::Failure;
-use crate::flags_first::ReorderedArgs;
+use crate::flag_order::ReorderedArgs;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use std::collections::BTreeSet;
@@ -69,21 +69,26 @@ pub struct CommandLine {
 
 /// Reads what is configured, and puts it before what was typed.
 pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<CommandLine, Failure> {
-    let Some((place, command)) = named(root, &typed) else { return Ok(CommandLine::plain(typed.arguments, None)) };
+    let Some((place, command)) = named(root, &typed) else {
+        return Ok(CommandLine::plain(typed.arguments, None));
+    };
     // What is wrong with the flags is said when the whole line is read, and so is their help.
     let said = root.clone().ignore_errors(true).try_get_matches_from(&typed.arguments);
     let said = said.ok().and_then(|mut said| said.remove_subcommand()).map(|(_, said)| said);
     let Some(said) = said else { return Ok(CommandLine::plain(typed.arguments, None)) };
     let reads = ConfigScope::for_command(command);
     // What a run is, it stays: for one that goes on nothing else is configured.
-    let reads = if reads == ConfigScope::User && is_typed(&said, "resume") { ConfigScope::Printing } else { reads };
+    let reads =
+        if reads == ConfigScope::User && is_typed(&said, "resume") { ConfigScope::Printing } else { reads };
     match configured(root, command, reads, &said) {
         Ok(values) => Ok(CommandLine::with((root, command), (typed.arguments, place), values, &said)),
         // What is wrong with a file these say themselves where that matters.
         Err(_) if ["config", "doctor"].contains(&command.get_name()) => {
             Ok(CommandLine::plain(typed.arguments, None))
         }
-        Err(failure) if reads == ConfigScope::Printing => Ok(CommandLine::plain(typed.arguments, Some(failure))),
+        Err(failure) if reads == ConfigScope::Printing => {
+            Ok(CommandLine::plain(typed.arguments, Some(failure)))
+        }
         Err(failure) => Err(failure),
     }
 }
@@ -166,7 +171,8 @@ fn configured(
     let keys = Keys::for_command(root);
     let has_flag = |key: &Key| command.get_arguments().any(|arg| name(arg) == key.name);
     let is_read = |key: &&Key| {
-        key.arg.is_global_set() || has_flag(key) && matches!(reads, ConfigScope::User | ConfigScope::Everything)
+        key.arg.is_global_set()
+            || has_flag(key) && matches!(reads, ConfigScope::User | ConfigScope::Everything)
     };
     let directory = (reads == ConfigScope::Everything).then(|| directory(said));
     let profile = said.try_get_one::<String>(PROFILE).ok().flatten();
@@ -239,7 +245,10 @@ pub fn variables<'a>(
                 let error = format!("read {variable}: `{text}` is neither 1 nor 0");
                 return Err(Failure::usage(error, "set it to 1, or unset it"));
             }
-            (ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List, _) => {
+            (
+                ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List,
+                _,
+            ) => {
                 validate_value(root, key, &text).map_err(|why| {
                     Failure::usage(format!("read {variable}: `{text}`: {why}"), "mend it, or unset it")
                 })?;

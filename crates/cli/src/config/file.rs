@@ -1,9 +1,9 @@
 //! A configuration file, read whole: its text in, its settings out, each with its line. Whatever is wrong with it is said
 //! with the line, the key and what is wanted. It touches no other file.
 
-use super::keys::{DEFAULT_PROFILE, Key, Keys, ValueKind, PROFILE, RUN, TABLES};
+use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, RUN, TABLES, ValueKind};
 use super::trust::ProjectTrust;
-use super::{Origin, FileOwner};
+use super::{FileOwner, Origin};
 use crate::failure::Failure;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -200,7 +200,14 @@ impl Reader<'_> {
                     format!("read the file, then type `longhaul config trust --cwd {}`", quoted(&folder));
                 Err(self.wrong(line, &error, &hint))
             }
-            (FileOwner::Project, ProjectTrust::Trusted(_) | ProjectTrust::Any | ProjectTrust::OnlyLower | ProjectTrust::OnlyAdd | ProjectTrust::OnlyIfUnset)
+            (
+                FileOwner::Project,
+                ProjectTrust::Trusted(_)
+                | ProjectTrust::Any
+                | ProjectTrust::OnlyLower
+                | ProjectTrust::OnlyAdd
+                | ProjectTrust::OnlyIfUnset,
+            )
             | (FileOwner::User, _) => Ok(key),
         }
     }
@@ -255,13 +262,23 @@ impl Reader<'_> {
                 }
                 words
             }
-            (ValueKind::Text | ValueKind::Amount, DeValue::String(text)) => vec![(line, text.clone().into_owned())],
+            (ValueKind::Text | ValueKind::Amount, DeValue::String(text)) => {
+                vec![(line, text.clone().into_owned())]
+            }
             (ValueKind::Path, DeValue::String(text)) => vec![(line, self.absolute(text))],
             (ValueKind::Count | ValueKind::Amount, DeValue::Integer(number)) if number.radix() == 10 => {
                 vec![(line, number.as_str().to_owned())]
             }
             (ValueKind::Amount, DeValue::Float(number)) => vec![(line, number.as_str().to_owned())],
-            (ValueKind::Switch | ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List, _) => {
+            (
+                ValueKind::Switch
+                | ValueKind::Count
+                | ValueKind::Amount
+                | ValueKind::Text
+                | ValueKind::Path
+                | ValueKind::List,
+                _,
+            ) => {
                 return Err(wrong_kind(line));
             }
         };

@@ -171,7 +171,9 @@ impl Keys {
                 None => {
                     let trust = match table {
                         None => trust::of(&name),
-                        Some(_) => ProjectTrust::UserOnly("a project's file is read by `run` and `simulate` alone"),
+                        Some(_) => {
+                            ProjectTrust::UserOnly("a project's file is read by `run` and `simulate` alone")
+                        }
                     };
                     self.keys.push(Key { table, name, kind: kind(arg), trust, arg: arg.clone() });
                 }

@@ -63,7 +63,8 @@ pub fn merge(
 ) -> Result<Values, Failure> {
     check_known(files, chosen)?;
     let mut values = of_file(&files.user, chosen, [Precedence::User, Precedence::UserProfile]);
-    for (name, project) in of_file(&files.project, chosen, [Precedence::Project, Precedence::ProjectProfile]) {
+    for (name, project) in of_file(&files.project, chosen, [Precedence::Project, Precedence::ProjectProfile])
+    {
         let key = keys.find(None, &name).expect("a file is read by its keys");
         let holds = match values.remove(&name) {
             Some(user) => both(root, key, user, project),
@@ -72,7 +73,9 @@ pub fn merge(
         values.insert(name, holds);
     }
     values.extend(
-        variables.iter().map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::Variable))),
+        variables
+            .iter()
+            .map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::Variable))),
     );
     drop_excluded(root, &mut values)?;
     Ok(values)
@@ -90,7 +93,9 @@ fn of_file(file: &File, chosen: Option<&ChosenProfile>, [plain, profile]: [Prece
     let of_profile = name.and_then(|name| file.profiles.get(name)).into_iter().flatten();
     let settings = file.plain.iter().map(|setting| (setting, plain));
     let settings = settings.chain(of_profile.map(|setting| (setting, profile)));
-    settings.map(|(setting, strength)| (setting.key.clone(), EffectiveValue::new(setting, strength))).collect()
+    settings
+        .map(|(setting, strength)| (setting.key.clone(), EffectiveValue::new(setting, strength)))
+        .collect()
 }
 
 fn check_known(files: &Files, chosen: Option<&ChosenProfile>) -> Result<(), Failure> {
@@ -110,8 +115,9 @@ fn both(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue
         // Without trust a project's file that sets it is refused when it is read.
         ProjectTrust::Any | ProjectTrust::Trusted(_) => project,
         ProjectTrust::OnlyLower => {
-            let amount =
-                |value: &EffectiveValue| value.values.first().map_or(u128::MAX, |word| amount(root, key, word));
+            let amount = |value: &EffectiveValue| {
+                value.values.first().map_or(u128::MAX, |word| amount(root, key, word))
+            };
             if amount(&project) <= amount(&user) { project } else { user }
         }
         ProjectTrust::OnlyAdd => {

@@ -94,7 +94,8 @@ mod tests {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
         let mut origins = owned(&[("budget", "flag"), ("max_turns", "flag"), ("preset", "archon")]);
-        ConfiguredValues::new(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")])).name(&mut origins);
+        ConfiguredValues::new(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")]))
+            .name(&mut origins);
         let expected =
             [("budget", "f:1"), ("max_turns", "flag"), ("model", "f:2"), ("preset", "archon, by f:3")];
         assert_eq!(origins, owned(&expected));

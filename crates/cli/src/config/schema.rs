@@ -1,6 +1,6 @@
 //! The JSON Schema of configuration files, for editors that check them and complete their keys.
 
-use super::keys::{DEFAULT_PROFILE, Key, Keys, ValueKind, PROFILE, TABLES};
+use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, TABLES, ValueKind};
 use super::trust::ProjectTrust;
 use serde_json::{Map, Value, json};
 
@@ -62,7 +62,11 @@ fn property(key: &Key) -> Value {
         ProjectTrust::Trusted(_) => {
             format!("{}. In a project's file only after `longhaul config trust`", key.about())
         }
-        ProjectTrust::UserOnly(_) | ProjectTrust::Any | ProjectTrust::OnlyLower | ProjectTrust::OnlyAdd | ProjectTrust::OnlyIfUnset => key.about(),
+        ProjectTrust::UserOnly(_)
+        | ProjectTrust::Any
+        | ProjectTrust::OnlyLower
+        | ProjectTrust::OnlyAdd
+        | ProjectTrust::OnlyIfUnset => key.about(),
     };
     schema["description"] = about.into();
     schema
@@ -78,6 +82,7 @@ mod tests {
 
     #[test]
     fn the_schema_that_is_checked_in_is_that_of_the_flags() {
-        expect_file!["../../../../docs/longhaul.schema.json"].assert_eq(&text(&Keys::for_command(&Cli::command())));
+        expect_file!["../../../../docs/longhaul.schema.json"]
+            .assert_eq(&text(&Keys::for_command(&Cli::command())));
     }
 }

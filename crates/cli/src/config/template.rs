@@ -26,8 +26,9 @@ pub fn text(root: &Command, keys: &Keys, whose: FileOwner) -> String {
         FileOwner::Project => ABOUT_PROJECT,
     };
     let mut out = comment(about) + &comment(DURATIONS);
-    let (here, elsewhere): (Vec<&Key>, Vec<&Key>) =
-        keys.plain().partition(|key| whose == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_)));
+    let (here, elsewhere): (Vec<&Key>, Vec<&Key>) = keys
+        .plain()
+        .partition(|key| whose == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_)));
     let mut heading = "";
     for key in here {
         let of_key = key.arg.get_help_heading().unwrap_or("The run");

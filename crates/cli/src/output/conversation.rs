@@ -1,9 +1,9 @@
 //! A conversation for people: who said what, which tools were called, and how what they brought begins.
 
-use super::text::one_line;
-use super::words;
+use super::envelope_text::one_line;
+use super::phrases;
 use super::wrap::fits_terminal;
-use longhaul_agent::message::{EventKind, TranscriptMessage, MessageOrigin};
+use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 
 // What a tool brought is folded to its beginning; the transcript has more.
 const RESULT_LINES_MAX: usize = 4;
@@ -17,7 +17,9 @@ const ARGUMENTS: [&str; 9] =
 pub fn render(message: &TranscriptMessage) -> String {
     let content = message.content.as_deref().unwrap_or_default();
     let body = match message.kind {
-        EventKind::Prompt => said(author(message.origin), message.content.as_deref().unwrap_or("(not on record)")),
+        EventKind::Prompt => {
+            said(author(message.origin), message.content.as_deref().unwrap_or("(not on record)"))
+        }
         EventKind::Text => said(author(message.origin), content),
         EventKind::Thinking => said("thinking", &folded(content)),
         EventKind::ToolCall => said(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
@@ -29,7 +31,10 @@ pub fn render(message: &TranscriptMessage) -> String {
     // What a sub-agent did stands further in.
     let margin = if message.parent_tool_use_id.is_some() { "      | " } else { "  " };
     // A command and what it printed are copied from here: a line of them stays one.
-    let is_prose = matches!(message.kind, EventKind::Prompt | EventKind::Text | EventKind::Thinking | EventKind::Summary);
+    let is_prose = matches!(
+        message.kind,
+        EventKind::Prompt | EventKind::Text | EventKind::Thinking | EventKind::Summary
+    );
     let lines = body.lines().map(|line| {
         let line = format!("{margin}{line}");
         let line = line.trim_end();
@@ -69,7 +74,7 @@ fn ended(message: &TranscriptMessage) -> String {
     let Some(outcome) = &message.outcome else { return String::new() };
     // A difference of two statements: one of nothing may be a hair less than that.
     let cost = outcome.cost_usd.filter(|cost| *cost >= 0.000_05);
-    let cost = cost.map(|cost| format!(", {}", words::dollars(cost))).unwrap_or_default();
+    let cost = cost.map(|cost| format!(", {}", phrases::dollars(cost))).unwrap_or_default();
     let how = outcome.terminal_reason.as_deref().unwrap_or(&outcome.subtype);
     format!("turn ended: {how}{cost}")
 }
@@ -105,7 +110,7 @@ fn line(text: &str) -> String {
 mod tests {
     use super::render;
     use expect_test::expect;
-    use longhaul_agent::message::{EventKind, TranscriptMessage, MessageOrigin, ResultDetails};
+    use longhaul_agent::transcript_message::{EventKind, MessageOrigin, ResultDetails, TranscriptMessage};
     use serde_json::value::RawValue;
 
     fn message(kind: EventKind, origin: MessageOrigin, content: &str) -> TranscriptMessage {
@@ -142,15 +147,28 @@ mod tests {
             call("Bash", r#"{"command":"ls\n-l","description":"List"}"#),
             result("one\ntwo\nthree\nfour\nfive\nsix"),
             call("Task", r#"{"prompt":"count","description":"Count files"}"#),
-            TranscriptMessage { parent_tool_use_id: Some("t".to_owned()), ..call("Glob", r#"{"pattern":"*"}"#) },
+            TranscriptMessage {
+                parent_tool_use_id: Some("t".to_owned()),
+                ..call("Glob", r#"{"pattern":"*"}"#)
+            },
             call("mcp__pager__page", r#"{"who":"me"}"#),
             TranscriptMessage { denied: true, is_error: Some(true), ..result("not allowed") },
             TranscriptMessage { interrupted: true, ..result("\u{1b}[31mred\u{7}") },
             TranscriptMessage { is_error: Some(true), ..result("no such file") },
             message(EventKind::Text, MessageOrigin::Agent, "API Error: 529"),
-            TranscriptMessage { outcome: Some(outcome), ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, 1) },
-            TranscriptMessage { attempt: 2, content: None, ..message(EventKind::Prompt, MessageOrigin::Longhaul, "") },
-            TranscriptMessage { attempt: 2, ..message(EventKind::Summary, MessageOrigin::Agent, "What was before.") },
+            TranscriptMessage {
+                outcome: Some(outcome),
+                ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, 1)
+            },
+            TranscriptMessage {
+                attempt: 2,
+                content: None,
+                ..message(EventKind::Prompt, MessageOrigin::Longhaul, "")
+            },
+            TranscriptMessage {
+                attempt: 2,
+                ..message(EventKind::Summary, MessageOrigin::Agent, "What was before.")
+            },
         ];
         // A line without an indent, by which the others are measured.
         let told = format!("told:\n{}", messages.iter().map(render).collect::<String>());

@@ -10,7 +10,7 @@ pub use writer::{Queue, Writer};
 
 use crate::args::{Destination, EventsArgs, GlobalArgs};
 use crate::failure::Failure;
-use longhaul::{Observer, NotifyFailure, StepView};
+use longhaul::{NotifyFailure, Observer, StepView};
 use longhaul_core::{Moment, Record, RunId, Step};
 use longhaul_store::JournalEntry;
 use std::path::Path;
@@ -115,7 +115,7 @@ impl Observer for Events<'_> {
 mod tests {
     use super::destination::OpenedDestination;
     use super::{Events, Writer};
-    use longhaul::{Observer, NoObserver, StepView};
+    use longhaul::{NoObserver, Observer, StepView};
     use longhaul_core::{Event, Moment, Now, Preset, Run, SessionId, SessionPlan};
     use std::fs::{self, File};
 

@@ -1,13 +1,14 @@
 //! The live view of a run: its state in at most five lines, as a pure function of a snapshot, the time and the width of
 //! the terminal. It draws nothing; `region` does.
 
-use super::paint::{Style, Colors};
-use super::text::{fit, grouped, short_count};
-use super::{clock, words};
+use super::color::{Colors, Style};
+use super::envelope_text::{fit, grouped, short_count};
+use super::{phrases, time};
 use crate::commands::show::{LimitStatus, figures};
 use longhaul::StepView;
 use longhaul_core::{
-    Limit, Limits, Moment, OutcomeKind, Phase, Policy, LimitState, RunId, OutageBound, Span, WrapUpStage, State,
+    Limit, LimitState, Limits, Moment, OutageBound, OutcomeKind, Phase, Policy, RunId, Span, State,
+    WrapUpStage,
 };
 use longhaul_store::RunDir;
 use std::path::Path;
@@ -73,7 +74,7 @@ impl LiveView {
 pub fn label(run: &RunId, dir: &Path) -> String {
     let plan = RunDir::at(dir.to_owned()).and_then(|dir| dir.plan().ok());
     let name = plan.and_then(|plan| plan.name);
-    name.map_or_else(|| run.to_string(), |name| format!("{} ({run})", words::one_line(&name)))
+    name.map_or_else(|| run.to_string(), |name| format!("{} ({run})", phrases::one_line(&name)))
 }
 
 /// Returns the lines that a terminal of this width shows, the most important one first. Each fits.
@@ -120,7 +121,9 @@ fn doing(state: &State) -> &'static str {
         Phase::New | Phase::Starting => "starting the agent",
         Phase::Summarizing { .. } => "summarizing older work",
         Phase::Running => match state.limit_state {
-            Some(LimitState { stage: WrapUpStage::Due | WrapUpStage::Requested, .. }) => "saving its work before the limit",
+            Some(LimitState { stage: WrapUpStage::Due | WrapUpStage::Requested, .. }) => {
+                "saving its work before the limit"
+            }
             Some(LimitState { stage: WrapUpStage::Exhausted, .. }) | None => "working",
         },
         Phase::Closing { .. } => "finishing",
@@ -153,8 +156,8 @@ fn wait_line(view: &LiveView, now: Moment) -> Option<String> {
         Span::ZERO => String::new(),
         remaining => format!(" (in {remaining})"),
     };
-    let cause = view.state.fault.map(|fault| format!(": {}", words::fault_text(fault))).unwrap_or_default();
-    Some(format!("until {}{remaining}{cause}{}", clock::coming(*until), view.tries))
+    let cause = view.state.fault.map(|fault| format!(": {}", phrases::fault_text(fault))).unwrap_or_default();
+    Some(format!("until {}{remaining}{cause}{}", time::coming(*until), view.tries))
 }
 
 /// `Bash: cargo test (3m 12s)`, or between tool calls `thinking: "Now I run the tests."`.
@@ -164,10 +167,10 @@ fn activity_line(view: &LiveView, now: Moment, width: usize) -> Option<String> {
     let took = if took < CLOCK_AFTER { String::new() } else { format!(" ({took})") };
     if let Some(tool) = tool {
         // However long its argument is, its duration is shown.
-        let tool = fit(&words::one_line(tool), width.saturating_sub(took.len()));
+        let tool = fit(&phrases::one_line(tool), width.saturating_sub(took.len()));
         return Some(format!("{tool}{took}"));
     }
-    let (other, message) = (words::one_line(other), words::one_line(message));
+    let (other, message) = (phrases::one_line(other), phrases::one_line(message));
     match (other.is_empty(), message.is_empty()) {
         (true, true) => None,
         (true, false) => Some(format!("\"{message}\"")),
@@ -184,9 +187,9 @@ fn usage_line(view: &LiveView) -> Option<String> {
     (tokens > 0).then(|| {
         format!(
             "{}, {} tokens, {at_least}{}",
-            words::counted(u64::from(tally.turns), "turn"),
+            phrases::counted(u64::from(tally.turns), "turn"),
             short_count(tokens),
-            words::money(tally.total_cost())
+            phrases::money(tally.total_cost())
         )
     })
 }
@@ -201,7 +204,7 @@ fn limits_line(view: &LiveView, now: Moment) -> Option<String> {
 fn share(used: &LimitStatus) -> String {
     let percent = if used.of > 0.0 { (used.used / used.of * 100.0).floor() } else { 100.0 };
     let of = match used.limit {
-        Limit::Budget => words::dollars(used.of),
+        Limit::Budget => phrases::dollars(used.of),
         Limit::Tokens => short_count(used.of as u64),
         Limit::Turns | Limit::Attempts => grouped(used.of as u64),
         Limit::Time | Limit::Wall => Span(used.of as u64).to_string(),

@@ -1,28 +1,28 @@
 //! Everything a person or a program reads: data on stdout, talk on stderr.
 
-pub mod clock;
-pub mod columns;
+pub mod color;
 pub mod conversation;
 pub mod envelope;
+pub mod envelope_text;
 pub mod events;
 pub mod lifecycle;
 pub mod live;
 pub mod out;
 pub mod pager;
-pub mod paint;
+pub mod phrases;
+pub mod progress;
 pub mod region;
-pub mod screen;
 pub mod stream;
-pub mod text;
-pub mod timeline;
+pub mod table;
+pub mod time;
+pub mod timeline_text;
 pub mod usage;
-pub mod words;
 pub mod wrap;
 
 use crate::args::{GlobalArgs, OutputFormat};
+use color::{Colors, Style};
 use envelope::Envelope;
 use longhaul_core::Moment;
-use paint::{Style, Colors};
 use serde::Serialize;
 use std::os::fd::AsFd;
 use std::time::{SystemTime, UNIX_EPOCH};

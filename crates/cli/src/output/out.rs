@@ -2,8 +2,8 @@
 //! text loses what a terminal would obey: control characters, and characters that change the direction of text. Colors
 //! are marks of `paint` until they get here.
 
-use super::paint;
-use super::text::is_control_like;
+use super::color;
+use super::envelope_text::is_control_like;
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -72,7 +72,7 @@ pub fn clone_stdout() -> io::Result<OwnedFd> {
 
 /// The text as a terminal may have it, in color where `paint` says so.
 pub fn shown(text: &str) -> Cow<'_, str> {
-    let mark = paint::mark();
+    let mark = color::mark();
     if !text.chars().any(|c| is_control_like(c) || c == mark) {
         return Cow::Borrowed(text);
     }
@@ -80,7 +80,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c == mark {
-            out += chars.next().and_then(paint::sequence).unwrap_or_default();
+            out += chars.next().and_then(color::sequence).unwrap_or_default();
         } else if !is_control_like(c) {
             out.push(c);
         }
@@ -168,7 +168,7 @@ fn end_of_last_char(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{Filter, harmless_json, shown};
-    use crate::output::paint::{Style, Colors};
+    use crate::output::color::{Colors, Style};
     use std::io::Write;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::events::line;
 use super::out;
-use longhaul::{Observer, NotifyFailure, StepView};
+use longhaul::{NotifyFailure, Observer, StepView};
 use longhaul_core::{RunId, Step};
 use longhaul_store::JournalEntry;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! What the parser of the command line says: help, the version, and errors of usage.
 
+use super::color::{Colors, Style};
 use super::out;
-use super::paint::{Style, Colors};
 use clap::Error;
 use std::process::ExitCode;
 
@@ -35,8 +35,8 @@ fn painted(help: &str, paint: Colors) -> String {
 mod tests {
     use super::painted;
     use crate::args::Cli;
+    use crate::output::color::Colors;
     use crate::output::out::shown;
-    use crate::output::paint::Colors;
     use clap::CommandFactory;
 
     #[test]

@@ -12,13 +12,13 @@ use crate::output::events::line::EventGap;
 use crate::output::lifecycle;
 use clap::{Command, CommandFactory};
 use expect_test::expect_file;
-use longhaul_agent::message::TranscriptMessage;
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::schema::Rfc3339;
 use longhaul_core::{Moment, Record, RunId};
 use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
-    AnsweredQuestion, Argv, AttemptExit, SessionBaseline, BlockedUrl, CostSummary, Metadata, ModelUsage,
-    WatchdogStop, Plan, SessionSummary, Status, StoppedTask, WorkspaceRecord,
+    AnsweredQuestion, Argv, AttemptExit, BlockedUrl, CostSummary, Metadata, ModelUsage, Plan,
+    SessionBaseline, SessionSummary, Status, StoppedTask, WatchdogStop, WorkspaceRecord,
 };
 use longhaul_telemetry::Trace;
 use schemars::JsonSchema;
@@ -110,7 +110,7 @@ fn derived(name: &str) -> Value {
         "playbook-bootstrap" => of::<playbook::bootstrap::BootstrapOutput>(),
         "keypoints-extract" => of::<Extraction>(),
         "playbook-show" => of::<playbook::show::ShowOutput>(),
-        "playbook-edit" | "playbook-undo" => of::<playbook::changed::ChangeReport>(),
+        "playbook-edit" | "playbook-undo" => of::<playbook::change_report::ChangeReport>(),
         "playbook-check" => of::<playbook::check::CheckOutput>(),
         "playbook-history" => of::<playbook::history::HistoryOutput>(),
         "export" => of::<export::ExportOutput<'_>>(),

@@ -26,7 +26,8 @@ pub fn wanted() -> Option<Wanted> {
         target.as_ref().map(|target| format!("{signal} to {} by {}", target.endpoint, target.protocol))
     });
     let told = told.collect::<Vec<_>>().join(", ");
-    (!settings.is_disabled()).then(|| Wanted { standard: told, complaint: settings.complaints.first().cloned() })
+    (!settings.is_disabled())
+        .then(|| Wanted { standard: told, complaint: settings.complaints.first().cloned() })
 }
 
 impl TelemetryHandle {
@@ -41,7 +42,7 @@ impl TelemetryHandle {
     }
 
     /// For a run.
-    pub fn voice(&self) -> TelemetryExporter {
+    pub fn exporter(&self) -> TelemetryExporter {
         TelemetryExporter(self.0.as_ref().map(Telemetry::exporter))
     }
 

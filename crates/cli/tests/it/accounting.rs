@@ -2,9 +2,9 @@
 //! agent run with the scripted one and with the real Claude Code.
 
 use crate::call::until;
+use crate::harness::Stage;
 use crate::recovering::{recover, with_each_agent_at};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -2,12 +2,12 @@
 //! whatever became of the supervisor.
 
 use crate::call::until;
+use crate::harness::Stage;
 use crate::recovering::{
     STEPS, agent_of, done_in, in_mid_tool, in_mid_tool_with, is_gone, recover, with_each_agent,
     with_each_agent_at,
 };
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use crate::tidy;
 use expect_test::{Expect, expect};
 use longhaul_agent::dialect_for;
@@ -242,7 +242,7 @@ fn what_nobody_reads_is_not_printed() {
     for format in ["", "--transcript-json", "--output-format=stream-json"] {
         let script = format!(
             "{} logs @ {format} | head -c 1 > first; echo ${{PIPESTATUS[0]}}",
-            crate::stage::LONGHAUL
+            crate::harness::LONGHAUL
         );
         let ended = stage.program("bash").args(["-c", &script]).end();
         assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("0\n", ""), "{format}");

@@ -2,10 +2,10 @@
 //! stopped is named. Every test runs each agent that there is.
 
 use crate::call::{Started, until};
+use crate::harness::{Stage, claude_code};
 use crate::recovering::{agent_of, with_each_agent_at};
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
-use longhaul_core::{Record, PromptKind, StopCause};
+use longhaul_core::{PromptKind, Record, StopCause};
 use longhaul_store::Journal;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
@@ -78,7 +78,8 @@ fn said(stage: &Stage) -> Vec<PromptKind> {
 /// The reasons of its stops, and the number of background tasks that ended with each attempt.
 fn stops(stage: &Stage) -> (Vec<StopCause>, Vec<u32>) {
     let records = records(stage);
-    let why = |record: &Record| if let Record::StopOrdered { cause: why, .. } = record { Some(*why) } else { None };
+    let why =
+        |record: &Record| if let Record::StopOrdered { cause: why, .. } = record { Some(*why) } else { None };
     let tasks = |record: &Record| match record {
         Record::AttemptEnded { background, .. } => Some(*background),
         _ => None,
@@ -126,7 +127,10 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         assert!(stage.work().join("trained").exists());
         // The agent was asked once while it waited, and its own program reported the end.
         assert!(
-            matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::KeepGoing(_), PromptKind::ConfirmDone]),
+            matches!(
+                said(stage)[..],
+                [PromptKind::KeepGoing(_), PromptKind::KeepGoing(_), PromptKind::ConfirmDone]
+            ),
             "{:?}",
             said(stage)
         );
@@ -159,7 +163,11 @@ fn background_work_that_a_limit_stops_is_named_to_the_next_attempt() {
         let why = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
         assert!(why.contains(&error), "{why}");
         // A prompt named it before it was stopped.
-        assert!(matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::WrapUp(_)]), "{:?}", said(stage));
+        assert!(
+            matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::WrapUp(_)]),
+            "{:?}",
+            said(stage)
+        );
         assert!(transcript(stage).contains("It is stopped when the run ends"), "{}", transcript(stage));
 
         let resumed = stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).end().envelope(0);

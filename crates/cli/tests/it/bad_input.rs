@@ -1,8 +1,8 @@
 //! What cannot be carried out is refused with a clear error, a hint and the documented exit code, and leaves nothing.
 
 use crate::call::{Ended, until};
+use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
-use crate::stage::{LONGHAUL, Stage};
 use crate::tidy;
 use longhaul_store::Journal;
 use rustix::process::{Signal, geteuid};

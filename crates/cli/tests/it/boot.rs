@@ -3,7 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::call::{Call, Ended};
-use crate::stage::Stage;
+use crate::harness::Stage;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -2,9 +2,9 @@
 //! whatever stopped it. By the Messages API, and by each agent that there is.
 
 use crate::call::{Call, Ended, until};
+use crate::harness::{Stage, claude_code};
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
-use longhaul_playbook::learning::JudgeKind;
+use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use rusqlite::Connection;
 use rustix::process::Signal;

@@ -1,8 +1,8 @@
 //! A Chromium without a window, asked and told over a pipe. It reads files, reaches no host, and is gone when its test is.
 
 use crate::call::poll;
-use crate::left_out::skip_test;
-use crate::stage::Stage;
+use crate::harness::Stage;
+use crate::skipped::skip_test;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use serde_json::{Value, json};
 use std::fs::File;

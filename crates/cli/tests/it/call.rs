@@ -1,8 +1,8 @@
 //! A program being called: started, told things, signalled, waited for, and what it printed. Nothing waits for ever.
 
+use crate::harness::LONGHAUL;
 use crate::schemas::Called;
 use crate::server::Server;
-use crate::stage::LONGHAUL;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};

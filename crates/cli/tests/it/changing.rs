@@ -1,9 +1,9 @@
 //! Settings that change when a run resumes or runs again: they hold, the journal names them, and the rest stays.
 
 use crate::call::Ended;
+use crate::harness::Stage;
 use crate::recovering::{STEPS, in_mid_tool, with_each_agent_at};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use serde_json::{Value, json};
 
 fn json(ended: &Ended) -> Value {

@@ -1,7 +1,7 @@
 //! Completions and manual pages are those of the command tree, as people see it.
 
+use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
-use crate::stage::{LONGHAUL, Stage};
 use crate::tidy;
 use std::fs;
 

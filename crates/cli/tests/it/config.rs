@@ -2,8 +2,8 @@
 //! or not a project's to decide.
 
 use crate::call::{Call, Ended};
+use crate::harness::Stage;
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use crate::tidy;
 use serde_json::Value;
 use std::fs;
@@ -52,7 +52,10 @@ fn a_run_says_where_each_of_its_values_comes_from() {
     ];
     let origins: Vec<_> = plan.origins.iter().map(|(key, origin)| (key.as_str(), origin.clone())).collect();
     assert_eq!(origins, expected);
-    assert_eq!((plan.policy.retries_max, plan.policy.limits.budget.map(|usd| usd.as_dollars())), (8, Some(3.0)));
+    assert_eq!(
+        (plan.policy.retries_max, plan.policy.limits.budget.map(|usd| usd.as_dollars())),
+        (8, Some(3.0))
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! A journal that lost its end, as a power cut leaves it: the run goes on from what is there, and finishes. (That a journal
 //! loads whatever byte it is cut at is the store's own test.)
 
+use crate::harness::Stage;
 use crate::server::Server;
-use crate::stage::Stage;
 use crate::sweep::{DONE, STEPS, WORK};
 use crate::tidy;
 use longhaul_core::OutcomeKind;

@@ -1,9 +1,9 @@
 //! Texts on noteworthy events: asked for in each of three ways, there after a recovery, and never the reason for a failure.
 
 use crate::call::Call;
+use crate::harness::Stage;
 use crate::recovering::{in_mid_tool_with, recover, with_each_agent};
 use crate::server::Server;
-use crate::stage::Stage;
 use crate::tidy;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -2,10 +2,10 @@
 //! trace in the user's repository.
 
 use crate::call::{Ended, until};
-use crate::moving::{files, shell};
+use crate::harness::Stage;
 use crate::recovering::{STEPS, in_mid_tool, recover, with_each_agent_at};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
+use crate::transfer::{files, shell};
 use expect_test::{Expect, expect};
 use serde_json::Value;
 use std::env;

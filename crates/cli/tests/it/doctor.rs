@@ -2,10 +2,10 @@
 //! `--version` and changes nothing.
 
 use crate::call::{Call, until};
+use crate::harness::{Stage, claude_code};
 use crate::output::redacted;
 use crate::recovering::{STEPS, in_mid_tool, recover};
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
 use crate::tidy::everything;
 use expect_test::expect;
 use serde_json::Value;

@@ -3,7 +3,7 @@
 //! The real one is left out, loudly, where there is none: see [`claude_code`].
 
 use crate::call::Ended;
-use crate::stage::{Stage, claude_code};
+use crate::harness::{Stage, claude_code};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

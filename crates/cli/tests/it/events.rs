@@ -2,9 +2,9 @@
 //! whoever supervises the run and whatever becomes of those who are told.
 
 use crate::call::{Ended, until};
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{done_in, in_mid_tool_with, recover, with_each_agent};
 use crate::server::{Server, WORK};
-use crate::stage::{LONGHAUL, Stage};
 use longhaul_store::{Journal, RunDir, rfc3339};
 use serde_json::{Value, json};
 use std::fs;

@@ -1,12 +1,12 @@
 //! The tool by which an agent says that its work is finished: it is offered, allowed and answered in every mode and
 //! past every guard. Every story is told with each agent that there is.
 
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::with_each_agent_at;
 use crate::server::Server;
-use crate::stage::{LONGHAUL, Stage};
-use longhaul::{Environment, RunReport, RunRequest, SessionChoice, NoObserver, supervise};
+use longhaul::{Environment, NoObserver, RunReport, RunRequest, SessionChoice, supervise};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{DoneSignals, Dialect, Guards, AgentSpec, Program, HANDOFF_TOKENS_MAX};
+use longhaul_agent::{AgentSpec, Dialect, DoneSignals, Guards, HANDOFF_TOKENS_MAX, Program};
 use longhaul_core::{Exit, Notice, OutcomeKind, Preset, RunId};
 use longhaul_store::{Home, Placement};
 use serde_json::{Value, json};
@@ -33,7 +33,13 @@ text = "There is nothing left to do.\n\nALL DONE"
 
 /// Carries out a run whose agent is offered the tool by this program, and may use no other than these if any are
 /// named.
-fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: &[&str]) -> (Stage, RunReport) {
+fn run(
+    agent: &Path,
+    server: &Server,
+    served_by: &str,
+    mode: &str,
+    allow_tools: &[&str],
+) -> (Stage, RunReport) {
     let stage = Stage::new();
     let policy = Preset::Drill.policy();
     let allow_tools = allow_tools.iter().map(|tools| tools.parse().expect("a pattern")).collect();
@@ -56,7 +62,10 @@ fn run(agent: &Path, server: &Server, served_by: &str, mode: &str, allow_tools: 
             guards: Guards { allow_tools, ..Guards::default() },
             needs_supervisor: false,
             checks: Vec::new(),
-            finish_tool: Some(Program { path: served_by.into(), leading_args: vec!["finish-tool".to_owned()] }),
+            finish_tool: Some(Program {
+                path: served_by.into(),
+                leading_args: vec!["finish-tool".to_owned()],
+            }),
             done_when: None,
             wrap_up_prompt: None,
             network: None,

@@ -2,10 +2,10 @@
 //! be right, and a terminal shows at a glance what to see to. What an agent is does not matter here.
 
 use crate::call::{Ended, until};
+use crate::harness::Stage;
 use crate::paging::on_a_screen;
 use crate::recovering::{STEPS, in_mid_tool};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use rustix::process::Signal;
 use std::fs;
 

@@ -1,9 +1,9 @@
 //! A disk that is really full: a small tmpfs of the test's own, in a mount namespace that ends with it. (At which call of
 //! the store it is full, the sweep varies.)
 
-use crate::left_out::skip_test;
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
-use crate::stage::{LONGHAUL, Stage, claude_code};
+use crate::skipped::skip_test;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -2,11 +2,11 @@
 //! there is none, a guarded agent waits. Every story is told with each agent that there is.
 
 use crate::call::until;
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::{
     agent_of, done_in, in_mid_tool_with, is_gone, late, recover, steps, with_each_agent, with_each_agent_at,
 };
 use crate::server::Server;
-use crate::stage::{LONGHAUL, Stage, claude_code};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;

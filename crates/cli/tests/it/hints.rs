@@ -2,9 +2,9 @@
 //! and changes the situation.
 
 use crate::call::Ended;
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::STEPS;
 use crate::server::{Server, WORK};
-use crate::stage::{LONGHAUL, Stage};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! Homes that move: every command answers from the home that it is given, wherever that was before.
 
 use crate::call::{Call, until};
+use crate::harness::Stage;
 use crate::recovering::{STEPS, agent_of, done_in, in_mid_tool_with, is_gone};
 use crate::research;
 use crate::server::Server;
-use crate::stage::Stage;
 use longhaul_store::{Home, RunDir};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;

@@ -1,13 +1,13 @@
 //! The hooks: what they tell and queue, how they are put into the agent's settings, and the real agent calling them.
 
 use crate::call::{Call, Ended};
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::schemas::validate;
 use crate::server::{Server, WORK};
-use crate::stage::{LONGHAUL, Stage, claude_code};
 use expect_test::expect;
 use longhaul_playbook::LearningPaths;
+use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::hooks::{HookError, troubles};
-use longhaul_playbook::learning::JudgeKind;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, File};

@@ -1,10 +1,10 @@
 //! Nothing that a model, a repository or a file says moves the cursor of a terminal or turns its text around.
 
 use crate::call::Ended;
-use crate::moving::shell;
+use crate::harness::Stage;
 use crate::paging::on_a_screen;
 use crate::server::Server;
-use crate::stage::Stage;
+use crate::transfer::shell;
 use serde_json::Value;
 use std::fs;
 
@@ -200,7 +200,7 @@ fn a_full_stdout_is_exit_1_and_said() {
     for args in commands {
         let ended = stage
             .program("/bin/sh")
-            .args(["-c", r#""$0" "$@" > "$FULL""#, crate::stage::LONGHAUL])
+            .args(["-c", r#""$0" "$@" > "$FULL""#, crate::harness::LONGHAUL])
             .args(&args)
             .env("FULL", FULL)
             .end();

@@ -2,10 +2,10 @@
 //! is told with each agent that there is.
 
 use crate::call::until;
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::{recover, with_each_agent_at};
 use crate::server::Server;
-use crate::stage::{LONGHAUL, Stage, claude_code};
-use longhaul_core::{Record, PromptKind};
+use longhaul_core::{PromptKind, Record};
 use longhaul_store::Journal;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -83,7 +83,8 @@ fn a_model_that_stops_seven_times_finishes() {
             .filter_map(|say| if let PromptKind::KeepGoing(push) = say { Some(push) } else { None })
             .collect();
         assert_eq!(pushes.len(), 7, "{said:?}");
-        let told: Vec<_> = pushes.iter().filter(|push| push.active_time.is_some()).map(|push| push.stop_number).collect();
+        let told: Vec<_> =
+            pushes.iter().filter(|push| push.active_time.is_some()).map(|push| push.stop_number).collect();
         assert_eq!(told, [3, 6], "how things stand, every third stop");
         assert_eq!(said.last(), Some(&PromptKind::ConfirmDone));
     });
@@ -120,7 +121,11 @@ fn a_line_that_a_person_agreed_on_says_the_same_twice_running() {
         let envelope = run(stage, agent, server, &["--done-when", "ALL DONE", "--idle-stops", "9"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
         // Once in passing, and twice running as the last line.
-        assert!(matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::ConfirmDone]), "{:?}", said(stage));
+        assert!(
+            matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::ConfirmDone]),
+            "{:?}",
+            said(stage)
+        );
     });
 }
 

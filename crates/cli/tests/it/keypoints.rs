@@ -2,8 +2,8 @@
 //! can be believed, and what was not learnt from is queued.
 
 use crate::call::Ended;
+use crate::harness::{Stage, claude_code};
 use crate::server::{Server, WORK};
-use crate::stage::{Stage, claude_code};
 use expect_test::{Expect, expect};
 use longhaul_store::RunDir;
 use rusqlite::Connection;

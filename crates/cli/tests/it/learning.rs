@@ -1,8 +1,8 @@
 //! Learning from what is queued: a worker that may be killed anywhere learns everything once, and asks for nothing twice.
 
 use crate::call::{Call, Ended, Started, until};
+use crate::harness::Stage;
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use crate::tidy;
 use expect_test::expect;
 use longhaul_playbook::LearningPaths;

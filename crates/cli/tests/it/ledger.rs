@@ -2,11 +2,11 @@
 //! never in the way of a run. What an agent is does not matter here: every story is told with the scripted one.
 
 use crate::call::{Ended, until};
+use crate::harness::Stage;
 use crate::output::redacted;
 use crate::paging::on_a_screen;
 use crate::recovering::{STEPS, in_mid_tool, late, recover};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use expect_test::expect;
 use serde_json::Value;
 use std::fs::{self, Permissions};
@@ -354,7 +354,7 @@ fn a_reader_that_leaves_is_no_error() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     work(&stage, &server, &[]);
     for command in ["runs", "status", "cost"] {
-        let mut child = Command::new(crate::stage::LONGHAUL)
+        let mut child = Command::new(crate::harness::LONGHAUL)
             .args([command, "--output-format", "text"])
             .env("LONGHAUL_HOME", stage.home())
             .stdout(Stdio::piped())

@@ -2,9 +2,9 @@
 //! more. Every story is told with each agent that there is.
 
 use crate::call::until;
+use crate::harness::Stage;
 use crate::recovering::{recover, with_each_agent_at};
 use crate::server::Server;
-use crate::stage::Stage;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

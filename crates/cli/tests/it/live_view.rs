@@ -1,9 +1,9 @@
 //! The live view on a terminal: `run`, `attach` and `status --watch` as a person sees them.
 
 use crate::call::until;
+use crate::harness::Stage;
 use crate::recovering::{STEPS, in_mid_tool_with, with_each_agent};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use crate::terminal::Terminal;
 use rustix::process::Signal;
 use std::fs;

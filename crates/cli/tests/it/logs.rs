@@ -1,11 +1,11 @@
 //! `longhaul logs`: what was said and done, as it is and as it comes. Every story is told with each agent that there is.
 
 use crate::call::{Ended, Started, until};
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
     STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent, with_each_agent_at,
 };
 use crate::server::{Server, WORK};
-use crate::stage::{LONGHAUL, Stage};
 use expect_test::expect;
 use longhaul_core::Span;
 use longhaul_store::{RunDir, rfc3339};

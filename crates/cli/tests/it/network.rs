@@ -1,9 +1,9 @@
 //! What an agent's commands may reach of the network. Only the real agent holds them back, and only where there is a
 //! sandbox for it; it must not start without one.
 
-use crate::left_out::skip_test;
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
-use crate::stage::{LONGHAUL, Stage, claude_code};
+use crate::skipped::skip_test;
 use serde_json::Value;
 use std::fs;
 use std::io::{Read, Write};

@@ -2,9 +2,9 @@
 //! run, and what becomes of them changes nothing.
 
 use crate::call::{Ended, until};
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{in_mid_tool_with, recover, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
-use crate::stage::{LONGHAUL, Stage};
 use crate::tidy::everything;
 use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
 use rustix::process::Signal;

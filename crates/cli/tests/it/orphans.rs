@@ -2,13 +2,13 @@
 //! hangs, and never outlives what it watches.
 
 use crate::call::{Started, until};
+use crate::harness::Stage;
 use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps};
 use crate::server::Server;
-use crate::stage::Stage;
 use crate::stopping::WALL;
 use crate::tidy;
 use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
-use longhaul_store::{WatchdogStop, RunDir, StatusPhase};
+use longhaul_store::{RunDir, StatusPhase, WatchdogStop};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;

@@ -2,8 +2,8 @@
 //! cargo test` rewrites them, and the difference belongs into the changelog.
 
 use crate::call::Ended;
+use crate::harness::Stage;
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use expect_test::expect;
 use serde_json::Value;
 use std::fs;

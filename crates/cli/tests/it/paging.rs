@@ -1,8 +1,8 @@
 //! What a person sees on a terminal: a pager where there is one.
 
-use crate::moving::shell;
+use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
-use crate::stage::{LONGHAUL, Stage};
+use crate::transfer::shell;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{File, OpenOptions};
 use std::io::Read;

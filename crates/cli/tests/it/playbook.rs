@@ -1,7 +1,7 @@
 //! The playbook in people's hands: shown, checked, edited, its history, and changes taken back.
 
 use crate::call::Ended;
-use crate::stage::Stage;
+use crate::harness::Stage;
 use expect_test::expect;
 use serde_json::{Value, json};
 use std::fs;

@@ -2,9 +2,9 @@
 //! agent that there is.
 
 use crate::call::{Ended, until};
+use crate::harness::Stage;
 use crate::recovering::{in_mid_tool_with, late, recover, with_each_agent_at};
 use crate::server::Server;
-use crate::stage::Stage;
 use longhaul_store::AnsweredQuestion;
 use serde_json::{Value, json};
 use std::fs;
@@ -154,7 +154,7 @@ fn a_long_question_is_answered_whole() {
     let server = Server::plays(&work);
     run(&stage, &stage.agent(), &server, &["--answer", "which one=SQLite"]);
     assert!(told(&stage)[0].ends_with("\"=\"SQLite\". You can now continue with these answers in mind."));
-    if let Some(claude) = crate::stage::claude_code("a long question") {
+    if let Some(claude) = crate::harness::claude_code("a long question") {
         let (stage, server) = (Stage::new(), Server::plays(&work));
         run(&stage, &claude, &server, &["--answer", "which one=SQLite"]);
         assert!(told(&stage)[0].contains("\"=\"SQLite\""), "{:?}", told(&stage));

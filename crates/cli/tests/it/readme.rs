@@ -1,7 +1,7 @@
 //! The README does not lie: its commands run, and what it names exists.
 
-use crate::stage::{LONGHAUL, Stage};
-use longhaul_core::{Fault, Limit, Outcome, OutcomeKind, Preset, OutageBound, Span};
+use crate::harness::{LONGHAUL, Stage};
+use longhaul_core::{Fault, Limit, OutageBound, Outcome, OutcomeKind, Preset, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,8 +2,8 @@
 //! run. Every story is told with each agent that there is.
 
 use crate::call::{Started, until};
+use crate::harness::{Stage, claude_code};
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
 use crate::sweep;
 use crate::tidy;
 use longhaul_core::OutcomeKind;

@@ -2,9 +2,9 @@
 
 use crate::browser::Browser;
 use crate::call::{Ended, until};
+use crate::harness::Stage;
 use crate::recovering::{agent_of, in_mid_tool, is_gone, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

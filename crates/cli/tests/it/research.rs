@@ -3,9 +3,9 @@
 
 use crate::background::training;
 use crate::call::{Call, Ended, until};
+use crate::harness::Stage;
 use crate::recovering::with_each_agent_at;
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use crate::tidy;
 use longhaul_core::{Limits, Span, Usd};
 use longhaul_store::RunDir;

@@ -1,9 +1,9 @@
 //! Runs that are over and go on: the same run in the same session, or a new one that branches off.
 
 use crate::call::{Ended, until};
+use crate::harness::Stage;
 use crate::recovering::{agent_of, in_mid_tool, is_gone, steps, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use crate::tidy;
 use longhaul_store::Plan;
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! `run --key`: calls of a scheduler are one run, and what the page on schedulers says works as it is printed.
 
 use crate::call::{Call, Ended, until};
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{STEPS, done_in, in_mid_tool_with, steps, with_each_agent};
 use crate::server::Server;
-use crate::stage::{LONGHAUL, Stage};
 use crate::tidy;
 use rustix::process::Signal;
 use serde_json::Value;

@@ -2,8 +2,8 @@
 //! call is looked at when it has ended, and the runs of a stage at its end. What is published lets readers meet new keys; here
 //! a key that is in no schema is an error.
 
+use crate::harness::Stage;
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use jsonschema::Validator;
 use longhaul_store::Journal;
 use serde_json::{Deserializer, Map, Value, json};

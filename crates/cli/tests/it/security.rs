@@ -1,7 +1,7 @@
 //! What nobody else may see: secrets are not written, prompts are in no argument list, files are private; and what an agent
 //! is started with.
 
-use crate::stage::{LONGHAUL, Stage};
+use crate::harness::{LONGHAUL, Stage};
 use crate::tidy;
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,9 +1,9 @@
 //! `longhaul show`: one run in figures, as text for people and as an object whose keys only ever grow.
 
 use crate::call::until;
+use crate::harness::Stage;
 use crate::recovering::{STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use expect_test::{Expect, expect};
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 //! works in silence is left alone.
 
 use crate::call::Ended;
+use crate::harness::{Stage, claude_code};
 use crate::recovering::with_each_agent_at;
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
 use crate::tidy;
 use serde_json::json;
 use std::fs;

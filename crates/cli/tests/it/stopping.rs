@@ -1,8 +1,8 @@
 //! Runs that somebody stops: each ends soon, keeps session and cost, leaves no process, and can be continued.
 
 use crate::call::{Ended, Started, until};
+use crate::harness::{Stage, claude_code};
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
 use crate::tidy;
 use longhaul_core::{CancelSource, OutcomeKind};
 use longhaul_store::StatusPhase;
@@ -152,7 +152,9 @@ fn an_agent_that_heeds_no_signal_is_killed() {
 
 #[test]
 fn a_waiting_run_stops_at_once_and_can_be_continued() {
-    for (signal, code, by) in [(Signal::INT, 130, CancelSource::Person), (Signal::TERM, 143, CancelSource::Sigterm)] {
+    for (signal, code, by) in
+        [(Signal::INT, 130, CancelSource::Person), (Signal::TERM, 143, CancelSource::Sigterm)]
+    {
         let (stage, server) = (Stage::new(), Server::plays(WALL));
         let slow =
             ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];

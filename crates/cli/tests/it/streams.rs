@@ -1,10 +1,10 @@
 //! What an agent may write that is no event: it is counted, kept on disk, and never fatal while a valid result follows.
 
 use crate::call::Ended;
-use crate::stage::Stage;
+use crate::harness::Stage;
 use crate::tidy;
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{DoneSignals, Dialect, AttemptSnapshot, Guards};
+use longhaul_agent::{AttemptSnapshot, Dialect, DoneSignals, Guards};
 use longhaul_core::Exit;
 use longhaul_store::RunDir;
 use std::fs;

@@ -2,9 +2,9 @@
 //! does. Each story is told with each agent that there is.
 
 use crate::call::{Ended, Started, until};
+use crate::harness::{Stage, claude_code};
 use crate::recovering::{recover, steps};
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
 use crate::tidy;
 use longhaul_drill::api::RequestKind;
 use rustix::process::Signal;

@@ -2,9 +2,9 @@
 //! run stops soon, `recover` finishes the work in the same session, and no side effect is repeated.
 
 use crate::call::{Call, Ended, Started, until};
+use crate::harness::Stage;
 use crate::recovering::{self, done_in, in_mid_tool, in_mid_tool_with, recover, steps, with_each_agent};
 use crate::server::Server;
-use crate::stage::Stage;
 use crate::stopping::{DEAF, SESSION, WALL};
 use crate::tidy;
 use longhaul_core::Record;

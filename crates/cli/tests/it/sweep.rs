@@ -10,8 +10,8 @@ mod play;
 mod strike;
 mod thaw;
 
+use crate::harness::{Stage, claude_code};
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
 use longhaul_core::draw;
 use play::{Figures, play, run};
 use serde_json::json;

@@ -2,8 +2,8 @@
 //! lasts, whoever supervises it.
 
 use crate::call::{Started, until};
+use crate::harness::{Stage, claude_code};
 use crate::server::Server;
-use crate::stage::{Stage, claude_code};
 use crate::tidy;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;

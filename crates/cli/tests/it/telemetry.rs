@@ -3,9 +3,9 @@
 
 use crate::call::{Call, Ended, until};
 use crate::collector::{Collector, Told, plain};
+use crate::harness::Stage;
 use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use axum::http::StatusCode;
 use expect_test::{Expect, expect};
 use opentelemetry_proto::tonic::trace::v1::Span;

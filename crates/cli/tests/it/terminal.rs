@@ -1,8 +1,8 @@
 //! A terminal in memory with a program on it: what a person would see, at every moment.
 
 use crate::call::poll;
+use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
-use crate::stage::{LONGHAUL, Stage};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};

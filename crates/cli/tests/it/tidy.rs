@@ -1,8 +1,8 @@
 //! What must hold after every test, whatever it was about: no process, nothing half-written, nothing for other eyes.
 
 use crate::call::poll;
+use crate::harness::Stage;
 use crate::schemas;
-use crate::stage::Stage;
 use longhaul_core::{Outcome, Run};
 use longhaul_store::{Journal, RunDir};
 use rustix::process::{Pid, getpid};
@@ -30,7 +30,10 @@ pub fn replayed(run: &RunDir) -> Outcome {
     assert_eq!(history.torn_bytes, 0, "the journal is torn");
     let outcome = Run::replay(history.records()).state().outcome().expect("the journal holds an outcome");
     let status = run.status().expect("the status can be read");
-    assert_eq!((status.status.as_str(), status.returncode), (outcome.kind.as_str(), Some(outcome.exit_code())));
+    assert_eq!(
+        (status.status.as_str(), status.returncode),
+        (outcome.kind.as_str(), Some(outcome.exit_code()))
+    );
     outcome
 }
 

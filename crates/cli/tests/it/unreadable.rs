@@ -2,8 +2,8 @@
 //! wrote.
 
 use crate::call::Ended;
+use crate::harness::{Stage, claude_code};
 use crate::server::{Server, WORK};
-use crate::stage::{Stage, claude_code};
 use crate::tidy;
 use longhaul_store::RunDir;
 use std::fs;

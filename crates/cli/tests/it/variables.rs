@@ -1,10 +1,10 @@
 //! Variables that the agent needs: recorded by name, and required by the supervisor that recovers the run.
 
 use crate::call::until;
+use crate::harness::Stage;
 use crate::recovering::STEPS;
 use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
 use crate::server::Server;
-use crate::stage::Stage;
 use longhaul_store::RunDir;
 use rustix::process::{Signal, kill_process};
 use std::fs;

@@ -2,11 +2,11 @@
 //! text is compared as a whole.
 
 use crate::call::until;
+use crate::harness::Stage;
 use crate::recovering::{
     STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent, with_each_agent_at,
 };
 use crate::server::{Server, WORK};
-use crate::stage::Stage;
 use expect_test::{Expect, expect};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;

@@ -1,13 +1,17 @@
 use super::classify;
 use crate::{
-    ApiError, TerminalReason, Evidence, Exit, Fault, MessageError, Moment, RateLimit, RateLimitStatus, StartupError,
-    StopReason, StopCause, AgentResult,
+    AgentResult, ApiError, Evidence, Exit, Fault, MessageError, Moment, RateLimit, RateLimitStatus,
+    StartupError, StopCause, StopReason, TerminalReason,
 };
 
 const DONE: AgentResult = AgentResult::COMPLETED;
 /// An API error as the agent states it: `is_error`, `terminal_reason: api_error`.
-const ERROR: AgentResult =
-    AgentResult { is_error: true, terminal_reason: TerminalReason::ApiError, stop_reason: StopReason::Other, ..DONE };
+const ERROR: AgentResult = AgentResult {
+    is_error: true,
+    terminal_reason: TerminalReason::ApiError,
+    stop_reason: StopReason::Other,
+    ..DONE
+};
 
 fn exited(code: i32) -> Evidence {
     Evidence::of_exit(Exit::Code(code))
@@ -199,7 +203,11 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
             stated(AgentResult { terminal_reason: TerminalReason::HookStopped, empty: true, ..DONE }),
             Some(Fault::Unfinished),
         ),
-        ("stopped by a hook, called an error", stated(ended(TerminalReason::HookStopped)), Some(Fault::Unfinished)),
+        (
+            "stopped by a hook, called an error",
+            stated(ended(TerminalReason::HookStopped)),
+            Some(Fault::Unfinished),
+        ),
         (
             "the cap on a stop hook",
             stated(AgentResult { stop_hook_capped: true, ..DONE }),
@@ -229,7 +237,11 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ("401", stated(message(401, MessageError::Authentication)), Some(Fault::Auth)),
         ("403", stated(status(403)), Some(Fault::Auth)),
         ("not logged in", stated(worded(MessageError::Authentication)), Some(Fault::Auth)),
-        ("rejected twice, so we stopped it", stopped(StopCause::AuthRejected, exited(143)), Some(Fault::Auth)),
+        (
+            "rejected twice, so we stopped it",
+            stopped(StopCause::AuthRejected, exited(143)),
+            Some(Fault::Auth),
+        ),
         ("402", stated(status(402)), Some(Fault::Billing)),
         ("a 400 about credit", stated(message(400, MessageError::Billing)), Some(Fault::Billing)),
         ("billing_error without a status", stated(worded(MessageError::Billing)), Some(Fault::Billing)),

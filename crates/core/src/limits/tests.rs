@@ -1,4 +1,4 @@
-use super::{Remaining, Limit, Limits, LimitThreshold, LimitUsage, WrapUp};
+use super::{Limit, LimitThreshold, LimitUsage, Limits, Remaining, WrapUp};
 use crate::{Span, Usd};
 
 const WRAPS_UP: Option<WrapUp> = Some(WrapUp { reserve: None });
@@ -54,7 +54,11 @@ fn a_part_of_each_limit_is_held_back() {
 
     let turns = |limit: u32, used: u32, reach: Option<LimitThreshold>| {
         let limits = Limits { turns: Some(limit), ..Limits::default() };
-        check(limits, LimitUsage { turns: used, ..LimitUsage::default() }, reach.map(|reach| (Limit::Turns, reach)));
+        check(
+            limits,
+            LimitUsage { turns: used, ..LimitUsage::default() },
+            reach.map(|reach| (Limit::Turns, reach)),
+        );
     };
     turns(50, 46, None);
     turns(50, 47, Some(reserve));

@@ -1,11 +1,11 @@
 //! The only place where a run changes. Total: any record applies to any state, and a journal of an
 //! older version loads for ever.
 
-use super::{FaultSet, Phase, LimitState, Run, Observations, WrapUpStage, State};
-use crate::ladder::source_session;
+use super::{FaultSet, LimitState, Observations, Phase, Run, State, WrapUpStage};
+use crate::resume_strategy::source_session;
 use crate::{
-    ApiError, CheckResult, SummaryResult, Fault, Moment, AfterAttempt, Nudge, KeepGoingPrompt, LimitThreshold, Record, Remedy, StrategySet, PromptKind,
-    AttemptPlan, StopLevel, StopCause, Usage,
+    AfterAttempt, ApiError, AttemptPlan, CheckResult, Fault, KeepGoingPrompt, LimitThreshold, Moment, Nudge,
+    PromptKind, Record, Remedy, StopCause, StopLevel, StrategySet, SummaryResult, Usage,
 };
 
 impl Run {
@@ -82,7 +82,8 @@ impl State {
                 self.tally = self.tally.plus(*tally);
                 self.phase = Phase::Starting;
                 if let Some(plan) = &mut self.plan {
-                    plan.remaining.budget = plan.remaining.budget.map(|money| money.saturating_sub(tally.total_cost()));
+                    plan.remaining.budget =
+                        plan.remaining.budget.map(|money| money.saturating_sub(tally.total_cost()));
                     plan.with_summary = *outcome == SummaryResult::Written;
                 }
             }
@@ -115,7 +116,13 @@ impl State {
                 };
                 self.limit_state = Some(LimitState { limit: *limit, stage });
             }
-            Record::AgentStopped { claimed_done: claimed, workspace_fingerprint: workspace, results: turns, background, .. } => {
+            Record::AgentStopped {
+                claimed_done: claimed,
+                workspace_fingerprint: workspace,
+                results: turns,
+                background,
+                ..
+            } => {
                 self.results_before = *turns;
                 self.apply_agent_stop(*claimed, *workspace);
                 if *background > 0 {
@@ -155,7 +162,17 @@ impl State {
                     *since = *since + *span;
                 }
             }
-            Record::AttemptEnded { at, fault, usage: tally, result, denied_calls: denied, questions, evidence, next, .. } => {
+            Record::AttemptEnded {
+                at,
+                fault,
+                usage: tally,
+                result,
+                denied_calls: denied,
+                questions,
+                evidence,
+                next,
+                ..
+            } => {
                 self.process = None;
                 self.denied = self.denied.saturating_add(*denied);
                 self.questions = self.questions.plus(*questions);
@@ -182,7 +199,9 @@ impl State {
                     *stopped = Some(*why);
                 }
             }
-            Record::CheckEnded { result, .. } => self.checks_failed += u32::from(*result != CheckResult::Passed),
+            Record::CheckEnded { result, .. } => {
+                self.checks_failed += u32::from(*result != CheckResult::Passed)
+            }
             Record::CancelRequested { source: by, .. } => self.cancelled_by = Some(*by),
             Record::SuspendOrdered { source: by, .. } => self.suspend = Some(*by),
             Record::Suspended { at, source: by } => {
@@ -225,7 +244,8 @@ impl State {
 
     /// The agent hears this.
     fn apply_prompt(&mut self, say: PromptKind) {
-        self.limit_warning_sent |= matches!(say, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
+        self.limit_warning_sent |=
+            matches!(say, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
         if let (PromptKind::WrapUp(_), Some(reached)) = (say, &mut self.limit_state) {
             reached.stage = WrapUpStage::Requested;
             self.wrap_ups += 1;
@@ -277,13 +297,17 @@ impl State {
             Remedy::Park => self.parks += 1,
             // The signal ended this attempt: it did not fail.
             Remedy::Resume if fault == Fault::Interrupted && self.suspend.is_some() => {}
-            Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => self.failures_since_progress += 1,
+            Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => {
+                self.failures_since_progress += 1
+            }
             Remedy::KeepGoing => {}
             Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::TryFork | Remedy::ResumeExisting => {
                 self.failures_since_progress += 1;
                 self.faults_retried_once = self.faults_retried_once.with(fault);
             }
-            Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => self.faults_with_new_session = self.faults_with_new_session.with(fault),
+            Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => {
+                self.faults_with_new_session = self.faults_with_new_session.with(fault)
+            }
             Remedy::Nudge(Nudge::Answer) => self.nudges_finish += 1,
             Remedy::Nudge(Nudge::SmallerSteps) => self.nudges_smaller += 1,
             Remedy::End | Remedy::EndUnlessAllowed => {}

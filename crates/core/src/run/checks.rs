@@ -3,8 +3,8 @@
 
 use super::{Phase, Run, WrapUpStage};
 use crate::{
-    Action, CheckResult, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy, Record, PromptKind, SessionPlan,
-    AttemptPlan, Step, StopCause,
+    Action, AttemptPlan, CheckResult, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind,
+    Record, SessionPlan, Step, StopCause,
 };
 
 impl Run {

@@ -1,7 +1,7 @@
 //! When a run wants to be ticked next, and why: one moment, no timers kept.
 
 use super::{Phase, Run, WrapUpStage};
-use crate::{Moment, Policy, LimitThreshold, StopLevel};
+use crate::{LimitThreshold, Moment, Policy, StopLevel};
 
 /// The next moment at which a run has something to decide by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +52,17 @@ impl Run {
             Phase::Checking { since, stopped: None } => self.check_deadline(policy, *since),
             // A turn that began meanwhile (a background shell ended) is finished like any other.
             Phase::Closing { .. } if self.seen.result.is_none() => self.live_deadline(policy),
-            Phase::Closing { since } => {
-                deadline((*since).max(self.seen.last_activity_at) + policy.exit_timeout, DeadlineKind::ExitTimeout)
-            }
+            Phase::Closing { since } => deadline(
+                (*since).max(self.seen.last_activity_at) + policy.exit_timeout,
+                DeadlineKind::ExitTimeout,
+            ),
             Phase::Stopping { since, level: StopLevel::Interrupt, .. } => {
                 let graced = deadline(*since + self.stop_grace(policy), DeadlineKind::EscalateStop);
                 graced.into_iter().chain(self.limit_deadline(policy)).min_by_key(|deadline| deadline.at)
             }
-            Phase::Stopping { since, .. } => deadline(*since + self.stop_grace(policy), DeadlineKind::EscalateStop),
+            Phase::Stopping { since, .. } => {
+                deadline(*since + self.stop_grace(policy), DeadlineKind::EscalateStop)
+            }
             Phase::Running => self.live_deadline(policy),
             Phase::New
             | Phase::Starting
@@ -75,14 +78,18 @@ impl Run {
         let quiet = match self.seen.result {
             Some((at, _)) if self.seen.background_tasks > 0 => self.background_deadline(policy, at),
             // The agent did not say that it is idle; an older one never does.
-            Some(_) => Some(Deadline { at: self.seen.last_activity_at + policy.exit_timeout, kind: DeadlineKind::IdleAfterResult }),
+            Some(_) => Some(Deadline {
+                at: self.seen.last_activity_at + policy.exit_timeout,
+                kind: DeadlineKind::IdleAfterResult,
+            }),
             // A running tool may be silent for as long as it likes, unless nobody waits for it.
             None if self.seen.open_tools > 0 && !self.seen.frozen => None,
             None => self.stall_deadline(policy),
         };
-        let timeout = policy
-            .attempt_timeout
-            .map(|timeout| Deadline { at: self.state.attempt_started_at + timeout, kind: DeadlineKind::AttemptTimeout });
+        let timeout = policy.attempt_timeout.map(|timeout| Deadline {
+            at: self.state.attempt_started_at + timeout,
+            kind: DeadlineKind::AttemptTimeout,
+        });
         [quiet, timeout, self.limit_deadline(policy)].into_iter().flatten().min_by_key(|deadline| deadline.at)
     }
 
@@ -99,8 +106,11 @@ impl Run {
 
     fn check_deadline(&self, policy: &Policy, since: Moment) -> Option<Deadline> {
         let timeout = policy.check.and_then(|checking| checking.timeout);
-        let timeout = timeout.map(|timeout| Deadline { at: since + timeout, kind: DeadlineKind::CheckTimeout });
-        let limit = self.limit_at(policy, LimitThreshold::Exhausted).map(|at| Deadline { at, kind: DeadlineKind::Limit });
+        let timeout =
+            timeout.map(|timeout| Deadline { at: since + timeout, kind: DeadlineKind::CheckTimeout });
+        let limit = self
+            .limit_at(policy, LimitThreshold::Exhausted)
+            .map(|at| Deadline { at, kind: DeadlineKind::Limit });
         [timeout, limit].into_iter().flatten().min_by_key(|deadline| deadline.at)
     }
 

@@ -1,12 +1,13 @@
 //! What follows an attempt: another one, and when, or the end. Pure functions of the state, the
 //! policy, the roll and the evidence.
 
-use super::{LimitState, WrapUpStage, State};
-use crate::schedule::after_reset;
+use super::{LimitState, State, WrapUpStage};
+use crate::backoff::after_reset;
 use crate::{
-    ApiError, ResumeRequest, Backoff, Continuity, Evidence, Fault, Jitter, Limit, Moment, AfterAttempt, Now, Nudge, Outcome,
-    OutcomeKind, Policy, RateLimitStatus, LimitThreshold, Remedy, ResumeStrategy, PromptKind, OutageBound, SessionLoss, SessionPlan,
-    Span, AttemptPlan, StopCause, TimeoutAction, Usd, LimitUsage, draw_uuid, final_outcome, remedy,
+    AfterAttempt, ApiError, AttemptPlan, Backoff, Continuity, Evidence, Fault, Jitter, Limit, LimitThreshold,
+    LimitUsage, Moment, Now, Nudge, OutageBound, Outcome, OutcomeKind, Policy, PromptKind, RateLimitStatus,
+    Remedy, ResumeRequest, ResumeStrategy, SessionLoss, SessionPlan, Span, StopCause, TimeoutAction, Usd,
+    draw_uuid, final_outcome, remedy,
 };
 
 const SALT_SESSION: u64 = 16;
@@ -67,7 +68,11 @@ fn wrap_up(
                 && state.wrap_ups < WRAP_UPS_MAX
                 && matches!(plan.session, SessionPlan::Resume(_)) =>
         {
-            AfterAttempt::Attempt { at, remedy, plan: AttemptPlan { prompt: PromptKind::WrapUp(limit), ..plan } }
+            AfterAttempt::Attempt {
+                at,
+                remedy,
+                plan: AttemptPlan { prompt: PromptKind::WrapUp(limit), ..plan },
+            }
         }
         AfterAttempt::Attempt { .. } | AfterAttempt::Check | AfterAttempt::Finish(_) => {
             // Our own stop at the limit is no fault of the agent.
@@ -83,10 +88,15 @@ pub(super) fn reopened(state: &State, now: Now, ask: &ResumeRequest) -> AttemptP
     let fault = state.fault.unwrap_or(Fault::Interrupted);
     let (session, say) = match (&state.session, ask) {
         (Some(session), ResumeRequest::Continue) => (SessionPlan::Resume(session.clone()), continued(state)),
-        (Some(session), ResumeRequest::RepeatTask) => (SessionPlan::Resume(session.clone()), PromptKind::Task),
-        (Some(session), ResumeRequest::Prompt(_)) => (SessionPlan::Resume(session.clone()), PromptKind::FollowUp),
+        (Some(session), ResumeRequest::RepeatTask) => {
+            (SessionPlan::Resume(session.clone()), PromptKind::Task)
+        }
+        (Some(session), ResumeRequest::Prompt(_)) => {
+            (SessionPlan::Resume(session.clone()), PromptKind::FollowUp)
+        }
         (None, _) => {
-            let say = if state.tally.is_empty() { PromptKind::Task } else { PromptKind::TaskAfterLoss(fault) };
+            let say =
+                if state.tally.is_empty() { PromptKind::Task } else { PromptKind::TaskAfterLoss(fault) };
             (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), say)
         }
     };
@@ -141,8 +151,11 @@ impl FailedAttempt<'_> {
             return AfterAttempt::Finish(Outcome::from_fault(OutcomeKind::NeedsPerson, self.fault));
         }
         let young = self.fault == Fault::Overloaded && wall_age < self.policy.early_overload_period;
-        let backoff =
-            if young { self.policy.backoff.capped(self.policy.early_overload_cap) } else { self.policy.backoff };
+        let backoff = if young {
+            self.policy.backoff.capped(self.policy.early_overload_cap)
+        } else {
+            self.policy.backoff
+        };
         let at = self.after(&backoff, self.retries_used());
         let exhausted = match self.policy.outage_bound {
             OutageBound::Retries => self.retries_used() >= self.policy.retries_max,
@@ -183,7 +196,9 @@ impl FailedAttempt<'_> {
     }
 
     fn retry_once(&self, remedy: Remedy) -> AfterAttempt {
-        if self.state.faults_retried_once.contains(self.fault) || self.retries_used() >= self.policy.retries_max {
+        if self.state.faults_retried_once.contains(self.fault)
+            || self.retries_used() >= self.policy.retries_max
+        {
             return self.end();
         }
         self.attempt(remedy, self.after(&self.policy.backoff, UNKNOWN_FAULT_BACKOFF_STEP), self.resumed())
@@ -241,13 +256,19 @@ impl FailedAttempt<'_> {
         let first = self.state.attempts() <= 1 && self.evidence.usage.is_empty();
         match self.policy.session_loss {
             // Nothing was spent: better to ask than to begin something else than was asked for.
-            SessionLoss::FallBack if first => AfterAttempt::Finish(Outcome::from_fault(OutcomeKind::NotStarted, self.fault)),
+            SessionLoss::FallBack if first => {
+                AfterAttempt::Finish(Outcome::from_fault(OutcomeKind::NotStarted, self.fault))
+            }
             SessionLoss::FallBack if self.session_is_unused() => self.replace_unused_session(),
             SessionLoss::FallBack => self.fresh_session(Remedy::ReplaceLostSession),
-            SessionLoss::FreshWithWarning | SessionLoss::Fresh if first => {
-                self.attempt(Remedy::ReplaceLostSession, self.earliest(), (self.with_new_session(), PromptKind::Task))
+            SessionLoss::FreshWithWarning | SessionLoss::Fresh if first => self.attempt(
+                Remedy::ReplaceLostSession,
+                self.earliest(),
+                (self.with_new_session(), PromptKind::Task),
+            ),
+            SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
+                self.fresh_session(Remedy::ReplaceLostSession)
             }
-            SessionLoss::FreshWithWarning | SessionLoss::Fresh => self.fresh_session(Remedy::ReplaceLostSession),
             SessionLoss::SpendAttempt => self.resume(Remedy::Resume),
         }
     }
@@ -273,7 +294,11 @@ impl FailedAttempt<'_> {
         if self.state.faults_with_new_session.contains(self.fault) && !plainer {
             return self.end();
         }
-        self.attempt(remedy, self.earliest(), (self.with_new_session(), PromptKind::TaskAfterLoss(self.fault)))
+        self.attempt(
+            remedy,
+            self.earliest(),
+            (self.with_new_session(), PromptKind::TaskAfterLoss(self.fault)),
+        )
     }
 
     fn try_fork(&self) -> AfterAttempt {
@@ -309,25 +334,36 @@ impl FailedAttempt<'_> {
     }
 
     fn end_with_retry_at(&self, at: Moment) -> AfterAttempt {
-        AfterAttempt::Finish(Outcome { retry_at: Some(at), ..Outcome::from_fault(final_outcome(self.fault), self.fault) })
+        AfterAttempt::Finish(Outcome {
+            retry_at: Some(at),
+            ..Outcome::from_fault(final_outcome(self.fault), self.fault)
+        })
     }
 
     fn attempt(&self, remedy: Remedy, at: Moment, (session, say): (SessionPlan, PromptKind)) -> AfterAttempt {
         let waits_for_reset = self.reset().is_some_and(|reset| at >= reset);
-        if waits_for_reset && self.policy.max_reset_wait.is_some_and(|longest| at.since(self.now.at) > longest) {
+        if waits_for_reset
+            && self.policy.max_reset_wait.is_some_and(|longest| at.since(self.now.at) > longest)
+        {
             return self.end_with_retry_at(at);
         }
         // A wait is no work: what is left of that when it is over is what is left now.
         let used = LimitUsage { wall: self.state.clocks.wall(at), ..self.used(self.now.at) };
         match (self.policy.limits.reached(self.policy.wrap_up, &used), remedy) {
             // The wait for the server is longer than what is left: somebody may give the run more.
-            (Some((Limit::Wall, LimitThreshold::Exhausted)), Remedy::WaitOut | Remedy::Park) if at > self.now.at => {
+            (Some((Limit::Wall, LimitThreshold::Exhausted)), Remedy::WaitOut | Remedy::Park)
+                if at > self.now.at =>
+            {
                 self.end_with_retry_at(at)
             }
-            (Some((limit, LimitThreshold::Exhausted)), _) => AfterAttempt::Finish(Outcome::from_limit(limit, Some(self.fault))),
-            (Some((_, LimitThreshold::Reserve)) | None, _) => {
-                AfterAttempt::Attempt { at, remedy, plan: AttemptPlan::new(self.state.attempts() + 1, session, say) }
+            (Some((limit, LimitThreshold::Exhausted)), _) => {
+                AfterAttempt::Finish(Outcome::from_limit(limit, Some(self.fault)))
             }
+            (Some((_, LimitThreshold::Reserve)) | None, _) => AfterAttempt::Attempt {
+                at,
+                remedy,
+                plan: AttemptPlan::new(self.state.attempts() + 1, session, say),
+            },
         }
     }
 

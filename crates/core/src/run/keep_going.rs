@@ -1,11 +1,12 @@
 //! What a run does when its agent stops by itself and is to be kept going: it is told to go on in the session that it has
 //! open, until it has said twice running that the work is finished, or until nothing changes any more.
 
-use super::{LimitState, Run, Observations, WrapUpStage};
+use super::{LimitState, Observations, Run, WrapUpStage};
 use crate::classify::classify_reported_success;
 use crate::{
-    Action, Evidence, Fault, KeepGoing, Moment, AfterAttempt, Now, Outcome, OutcomeKind, Policy, KeepGoingPrompt, LimitThreshold, Record,
-    Remedy, PromptKind, SessionPlan, AttemptPlan, Step, AgentResult, LimitUsage,
+    Action, AfterAttempt, AgentResult, AttemptPlan, Evidence, Fault, KeepGoing, KeepGoingPrompt,
+    LimitThreshold, LimitUsage, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind, Record, Remedy,
+    SessionPlan, Step,
 };
 
 // Who says so once is asked whether it is so.
@@ -30,7 +31,16 @@ impl Run {
             return false;
         };
         let Observations { claimed, workspace, turns, background_tasks: background, .. } = self.seen;
-        self.record(step, Record::AgentStopped { at, claimed_done: claimed, workspace_fingerprint: workspace, results: turns, background });
+        self.record(
+            step,
+            Record::AgentStopped {
+                at,
+                claimed_done: claimed,
+                workspace_fingerprint: workspace,
+                results: turns,
+                background,
+            },
+        );
         let used = self.used(at);
         let AfterStop::Prompt(say) = self.after_stop(policy, &keep_going, at, &used) else { return false };
         self.record_limit(policy, at, step);
@@ -54,10 +64,20 @@ impl Run {
         let told = self.state.limit_state.is_some_and(|reached| reached.stage != WrapUpStage::Due);
         let keep_going = keep_going_policy(policy).filter(|_| !told && is_acceptable(policy, fault))?;
         // What was decided about this stop while the agent lived stands.
-        let Evidence { claimed_done: claimed, workspace_fingerprint: workspace, results: turns, .. } = *evidence;
+        let Evidence { claimed_done: claimed, workspace_fingerprint: workspace, results: turns, .. } =
+            *evidence;
         if turns > self.state.results_before {
             let background = 0;
-            self.record(step, Record::AgentStopped { at: now.at, claimed_done: claimed, workspace_fingerprint: workspace, results: turns, background });
+            self.record(
+                step,
+                Record::AgentStopped {
+                    at: now.at,
+                    claimed_done: claimed,
+                    workspace_fingerprint: workspace,
+                    results: turns,
+                    background,
+                },
+            );
         }
         // Nobody may have been there to count what it used.
         let tally = self.state.tally.plus(evidence.usage);
@@ -65,7 +85,9 @@ impl Run {
         let used = LimitUsage::new(&tally, times, self.seen.largest_recent_turn());
         match (self.after_stop(policy, &keep_going, now.at, &used), self.state.cancelled_by) {
             (AfterStop::Finished, _) => None,
-            (AfterStop::Idle | AfterStop::Prompt(_), Some(by)) => Some(AfterAttempt::Finish(Outcome::cancelled(by))),
+            (AfterStop::Idle | AfterStop::Prompt(_), Some(by)) => {
+                Some(AfterAttempt::Finish(Outcome::cancelled(by)))
+            }
             (AfterStop::Idle, None) => {
                 Some(AfterAttempt::Finish(Outcome::from_fault(OutcomeKind::Failed, Fault::Unfinished)))
             }
@@ -74,10 +96,18 @@ impl Run {
     }
 
     /// It is told so in its session, in another process; or to save its work, if it is time for that.
-    fn next_attempt_with(&self, policy: &Policy, at: Moment, say: PromptKind, used: &LimitUsage) -> AfterAttempt {
+    fn next_attempt_with(
+        &self,
+        policy: &Policy,
+        at: Moment,
+        say: PromptKind,
+        used: &LimitUsage,
+    ) -> AfterAttempt {
         let reached = policy.limits.reached(policy.wrap_up, used);
         let say = match (reached, self.state.limit_state) {
-            (Some((limit, LimitThreshold::Exhausted)), _) => return AfterAttempt::Finish(Outcome::from_limit(limit, None)),
+            (Some((limit, LimitThreshold::Exhausted)), _) => {
+                return AfterAttempt::Finish(Outcome::from_limit(limit, None));
+            }
             (_, Some(LimitState { limit, .. })) => PromptKind::WrapUp(limit),
             (Some((_, LimitThreshold::Reserve)) | None, None) => say,
         };
@@ -100,14 +130,21 @@ impl Run {
         self.state.cancelled_by.is_none() && self.state.suspend.is_none() && self.state.limit_state.is_none()
     }
 
-    fn after_stop(&self, policy: &Policy, keep_going: &KeepGoing, at: Moment, used: &LimitUsage) -> AfterStop {
+    fn after_stop(
+        &self,
+        policy: &Policy,
+        keep_going: &KeepGoing,
+        at: Moment,
+        used: &LimitUsage,
+    ) -> AfterStop {
         let state = &self.state;
         match state.done_claims {
             DONE_CLAIMS_REQUIRED.. => AfterStop::Finished,
             1 => AfterStop::Prompt(PromptKind::ConfirmDone),
             _ if state.idle_stops >= keep_going.idle_stops_max => AfterStop::Idle,
             _ => {
-                let due = keep_going.status_every > 0 && state.voluntary_stops.is_multiple_of(keep_going.status_every);
+                let due = keep_going.status_every > 0
+                    && state.voluntary_stops.is_multiple_of(keep_going.status_every);
                 let near = policy.limits.is_near(policy.wrap_up, used);
                 AfterStop::Prompt(PromptKind::KeepGoing(KeepGoingPrompt {
                     stop_number: state.voluntary_stops,

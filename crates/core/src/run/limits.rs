@@ -4,19 +4,26 @@
 //! A request is made only while something is left. What it uses beyond that is what the run oversteps its limit by:
 //! the answers that are under way at that moment, one unless there are sub-agents.
 
-use super::{Phase, LimitState, Run, WrapUpStage};
+use super::{LimitState, Phase, Run, WrapUpStage};
 use crate::{
-    TerminalReason, Remaining, Limit, Moment, Outcome, Policy, LimitThreshold, Record, PromptKind, SessionPlan, AttemptPlan, Step,
-    StopLevel, StopCause, AgentResult, LimitUsage,
+    AgentResult, AttemptPlan, Limit, LimitThreshold, LimitUsage, Moment, Outcome, Policy, PromptKind, Record,
+    Remaining, SessionPlan, Step, StopCause, StopLevel, TerminalReason,
 };
 
 impl Run {
     /// What the run has used by then.
     pub fn used(&self, at: Moment) -> LimitUsage {
         let tally = self.state.tally.plus(self.seen.usage);
-        let used = LimitUsage::new(&tally, (self.state.active(at), self.state.clocks.wall(at)), self.seen.largest_recent_turn());
+        let used = LimitUsage::new(
+            &tally,
+            (self.state.active(at), self.state.clocks.wall(at)),
+            self.seen.largest_recent_turn(),
+        );
         // An answer is taken when its tools have ended.
-        LimitUsage { turns: used.turns - u32::from(self.seen.open_tools > 0 && self.seen.usage.turns > 0), ..used }
+        LimitUsage {
+            turns: used.turns - u32::from(self.seen.open_tools > 0 && self.seen.usage.turns > 0),
+            ..used
+        }
     }
 
     /// What is left of the limits.

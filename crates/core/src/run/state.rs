@@ -1,8 +1,8 @@
 //! What a run is, as far as its records say.
 
 use crate::{
-    CancelSource, Clocks, Fault, Limit, Moment, AfterAttempt, Outcome, OutcomeKind, ProcessId, Questions, StrategySet, SessionId, Span,
-    AttemptPlan, StartupError, StopLevel, StopCause, Usage, AgentResult, Verified,
+    AfterAttempt, AgentResult, AttemptPlan, CancelSource, Clocks, Fault, Limit, Moment, Outcome, OutcomeKind,
+    ProcessId, Questions, SessionId, Span, StartupError, StopCause, StopLevel, StrategySet, Usage, Verified,
 };
 
 /// Where a run stands.

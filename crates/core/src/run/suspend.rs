@@ -2,7 +2,9 @@
 //! session. A suspension is no fault and no outcome: no retry is counted for it, and `recover` finds the run.
 
 use super::{Phase, Run};
-use crate::{Action, CancelSource, Moment, OnTerminate, Outcome, Policy, Record, Span, Step, StopLevel, StopCause};
+use crate::{
+    Action, CancelSource, Moment, OnTerminate, Outcome, Policy, Record, Span, Step, StopCause, StopLevel,
+};
 
 // A system that shuts down may kill after 10 s. An interrupt, a TERM and a KILL with this grace each, and the sweep, take
 // less than 8 s.

@@ -226,8 +226,14 @@ mod tests {
         assert_eq!(again, ScriptPosition { turn: 2, repeat: 1, done: 1 });
         assert!(again.is_done(0) && !again.is_done(1) && !again.is_done(64));
         let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", cut)].to_vec();
-        assert_eq!(place(&json!([first.clone(), second].concat()), 3), ScriptPosition { turn: 2, repeat: 2, done: 1 });
+        assert_eq!(
+            place(&json!([first.clone(), second].concat()), 3),
+            ScriptPosition { turn: 2, repeat: 2, done: 1 }
+        );
         let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", "ok")].to_vec();
-        assert_eq!(place(&json!([first, second].concat()), 3), ScriptPosition { turn: 3, repeat: 0, done: 0 });
+        assert_eq!(
+            place(&json!([first, second].concat()), 3),
+            ScriptPosition { turn: 3, repeat: 0, done: 0 }
+        );
     }
 }

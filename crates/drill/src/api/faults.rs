@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::dice::Rng;
+use crate::rng::Rng;
 use crate::scenario::{Fault, FaultKind, Side, Times, When};
 
 /// The faults still to come.
@@ -55,7 +55,10 @@ impl Faults {
     /// after the other, in the order of the file.
     pub(super) fn take_fault(&mut self, turn: u32, stream: bool, now: Instant) -> Option<ActiveFault> {
         let due = |pending: &Pending| pending.turn.is_none_or(|at| at == turn) || pending.resets.is_some();
-        self.pending.iter_mut().filter(|pending| due(pending)).find_map(|pending| pending.take_fault(stream, now))
+        self.pending
+            .iter_mut()
+            .filter(|pending| due(pending))
+            .find_map(|pending| pending.take_fault(stream, now))
     }
 
     /// The same for a side request, which is for no turn.

@@ -15,12 +15,12 @@ use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tokio::time;
 
-use super::account::{RequestLog, LoggedRequest, RequestKind};
-use super::conversation::{ScriptPosition, place, reply, prompt_text, notes_text};
-use super::doorway::{ClientConnection, FaultyListener};
-use super::play::{self, Sender};
-use super::stage::{ParsedRequest, ApiState};
-use super::{plan, refusals};
+use super::conversation::{ScriptPosition, notes_text, place, prompt_text, reply};
+use super::listener::{ClientConnection, FaultyListener};
+use super::request_log::{LoggedRequest, RequestKind, RequestLog};
+use super::send::{self, Sender};
+use super::state::{ApiState, ParsedRequest};
+use super::{error_responses, send_plan};
 use crate::scenario::{Auth, FaultKind, KillAt, Scenario, Signal};
 
 /// The API key that is accepted, and no other.
@@ -144,21 +144,28 @@ async fn messages(
     let mut response = if stage.accepts(&headers) {
         respond(&stage, Arc::clone(&asked), caller).await
     } else {
-        refusals::error(401, "authentication_error", "invalid x-api-key", &[])
+        error_responses::error(401, "authentication_error", "invalid x-api-key", &[])
     };
     stage.answered(asked.entry, response.status().as_u16());
-    refusals::add_headers(response.headers_mut(), &[("request-id".to_owned(), asked.request_id.clone())]);
+    error_responses::add_headers(
+        response.headers_mut(),
+        &[("request-id".to_owned(), asked.request_id.clone())],
+    );
     response
 }
 
-async fn respond(stage: &Arc<ApiState>, asked: Arc<ParsedRequest>, caller: ClientConnection) -> Response<Body> {
+async fn respond(
+    stage: &Arc<ApiState>,
+    asked: Arc<ParsedRequest>,
+    caller: ClientConnection,
+) -> Response<Body> {
     let strike = stage.take_fault(&asked);
     let fault = strike.as_ref().map(|strike| &strike.kind);
     let resets_in = strike.as_ref().map_or(Duration::ZERO, |strike| strike.resets_in);
     match fault {
-        Some(FaultKind::Status(status)) => return refusals::status(status, resets_in),
-        Some(FaultKind::UsageLimit { window, .. }) => return refusals::usage_limit(window, resets_in),
-        Some(FaultKind::Html {}) => return refusals::html(),
+        Some(FaultKind::Status(status)) => return error_responses::status(status, resets_in),
+        Some(FaultKind::UsageLimit { window, .. }) => return error_responses::usage_limit(window, resets_in),
+        Some(FaultKind::Html {}) => return error_responses::html(),
         Some(FaultKind::Refuse { lasting }) => {
             stage.keeper.close_for(*lasting);
             // The door ends this connection too, and with it this wait.
@@ -168,18 +175,18 @@ async fn respond(stage: &Arc<ApiState>, asked: Arc<ParsedRequest>, caller: Clien
         _ => {}
     }
     let answer = stage.answer(&asked, fault);
-    let limits = if stage.scenario.auth == Auth::Oauth { refusals::allowed() } else { Vec::new() };
+    let limits = if stage.scenario.auth == Auth::Oauth { error_responses::allowed() } else { Vec::new() };
     if !asked.stream {
         let bill = stage.bill(&asked, &answer);
         stage.sent(bill, answer.tokens.output, true);
-        return refusals::json_body(&answer.json(), &limits);
+        return error_responses::json_body(&answer.json(), &limits);
     }
-    let steps = plan::steps(stage.events(&answer), fault);
+    let steps = send_plan::steps(stage.events(&answer), fault);
     let playing = Sender { stage: Arc::clone(stage), caller, asked, answer };
-    let mut response = Response::new(play::start(playing, steps));
+    let mut response = Response::new(send::start(playing, steps));
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    refusals::add_headers(response.headers_mut(), &limits);
+    error_responses::add_headers(response.headers_mut(), &limits);
     response
 }
 
@@ -187,12 +194,12 @@ async fn count_tokens(State(stage): State<Arc<ApiState>>, headers: HeaderMap, bo
     let (entry, request_id) =
         stage.note(LoggedRequest::asked(RequestKind::Count, session(&headers), stage.at_ms()));
     let response = if stage.accepts(&headers) {
-        refusals::json_body(
+        error_responses::json_body(
             &json!({"input_tokens": tokens_of(&body)}),
             &[("request-id".to_owned(), request_id)],
         )
     } else {
-        refusals::error(401, "authentication_error", "invalid x-api-key", &[])
+        error_responses::error(401, "authentication_error", "invalid x-api-key", &[])
     };
     stage.answered(entry, response.status().as_u16());
     response

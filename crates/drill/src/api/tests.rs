@@ -4,7 +4,7 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 
-use super::{RequestLog, Api, DUMMY_KEY};
+use super::{Api, DUMMY_KEY, RequestLog};
 use crate::scenario::Scenario;
 use crate::scripted::http::{BaseUrl, ConnectionHandle, post};
 

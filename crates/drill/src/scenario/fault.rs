@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::de::Error as _;
 
 use super::duration::{maybe_seconds, seconds};
+use super::duration_range::DurationRange;
 use super::signal::Signal;
-use super::spread::DurationRange;
 
 /// One fault: when it strikes, how often, and what it is.
 #[derive(Debug, Clone)]

@@ -42,16 +42,16 @@
 //! ```
 
 mod duration;
+mod duration_range;
 mod embedded;
 mod fault;
 mod script;
 mod signal;
-mod spread;
 #[cfg(test)]
 mod tests;
 
+pub use duration_range::DurationRange;
 pub use embedded::{all, find};
 pub use fault::{CutPoint, Fault, FaultKind, KillAt, Status, Times, When};
 pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, Side, Tool, Turn, Workspace};
 pub use signal::Signal;
-pub use spread::DurationRange;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Fault, FaultKind, Scenario, Signal, Times, When, all, find};
-use crate::dice::Rng;
+use crate::rng::Rng;
 
 const SMALL: &str = r#"
 name = "small"
@@ -79,6 +79,8 @@ fn mistakes_are_named() {
         problem(&SMALL.replace("bash = { command = \"true\" }", "read = { path = \"../x\" }"))
             .contains("leaves")
     );
-    assert!(find("nope").is_err_and(|error| error.did_you_mean().is_none() && error.to_string().contains("nope")));
+    assert!(
+        find("nope").is_err_and(|error| error.did_you_mean().is_none() && error.to_string().contains("nope"))
+    );
     assert!(find("strom").is_err_and(|error| error.did_you_mean() == Some("storm")));
 }

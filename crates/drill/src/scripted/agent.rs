@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use signal_hook::consts::{SIGHUP, SIGINT};
 
 use super::callbacks::Callbacks;
+use super::cost::CostMeter;
 use super::environment::Environment;
 use super::flags::Flags;
 use super::hooks::{Hooks, SESSION_END};
-use super::inbox::{InboxEvent, Inbox};
-use super::out::{EventWriter, complain};
-use super::servers::Servers;
+use super::inbox::{Inbox, InboxEvent};
+use super::mcp_servers::Servers;
 use super::session_file::SessionFile;
 use super::shell::Background;
-use super::spend::CostMeter;
+use super::stdout::{EventWriter, complain};
 use crate::clock;
 
 /// The agent between and during its turns.

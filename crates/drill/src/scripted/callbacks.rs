@@ -125,7 +125,9 @@ impl Agent {
                     }
                 }
                 HostReply::Gone => return Ok(gone()),
-                HostReply::Silence => return Ok(HookDecision::Refuse(Outcome::bad(SILENT.to_owned()), json!({}))),
+                HostReply::Silence => {
+                    return Ok(HookDecision::Refuse(Outcome::bad(SILENT.to_owned()), json!({})));
+                }
             }
         }
         Ok(HookDecision::Pass)

@@ -1,84 +1,353 @@
-//! One request to the API and the pieces of its answer, read on a thread of its own and put into the inbox.
+//! One turn: from a prompt to a result. It asks, runs tools and asks again until the model is through, a limit is
+//! reached, a request fails for good or somebody interrupts.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
-use std::sync::mpsc::Sender;
-use std::thread;
+use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::http::{self, BaseUrl, ConnectionHandle};
-use super::inbox::InboxEvent;
+use super::agent::{Agent, QueuedPrompt, Stop};
+use super::failure::{self, Failure};
+use super::hooks;
+use super::init;
+use super::message_builder::Message;
+use super::model_request::RequestOutcome;
+use super::result::ExchangeEnd;
+use super::stdout::complain;
+use super::tools::Outcome;
+use crate::price::Tokens;
 
-/// A body that is not a stream; longer ones are cut, which makes them malformed.
-const BODY_BYTES_MAX: u64 = 64 << 20;
+/// After an interrupt a host often says at once what to do instead; so long its line may be on its way.
+const LINE_GRACE: Duration = Duration::from_millis(10);
+/// Continuations after an answer that hit the output limit.
+const CONTINUATIONS: u32 = 3;
 
-/// A piece of an answer, in the order of arrival.
+const NUDGE: &str = "[Your previous response had no visible output. Please continue and produce a user-visible \
+                     response.]";
+const GO_ON_SMALLER: &str = "Output token limit hit. Resume directly — no apology, no recap of what you were doing. \
+                             Pick up mid-thought if that is where the cut happened. Break remaining work into smaller \
+                             pieces.";
+const GO_ON_CUT: &str = "Your response above was cut off mid-stream. Resume directly from where it stops — no \
+                         apology, no recap. If none of it survived, answer the request from the start.";
+const REFUSED_ONCE: &str = "Your response above was stopped by a safety classifier — this is not a tool or API error. \
+                            The rest of it was withheld, and tool calls in it that had not finished did not run. Do \
+                            not produce that content again, even reworded.";
+const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was \
+                        a file edit, the new_string was NOT written to the file). STOP what you are doing and wait \
+                        for the user to tell you how to proceed.";
+const REJECTED_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused \
+                                before it ran. It may have run in part or in full, and its changes may have been \
+                                written. No permission prompt was involved. Work it started elsewhere (a remote \
+                                command, a background process) may still be running, so check before starting the \
+                                same work again. The instruction to stop and wait still stands.";
+
+/// What a turn has come to so far.
 #[derive(Debug)]
-pub(super) enum ResponseChunk {
-    /// The status and headers of a good streamed answer.
-    Streaming(Vec<(String, String)>),
-    /// An SSE event's data; `None` for a comment or anything that is not JSON.
-    Event(Option<Value>),
-    /// A whole answer that is no stream.
-    Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
-    /// The end of a stream; `true` if it came to a proper end.
-    End(bool),
-    /// No answer came.
-    Failed(ErrorKind),
+pub(super) struct Exchange {
+    pub(super) started: Instant,
+    /// The background command whose end caused it.
+    pub(super) origin: Option<String>,
+    /// The host's ids of the user lines it serves.
+    pub(super) uuids: Vec<String>,
+    /// User messages told, which is what `num_turns` counts.
+    pub(super) user_events: u32,
+    pub(super) usage: Tokens,
+    pub(super) denials: Vec<Value>,
+    pub(super) stop_reason: Option<String>,
+    /// Ids of the messages whose start was seen.
+    pub(super) started_at: Vec<String>,
+    /// A message that an interrupt cut.
+    pub(super) cut: Option<Message>,
+    /// Whether a stream broke off in this request.
+    pub(super) lost_in_stream: bool,
+    pub(super) safety_stops: u32,
+    requests: u32,
+    continuations: u32,
+    nudged: bool,
+    /// Tool calls without a result yet.
+    pub(super) pending: Vec<Value>,
+    /// Whether a hook wants the turn to end.
+    pub(super) hook_stopped: bool,
 }
 
-/// What to send.
-pub(super) struct Request {
-    pub(super) base: BaseUrl,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
-}
-
-/// Sends request number `call`; the returned plug ends it.
-pub(super) fn send(request: Request, call: u64, to: Sender<InboxEvent>) -> ConnectionHandle {
-    let plug = ConnectionHandle::default();
-    let held = plug.clone();
-    thread::spawn(move || {
-        let put = |piece| to.send(InboxEvent::Answered(call, piece)).is_ok();
-        match http::post(&request.base, "/v1/messages?beta=true", &request.headers, &request.body, &held) {
-            Err(error) => put(ResponseChunk::Failed(error.kind())),
-            Ok(answer) => receive(answer, &put),
-        }
-    });
-    plug
-}
-
-fn receive(answer: http::HttpResponse, put: &dyn Fn(ResponseChunk) -> bool) -> bool {
-    let stream = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
-    if stream && answer.status == 200 {
-        return put(ResponseChunk::Streaming(answer.headers)) && read_events(answer.body, put);
-    }
-    let mut body = Vec::new();
-    match answer.body.take(BODY_BYTES_MAX).read_to_end(&mut body) {
-        Ok(_) => put(ResponseChunk::Whole { status: answer.status, headers: answer.headers, body }),
-        Err(error) => put(ResponseChunk::Failed(error.kind())),
-    }
-}
-
-fn read_events(body: http::Body, put: &dyn Fn(ResponseChunk) -> bool) -> bool {
-    let mut reader = BufReader::new(body);
-    let mut line = String::new();
-    loop {
-        line.clear();
-        match reader.read_line(&mut line) {
-            Ok(0) => return put(ResponseChunk::End(true)),
-            Err(_) => return put(ResponseChunk::End(false)),
-            Ok(_) => {}
-        }
-        let told = if let Some(data) = line.strip_prefix("data:") {
-            put(ResponseChunk::Event(serde_json::from_str(data.trim()).ok()))
-        } else if line.starts_with(':') {
-            put(ResponseChunk::Event(None))
-        } else {
-            true
+impl Agent {
+    /// Serves what waits, to its result.
+    pub(super) fn run_turn(&mut self, waiting: QueuedPrompt) -> Result<(), Stop> {
+        self.in_turn = true;
+        let mut turn = Exchange::new(&waiting);
+        self.state_changed("running");
+        self.lifecycle(waiting.uuid.as_deref(), "started");
+        self.take_prompt(&waiting);
+        let declared = self.servers.declared();
+        let of_servers = declared.iter().filter_map(|tool| tool["name"].as_str());
+        let tools: Vec<&str> = init::tools(&self.flags).iter().copied().chain(of_servers).collect();
+        let mut init = init::event(&self.environment, &tools, &self.model, &self.mode);
+        init["mcp_servers"] = self.servers.listed();
+        self.out.system("init", init);
+        let mut leave = None;
+        let ending = match self.converse(&mut turn) {
+            Ok(ending) => ending,
+            Err(Stop::Interrupted { by_signal }) => {
+                leave = by_signal.then_some(Stop::Exit(0));
+                self.interrupted(&mut turn, by_signal)
+            }
+            Err(stop @ Stop::Exit(code)) => {
+                if code != 0 {
+                    self.killed(&mut turn);
+                }
+                return Err(stop);
+            }
         };
-        if !told {
-            return false;
+        let mut uuids = turn.uuids.iter();
+        let own = uuids.next();
+        for injected in uuids {
+            self.lifecycle(Some(injected), "completed");
+        }
+        self.emit_result(&turn, &ending);
+        self.lifecycle(own.map(String::as_str), "completed");
+        let row = json!({"lastPrompt": waiting.text, "leafUuid": self.session.leaf});
+        self.session.row("last-prompt", row);
+        self.in_turn = false;
+        if let Some(stop) = leave {
+            return Err(stop);
+        }
+        // A line that has come by now makes the next turn follow without an idle state between (2.1.330).
+        let grace = if matches!(ending, ExchangeEnd::Aborted(_)) { LINE_GRACE } else { Duration::ZERO };
+        self.wait(Some(Instant::now() + grace))?;
+        if self.queue.is_empty() {
+            self.state_changed("idle");
+        }
+        Ok(())
+    }
+
+    /// Writes the prompt to the session, before the first request.
+    fn take_prompt(&mut self, waiting: &QueuedPrompt) {
+        self.session.row("queue-operation", json!({"operation": "enqueue", "content": waiting.text}));
+        self.session.row("queue-operation", json!({"operation": "dequeue"}));
+        let message = json!({"role": "user", "content": waiting.text});
+        let uuid = self.out.dice.uuid();
+        let row = json!({"message": message, "permissionMode": self.mode, "promptSource": "sdk"});
+        self.session.link("user", uuid, row);
+        self.messages.push(message);
+        self.emit_prompt(waiting);
+    }
+
+    /// Calls the hooks for a prompt, and tells the model what they say.
+    fn emit_prompt(&mut self, waiting: &QueuedPrompt) {
+        let told = self.emit_hooks(hooks::USER_PROMPT_SUBMIT, json!({"prompt": waiting.text}));
+        for text in told {
+            let said = format!("UserPromptSubmit hook additional context: {text}");
+            let attachment = json!({"type": "hook_additional_context", "content": [text],
+                "hookName": hooks::USER_PROMPT_SUBMIT, "hookEvent": hooks::USER_PROMPT_SUBMIT});
+            let uuid = self.out.dice.uuid();
+            self.session.link("attachment", uuid, json!({"attachment": attachment}));
+            self.messages.push(json!({"role": "user",
+                "content": [{"type": "text", "text": format!("<system-reminder>\n{said}\n</system-reminder>")}]}));
+        }
+    }
+
+    fn converse(&mut self, turn: &mut Exchange) -> Result<ExchangeEnd, Stop> {
+        loop {
+            if let Some(limit) = self.flags.max_turns.filter(|limit| turn.requests >= *limit) {
+                return Ok(ExchangeEnd::MaxTurns(limit));
+            }
+            if let Some(ending) = self.budget_used_up() {
+                return Ok(ending);
+            }
+            turn.requests += 1;
+            turn.lost_in_stream = false;
+            let message = match self.ask(turn)? {
+                RequestOutcome::Answered(message) => message,
+                RequestOutcome::Failed(failure) => return Ok(self.failed(failure)),
+            };
+            self.bill(turn, &message);
+            let ending = if message.complete {
+                self.take_message(turn, &message)?
+            } else {
+                self.take_rest(turn, &message)?
+            };
+            if let Some(ending) = ending {
+                return Ok(ending);
+            }
+        }
+    }
+
+    fn budget_used_up(&self) -> Option<ExchangeEnd> {
+        let limit = self.flags.max_budget_usd?;
+        (self.spend.process_dollars() >= limit).then_some(ExchangeEnd::MaxBudget(limit))
+    }
+
+    fn failed(&mut self, failure: Failure) -> ExchangeEnd {
+        if failure.error == "model_not_found" {
+            let named = json!({"model": self.model, "query_source": "sdk"});
+            complain(&format!("[claude-code:unrecognized_model] {named}"));
+        }
+        self.emit_failure(&failure);
+        ExchangeEnd::Failed(failure)
+    }
+
+    /// Goes by a whole message; an ending, if it is one.
+    fn take_message(&mut self, turn: &mut Exchange, message: &Message) -> Result<Option<ExchangeEnd>, Stop> {
+        turn.stop_reason.clone_from(&message.stop_reason);
+        if message.stop_reason.as_deref() == Some("refusal") {
+            return Ok(self.refused(turn, message));
+        }
+        self.keep(message);
+        turn.pending = message.tool_calls().cloned().collect();
+        if let Some(ending) = self.budget_used_up() {
+            return Ok(Some(ending));
+        }
+        if message.stop_reason.as_deref() == Some("max_tokens") {
+            if turn.continuations == CONTINUATIONS {
+                return Ok(Some(self.failed(failure::of_output_limit())));
+            }
+            turn.continuations += 1;
+            self.put_user(turn, GO_ON_SMALLER, json!({"isSynthetic": true}));
+            return Ok(None);
+        }
+        if !turn.pending.is_empty() {
+            return self.run_tools(turn);
+        }
+        if message.blocks.is_empty() && !turn.nudged {
+            turn.nudged = true;
+            self.put_user(turn, NUDGE, json!({"isSynthetic": true}));
+            return Ok(None);
+        }
+        Ok(Some(ExchangeEnd::Completed { text: message.text(), reason: "completed" }))
+    }
+
+    /// Goes by what is left of a message whose stream broke off.
+    fn take_rest(&mut self, turn: &mut Exchange, message: &Message) -> Result<Option<ExchangeEnd>, Stop> {
+        self.keep(message);
+        turn.pending = message.tool_calls().cloned().collect();
+        if turn.pending.is_empty() {
+            self.put_user(turn, GO_ON_CUT, json!({"isSynthetic": true}));
+            return Ok(None);
+        }
+        // The tools of a broken message are run all the same (2.1.330), and the loss is told beside them.
+        turn.stop_reason = Some("tool_use".to_owned());
+        let text =
+            "API Error: Connection lost mid-response. The response above may be incomplete.".to_owned();
+        self.emit_failure(&Failure {
+            text,
+            error: "server_error",
+            api_error: Some("connection_failed"),
+            stop_reason: "tool_use",
+            ..Failure::default()
+        });
+        self.run_tools(turn)
+    }
+
+    fn refused(&mut self, turn: &mut Exchange, message: &Message) -> Option<ExchangeEnd> {
+        turn.safety_stops += 1;
+        if turn.safety_stops == 1 {
+            let content =
+                "The model's safeguards stopped the response above · continuing once with that noted";
+            self.out.system("informational", json!({"content": content, "level": "notice"}));
+            let fields = json!({"isSynthetic": true, "refused_message_id": message.id});
+            self.put_user(turn, REFUSED_ONCE, fields);
+            return None;
+        }
+        self.out.system(
+            "model_refusal_no_fallback",
+            json!({"original_model": self.model, "request_id": message.request_id, "api_refusal_category": null,
+                "api_refusal_explanation": null, "content": ""}),
+        );
+        let failure = failure::of_model_refusal(&self.model, message.request_id.clone(), &message.id);
+        Some(self.failed(failure))
+    }
+
+    /// Puts in the user lines that came during the turn.
+    pub(super) fn take_injected(&mut self, turn: &mut Exchange) {
+        let (lines, others) =
+            std::mem::take(&mut self.queue).into_iter().partition(|waiting| waiting.origin.is_none());
+        self.queue = others;
+        for line in Vec::from(lines) {
+            self.lifecycle(line.uuid.as_deref(), "started");
+            let text = format!("The user sent a new message while you were working: {}", line.text);
+            let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+            let uuid = self.out.dice.uuid();
+            self.session.link("user", uuid, json!({"message": message}));
+            self.messages.push(message);
+            turn.uuids.extend(line.uuid);
+        }
+    }
+
+    /// Ends what an interrupt stopped.
+    fn interrupted(&mut self, turn: &mut Exchange, by_signal: bool) -> ExchangeEnd {
+        let in_tools = !turn.pending.is_empty();
+        for (index, call) in turn.pending.clone().iter().enumerate() {
+            let running = if index == 0 && !by_signal { REJECTED_RUNNING } else { "" };
+            let mut outcome = Outcome::bad(format!("{REJECTED}{running}"));
+            outcome.detail = json!("User rejected tool use");
+            self.emit_outcome(turn, call, &outcome, json!({"non_execution_kind": "user-rejected"}));
+        }
+        if in_tools {
+            self.put_user(turn, "[Request interrupted by user for tool use]", json!({}));
+            return ExchangeEnd::Aborted("aborted_tools");
+        }
+        let cut = turn.cut.take();
+        if let Some(message) = &cut {
+            self.keep_cut(message);
+        }
+        self.put_user(turn, "[Request interrupted by user]", json!({}));
+        if let Some(message) = &cut {
+            self.close_interrupted(message);
+        }
+        ExchangeEnd::Aborted("aborted_streaming")
+    }
+
+    /// Keeps what had arrived of an interrupted message, and its cost as an estimate.
+    fn keep_cut(&mut self, message: &Message) {
+        let model = message.head["model"].as_str().unwrap_or_default().to_owned();
+        let text = message.open_text().unwrap_or_default().to_owned();
+        let mut tokens = message.tokens();
+        // Three characters a token, as 2.1.330 estimates.
+        tokens.output = tokens.output.max((text.chars().count() as u64 * 2 + 3) / 6);
+        self.spend.estimate(&model, tokens);
+        let mut kept = message.clone();
+        if !text.is_empty() {
+            let block = json!({"type": "text", "text": text});
+            let told = message.with_block(&block, &message.head["usage"], None);
+            self.out.event(
+                "assistant",
+                json!({"message": told, "parent_tool_use_id": null, "request_id": message.request_id,
+                    "aborted": true}),
+            );
+            kept.blocks.push(block);
+        }
+        kept.blocks.retain(|block| block["type"] == "text");
+        self.keep(&kept);
+    }
+
+    /// The process is about to end on a signal: a running command, killed with it, still gets its result.
+    fn killed(&mut self, turn: &mut Exchange) {
+        if let Some(call) = turn.pending.first().cloned() {
+            let accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
+            let meta = json!({"permission_decision": accepted});
+            self.emit_outcome(turn, &call, &Outcome::bad("Exit code 137"), meta);
+        }
+    }
+}
+
+impl Exchange {
+    fn new(waiting: &QueuedPrompt) -> Self {
+        Self {
+            started: Instant::now(),
+            origin: waiting.origin.clone(),
+            uuids: waiting.uuid.iter().cloned().collect(),
+            user_events: 0,
+            usage: Tokens::default(),
+            denials: Vec::new(),
+            stop_reason: None,
+            started_at: Vec::new(),
+            cut: None,
+            lost_in_stream: false,
+            safety_stops: 0,
+            requests: 0,
+            continuations: 0,
+            nudged: false,
+            pending: Vec::new(),
+            hook_stopped: false,
         }
     }
 }

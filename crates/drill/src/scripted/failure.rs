@@ -73,7 +73,12 @@ pub(super) fn retry_word(status: Option<u16>) -> &'static str {
 }
 
 /// What to do about a refusal, and how to report it if that does not help.
-pub(super) fn of_refusal(refusal: &Refusal, oauth: bool, model: &str, host: &str) -> (RetryDecision, Failure) {
+pub(super) fn of_refusal(
+    refusal: &Refusal,
+    oauth: bool,
+    model: &str,
+    host: &str,
+) -> (RetryDecision, Failure) {
     let message = refusal.message();
     let kind = refusal.body["error"]["type"].as_str().map(str::to_owned);
     let after_s = refusal.retry_after_s();
@@ -301,7 +306,12 @@ mod tests {
         check(401, "invalid", &[], (retry, "authentication_failed", ""));
         check(403, "no", &[], (RetryDecision::GiveUp, "authentication_failed", ""));
         check(400, "Your credit balance is too low", &[], (RetryDecision::GiveUp, "billing_error", ""));
-        check(400, "prompt is too long: 2 > 1", &[], (RetryDecision::GiveUp, "invalid_request", "prompt_too_long"));
+        check(
+            400,
+            "prompt is too long: 2 > 1",
+            &[],
+            (RetryDecision::GiveUp, "invalid_request", "prompt_too_long"),
+        );
         check(400, "bad", &[], (RetryDecision::Silently(5), "unknown", ""));
         check(404, "model: m", &[], (RetryDecision::Whole, "model_not_found", ""));
         check(413, "x", &[], (RetryDecision::GiveUp, "invalid_request", "image_error"));

@@ -114,7 +114,8 @@ impl Hook {
     }
 
     fn run(&self, input: &Value, variables: &[(&str, &Path)]) -> HookResult {
-        let failed = |stderr: String| HookResult { stdout: String::new(), stderr, exit_code: 127, timed_out: false };
+        let failed =
+            |stderr: String| HookResult { stdout: String::new(), stderr, exit_code: 127, timed_out: false };
         let spawned = Command::new("sh")
             .arg("-c")
             .arg(&self.command)

@@ -210,7 +210,8 @@ mod tests {
             socket.write_all(answer.as_bytes())?;
             Ok(String::from_utf8_lossy(&request).into_owned())
         });
-        let mut answer = post(&base, "/v1/messages", &[("x".into(), "y".into())], b"{}", &ConnectionHandle::default())?;
+        let mut answer =
+            post(&base, "/v1/messages", &[("x".into(), "y".into())], b"{}", &ConnectionHandle::default())?;
         let mut text = String::new();
         let read = answer.body.read_to_string(&mut text).map(|_| text);
         let request = server.join().map_err(|_| io::ErrorKind::Other)??;

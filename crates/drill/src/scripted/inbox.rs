@@ -8,7 +8,7 @@ use std::thread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::exchange::ResponseChunk;
+use super::http_request::ResponseChunk;
 
 /// Something that happened.
 #[derive(Debug)]

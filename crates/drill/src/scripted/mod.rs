@@ -6,10 +6,10 @@
 //! [`TIME_SCALE`], [`SEED`], [`REPLAY`], [`REPLAY_EXIT`], [`FLOOD`] and [`INSTANT`].
 
 mod agent;
-mod ask;
 mod callbacks;
-mod calls;
 mod control;
+mod cost;
+mod emit;
 mod environment;
 mod exchange;
 mod failure;
@@ -17,25 +17,25 @@ mod flags;
 mod history;
 mod hooks;
 pub(crate) mod http;
+mod http_request;
 mod inbox;
 mod init;
-mod message;
-mod out;
+mod mcp_servers;
+mod message_builder;
+mod model_request;
 mod permissions;
 mod questions;
 mod replay;
-mod report;
 mod result;
 mod retry;
-mod servers;
 mod session_file;
 mod shell;
-mod spend;
 mod start;
+mod stdout;
+mod tool_calls;
 mod tools;
-mod turn;
 
-use longhaul_agent::claude::surroundings::VERSION_TESTED;
+use longhaul_agent::claude::environment::VERSION_TESTED;
 
 pub use replay::{FLOOD, INSTANT, REPLAY, REPLAY_EXIT};
 pub use start::main;

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use super::environment::Environment;
 use super::flags::Flags;
-use super::{init, report};
-use crate::dice::Rng;
+use super::{emit, init};
 use crate::price::Tokens;
+use crate::rng::Rng;
 
 /// A recorded stream to write as it is, once the first user line has come.
 pub const REPLAY: &str = "LONGHAUL_SCRIPTED_REPLAY";
@@ -57,7 +57,7 @@ fn user_came(environment: &Environment) -> bool {
             let answer = init::answer(environment, "default", false);
             let response =
                 json!({"subtype": "success", "request_id": message["request_id"], "response": answer});
-            super::out::write(&json!({"type": "control_response", "response": response}).to_string());
+            super::stdout::write(&json!({"type": "control_response", "response": response}).to_string());
         }
     }
     false
@@ -123,7 +123,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     let result = json!({
         "type": "result", "subtype": "success", "is_error": false, "terminal_reason": "completed",
         "stop_reason": "end_turn", "api_error_status": null, "result": "Done.", "num_turns": 1, "duration_ms": 1,
-        "duration_api_ms": 0, "total_cost_usd": 0, "usage": report::usage(&Tokens::default()), "modelUsage": {},
+        "duration_api_ms": 0, "total_cost_usd": 0, "usage": emit::usage(&Tokens::default()), "modelUsage": {},
         "model_usage_since_last_result": {}, "permission_denials": [], "queued_turn_count": 0, "result_index": 0,
         "session_id": session_id, "uuid": dice.uuid(),
     });

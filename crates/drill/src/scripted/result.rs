@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::emit::usage;
+use super::exchange::Exchange;
 use super::failure::Failure;
-use super::report::usage;
-use super::turn::Exchange;
 use crate::price::Tokens;
 
 /// How a turn ended.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::dice::Rng;
+use crate::rng::Rng;
 
 /// The wait before the first retry; it doubles with each.
 const BASE_MS: u64 = 500;

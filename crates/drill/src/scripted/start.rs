@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::agent::{Agent, Stop, QueuedPrompt};
+use super::agent::{Agent, QueuedPrompt, Stop};
 use super::callbacks::Callbacks;
+use super::cost::CostMeter;
 use super::environment::Environment;
 use super::flags::{self, Flags, Output, is_uuid};
 use super::history::{self, History};
 use super::hooks::Hooks;
 use super::inbox::Inbox;
-use super::out::{self, EventWriter, complain};
-use super::servers::Servers;
+use super::mcp_servers::Servers;
 use super::session_file::{self, SessionFile};
-use super::spend::CostMeter;
+use super::stdout::{self, EventWriter, complain};
 use super::{VERSION, replay, result};
-use crate::dice::Rng;
+use crate::rng::Rng;
 
 /// The model if none is named.
 const MODEL: &str = "claude-sonnet-4-5";
@@ -33,7 +33,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => return refuse(&error),
     };
     if flags.version {
-        out::write(&format!("{VERSION} (Claude Code)"));
+        stdout::write(&format!("{VERSION} (Claude Code)"));
         return ExitCode::SUCCESS;
     }
     let environment = Environment::read();

@@ -1,7 +1,7 @@
 //! Calling git beside other work: whoever stops waiting for it ends it.
 
 use super::ChangesError;
-use crate::moving::{complaint, git_in};
+use crate::transfer::{complaint, git_in};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};

@@ -3,7 +3,7 @@
 
 use super::ChangesError;
 use super::git::Git;
-use crate::moving::NO_REPOSITORY;
+use crate::transfer::NO_REPOSITORY;
 use longhaul_store::UnrecordedReason;
 use std::ffi::OsString;
 use std::fs;

@@ -1,7 +1,10 @@
 //! Which records are noteworthy, and what is said of them: in closed words only, those of the journal. No prose of an
 //! agent is in them.
 
-use longhaul_core::{StrategyReason, SummaryResult, FoundAttempt, AfterAttempt, Phase, Record, Run, ResumeStrategy, SessionFileState, StopCause};
+use longhaul_core::{
+    AfterAttempt, FoundAttempt, Phase, Record, ResumeStrategy, Run, SessionFileState, StopCause,
+    StrategyReason, SummaryResult,
+};
 use longhaul_store::rfc3339;
 use serde::Serialize;
 use serde_json::Value;
@@ -37,8 +40,10 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
         Record::AttemptEnded { .. } => ended(record, attempt),
         Record::StopOrdered { cause: why, level, stall: silence, .. } => {
             let (why_word, level) = (word(why), word(level));
-            let note =
-                DiagnosticNote::new(format!("stop_{why_word}"), format!("attempt {attempt} is stopped: {why_word}"));
+            let note = DiagnosticNote::new(
+                format!("stop_{why_word}"),
+                format!("attempt {attempt} is stopped: {why_word}"),
+            );
             let note = note.with("why", why_word).with("level", level);
             vec![match silence {
                 Some(silence) => note.with("seen", silence.describe(*why)),
@@ -51,9 +56,11 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             vec![note.with("seen", silence.describe(StopCause::Stalled))]
         }
         // What most attempts do.
-        Record::ResumeStrategyChosen { strategy: ResumeStrategy::AsIs, reason: StrategyReason::SessionFile(SessionFileState::Ready), .. } => {
-            Vec::new()
-        }
+        Record::ResumeStrategyChosen {
+            strategy: ResumeStrategy::AsIs,
+            reason: StrategyReason::SessionFile(SessionFileState::Ready),
+            ..
+        } => Vec::new(),
         Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
             let title = format!("the conversation reaches attempt {attempt} by the rung {}", rung.as_str());
             let note = DiagnosticNote::new(format!("rung_{}", rung.as_str()), title);
@@ -67,7 +74,8 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             left.into_iter().chain(waiting(run)).collect()
         }
         Record::SummaryStopOrdered { cause: why, .. } => {
-            let note = DiagnosticNote::new("summary_stopped", "the model had its time for a summary of older work");
+            let note =
+                DiagnosticNote::new("summary_stopped", "the model had its time for a summary of older work");
             vec![note.with("why", word(why))]
         }
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
@@ -88,11 +96,15 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             vec![DiagnosticNote::new("downtime", title).with("for", span.to_string())]
         }
         Record::LimitReached { limit, threshold: reach, .. } => {
-            let note = DiagnosticNote::new(format!("limit_{limit}"), format!("the limit of {limit} is reached"));
+            let note =
+                DiagnosticNote::new(format!("limit_{limit}"), format!("the limit of {limit} is reached"));
             vec![note.with("limit", limit.as_str()).with("reach", word(reach))]
         }
         Record::PromptSent { prompt: say, .. } => {
-            vec![DiagnosticNote::new("said", "the agent was told something in its session").with("said", word(say))]
+            vec![
+                DiagnosticNote::new("said", "the agent was told something in its session")
+                    .with("said", word(say)),
+            ]
         }
         Record::AgentStopped { claimed_done: claimed, .. } => {
             let title = if *claimed {
@@ -146,11 +158,13 @@ pub(super) fn of_recovery(found: &FoundAttempt) -> DiagnosticNote {
 }
 
 fn ended(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
-    let Record::AttemptEnded { fault, result, denied_calls: denied, continuity, evidence, next, .. } = record else {
+    let Record::AttemptEnded { fault, result, denied_calls: denied, continuity, evidence, next, .. } = record
+    else {
         return Vec::new();
     };
     let denials = (*denied > 0).then(|| {
-        let note = DiagnosticNote::new("guard_denied", format!("the guards denied tool calls of attempt {attempt}"));
+        let note =
+            DiagnosticNote::new("guard_denied", format!("the guards denied tool calls of attempt {attempt}"));
         note.with("denied", denied.to_string())
     });
     let failure = fault.map(|fault| {

@@ -4,9 +4,9 @@ use super::{Diagnostic, end_of};
 use crate::Environment;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    Evidence, Exit, Fault, FoundAttempt, Moment, AfterAttempt, Outcome, OutcomeKind, ProcessState, Questions, Record, Remedy,
-    Run, PromptKind, SessionId, SessionPlan, ProcessActivity, StallReport, Span, AttemptPlan, Step, StopLevel, StopCause, Usage,
-    AgentResult,
+    AfterAttempt, AgentResult, AttemptPlan, Evidence, Exit, Fault, FoundAttempt, Moment, Outcome,
+    OutcomeKind, ProcessActivity, ProcessState, PromptKind, Questions, Record, Remedy, Run, SessionId,
+    SessionPlan, Span, StallReport, Step, StopCause, StopLevel, Usage,
 };
 use longhaul_store::{AttemptExit, RunDir};
 use std::fs;
@@ -83,13 +83,22 @@ fn plan(attempt: u32) -> AttemptPlan {
 
 fn stalled_and_waiting() -> Vec<Record> {
     let signs = ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
-    let silence =
-        StallReport { silent_for: Span::from_mins(7), no_progress_for: Span::from_mins(7), open_tools: 0, processes: Some(signs) };
+    let silence = StallReport {
+        silent_for: Span::from_mins(7),
+        no_progress_for: Span::from_mins(7),
+        open_tools: 0,
+        processes: Some(signs),
+    };
     let next = AfterAttempt::Attempt { at: AT + Span::from_secs(9), remedy: Remedy::Resume, plan: plan(2) };
     vec![
         Record::RunStarted { at: AT },
         Record::AttemptStarted { at: AT, plan: plan(1) },
-        Record::StopOrdered { at: AT, cause: StopCause::Stalled, level: StopLevel::Term, stall: Some(silence) },
+        Record::StopOrdered {
+            at: AT,
+            cause: StopCause::Stalled,
+            level: StopLevel::Term,
+            stall: Some(silence),
+        },
         Record::AttemptEnded {
             at: AT,
             fault: Some(Fault::Stalled),
@@ -256,8 +265,10 @@ fn a_project_asks_by_a_file_and_has_the_same_texts() {
 #[test]
 fn events_of_one_second_stay_apart() {
     let place = Place::new();
-    let records =
-        [Record::Downtime { duration: Span::from_mins(1) }, Record::Downtime { duration: Span::from_mins(2) }];
+    let records = [
+        Record::Downtime { duration: Span::from_mins(1) },
+        Record::Downtime { duration: Span::from_mins(2) },
+    ];
     let names: Vec<String> = place.texts(true, &records).in_run.into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["downtime.txt", "downtime_2.txt", "recovered.txt"]);
 }

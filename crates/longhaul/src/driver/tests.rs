@@ -2,8 +2,8 @@ use super::drive;
 use crate::World;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    Action, Event, Evidence, Exit, Moment, Notice, Now, Outcome, Preset, ProcessId, Record, Run, SessionId,
-    SessionPlan, AgentResult,
+    Action, AgentResult, Event, Evidence, Exit, Moment, Notice, Now, Outcome, Preset, ProcessId, Record, Run,
+    SessionId, SessionPlan,
 };
 use std::collections::VecDeque;
 

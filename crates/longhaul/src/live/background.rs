@@ -1,7 +1,7 @@
 //! Describes background tasks that ended with their agent: commands and the last lines of their output. Never starts or
 //! stops one.
 
-use super::left::tail_of;
+use super::stream_replay::tail_of;
 use longhaul_agent::BackgroundTask;
 use longhaul_store::{AttemptDir, StoppedTask};
 use std::fs;

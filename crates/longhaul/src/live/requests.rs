@@ -1,8 +1,8 @@
 //! What other processes ask of this run's supervisor: see the store's requests.
 
-use super::watch::FileWatch;
+use super::file_watch::FileWatch;
 use longhaul_core::CancelSource;
-use longhaul_store::{RunDir, SupervisorRequest, StoreError};
+use longhaul_store::{RunDir, StoreError, SupervisorRequest};
 
 /// The requests of one run.
 pub(crate) struct RequestWatch {

@@ -3,10 +3,12 @@
 //! a copy.
 
 use crate::Environment;
-use crate::agents::files_in_folders;
+use crate::find_agent::files_in_folders;
 use longhaul_agent::{Health, SessionLayout};
-use longhaul_core::{Continuity, ResumeStrategy, PromptKind, SessionFileState, SessionId, SessionPlan, AttemptPlan};
-use longhaul_store::{AttemptDir, SessionBaseline, Durability, RunDir, read_regular, replace};
+use longhaul_core::{
+    AttemptPlan, Continuity, PromptKind, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
+};
+use longhaul_store::{AttemptDir, Durability, RunDir, SessionBaseline, read_regular, replace};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -81,7 +83,9 @@ impl<'a> SessionFiles<'a> {
             FileCondition::Whole if self.lacks_rows(session, &place) => SessionFileState::Stale,
             FileCondition::Whole => SessionFileState::Ready,
             FileCondition::Damaged => SessionFileState::Damaged,
-            FileCondition::Absent | FileCondition::Empty if self.elsewhere(session).is_some() => SessionFileState::Elsewhere,
+            FileCondition::Absent | FileCondition::Empty if self.elsewhere(session).is_some() => {
+                SessionFileState::Elsewhere
+            }
             FileCondition::Empty => SessionFileState::Empty,
             FileCondition::Absent if self.was_kept(session) => SessionFileState::Missing,
             // The agent may keep its files where we cannot look: in a container, say.
@@ -108,8 +112,14 @@ impl<'a> SessionFiles<'a> {
         };
         let place = self.place(from);
         match (plan.strategy, self.worth(&place)) {
-            (Some(ResumeStrategy::Repair | ResumeStrategy::Fork), FileCondition::Damaged | FileCondition::Whole) => self.repair(from, &place)?,
-            (Some(ResumeStrategy::Relocate | ResumeStrategy::Fork), FileCondition::Absent | FileCondition::Empty) => {
+            (
+                Some(ResumeStrategy::Repair | ResumeStrategy::Fork),
+                FileCondition::Damaged | FileCondition::Whole,
+            ) => self.repair(from, &place)?,
+            (
+                Some(ResumeStrategy::Relocate | ResumeStrategy::Fork),
+                FileCondition::Absent | FileCondition::Empty,
+            ) => {
                 let found = self.elsewhere(from).ok_or(io::ErrorKind::NotFound)?;
                 self.copy(from, &found, &place)?;
             }
@@ -119,7 +129,8 @@ impl<'a> SessionFiles<'a> {
         let other = (from != plan.session.id()).then_some(place.as_path());
         let session = self.recorded(plan.session.id(), other, &bytes);
         let resume_at = self.resume_at(plan, &session, wrap_up, &bytes);
-        let history = resume_at.as_ref().map_or(&*bytes, |message| self.sessions.history_up_to(&bytes, message));
+        let history =
+            resume_at.as_ref().map_or(&*bytes, |message| self.sessions.history_up_to(&bytes, message));
         Ok(PreparedSession {
             shown: Some(self.sessions.visible_tool_results(history)),
             session: Some(SessionBaseline { resume_at: resume_at.clone(), ..session }),
@@ -136,7 +147,8 @@ impl<'a> SessionFiles<'a> {
         wrap_up: Option<&str>,
         history: &[u8],
     ) -> Option<String> {
-        let goes_on = matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.prompt, PromptKind::WrapUp(_));
+        let goes_on =
+            matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.prompt, PromptKind::WrapUp(_));
         let message = self.sessions.resume_point_before_wrap_up(history, wrap_up).filter(|_| goes_on)?;
         let tried = self.prepared().last().is_some_and(|(_, last)| {
             last.resume_at.as_ref() == Some(&message)

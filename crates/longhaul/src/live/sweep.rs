@@ -3,7 +3,7 @@
 //! Agents put tool children into sessions of their own, and a killed agent's tools live on, so the
 //! process group is not enough. A process is named by its pidfd, so that a reused number is never hit.
 
-use super::mark::RunMarker;
+use super::run_marker::RunMarker;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 use std::time::Duration;

@@ -1,43 +1,43 @@
 //! The world of one live run: performs actions, and turns files, exits and signals into events. What each of these is has a
 //! file of its own below.
 
-mod checking;
-mod condensing;
+mod checks;
 mod ending;
-mod listening;
-mod notifying;
+mod input;
+mod notify;
 mod publishing;
 mod starting;
-mod taking_over;
+mod summaries;
+mod takeover;
 
-use super::child::AgentProcess;
+use super::agent_process::AgentProcess;
 use super::clock::LiveClock;
-use super::indexed::LedgerWriter;
-use super::mark::RunMarker;
-use super::memory::OomWatch;
-use super::recorder::TranscriptRecorder;
+use super::file_watch::FileWatch;
+use super::ledger_writer::LedgerWriter;
+use super::oom_watch::OomWatch;
 use super::requests::RequestWatch;
+use super::run_marker::RunMarker;
 use super::sweep::sweep;
 use super::tail::Tail;
-use super::watch::FileWatch;
+use super::transcript_recorder::TranscriptRecorder;
+use crate::cost_breakdown::SpendingReader;
 use crate::diagnostic::Diagnostic;
 use crate::observer::{Observer, StepView};
-use crate::spending::SpendingReader;
 use crate::watchdog::Watchdog;
 use crate::{Environment, SuperviseError, World};
-use checking::CheckRun;
-use condensing::SummaryRun;
-use longhaul_agent::{Decoder, Dialect, AttemptSnapshot, AgentSpec, PriorAttempts, Program};
+use checks::CheckRun;
+use longhaul_agent::{AgentSpec, AttemptSnapshot, Decoder, Dialect, PriorAttempts, Program};
 use longhaul_core::{
-    Action, CancelSource, Event, Exit, Remaining, Moment, Now, Policy, ProcessId, Record, Run, PromptKind, SessionFileState, SessionId,
-    Step, StopLevel,
+    Action, CancelSource, Event, Exit, Moment, Now, Policy, ProcessId, PromptKind, Record, Remaining, Run,
+    SessionFileState, SessionId, Step, StopLevel,
 };
 use longhaul_store::{AttemptDir, Harness, Home, Journal, RunDir, SessionLock, compact};
-use notifying::Notifier;
+use notify::Notifier;
 use publishing::Published;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
+use summaries::SummaryRun;
 use tokio::sync::mpsc;
 
 /// What a live world is made of.
@@ -135,7 +135,17 @@ impl AttemptProcess {
         decoder: Box<dyn Decoder>,
         dir: AttemptDir,
     ) -> AttemptProcess {
-        AttemptProcess { agent, tail, decoder, dir, proc, memory, halted: false, has_unread_output: false, exit: None }
+        AttemptProcess {
+            agent,
+            tail,
+            decoder,
+            dir,
+            proc,
+            memory,
+            halted: false,
+            has_unread_output: false,
+            exit: None,
+        }
     }
 }
 
@@ -209,7 +219,8 @@ impl World for LiveWorld<'_> {
         }
         match action {
             Action::InspectSession(session) => {
-                let found = self.session_files().map_or(SessionFileState::Ready, |files| files.inspect(&session));
+                let found =
+                    self.session_files().map_or(SessionFileState::Ready, |files| files.inspect(&session));
                 self.events.push_back(Event::SessionInspected(found));
                 Ok(())
             }

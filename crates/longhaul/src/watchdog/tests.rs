@@ -51,7 +51,9 @@ fn a_machine_that_slept_was_not_silent() {
 #[tokio::test]
 async fn a_number_of_another_process_is_a_death() {
     let us = ProcessId { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
-    death_of(ProcessId { start_ticks: us.start_ticks + 1, ..us }).await.expect("somebody else has the number");
+    death_of(ProcessId { start_ticks: us.start_ticks + 1, ..us })
+        .await
+        .expect("somebody else has the number");
     death_of(ProcessId { pid: 0, start_ticks: 0 }).await.expect("nobody has the number");
     let mut living = Box::pin(death_of(us));
     let polled = std::future::poll_fn(|context| Poll::Ready(living.as_mut().poll(context))).await;

@@ -1,7 +1,7 @@
 //! A program that uses the library: it sets a check on a request, and prints what the report says about it.
 
-use longhaul::agents::find_claude;
-use longhaul::{RunRequest, NoObserver, supervise};
+use longhaul::find_agent::find_claude;
+use longhaul::{NoObserver, RunRequest, supervise};
 use longhaul_core::{CheckPolicy, Preset};
 use longhaul_store::Home;
 use std::env;
@@ -24,7 +24,8 @@ pub fn main(check: String) -> ExitCode {
 async fn run(check: String) -> Result<(), Box<dyn Error>> {
     let home = Home::open(None, |name| env::var_os(name))?;
     let policy = Preset::Default.policy();
-    let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, "Write hello.txt.", policy);
+    let mut request =
+        RunRequest::new(home, find_claude(None)?, env::current_dir()?, "Write hello.txt.", policy);
     request.agent.permission_mode = Some("acceptEdits".to_owned());
     if check == "false" {
         request.policy.check = Some(CheckPolicy { failures_max: 1, ..CheckPolicy::DEFAULT });

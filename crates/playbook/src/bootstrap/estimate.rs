@@ -1,6 +1,6 @@
 //! About what it costs to learn from a transcript. An estimate: how long answers are is known only when they are there.
 
-use crate::judging::{PARTS_MAX, Excerpt};
+use crate::judging::{Excerpt, PARTS_MAX};
 use longhaul_agent::Prices;
 use longhaul_core::{Tokens, Usd};
 use std::ops::AddAssign;

@@ -1,11 +1,11 @@
 //! Which of the sessions there are will be learnt from, and why the others will not.
 
 use super::estimate::{Estimate, Estimator};
-use super::past::PastSession;
+use super::past_sessions::PastSession;
 use super::state::BootstrapState;
 use crate::LearningDb;
+use crate::database::{LearningError, Queued, SliceState};
 use crate::judging::{Excerpt, ExcerptError};
-use crate::learning::{LearningError, Queued, SliceState};
 use longhaul_core::{Moment, Usd};
 use rusqlite::{OptionalExtension, params};
 use std::fmt;
@@ -97,7 +97,9 @@ impl fmt::Display for SkipReason {
             SkipReason::NothingNew => out.write_str("all of it was judged"),
             SkipReason::NothingSaid => out.write_str("nothing was said in it"),
             SkipReason::SubAgent => out.write_str("it is a sub-agent's"),
-            SkipReason::TooLarge(bytes) => write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0),
+            SkipReason::TooLarge(bytes) => {
+                write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0)
+            }
             SkipReason::TooOld => out.write_str("it is older than was asked for"),
             SkipReason::BeyondLimit => out.write_str("it is beyond the limit"),
             SkipReason::Foreign(error) => write!(out, "{error}"),
@@ -187,8 +189,10 @@ pub fn plan(
         found.reverse();
     }
     // Money in nothing is nothing, whatever has a price.
-    let mut plan =
-        BootstrapPlan { estimate: Estimate { cost: Some(Usd::ZERO), ..Estimate::default() }, ..BootstrapPlan::default() };
+    let mut plan = BootstrapPlan {
+        estimate: Estimate { cost: Some(Usd::ZERO), ..Estimate::default() },
+        ..BootstrapPlan::default()
+    };
     for session in found {
         match estimate(&session, wanted, state, learning, estimating)? {
             Ok(_) if wanted.limit.is_some_and(|limit| plan.included.len() >= limit) => {

@@ -1,10 +1,10 @@
 use super::{
-    BootstrapSettings, BootstrapState, SessionResult, Estimator, PastSession, TranscriptSource, SessionFilter, result_of, plan,
-    sessions,
+    BootstrapSettings, BootstrapState, Estimator, PastSession, SessionFilter, SessionResult,
+    TranscriptSource, plan, result_of, sessions,
 };
 use crate::LearningDb;
+use crate::database::{JudgeKind, Queued, QueuedEvent};
 use crate::judging::Excerpt;
-use crate::learning::{QueuedEvent, JudgeKind, Queued};
 use expect_test::{Expect, expect};
 use longhaul_agent::Prices;
 use longhaul_core::{Moment, Span};
@@ -123,7 +123,8 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
     stage.session("p/4.jsonl", 4, "mine", "");
     stage.session("p/agent-5.jsonl", 5, "mine", "Hi");
     stage.session("p/6.jsonl", 6, "mine", "Hi");
-    let state = || stage.state().record_learned(&stage.path("config/projects/p/2.jsonl"), "2026-11-23T00:30:00", 7);
+    let state =
+        || stage.state().record_learned(&stage.path("config/projects/p/2.jsonl"), "2026-11-23T00:30:00", 7);
     state().expect("it can be written");
     check(
         &wanted(),
@@ -183,16 +184,16 @@ fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
     learning.enqueue(Moment(1), &queued).expect("it is queued");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
     let ends = fs::metadata(&queued.transcript).expect("it is there").len();
-    let crate::learning::NextItem::Due(item) =
+    let crate::database::NextItem::Due(item) =
         learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read")
     else {
         unreachable!("it is queued")
     };
-    let part = crate::learning::ByteRange { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
+    let part = crate::database::ByteRange { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
     let slice =
         learning.begin(&item, Moment(3), (None, part)).expect("it can be written").expect("it is the first");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
-    let came = (crate::learning::SliceState::Learned, "1 new");
+    let came = (crate::database::SliceState::Learned, "1 new");
     learning.end((&item, &slice), Moment(4), came).expect("it can be written");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
     assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Learned);
@@ -216,7 +217,7 @@ fn what_ends_before_anything_was_read_has_come_to_its_end() {
         learning.enqueue(Moment(1), &queued).expect("it is queued");
         assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Open);
         let next = learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read");
-        let crate::learning::NextItem::Due(item) = next else { unreachable!("it is queued") };
+        let crate::database::NextItem::Due(item) = next else { unreachable!("it is queued") };
         learning.finish(&item, Moment(3), came).expect("it can be written");
         assert_eq!(result_of(&learning, &queued).expect("it can be read"), expected);
     };
@@ -288,8 +289,7 @@ fn an_estimate_grows_with_what_is_read() {
     "#]]
     .assert_eq(&[0, 4_000, 400_000, 40_000_000].map(estimate).concat());
     let prices = Prices::bundled();
-    let unpriced =
-        Estimator { prices, model: "a stranger", prompt_tokens_max: 100_000, playbook_tokens: 50 };
+    let unpriced = Estimator { prices, model: "a stranger", prompt_tokens_max: 100_000, playbook_tokens: 50 };
     assert_eq!(unpriced.new(&said(100)).cost, None);
 }
 

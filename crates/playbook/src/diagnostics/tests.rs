@@ -80,7 +80,8 @@ fn texts_are_left_where_a_project_asks_for_them() {
     let diagnostics = Diagnostics::of_project(project.path(), zone);
     // 2026-11-23T00:30:00Z
     let at = Moment(1_795_393_800_000);
-    let given_up = RequestEvent::GivenUp { request: 3, of: 3, error: &TIMEOUT, why: GiveUpReason::RetriesExhausted };
+    let given_up =
+        RequestEvent::GivenUp { request: 3, of: 3, error: &TIMEOUT, why: GiveUpReason::RetriesExhausted };
     let leave = || {
         diagnostics.request_observer(KEYPOINTS).on_request(at, &given_up);
         diagnostics.request_observer(KEYPOINTS).on_request(at, &RequestEvent::Answered { request: 1 });

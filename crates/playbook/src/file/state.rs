@@ -1,9 +1,9 @@
 //! What a playbook is at this moment: what the file says, after what a writer that was killed had begun is brought to its
 //! end.
 
-use super::place::{Lock, Place, set_aside};
+use super::target::{Lock, Place, set_aside};
 use super::{FileError, PlaybookFile};
-use crate::learning::Revision;
+use crate::database::Revision;
 use crate::points::ReadError;
 use crate::{LearningDb, Playbook, Point, PointId};
 use serde_json::Value;
@@ -112,7 +112,12 @@ impl PlaybookFile {
     }
 
     /// What the playbook is, settled.
-    pub(super) fn state(&self, learning: &LearningDb, place: &Place, lock: &Lock) -> Result<State, FileError> {
+    pub(super) fn state(
+        &self,
+        learning: &LearningDb,
+        place: &Place,
+        lock: &Lock,
+    ) -> Result<State, FileError> {
         let project = self.project();
         let mut held = at_rest(place)?;
         self.may_change(place, &held)?;

@@ -1,7 +1,7 @@
-use super::cut;
+use super::failpoints;
 use super::{Changed, FileError, Outcome, PlaybookFile, UndoError};
-use crate::learning::RevisionCause;
-use crate::points::{AppliedChange, Applied, ChangeSummary};
+use crate::database::RevisionCause;
+use crate::points::{Applied, AppliedChange, ChangeSummary};
 use crate::{LearningDb, LearningPaths, Playbook, Point, Section};
 use longhaul_core::Moment;
 use std::fs::{self, Permissions};
@@ -53,7 +53,9 @@ impl Stage {
 
     /// Adds a point for a slice.
     fn learn(&self, slice: i64, text: &str) -> Result<Changed, FileError> {
-        self.file.change(&mut self.learning(), &RevisionCause::SliceRow(slice), AT, |playbook| added(playbook, text))
+        self.file.change(&mut self.learning(), &RevisionCause::SliceRow(slice), AT, |playbook| {
+            added(playbook, text)
+        })
     }
 
     fn learnt(&self, slice: i64, text: &str) -> Changed {
@@ -84,8 +86,12 @@ fn added(playbook: &Playbook, text: &str) -> Applied {
     let name = format!("oth-{:03}", playbook.section(Section::Others).len() + 1);
     playbook.section_mut(Section::Others).push(Point::new(name.as_str().into(), text));
     let section = Section::Others;
-    let done =
-        AppliedChange::Added { name: name.as_str().into(), section, text: text.to_owned(), unknown_section: None };
+    let done = AppliedChange::Added {
+        name: name.as_str().into(),
+        section,
+        text: text.to_owned(),
+        unknown_section: None,
+    };
     Applied { playbook, changes: ChangeSummary { applied: vec![done], skipped: Vec::new() } }
 }
 
@@ -201,13 +207,18 @@ fn no_link_leads_us_to_a_file_of_somebody_elses() {
 fn a_change_that_changes_nothing_leaves_the_file_alone() {
     let stage = Stage::with(THEIRS);
     let nothing = |slice: i64| {
-        stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(slice), AT, same).expect("done").outcome
+        stage
+            .file
+            .change(&mut stage.learning(), &RevisionCause::SliceRow(slice), AT, same)
+            .expect("done")
+            .outcome
     };
     assert_eq!(nothing(1), Outcome::Unchanged);
     assert_eq!(stage.text(), THEIRS);
     assert_eq!(nothing(1), Outcome::Already);
     let stage = Stage::new();
-    let nothing = stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(1), AT, same).expect("done");
+    let nothing =
+        stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(1), AT, same).expect("done");
     assert_eq!(nothing.outcome, Outcome::Unchanged);
     assert!(!stage.file.path().exists());
 }
@@ -217,7 +228,7 @@ fn whoever_is_killed_between_two_steps_has_learnt_once_or_not_at_all() {
     let damaged = format!("{}…", &THEIRS[..60]);
     let mut cut_off = 0;
     for name in ["nothing", "theirs", "ours", "damaged"] {
-        for step in cut::ALL {
+        for step in failpoints::ALL {
             let stage = Stage::new();
             match name {
                 "nothing" => {}
@@ -229,7 +240,7 @@ fn whoever_is_killed_between_two_steps_has_learnt_once_or_not_at_all() {
                 }
             }
             let before = stage.file.read().map(|found| found.playbook).ok();
-            if cut::at(*step, || stage.learnt(17, "learnt")).is_none() {
+            if failpoints::at(*step, || stage.learnt(17, "learnt")).is_none() {
                 continue;
             }
             cut_off += 1;
@@ -268,23 +279,23 @@ fn whoever_is_killed_between_two_steps_has_learnt_once_or_not_at_all() {
 fn what_a_person_does_behind_a_killed_writer_is_kept() {
     // Never in the file, and edited since: the edit stays, and the slice is learnt on top of it.
     let stage = Stage::with(THEIRS);
-    cut::at(cut::Step::WrittenDown, || stage.learnt(1, "learnt")).expect("cut off");
+    failpoints::at(failpoints::Step::WrittenDown, || stage.learnt(1, "learnt")).expect("cut off");
     stage.write(THEIRS.replace("theirs", "by hand"));
     assert_eq!(stage.learnt(1, "learnt").outcome, Outcome::Saved);
     assert_eq!(stage.texts(), ["by hand", "learnt"]);
     // In the file, unnoted, and edited since.
-    cut::at(cut::Step::Placed, || stage.learnt(2, "second")).expect("cut off");
+    failpoints::at(failpoints::Step::Placed, || stage.learnt(2, "second")).expect("cut off");
     stage.write(stage.text().replace("by hand", "by hand again"));
     assert_eq!(stage.learnt(2, "second").outcome, Outcome::Already);
     assert_eq!(stage.texts(), ["by hand again", "learnt", "second"]);
     // Never in the file, and another program wrote what was there before, with a moment of its own.
     let theirs = stage.text();
-    cut::at(cut::Step::WrittenDown, || stage.learnt(6, "sixth")).expect("cut off");
+    failpoints::at(failpoints::Step::WrittenDown, || stage.learnt(6, "sixth")).expect("cut off");
     stage.write(theirs.replace("2026-11-23", "2026-11-24").replace("\"learnt\"", "\"their own\""));
     assert_eq!(stage.learnt(6, "sixth").outcome, Outcome::Saved);
     assert_eq!(stage.texts(), ["by hand again", "their own", "second", "sixth"]);
     // In the file, unnoted, and written by another program since.
-    cut::at(cut::Step::Placed, || stage.learnt(7, "seventh")).expect("cut off");
+    failpoints::at(failpoints::Step::Placed, || stage.learnt(7, "seventh")).expect("cut off");
     stage.write(stage.text().replace("2026-11-24", "2026-11-25").replace("their own", "learnt"));
     assert_eq!(stage.learnt(7, "seventh").outcome, Outcome::Already);
     stage.write(&theirs);
@@ -324,7 +335,8 @@ fn a_damaged_file_is_kept_and_learning_goes_on() {
     check(b"\xff\xfe\x00");
     // Without a state of ours it begins anew, and an empty one takes nobody's place.
     let stage = Stage::with("{\"sections\"");
-    let nothing = stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(1), AT, same).expect("done");
+    let nothing =
+        stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(1), AT, same).expect("done");
     assert_eq!((nothing.outcome, stage.text().as_str()), (Outcome::Unchanged, "{\"sections\""));
     stage.learnt(2, "new");
     assert_eq!(stage.texts(), ["new"]);
@@ -402,7 +414,10 @@ fn changes_are_taken_back() {
     assert_eq!(undo(None, false), Err(UndoError::Nothing));
     stage.learnt(1, "one"); // 1 found, 2
     stage.learnt(2, "two"); // 3
-    stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(3), AT, same).expect("nothing to learn"); // 4
+    stage
+        .file
+        .change(&mut stage.learning(), &RevisionCause::SliceRow(3), AT, same)
+        .expect("nothing to learn"); // 4
     // The last change that changed something; then its undoing is the last one.
     assert_eq!(undo(None, false).expect("undone"), ["theirs", "one"]); // 5
     assert_eq!(undo(None, false).expect("undone"), ["theirs", "one", "two"]); // 6

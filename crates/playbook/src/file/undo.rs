@@ -2,7 +2,7 @@
 
 use super::state::{Held, held};
 use super::{Changed, FileError, PlaybookFile};
-use crate::learning::{RevisionCause, Revision};
+use crate::database::{Revision, RevisionCause};
 use crate::points::{Applied, ChangeSummary};
 use crate::{LearningDb, Playbook};
 use longhaul_core::Moment;
@@ -113,7 +113,9 @@ fn planned(
         // What was found before anything was changed is where all began.
         None => (0..saves.len())
             .rev()
-            .find(|place| has_changed(place) && (*place > 0 || saves[*place].cause != RevisionCause::External))
+            .find(|place| {
+                has_changed(place) && (*place > 0 || saves[*place].cause != RevisionCause::External)
+            })
             .ok_or(UndoError::Nothing)?,
     };
     let number = saves[place].id;
@@ -121,8 +123,9 @@ fn planned(
         Some(before) => before.content.as_deref().ok_or(UndoError::Forgotten { number })?,
         None => "{\"sections\":{}}",
     };
-    let is_persons =
-        |place: &usize| matches!(saves[*place].cause, RevisionCause::External | RevisionCause::Edit) && has_changed(place);
+    let is_persons = |place: &usize| {
+        matches!(saves[*place].cause, RevisionCause::External | RevisionCause::Edit) && has_changed(place)
+    };
     let edited = (place + 1..saves.len()).find(is_persons).map(|place| saves[place].id);
     // Where all began is what somebody wrote, too.
     let is_beginning = place == 0 && saves[place].cause == RevisionCause::External;

@@ -1,7 +1,7 @@
 //! Whether a worker has something to do now. What an outage or a reboot left is learnt when the next session is used.
 
 use crate::LearningDb;
-use crate::learning::{JudgeKind, LearningError};
+use crate::database::{JudgeKind, LearningError};
 use longhaul_core::{Moment, Span};
 use rusqlite::params;
 
@@ -30,7 +30,7 @@ impl LearningDb {
 mod tests {
     use super::*;
     use crate::LearningPaths;
-    use crate::learning::{QueuedEvent, NextItem, Queued};
+    use crate::database::{NextItem, Queued, QueuedEvent};
 
     #[test]
     fn what_waits_for_this_judge_is_due() {
@@ -77,7 +77,8 @@ mod tests {
         let due = |learning: &LearningDb, at: Moment| {
             learning.has_due(at, "http://here", JudgeKind::Api).expect("it is asked")
         };
-        let NextItem::Due(item) = learning.next(JudgeKind::Api, "http://here", Moment(7)).expect("it is read")
+        let NextItem::Due(item) =
+            learning.next(JudgeKind::Api, "http://here", Moment(7)).expect("it is read")
         else {
             unreachable!("it is due");
         };

@@ -1,6 +1,6 @@
 //! The events of a session that we are called at.
 
-use crate::learning::QueuedEvent;
+use crate::database::QueuedEvent;
 use std::fmt;
 
 /// An event of Claude Code's that has a hook of ours.

@@ -134,9 +134,8 @@ impl SettingsFile {
     fn look(&self, text: &str) -> Result<(), InstallError> {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
-            Ok(_) => {
-                Err(self.of_shape(entries::UnexpectedShape { place: "the whole".to_owned(), expected: "an object" }))
-            }
+            Ok(_) => Err(self
+                .of_shape(entries::UnexpectedShape { place: "the whole".to_owned(), expected: "an object" })),
             Err(error) => Err(unreadable(&self.path, text, &error)),
         }
     }

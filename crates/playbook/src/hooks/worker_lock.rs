@@ -1,8 +1,8 @@
 //! One worker for each API and each judge: who holds this lock is the one. A hook looks at it and starts no second.
 
 use crate::LearningPaths;
-use crate::hash::hashed_name;
-use crate::learning::JudgeKind;
+use crate::database::JudgeKind;
+use crate::hashed_name::hashed_name;
 use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 

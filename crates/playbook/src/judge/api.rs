@@ -6,7 +6,7 @@ use crate::JudgeSettings;
 use crate::messages::{ANSWER_TOKENS_MAX, Answer, AnswerStop, MessagesClient, MessagesError};
 use async_trait::async_trait;
 use longhaul_agent::Prices;
-use longhaul_core::{ApiCall, CallDecision, ApiCallPolicy, Fault, GiveUpReason, Moment, Now, Span};
+use longhaul_core::{ApiCall, ApiCallPolicy, CallDecision, Fault, GiveUpReason, Moment, Now, Span};
 use std::fmt;
 use std::sync::Arc;
 
@@ -95,8 +95,12 @@ impl ApiJudge {
         prices: Prices,
         clock: Arc<dyn Clock>,
     ) -> Result<ApiJudge, JudgeError> {
-        let unusable =
-            |said: String| JudgeError { fault: Fault::Auth, retry: RetryAdvice::NeedsPerson, message: said, requests: 0 };
+        let unusable = |said: String| JudgeError {
+            fault: Fault::Auth,
+            retry: RetryAdvice::NeedsPerson,
+            message: said,
+            requests: 0,
+        };
         if let Some(cloud) = settings.cloud {
             let said = format!(
                 "{cloud} sends what is said to a cloud provider, and the judge speaks to none: judge with --judge claude, or \
@@ -124,7 +128,12 @@ impl ApiJudge {
     fn reply(&self, answer: Answer, requests: u32) -> Result<Reply, JudgeError> {
         if answer.end == AnswerStop::Refused {
             let said = format!("{} refuses to answer this", answer.model);
-            return Err(JudgeError { fault: Fault::Refused, retry: RetryAdvice::Never, message: said, requests });
+            return Err(JudgeError {
+                fault: Fault::Refused,
+                retry: RetryAdvice::Never,
+                message: said,
+                requests,
+            });
         }
         let cost = self.prices.cost(&answer.model, answer.tokens);
         Ok(Reply {
@@ -190,7 +199,9 @@ fn said(error: &MessagesError, why: GiveUpReason, requests: u32) -> String {
     match why {
         GiveUpReason::NotRetryable => format!("{class}: {error}"),
         GiveUpReason::RetriesExhausted => format!("{class}: {error}; gave up after {requests} requests"),
-        GiveUpReason::OutOfTime => format!("{class}: {error}; there is no time left to wait for another request"),
+        GiveUpReason::OutOfTime => {
+            format!("{class}: {error}; there is no time left to wait for another request")
+        }
     }
 }
 

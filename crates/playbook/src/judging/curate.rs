@@ -1,9 +1,9 @@
 //! The curator: what the playbook says from now on. It sees what the reflector said and the playbook, and never the
 //! transcript: what stands in that reaches a playbook only through two judges.
 
-use super::question::{JudgingError, JudgeQuestion, ask, text_of};
+use super::question::{JudgeQuestion, JudgingError, ask, text_of};
 use super::reflection::Reflection;
-use super::shown;
+use super::render_playbook;
 use super::templates::{Template, Templates};
 use crate::{Judge, Playbook};
 use serde_json::Value;
@@ -33,7 +33,7 @@ pub async fn curate(
     }
     // Texts and names are always JSON. `<\/` is the same there as `</`, and closes no tag.
     let findings = serde_json::to_string_pretty(reflection).unwrap_or_default().replace("</", "<\\/");
-    let playbook = shown::points(&shown::counted(playbook, reflection));
+    let playbook = render_playbook::points(&render_playbook::counted(playbook, reflection));
     let values = [("reflector_output", &*findings), ("playbook", &*playbook)];
     let prompt = templates.fill(Template::Curator, &values)?;
     let object = ask(judge, JudgeQuestion::Curator, &prompt, &["operations"]).await?;

@@ -81,7 +81,9 @@ impl JudgingError {
     pub fn hint(&self) -> Option<String> {
         match self {
             JudgingError::Judge(_) => None,
-            JudgingError::UnusableAnswer { .. } => Some("try another model with AGENTIC_CONTEXT_MODEL".to_owned()),
+            JudgingError::UnusableAnswer { .. } => {
+                Some("try another model with AGENTIC_CONTEXT_MODEL".to_owned())
+            }
             JudgingError::Template(error) => Some(error.hint()),
             JudgingError::NoRoom { .. } => Some(
                 "take points out with `longhaul playbook edit`, or set a model that takes more".to_owned(),

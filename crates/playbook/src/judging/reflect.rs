@@ -3,13 +3,13 @@
 //! A transcript that is too long for its model is read in parts, each by itself, and what they teach is put together. What
 //! is longer than that is not read at all: of a very long session the newest parts teach most.
 
-use super::merge::merge;
-use super::parts::{newest, parts, tokens_of};
-use super::question::{JudgingError, JudgeQuestion, ask, text_of};
+use super::chunks::{newest, parts, tokens_of};
+use super::excerpt::{ExcerptMessage, as_json, cited};
+use super::merge_reflections::merge;
+use super::question::{JudgeQuestion, JudgingError, ask, text_of};
 use super::reflection::{Reflection, Tag, Verdict};
-use super::slice::{ExcerptMessage, as_json, cited};
 use super::templates::{Template, Templates, TemplatesError};
-use super::{Excerpt, shown};
+use super::{Excerpt, render_playbook};
 use crate::{Judge, Playbook};
 use longhaul_agent::estimated_tokens;
 use longhaul_core::Fault;
@@ -44,7 +44,7 @@ pub async fn reflect(
     playbook: &Playbook,
     templates: &Templates,
 ) -> Result<ReflectionResult, JudgingError> {
-    let playbook = shown::points(playbook);
+    let playbook = render_playbook::points(playbook);
     let prompt = |messages: &[ExcerptMessage]| prompt(templates, &playbook, messages);
     let around = estimated_tokens(&prompt(&[])?) + BRACKETS_TOKENS;
     let room = judge.prompt_tokens_max().saturating_sub(around);
@@ -87,12 +87,20 @@ pub async fn reflect(
     Ok(ReflectionResult { reflection: merge(reflections), notes })
 }
 
-fn split(messages: Vec<ExcerptMessage>, room: u64, parts_max: usize) -> (VecDeque<Vec<ExcerptMessage>>, usize) {
+fn split(
+    messages: Vec<ExcerptMessage>,
+    room: u64,
+    parts_max: usize,
+) -> (VecDeque<Vec<ExcerptMessage>>, usize) {
     let (kept, left_out) = newest(parts(messages, room), parts_max);
     (kept.into(), left_out)
 }
 
-fn prompt(templates: &Templates, playbook: &str, messages: &[ExcerptMessage]) -> Result<String, TemplatesError> {
+fn prompt(
+    templates: &Templates,
+    playbook: &str,
+    messages: &[ExcerptMessage],
+) -> Result<String, TemplatesError> {
     // A list of names is always JSON.
     let cited = serde_json::to_string(&cited(messages)).unwrap_or_default();
     let values = [("transcript", &*as_json(messages.iter())), ("playbook", playbook), ("cited_ids", &*cited)];

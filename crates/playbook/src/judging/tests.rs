@@ -1,5 +1,6 @@
 use super::{
-    Curation, JudgingError, ExcerptMessage, Reflection, Role, Excerpt, Tag, Templates, Verdict, curate, reflect,
+    Curation, Excerpt, ExcerptMessage, JudgingError, Reflection, Role, Tag, Templates, Verdict, curate,
+    reflect,
 };
 use crate::judge::RetryAdvice;
 use crate::points::Section;
@@ -76,7 +77,7 @@ fn playbook() -> Playbook {
 fn slice(messages: impl IntoIterator<Item = (Role, String)>) -> Excerpt {
     let messages: Vec<ExcerptMessage> =
         messages.into_iter().map(|(role, content)| ExcerptMessage { role, content }).collect();
-    Excerpt { cited: super::slice::cited(&messages), messages }
+    Excerpt { cited: super::excerpt::cited(&messages), messages }
 }
 
 fn short() -> Excerpt {

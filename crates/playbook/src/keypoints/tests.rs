@@ -1,6 +1,6 @@
 //! One question about a transcript, against the loopback API, in simulated time.
 
-use super::{Evaluation, ExtractionResult, Extraction, NewPoint, extract, parse, prompt};
+use super::{Evaluation, Extraction, ExtractionResult, NewPoint, extract, parse, prompt};
 use crate::Playbook;
 use crate::diagnostics::{Diagnostics, KEYPOINTS};
 use crate::judge::testing::{SimulatedClock, api, policy, settings};

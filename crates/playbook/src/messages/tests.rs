@@ -279,7 +279,8 @@ async fn a_key_is_in_no_text() {
 #[test]
 fn settings_that_no_request_can_be_made_with() {
     let check = |url: &str, key: &str, expected: Expect| {
-        let error = MessagesClient::new(url, &Credential::Key(key.to_owned())).expect_err("they are not sound");
+        let error =
+            MessagesClient::new(url, &Credential::Key(key.to_owned())).expect_err("they are not sound");
         expected.assert_eq(&format!("{error}; {}", error.hint()));
     };
     for url in ["", "api.anthropic.com", "ftp://api", "http://", "/v1"] {
@@ -317,8 +318,20 @@ fn what_each_status_is_and_what_follows() {
         Fault::ContextFull,
         RetryAdvice::Never,
     );
-    check(400, "Your credit balance is too low to access", "BadRequestError", Fault::Billing, RetryAdvice::NeedsPerson);
-    check(400, "This organization has been disabled.", "BadRequestError", Fault::Billing, RetryAdvice::NeedsPerson);
+    check(
+        400,
+        "Your credit balance is too low to access",
+        "BadRequestError",
+        Fault::Billing,
+        RetryAdvice::NeedsPerson,
+    );
+    check(
+        400,
+        "This organization has been disabled.",
+        "BadRequestError",
+        Fault::Billing,
+        RetryAdvice::NeedsPerson,
+    );
     check(401, "", "AuthenticationError", Fault::Auth, RetryAdvice::NeedsPerson);
     check(402, "", "APIStatusError", Fault::Billing, RetryAdvice::NeedsPerson);
     check(403, "", "PermissionDeniedError", Fault::Auth, RetryAdvice::NeedsPerson);

@@ -1,7 +1,7 @@
 //! Applying what was learnt from a session to a playbook, all of it or nothing: the playbook that comes out is another one.
 
 use super::similarity::{Similarity, merge_duplicates};
-use super::{AppliedChange, Operation, ChangeSummary};
+use super::{AppliedChange, ChangeSummary, Operation};
 use crate::judging::{Reflection, Verdict};
 use crate::{Playbook, Point, PointId, Section};
 use serde_json::Value;
@@ -93,7 +93,12 @@ impl Applier {
         let (section, unknown_section) = section_of(section, Section::Others);
         let name = self.playbook.next_name(section);
         self.playbook.section_mut(section).push(Point::new(name.clone(), text));
-        self.changes.applied.push(AppliedChange::Added { name, section, text: text.to_owned(), unknown_section });
+        self.changes.applied.push(AppliedChange::Added {
+            name,
+            section,
+            text: text.to_owned(),
+            unknown_section,
+        });
     }
 
     fn update(&mut self, name: PointId, text: String) {

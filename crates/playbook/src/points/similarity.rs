@@ -1,10 +1,10 @@
 //! Points that say the same in other words: found by how alike their texts are, and joined into the first of them. Joining
 //! two that differ loses one of them for good; two that stay apart cost a line. So whatever is in doubt stays apart.
 
-mod wording;
+mod word_overlap;
 mod words;
 
-pub use wording::WordOverlap;
+pub use word_overlap::WordOverlap;
 pub(super) use words::terms;
 
 use super::AppliedChange;

@@ -1,8 +1,8 @@
 //! One worker at a time for each judge: a lock that the system lets go of when its holder dies.
 
 use crate::LearningPaths;
+use crate::database::{JudgeKind, LearningError};
 use crate::judge::Clock;
-use crate::learning::{JudgeKind, LearningError};
 use longhaul_core::Span;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;

@@ -1,7 +1,7 @@
 //! What a worker has others do: ask, and change the playbook.
 
-use crate::judging::{ReflectionResult, Reflection};
-use crate::learning::{Item, LearningDb};
+use crate::database::{Item, LearningDb};
+use crate::judging::{Reflection, ReflectionResult};
 use crate::worker::transcript::hash_of;
 use crate::{Judge, JudgeError};
 use async_trait::async_trait;
@@ -34,7 +34,11 @@ impl StepInput<'_> {
 #[async_trait]
 pub trait WorkerSteps: Send + Sync {
     /// Asks what helped.
-    async fn reflect(&self, subject: &StepInput<'_>, judge: &dyn Judge) -> Result<ReflectionResult, StepError>;
+    async fn reflect(
+        &self,
+        subject: &StepInput<'_>,
+        judge: &dyn Judge,
+    ) -> Result<ReflectionResult, StepError>;
 
     /// Asks what the playbook should say.
     async fn curate(

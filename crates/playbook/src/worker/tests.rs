@@ -1,7 +1,7 @@
 use super::*;
+use crate::database::{Queued, QueuedEvent};
 use crate::judge::Clock;
-use crate::judging::{ReflectionResult, Reflection};
-use crate::learning::{QueuedEvent, Queued};
+use crate::judging::{Reflection, ReflectionResult};
 use crate::{JudgeError, Reply};
 use async_trait::async_trait;
 use expect_test::{Expect, expect};
@@ -68,7 +68,11 @@ impl Judge for Stage {
 
 #[async_trait]
 impl WorkerSteps for Stage {
-    async fn reflect(&self, subject: &StepInput<'_>, judge: &dyn Judge) -> Result<ReflectionResult, StepError> {
+    async fn reflect(
+        &self,
+        subject: &StepInput<'_>,
+        judge: &dyn Judge,
+    ) -> Result<ReflectionResult, StepError> {
         let text = String::from_utf8_lossy(subject.bytes);
         let fresh = text.lines().filter(|line| {
             let row: Value = serde_json::from_str(line).unwrap_or_default();
@@ -232,7 +236,12 @@ impl Stage {
 }
 
 fn down(then: RetryAdvice) -> JudgeError {
-    JudgeError { fault: Fault::Overloaded, retry: then, message: "the API is overloaded".to_owned(), requests: 3 }
+    JudgeError {
+        fault: Fault::Overloaded,
+        retry: then,
+        message: "the API is overloaded".to_owned(),
+        requests: 3,
+    }
 }
 
 #[test]
@@ -393,7 +402,8 @@ fn who_does_not_stay_says_when_to_come_back() {
 
 #[test]
 fn no_api_silences_its_queue_for_longer_than_a_day() {
-    let stage = Stage::new().answering([Err(down(RetryAdvice::Later(Some(BEGAN + Span::from_hours(24 * 365)))))]);
+    let stage =
+        Stage::new().answering([Err(down(RetryAdvice::Later(Some(BEGAN + Span::from_hours(24 * 365)))))]);
     stage.queue("one", &["a"]);
     let waits = stage.work(false).waits.expect("it waits").since(BEGAN);
     assert!(waits >= HINT_MAX && waits < HINT_MAX + Span::from_mins(10), "{waits}");

@@ -1,8 +1,8 @@
 //! A transcript as a worker reads it: a file that others write to, that may have been replaced, and of which only whole lines
 //! count. It is never changed.
 
+use crate::database::ByteRange;
 use crate::judging::row_ids;
-use crate::learning::ByteRange;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -21,7 +21,11 @@ const SAMPLE_BYTES: u64 = 4 << 10;
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The part behind the last one, to the last whole line that there is now; nothing if there is none.
-pub(super) fn next_part(path: &Path, last: Option<ByteRange>, bytes_max: u64) -> io::Result<Option<ByteRange>> {
+pub(super) fn next_part(
+    path: &Path,
+    last: Option<ByteRange>,
+    bytes_max: u64,
+) -> io::Result<Option<ByteRange>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
     let (begins, generation) = match last {

@@ -2,9 +2,9 @@
 //! documentation, of when one more attempt is allowed.
 
 use super::{Oracle, OracleResult, ensure};
-use crate::mix::FAULTS;
+use crate::fault_mix::FAULTS;
 use longhaul_core::{
-    ApiError, Evidence, Fault, Moment, AfterAttempt, Policy, OutageBound, SessionLoss, Span, TimeoutAction,
+    AfterAttempt, ApiError, Evidence, Fault, Moment, OutageBound, Policy, SessionLoss, Span, TimeoutAction,
 };
 
 // Something else than the API may answer for this long before it takes a person.
@@ -111,7 +111,9 @@ impl Bounds {
                 },
                 Fault::SessionLost => match policy.session_loss {
                     SessionLoss::SpendAttempt => spent,
-                    SessionLoss::FallBack => case.attempt <= 1 && case.is_silent() || self.has_restarted(case),
+                    SessionLoss::FallBack => {
+                        case.attempt <= 1 && case.is_silent() || self.has_restarted(case)
+                    }
                     SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
                         !(case.attempt <= 1 && case.is_silent()) && self.has_restarted(case)
                     }

@@ -2,7 +2,8 @@
 
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    CheckResult, Limit, Moment, AfterAttempt, Outcome, OutcomeKind, Policy, LimitThreshold, Record, PromptKind, StopCause,
+    AfterAttempt, CheckResult, Limit, LimitThreshold, Moment, Outcome, OutcomeKind, Policy, PromptKind,
+    Record, StopCause,
 };
 use std::mem;
 
@@ -81,7 +82,9 @@ impl CheckWatch {
                 let right = match self.result.take() {
                     None => true,
                     Some(CheckResult::Passed) => false,
-                    Some(CheckResult::Failed | CheckResult::Stopped) => told && self.failed < most && !self.cancelled,
+                    Some(CheckResult::Failed | CheckResult::Stopped) => {
+                        told && self.failed < most && !self.cancelled
+                    }
                 };
                 ensure(right, Oracle::Checks, || format!("{:?} after that check: {self:?}", plan.prompt))?;
             }

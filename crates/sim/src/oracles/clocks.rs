@@ -1,7 +1,7 @@
 //! An own count of the time a run waited and slept.
 
 use super::{Oracle, OracleResult, ensure};
-use longhaul_core::{Moment, AfterAttempt, Record, Run, Span};
+use longhaul_core::{AfterAttempt, Moment, Record, Run, Span};
 
 /// Time as the records tell it.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,9 @@ impl ClockWatch {
                 self.downtime = self.downtime + at.since(since);
                 self.waits_since = waited.then_some(*at);
             }
-            Record::Downtime { duration: span } if self.waits_since.is_none() => self.downtime = self.downtime + *span,
+            Record::Downtime { duration: span } if self.waits_since.is_none() => {
+                self.downtime = self.downtime + *span
+            }
             Record::Swept { .. }
             | Record::Downtime { .. }
             | Record::ResumeStrategyChosen { .. }

@@ -1,14 +1,19 @@
 //! Whether an attempt and a run end as what they truly were.
 
-use super::{Violation, Oracle, OracleResult, ensure};
+use super::{Oracle, OracleResult, Violation, ensure};
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
-    ApiError, CancelSource, CheckResult, SummaryReport, Event, Evidence, Exit, Fault, Limit, Moment, Notice, Now, Outcome,
+    ApiError, CancelSource, CheckResult, Event, Evidence, Exit, Fault, Limit, Moment, Notice, Now, Outcome,
     OutcomeKind, Policy, ProcessId, Run, SessionFileState, SessionLoss, Span, SpawnError, StopCause,
+    SummaryReport,
 };
 
 /// The fault decided is the one that was, or the one for which we stopped the agent ourselves.
-pub(crate) fn check_truth(ended: &EndedAttempt, stopped: Option<StopCause>, fault: Option<Fault>) -> OracleResult {
+pub(crate) fn check_truth(
+    ended: &EndedAttempt,
+    stopped: Option<StopCause>,
+    fault: Option<Fault>,
+) -> OracleResult {
     let ours = match stopped {
         Some(StopCause::Stalled | StopCause::NoProgress) => Some(Fault::Stalled),
         Some(StopCause::TimedOut) => Some(Fault::AttemptTimeout),

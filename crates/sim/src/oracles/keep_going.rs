@@ -5,8 +5,9 @@ use super::clocks::ClockWatch;
 use super::limits::LimitWatch;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    TerminalReason, Event, Evidence, Fault, FoundAttempt, KeepGoing, Moment, AfterAttempt, Notice, OutcomeKind, Policy, KeepGoingPrompt, LimitThreshold,
-    Record, Remedy, PromptKind, StopReason, AgentResult,
+    AfterAttempt, AgentResult, Event, Evidence, Fault, FoundAttempt, KeepGoing, KeepGoingPrompt,
+    LimitThreshold, Moment, Notice, OutcomeKind, Policy, PromptKind, Record, Remedy, StopReason,
+    TerminalReason,
 };
 
 /// What the present process has said since it was started.
@@ -91,7 +92,12 @@ impl KeepGoingWatch {
                 self.tell(plan.prompt)?;
             }
             Record::AttemptSpawned { .. } => self.heard = AgentSignals::default(),
-            Record::AgentStopped { claimed_done: claimed, workspace_fingerprint: workspace, background, .. } => {
+            Record::AgentStopped {
+                claimed_done: claimed,
+                workspace_fingerprint: workspace,
+                background,
+                ..
+            } => {
                 self.check_stop((*claimed, *workspace, *background), sources)?;
                 self.stop(*claimed, *workspace, *background);
             }
@@ -157,7 +163,12 @@ impl KeepGoingWatch {
     }
 
     /// What follows the last stop.
-    fn right(&self, keep_going: &KeepGoing, at: Moment, (policy, clocks, limits): Sources<'_>) -> ExpectedNext {
+    fn right(
+        &self,
+        keep_going: &KeepGoing,
+        at: Moment,
+        (policy, clocks, limits): Sources<'_>,
+    ) -> ExpectedNext {
         if self.claims >= 2 {
             return ExpectedNext::Finished;
         }
@@ -171,7 +182,12 @@ impl KeepGoingWatch {
         let due = keep_going.status_every > 0 && self.stops.is_multiple_of(keep_going.status_every);
         let worked = (due || last).then(|| clocks.active(at));
         let KeepGoing { keep_improving: extended, .. } = *keep_going;
-        ExpectedNext::Prompt(PromptKind::KeepGoing(KeepGoingPrompt { stop_number: self.stops, keep_improving: extended, active_time: worked, limit_near: last }))
+        ExpectedNext::Prompt(PromptKind::KeepGoing(KeepGoingPrompt {
+            stop_number: self.stops,
+            keep_improving: extended,
+            active_time: worked,
+            limit_near: last,
+        }))
     }
 
     /// Whether the last stop was the last of all.
@@ -210,7 +226,13 @@ impl KeepGoingWatch {
     }
 
     /// The attempt is over: what follows?
-    fn check_end(&mut self, at: Moment, fault: Option<Fault>, next: &AfterAttempt, sources: Sources<'_>) -> OracleResult {
+    fn check_end(
+        &mut self,
+        at: Moment,
+        fault: Option<Fault>,
+        next: &AfterAttempt,
+        sources: Sources<'_>,
+    ) -> OracleResult {
         let policy = sources.0;
         let pushed = matches!(next, AfterAttempt::Attempt { remedy: Remedy::KeepGoing, .. });
         let good = fault.is_none() || fault == Some(Fault::Permission) && policy.allow_denials;
@@ -224,9 +246,13 @@ impl KeepGoingWatch {
         let follows = match next {
             AfterAttempt::Finish(outcome) => match outcome.kind {
                 OutcomeKind::Done => right == ExpectedNext::Finished,
-                OutcomeKind::Cancelled => self.cancelled && (right != ExpectedNext::Finished || fault.is_some()),
+                OutcomeKind::Cancelled => {
+                    self.cancelled && (right != ExpectedNext::Finished || fault.is_some())
+                }
                 OutcomeKind::Failed if outcome.limit.is_some() => matches!(right, ExpectedNext::Prompt(_)),
-                OutcomeKind::Failed => right == ExpectedNext::Idle && outcome.fault == Some(Fault::Unfinished),
+                OutcomeKind::Failed => {
+                    right == ExpectedNext::Idle && outcome.fault == Some(Fault::Unfinished)
+                }
                 // Those who count say whether it is reached.
                 OutcomeKind::OverBudget | OutcomeKind::OutOfTime => {
                     outcome.limit.is_some() && matches!(right, ExpectedNext::Prompt(_)) && !self.cancelled
@@ -241,7 +267,8 @@ impl KeepGoingWatch {
             },
             AfterAttempt::Attempt { at: then, plan, .. } => {
                 let saves = self.limited && matches!(plan.prompt, PromptKind::WrapUp(_));
-                let told = saves && matches!(right, ExpectedNext::Prompt(_)) || right == ExpectedNext::Prompt(plan.prompt);
+                let told = saves && matches!(right, ExpectedNext::Prompt(_))
+                    || right == ExpectedNext::Prompt(plan.prompt);
                 pushed && told && *then == at && !self.cancelled
             }
             AfterAttempt::Check => false,
@@ -292,7 +319,9 @@ pub(super) fn kept(policy: &Policy) -> Option<KeepGoing> {
 
 /// Whether a turn with this result ended because the agent thought that it was time.
 pub(super) fn is_good(policy: &Policy, result: &AgentResult) -> bool {
-    let AgentResult { is_error, terminal_reason: ending, stop_reason, empty, denials, stop_hook_capped, .. } = *result;
+    let AgentResult {
+        is_error, terminal_reason: ending, stop_reason, empty, denials, stop_hook_capped, ..
+    } = *result;
     let ended = !is_error && ending == TerminalReason::Completed && stop_reason == StopReason::EndTurn;
     ended && !empty && !stop_hook_capped && (denials == 0 || policy.allow_denials)
 }

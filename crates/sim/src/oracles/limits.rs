@@ -6,9 +6,9 @@ use super::keep_going::{is_good, kept};
 use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
 use longhaul_core::{
-    TerminalReason, Event, Evidence, Fault, FoundAttempt, Remaining, Limit, Limits, Moment, AfterAttempt, Notice, Outcome, OutcomeKind,
-    Policy, LimitThreshold, Record, Remedy, PromptKind, SessionPlan, Span, AttemptPlan, StopLevel, StopCause, Usage, Tokens,
-    AgentResult, Usd, WrapUp,
+    AfterAttempt, AgentResult, AttemptPlan, Event, Evidence, Fault, FoundAttempt, Limit, LimitThreshold,
+    Limits, Moment, Notice, Outcome, OutcomeKind, Policy, PromptKind, Record, Remaining, Remedy, SessionPlan,
+    Span, StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
 };
 
 // So many answers are recent.
@@ -202,7 +202,9 @@ impl LimitWatch {
 
     /// Whether all of a limit on time is used up by then.
     pub(crate) fn is_late(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
-        let late = |reached: &(Limit, LimitThreshold)| matches!(reached, (Limit::Time | Limit::Wall, LimitThreshold::Exhausted));
+        let late = |reached: &(Limit, LimitThreshold)| {
+            matches!(reached, (Limit::Time | Limit::Wall, LimitThreshold::Exhausted))
+        };
         self.reach(policy, clocks, at).iter().any(late)
     }
 
@@ -270,7 +272,9 @@ impl LimitWatch {
                 self.left.budget = self.left.budget.map(|usd| Usd(usd.0.saturating_sub(money(tally))));
                 self.spent = self.is_over(policy, clocks, *at);
             }
-            Record::RunReopened { .. } => (self.reached, self.wrap_up_sent, self.cancelled) = (None, 0, false),
+            Record::RunReopened { .. } => {
+                (self.reached, self.wrap_up_sent, self.cancelled) = (None, 0, false)
+            }
             Record::RunStarted { .. }
             | Record::ResumeStrategyChosen { .. }
             | Record::SummaryStopOrdered { .. }
@@ -305,7 +309,13 @@ impl LimitWatch {
     }
 
     /// Nothing is started beyond a limit; and with what was held back the work is saved.
-    fn check_start(&self, policy: &Policy, clocks: &ClockWatch, at: Moment, plan: &AttemptPlan) -> OracleResult {
+    fn check_start(
+        &self,
+        policy: &Policy,
+        clocks: &ClockWatch,
+        at: Moment,
+        plan: &AttemptPlan,
+    ) -> OracleResult {
         let reached = self.reach(policy, clocks, at);
         let saves = matches!(plan.prompt, PromptKind::WrapUp(_));
         let over = reached.iter().any(|(_, reach)| *reach == LimitThreshold::Exhausted);
@@ -372,7 +382,9 @@ impl LimitWatch {
                     None => !saves,
                     Some((_, LimitThreshold::Exhausted)) => false,
                     Some((_, LimitThreshold::Reserve)) => {
-                        saves && self.wrap_up_sent < WRAP_UPS_MAX && matches!(plan.session, SessionPlan::Resume(_))
+                        saves
+                            && self.wrap_up_sent < WRAP_UPS_MAX
+                            && matches!(plan.session, SessionPlan::Resume(_))
                     }
                 };
                 let late = policy.limits.wall.is_some_and(|wall| clocks.wall(*at) >= wall);

@@ -3,7 +3,9 @@
 
 use super::{Oracle, OracleResult, ensure};
 use crate::world::EndedAttempt;
-use longhaul_core::{Continuity, Fault, AfterAttempt, Remedy, PromptKind, SessionId, SessionPlan, AttemptPlan};
+use longhaul_core::{
+    AfterAttempt, AttemptPlan, Continuity, Fault, PromptKind, Remedy, SessionId, SessionPlan,
+};
 
 /// The sessions of one run, as they truly were.
 #[derive(Clone, Debug, Default)]
@@ -72,15 +74,16 @@ impl SessionWatch {
             | Remedy::ResumeWithinLimit
             | Remedy::ResumeWhileProgressing => match &self.line {
                 Some(line) => {
-                    let unheard =
-                        continuity == Some(Continuity::Unchanged) && !matches!(before.prompt, PromptKind::Continue(_));
+                    let unheard = continuity == Some(Continuity::Unchanged)
+                        && !matches!(before.prompt, PromptKind::Continue(_));
                     let say = if unheard { before.prompt } else { PromptKind::Continue(fault) };
                     resumes(plan, line) && plan.prompt == say
                 }
                 None => alike(&before.session, &plan.session) && plan.prompt == before.prompt,
             },
             Remedy::Nudge(nudge) => {
-                self.line.as_ref().is_some_and(|line| resumes(plan, line)) && plan.prompt == PromptKind::Nudge(*nudge)
+                self.line.as_ref().is_some_and(|line| resumes(plan, line))
+                    && plan.prompt == PromptKind::Nudge(*nudge)
             }
             // It is asked for by no fault.
             Remedy::KeepGoing => false,
@@ -103,7 +106,8 @@ impl SessionWatch {
 
     /// A run whose agent stopped by itself goes on where it was.
     pub(crate) fn check_kept_going(&self, plan: &AttemptPlan) -> OracleResult {
-        let told = matches!(plan.prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone | PromptKind::WrapUp(_));
+        let told =
+            matches!(plan.prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone | PromptKind::WrapUp(_));
         let right = told && self.line.as_ref().is_some_and(|line| resumes(plan, line));
         ensure(right, Oracle::Sessions, || format!("kept going with {plan:?}, the line is {:?}", self.line))
     }

@@ -2,7 +2,9 @@
 
 use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
-use longhaul_core::{Action, Moment, AfterAttempt, Outcome, RateLimitStatus, Record, PromptKind, SessionPlan, AttemptPlan};
+use longhaul_core::{
+    Action, AfterAttempt, AttemptPlan, Moment, Outcome, PromptKind, RateLimitStatus, Record, SessionPlan,
+};
 
 /// Every order is implied by a record of its attempt that is on disk.
 pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> OracleResult {
@@ -55,11 +57,21 @@ fn orders(record: &Record, action: &Action) -> bool {
 
 /// Whether this is the plan that was ordered, but for what was found out about it since.
 fn same(plan: &AttemptPlan, ordered: &AttemptPlan) -> bool {
-    AttemptPlan { strategy: plan.strategy, with_summary: plan.with_summary, remaining: plan.remaining, ..ordered.clone() } == *plan
+    AttemptPlan {
+        strategy: plan.strategy,
+        with_summary: plan.with_summary,
+        remaining: plan.remaining,
+        ..ordered.clone()
+    } == *plan
 }
 
 /// A process may be started: nothing lives, everything is swept, and it is time.
-pub(crate) fn check_spawn(plan: &AttemptPlan, world: &World, journal: &[Record], now: Moment) -> OracleResult {
+pub(crate) fn check_spawn(
+    plan: &AttemptPlan,
+    world: &World,
+    journal: &[Record],
+    now: Moment,
+) -> OracleResult {
     ensure(!world.alive(), Oracle::OneTree, || {
         format!("attempt {} starts beside a living process", plan.attempt)
     })?;

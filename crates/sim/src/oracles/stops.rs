@@ -2,7 +2,9 @@
 //! without a reason.
 
 use super::{Oracle, OracleResult, ensure};
-use longhaul_core::{CancelSource, Event, Moment, Notice, Policy, ProcessState, Record, Span, StopLevel, StopCause};
+use longhaul_core::{
+    CancelSource, Event, Moment, Notice, Policy, ProcessState, Record, Span, StopCause, StopLevel,
+};
 
 // A process that outlives so many SIGKILLs cannot be ended by us.
 const KILLS_MAX: u32 = 3;
@@ -39,7 +41,12 @@ impl StopWatch {
         }
     }
 
-    pub(crate) fn take(&mut self, record: &Record, policy: &Policy, cancel: Option<CancelSource>) -> OracleResult {
+    pub(crate) fn take(
+        &mut self,
+        record: &Record,
+        policy: &Policy,
+        cancel: Option<CancelSource>,
+    ) -> OracleResult {
         match record {
             // What it was interrupted for is said: it works again.
             Record::AttemptStarted { .. } | Record::PromptSent { .. } => {

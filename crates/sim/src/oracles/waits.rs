@@ -1,7 +1,7 @@
 //! Whether a wait lies within its schedule: bounds computed anew from the policy's documentation.
 
-use super::bounds::{Bounds, AttemptCase};
-use super::{Violation, Oracle, ensure};
+use super::bounds::{AttemptCase, Bounds};
+use super::{Oracle, Violation, ensure};
 use longhaul_core::{
     Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutAction,
 };
@@ -45,8 +45,11 @@ fn reach(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment) {
         Fault::RateLimited | Fault::ServerError | Fault::Network => by_schedule(&policy.backoff, used),
         Fault::Overloaded => {
             let young = bounds.wall_age(case.now) < policy.early_overload_period;
-            let cap =
-                if young { policy.backoff.cap.at_most(policy.early_overload_cap) } else { policy.backoff.cap };
+            let cap = if young {
+                policy.backoff.cap.at_most(policy.early_overload_cap)
+            } else {
+                policy.backoff.cap
+            };
             by_schedule(&Backoff { cap, ..policy.backoff }, used)
         }
         Fault::UsageLimit => {

@@ -1,7 +1,7 @@
 use super::{Observed, Profile, Rate};
-use crate::flight::{SimRun, START, Trace};
+use crate::sim_run::{START, SimRun, Trace};
 use crate::world::World;
-use crate::{Coverage, draw};
+use crate::{Coverage, seed_plan};
 use longhaul_core::Fault;
 
 #[test]
@@ -45,7 +45,7 @@ fn past_runs_tell_their_faults() {
     let mut runs = Vec::new();
     let mut coverage = Coverage::new();
     for seed in 0..300 {
-        let plan = draw::plan(seed);
+        let plan = seed_plan::plan(seed);
         let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
         flight.run(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("a sound run");
         runs.push(flight.journal.clone());

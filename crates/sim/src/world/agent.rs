@@ -2,8 +2,8 @@
 //! is true of it. What it does next is in `acts.rs`.
 
 use longhaul_core::{
-    Evidence, Exit, Fault, Moment, ProcessId, RateLimit, SessionId, Span, AttemptPlan, StartupError, StopLevel,
-    AgentResult,
+    AgentResult, AttemptPlan, Evidence, Exit, Fault, Moment, ProcessId, RateLimit, SessionId, Span,
+    StartupError, StopLevel,
 };
 
 /// Never, as a moment.

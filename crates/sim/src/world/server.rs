@@ -2,7 +2,7 @@
 //! use.
 
 use super::World;
-use longhaul_core::{Fault, Moment, RateLimit, Span, Usage, Tokens, AgentResult};
+use longhaul_core::{AgentResult, Fault, Moment, RateLimit, Span, Tokens, Usage};
 
 /// What the API does at present.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,9 @@
 use super::*;
 use longhaul_core::{
-    ResumeRequest, StrategyReason, CancelSource, SummaryResult, Continuity, Evidence, Exit, Fault, Remaining, AfterAttempt, Outcome, OutcomeKind, ProcessId,
-    Questions, Remedy, ResumeStrategy, PromptKind, SessionFileState, SessionId, SessionPlan, SettingChange, Span, AttemptPlan,
-    StopLevel, StopCause, Usage, AgentResult, Usd,
+    AfterAttempt, AgentResult, AttemptPlan, CancelSource, Continuity, Evidence, Exit, Fault, Outcome,
+    OutcomeKind, ProcessId, PromptKind, Questions, Remaining, Remedy, ResumeRequest, ResumeStrategy,
+    SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel, StrategyReason,
+    SummaryResult, Usage, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -61,7 +62,11 @@ fn steps() -> Vec<Vec<Record>> {
             Record::StopOrdered { at, cause: StopCause::Cancelled, level: StopLevel::Interrupt, stall: None },
             Record::InputClosed { at },
         ],
-        vec![Record::ResumeStrategyChosen { at, strategy: ResumeStrategy::Repair, reason: StrategyReason::SessionFile(SessionFileState::Damaged) }],
+        vec![Record::ResumeStrategyChosen {
+            at,
+            strategy: ResumeStrategy::Repair,
+            reason: StrategyReason::SessionFile(SessionFileState::Damaged),
+        }],
         vec![
             Record::SummaryStarted { at },
             Record::SummaryStopOrdered { at, cause: StopCause::TimedOut },
@@ -335,7 +340,11 @@ fn any_record() -> impl Strategy<Value = Record> {
                 background: 0,
                 continuity: None,
                 evidence: Some(Box::new(Evidence::of_exit(Exit::Code(code)))),
-                next: AfterAttempt::Attempt { at, remedy: Remedy::ALL[remedy], plan: plan(1, session.as_str()) },
+                next: AfterAttempt::Attempt {
+                    at,
+                    remedy: Remedy::ALL[remedy],
+                    plan: plan(1, session.as_str())
+                },
             }
         ),
     ]

@@ -6,7 +6,7 @@ use super::place::Place;
 use super::query::{RunFilter, behind};
 use super::{Ledger, LedgerError};
 use crate::atomic::clear_beside;
-use crate::find::{days_newest_first, run_named};
+use crate::find_run::{days_newest_first, run_named};
 use crate::{Home, Journal, RunDir, StoreError};
 use longhaul_core::RunId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,8 +57,9 @@ impl Ledger {
             ..RunFilter::default()
         };
         let going_on = self.select(&going_on)?;
-        let behind =
-            going_on.iter().filter(|run| JournalPosition::of_run(&run.run_dir(), run.attempts) != run.journal);
+        let behind = going_on
+            .iter()
+            .filter(|run| JournalPosition::of_run(&run.run_dir(), run.attempts) != run.journal);
         let mut dirs: BTreeMap<RunId, RunDir> = behind.map(|run| (run.id.clone(), run.run_dir())).collect();
         let mut looked_at = Vec::new();
         for id in &missed {

@@ -2,7 +2,7 @@
 
 use crate::{Journal, ModelUsage, Plan, RunDir, StoreError};
 use longhaul_core::{
-    Fault, Moment, AfterAttempt, OutcomeKind, Phase, Record, Run, RunId, SessionId, Span, Usage, Tokens, Usd,
+    AfterAttempt, Fault, Moment, OutcomeKind, Phase, Record, Run, RunId, SessionId, Span, Tokens, Usage, Usd,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -117,8 +117,13 @@ pub enum RunState {
 
 impl RunState {
     /// Every state.
-    pub const ALL: &'static [RunState] =
-        &[RunState::Running, RunState::Waiting, RunState::Suspended, RunState::Finished, RunState::Unreadable];
+    pub const ALL: &'static [RunState] = &[
+        RunState::Running,
+        RunState::Waiting,
+        RunState::Suspended,
+        RunState::Finished,
+        RunState::Unreadable,
+    ];
 
     /// The wire word.
     pub fn as_str(self) -> &'static str {

@@ -3,8 +3,8 @@ use crate::plan::tests::plan;
 use crate::{Day, Home, ModelUsage, NewRun};
 use expect_test::expect;
 use longhaul_core::{
-    Fault, Moment, AfterAttempt, Outcome, OutcomeKind, Record, Remedy, Run, SessionPlan, Span, AttemptPlan, Usage,
-    Tokens, Usd,
+    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, Run, SessionPlan, Span,
+    Tokens, Usage, Usd,
 };
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
@@ -77,7 +77,8 @@ fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: AfterAttempt) -> V
 
 /// An attempt that fails, and after which the run waits for so many seconds.
 fn overloaded(attempt: u32, seconds: u64, wait: u64) -> Vec<Record> {
-    let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: spawn(attempt + 1) };
+    let next =
+        AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: spawn(attempt + 1) };
     ended(seconds, Some(Fault::Overloaded), 5, next)
 }
 
@@ -275,7 +276,11 @@ fn a_run_that_was_over_and_goes_on_is_seen() {
     let (_dir, home) = home();
     let mut one = run(&home, 1, &whole_story());
     let mut ledger = caught_up(&home);
-    let again = Record::RunReopened { at: at(2_000), request: longhaul_core::ResumeRequest::Continue, changes: Vec::new() };
+    let again = Record::RunReopened {
+        at: at(2_000),
+        request: longhaul_core::ResumeRequest::Continue,
+        changes: Vec::new(),
+    };
     append(&mut one, &[again]);
     // Nothing has said so, and a list looks at the runs that it shows.
     let spent = |ledger: &Ledger| ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost;

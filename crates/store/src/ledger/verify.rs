@@ -4,7 +4,7 @@ use super::entry::{LedgerEntry, LedgerSpend, Quarter};
 use super::query::RunFilter;
 use super::{Ledger, LedgerError};
 use crate::RunDir;
-use crate::find::{days_newest_first, runs_named_in};
+use crate::find_run::{days_newest_first, runs_named_in};
 use longhaul_core::RunId;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,7 +116,12 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
     );
     part(&mut parts, "cost", &(one.cost, one.cost_estimated), &(other.cost, other.cost_estimated));
     part(&mut parts, "tokens", &(one.tokens, one.unpriced), &(other.tokens, other.unpriced));
-    part(&mut parts, "number of attempts", &(one.attempts, one.reopen_count), &(other.attempts, other.reopen_count));
+    part(
+        &mut parts,
+        "number of attempts",
+        &(one.attempts, one.reopen_count),
+        &(other.attempts, other.reopen_count),
+    );
     part(&mut parts, "complaint", &one.error, &other.error);
     part(&mut parts, "journal", &one.journal, &other.journal);
     if ledger.attempts != journal.attempts {

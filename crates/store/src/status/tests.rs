@@ -1,6 +1,8 @@
 use super::*;
 use expect_test::{Expect, expect};
-use longhaul_core::{AfterAttempt, Preset, ProcessId, Questions, Record, Remedy, PromptKind, SessionPlan, AttemptPlan, Usage};
+use longhaul_core::{
+    AfterAttempt, AttemptPlan, Preset, ProcessId, PromptKind, Questions, Record, Remedy, SessionPlan, Usage,
+};
 
 fn check(records: &[Record], expected: &Expect) {
     let run = Run::replay(records);

@@ -4,7 +4,8 @@
 use crate::role;
 use longhaul_core::{Moment, Preset, Record, SessionId};
 use longhaul_store::{
-    PlanAgent, Day, Durability, EnvNames, Home, Journal, Plan, PlanGuards, PlanPrompt, StoreError, compact, replace,
+    Day, Durability, EnvNames, Home, Journal, Plan, PlanAgent, PlanGuards, PlanPrompt, StoreError, compact,
+    replace,
 };
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-use super::{ConversationSpans, CompletedSpan};
+use super::{CompletedSpan, ConversationSpans};
 use expect_test::{Expect, expect};
 use longhaul_agent::dialect_for;
 use longhaul_core::Moment;

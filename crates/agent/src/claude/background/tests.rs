@@ -1,6 +1,6 @@
 use super::output_path;
 use crate::claude::Claude;
-use crate::{BackgroundTask, DoneSignals, Dialect, Guards};
+use crate::{BackgroundTask, Dialect, DoneSignals, Guards};
 use expect_test::{Expect, expect};
 use longhaul_core::Exit;
 

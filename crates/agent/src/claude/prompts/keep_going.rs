@@ -1,8 +1,8 @@
 //! What an agent is told that stopped by itself and is to go on.
 
 use crate::AgentSpec;
-use crate::claude::finish::FINISH;
-use longhaul_core::{Remaining, KeepGoingPrompt};
+use crate::claude::finish_tool::FINISH;
+use longhaul_core::{KeepGoingPrompt, Remaining};
 
 /// How the words begin that keep an agent going.
 const GO_ON: &str = "You stopped, and the work goes on. ";
@@ -65,16 +65,23 @@ mod tests {
     use crate::claude::invocation::tests::order;
     use crate::{AgentSpec, Program};
     use expect_test::expect;
-    use longhaul_core::{Remaining, KeepGoingPrompt, Span, Usd};
+    use longhaul_core::{KeepGoingPrompt, Remaining, Span, Usd};
 
     #[test]
     fn what_an_agent_is_told_that_stopped() {
         let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
         let by_tool = AgentSpec { finish_tool: Some(finish), ..order() };
         let by_both = AgentSpec { done_when: Some("ALL DONE".to_owned()), ..by_tool.clone() };
-        let push = KeepGoingPrompt { stop_number: 1, keep_improving: false, active_time: None, limit_near: false };
-        let last = KeepGoingPrompt { stop_number: 5, keep_improving: true, active_time: Some(Span::from_mins(90)), limit_near: true };
-        let left = Remaining { budget: Some(Usd(1_250_000)), turns: Some(9), time: Some(Span::from_mins(30)) };
+        let push =
+            KeepGoingPrompt { stop_number: 1, keep_improving: false, active_time: None, limit_near: false };
+        let last = KeepGoingPrompt {
+            stop_number: 5,
+            keep_improving: true,
+            active_time: Some(Span::from_mins(90)),
+            limit_near: true,
+        };
+        let left =
+            Remaining { budget: Some(Usd(1_250_000)), turns: Some(9), time: Some(Span::from_mins(30)) };
         let told = [
             go_on(&by_tool, push, Remaining::default()),
             go_on(&by_both, last, left),

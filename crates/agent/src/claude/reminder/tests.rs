@@ -1,5 +1,5 @@
 use super::{Recipient, reminder};
-use crate::{SideEffects, PriorAttempts, UnresolvedCall};
+use crate::{PriorAttempts, SideEffects, UnresolvedCall};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 

@@ -3,11 +3,11 @@
 
 use super::{is_conversation, rows};
 use crate::Prices;
-use crate::claude::session_file::continuation::{RowTree, Link};
+use crate::claude::session_file::continuity::{Link, RowTree};
 use crate::claude::wire::Row;
-use crate::claude::{SYNTHETIC, words};
+use crate::claude::{SYNTHETIC, vendor_terms};
 use crate::prices::{BilledTokens, usd_from_nano};
-use longhaul_core::{Usage, Tokens};
+use longhaul_core::{Tokens, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a session file states.
@@ -84,7 +84,7 @@ pub fn facts(bytes: &[u8]) -> SessionFacts {
                 "tool_use" => calls.push(part.id.as_str().to_owned()),
                 "tool_result" => {
                     answers = true;
-                    if !words::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0) {
+                    if !vendor_terms::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0) {
                         answered.insert(part.tool_use_id.as_str().to_owned());
                     }
                 }

@@ -1,5 +1,5 @@
 use super::{Damage, DamageKind, Health, continues, facts, health, repaired};
-use crate::claude::sessions::ClaudeSessionLayout;
+use crate::claude::layout::ClaudeSessionLayout;
 use crate::{Prices, SessionLayout};
 use expect_test::expect;
 use longhaul_core::{Continuity, Tokens};

@@ -1,7 +1,7 @@
 //! The rows of a session file, and of the stream's events what a transcript is built from. Content is
 //! kept as it is on the wire until it is wanted: most of a session file is never looked at.
 
-use super::{Flag, ResultMeta, Text, WireUsage, loose, parse};
+use super::{Flag, ResultMeta, Text, WireUsage, lenient, parse};
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -40,7 +40,7 @@ records! {
         "is_api_error_message" => is_api_error_message: Flag,
         "timestamp" => timestamp: Text<'a>,
         "message" => message: RowMessage<'a>,
-        "tool_result_meta" => tool_result_meta: loose::List<NonExecution<'a>>,
+        "tool_result_meta" => tool_result_meta: lenient::List<NonExecution<'a>>,
         "summary" => summary: Raw<'a>,
     }
 
@@ -54,7 +54,7 @@ records! {
         "is_api_error_message" => is_api_error_message: Flag,
         "timestamp" => timestamp: Text<'a>,
         "message" => message: RowMessage<'a>,
-        "tool_result_meta" => tool_result_meta: loose::List<ResultMeta<'a>>,
+        "tool_result_meta" => tool_result_meta: lenient::List<ResultMeta<'a>>,
         "summary" => summary: Raw<'a>,
     }
 
@@ -69,7 +69,7 @@ records! {
         "timestamp" => timestamp: Text<'a>,
         "message" => message: Raw<'a>,
         "tool_use_result" => tool_use_result: Raw<'a>,
-        "tool_result_meta" => tool_result_meta: loose::List<NonExecution<'a>>,
+        "tool_result_meta" => tool_result_meta: lenient::List<NonExecution<'a>>,
     }
 
     /// What tells a session file's row from a stream's event.
@@ -184,7 +184,7 @@ impl<'a> Raw<'a> {
             let text = Text::of("text");
             return vec![Part { kind: text, text: self, ..Part::default() }];
         }
-        parse::<loose::List<Part<'a>>>(self.json().as_bytes()).map(|list| list.0).unwrap_or_default()
+        parse::<lenient::List<Part<'a>>>(self.json().as_bytes()).map(|list| list.0).unwrap_or_default()
     }
 }
 

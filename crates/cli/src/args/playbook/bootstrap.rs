@@ -3,7 +3,7 @@
 use super::ProjectArgs;
 use crate::args::limits::budget;
 use crate::args::run_learn::JudgeArg;
-use crate::when::when;
+use crate::time_arg::when;
 use clap::{Args, ValueEnum};
 use longhaul_core::{Moment, Usd};
 use std::num::NonZeroUsize;

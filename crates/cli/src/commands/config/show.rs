@@ -2,7 +2,7 @@
 
 use crate::args::{Cli, GlobalArgs, OutputFormat, ShowConfigArgs};
 use crate::config::arguments::{LoadedConfig, variables};
-use crate::config::keys::{Key, Keys, ValueKind, TABLES};
+use crate::config::keys::{Key, Keys, TABLES, ValueKind};
 use crate::config::layers::{Values, merge, of_table};
 use crate::config::written;
 use crate::failure::Failure;

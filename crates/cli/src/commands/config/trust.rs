@@ -8,7 +8,7 @@ use crate::config::keys::Keys;
 use crate::config::trust::ProjectTrust;
 use crate::config::{FileOwner, trusted, written};
 use crate::failure::Failure;
-use crate::{home, output};
+use crate::{open_home, output};
 use clap::CommandFactory;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
         Failure::usage(format!("there is no {PROJECT_FILE} in {} or above", place.display()), hint)
     })?;
     let content = text(&path)?;
-    let home = home::open()?;
+    let home = open_home::open()?;
     let settings = if args.revoke { BTreeMap::new() } else { settings(&path, &content)? };
     let done = match args.revoke {
         true => trusted::revoke(&home, &path).map(drop),

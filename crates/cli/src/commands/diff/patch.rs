@@ -1,7 +1,7 @@
 //! A patch on a terminal: colored as git does it, with the control characters that are in its files shown as text.
 
-use crate::output::paint::{Style, Colors};
-use crate::output::text::is_control_like;
+use crate::output::color::{Colors, Style};
+use crate::output::envelope_text::is_control_like;
 
 /// The text as a terminal shows it.
 pub fn painted(text: &[u8], paint: Colors) -> String {
@@ -71,8 +71,8 @@ fn visible(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::painted;
+    use crate::output::color::Colors;
     use crate::output::out::shown;
-    use crate::output::paint::Colors;
     use expect_test::{Expect, expect};
 
     fn check(text: &str, paint: Colors, expected: Expect) {

@@ -3,8 +3,8 @@
 use super::finding::Finding;
 use crate::failure::Failure;
 use crate::runtime;
-use longhaul::agents::find_claude;
-use longhaul_agent::claude::surroundings::VERSION_TESTED;
+use longhaul::find_agent::find_claude;
+use longhaul_agent::claude::environment::VERSION_TESTED;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::Path;
 use std::process::Stdio;

@@ -1,6 +1,6 @@
 //! What a check found, and how that is told.
 
-use crate::output::paint::{Style, Colors};
+use crate::output::color::{Colors, Style};
 use crate::output::wrap::wrap;
 use serde::Serialize;
 
@@ -91,12 +91,16 @@ fn verdict(findings: &[Finding]) -> String {
         1 => format!("1 {word}"),
         _ => format!("{count} {word}s"),
     };
-    format!("{}, {}", several(count(Severity::Problem), "problem"), several(count(Severity::Warning), "warning"))
+    format!(
+        "{}, {}",
+        several(count(Severity::Problem), "problem"),
+        several(count(Severity::Warning), "warning")
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Finding, Colors, text};
+    use super::{Colors, Finding, text};
     use expect_test::expect;
 
     #[test]

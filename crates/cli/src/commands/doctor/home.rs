@@ -1,9 +1,9 @@
 //! Where runs are kept: whether it can be written, by whom, on what, and how much room there is.
 
 use super::finding::Finding;
-use super::place::WritableDir;
-use crate::home;
-use crate::output::words::bytes;
+use super::writable_dir::WritableDir;
+use crate::open_home;
+use crate::output::phrases::bytes;
 use longhaul::quoted;
 use rustix::fs::{StatFs, statfs, statvfs};
 use rustix::process::geteuid;
@@ -34,7 +34,7 @@ const NETWORKS: [(u32, &str); 9] = [
 
 /// Looks at it and at its disk.
 pub fn check() -> Vec<Finding> {
-    let home = match home::locate() {
+    let home = match open_home::locate() {
         Ok(home) => home,
         Err(failure) => {
             let remedy = failure.hint.unwrap_or_else(|| ELSEWHERE.to_owned());

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use crate::commands::runs::{Row, RowState};
-use crate::home;
+use crate::open_home;
 use longhaul_core::{Moment, Span};
 use longhaul_store::{Home, Ledger, LedgerError, LedgerRun, RunFilter, RunState, rfc3339};
 use std::fs;
@@ -23,7 +23,7 @@ const BEHIND_MAX: Span = Span(60_000);
 
 /// Asks the ledger. Of a home that is not known somebody else complains.
 pub fn check(now: Moment) -> Vec<Finding> {
-    let Ok(home) = home::locate() else { return vec![clock(now, None)] };
+    let Ok(home) = open_home::locate() else { return vec![clock(now, None)] };
     let (state, ledger) = ledger(&home);
     match ledger.and_then(RunHistory::by) {
         Ok(RunHistory { lost, last }) => vec![state, orphaned(&lost), clock(now, last)],

@@ -5,13 +5,16 @@ use super::scorecard::{Scorecard, SurvivedFault};
 use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs};
 use crate::commands::watchdog;
 use crate::failure::Failure;
-use crate::output::screen::ProgressDisplay;
+use crate::output::progress::ProgressDisplay;
 use crate::signals;
-use longhaul::{Environment, RunMarker, Observer, RunReport, RunRequest, SessionChoice, StepView, processes_with, supervise};
+use longhaul::{
+    Environment, Observer, RunMarker, RunReport, RunRequest, SessionChoice, StepView, processes_with,
+    supervise,
+};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{Guards, AgentSpec, Program, HANDOFF_TOKENS_MAX};
-use longhaul_core::{Fault, Moment, AfterAttempt, Policy, Preset, Record, RunId, OutageBound, Span, Step};
-use longhaul_drill::{RequestLog, Api, Scenario, announced, workspace};
+use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
+use longhaul_core::{AfterAttempt, Fault, Moment, OutageBound, Policy, Preset, Record, RunId, Span, Step};
+use longhaul_drill::{Api, RequestLog, Scenario, announced, workspace};
 use longhaul_store::{Home, Placement, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -112,7 +115,8 @@ async fn played(
     };
     let pid = Arc::new(AtomicU32::new(0));
     let killer = tokio::spawn(kill_at_moments(api.signal_points(), Arc::clone(&pid)));
-    let mut watcher = Watcher { screen: ProgressDisplay::new(global, true), pid, survived: Vec::new(), waits: 0 };
+    let mut watcher =
+        Watcher { screen: ProgressDisplay::new(global, true), pid, survived: Vec::new(), waits: 0 };
     let cancels = signals::cancels().map_err(unexpected)?;
     let report = supervise(request, &mut watcher, cancels).await.map_err(unexpected)?;
     killer.abort();

@@ -291,5 +291,8 @@ fn tokens(played: &DrillResult) -> TokenCounts {
 /// was cut alike.
 fn cost(played: &DrillResult) -> CountedAndBilled {
     let tally = &played.report.tally;
-    CountedAndBilled { counted: (tally.reported_cost + tally.estimated_cost).0, billed: played.account.cost().microdollars() }
+    CountedAndBilled {
+        counted: (tally.reported_cost + tally.estimated_cost).0,
+        billed: played.account.cost().microdollars(),
+    }
 }

@@ -6,16 +6,16 @@ use crate::args::GlobalArgs;
 use crate::args::keypoints::ExtractArgs;
 use crate::commands::playbook::templates;
 use crate::failure::Failure;
-use crate::output::clock::TimeFormat;
-use crate::{home, output, runtime};
+use crate::output::time::TimeFormat;
+use crate::{open_home, output, runtime};
 use jiff::tz::TimeZone;
 use longhaul_agent::estimated_tokens;
 use longhaul_core::{Fault, Moment, Outcome, OutcomeKind};
+use longhaul_playbook::database::{JudgeKind, JudgeRequest, LearningError};
 use longhaul_playbook::diagnostics::{Diagnostics, KEYPOINTS, RetryDiagnostics};
-use longhaul_playbook::judge::{RequestEvent, Judge, RetryAdvice, RequestObserver};
+use longhaul_playbook::judge::{Judge, RequestEvent, RequestObserver, RetryAdvice};
 use longhaul_playbook::judging::JudgeQuestion;
-use longhaul_playbook::keypoints::{self, ExtractionResult, Extraction};
-use longhaul_playbook::learning::{JudgeRequest, JudgeKind, LearningError};
+use longhaul_playbook::keypoints::{self, Extraction, ExtractionResult};
 use longhaul_playbook::{JudgeError, JudgeSettings, LearningDb, LearningPaths, Playbook, PlaybookFile};
 use longhaul_store::read_regular_to_string;
 use std::io::ErrorKind;
@@ -58,7 +58,7 @@ fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<()
         (None, Some(error)) => Err(error),
         (None, None) => return Ok(()),
     };
-    let Ok(home) = home::open() else { return Ok(()) };
+    let Ok(home) = open_home::open() else { return Ok(()) };
     let asked = JudgeRequest {
         at: output::now(),
         project,
@@ -154,7 +154,9 @@ fn hint(error: &JudgeError) -> Option<String> {
             "check AGENTIC_CONTEXT_MODEL and ANTHROPIC_MODEL, and ANTHROPIC_BASE_URL"
         }
         (RetryAdvice::NeedsPerson, _) if error.requests == 0 => return None,
-        (RetryAdvice::NeedsPerson, _) => "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY",
+        (RetryAdvice::NeedsPerson, _) => {
+            "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY"
+        }
         (RetryAdvice::Never, Fault::ContextFull) => "`longhaul playbook learn` judges it in parts",
         (RetryAdvice::Never, Fault::Unfinished | Fault::Refused) => {
             "another model may do better: AGENTIC_CONTEXT_MODEL names one"

@@ -1,9 +1,9 @@
 //! A transcript that nothing was learnt from is queued, so that it is not forgotten.
 
 use super::source::Source;
-use crate::learning::destination;
-use crate::{home, output};
-use longhaul_playbook::learning::{QueuedEvent, JudgeKind, Queued};
+use crate::run_learning::destination;
+use crate::{open_home, output};
+use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
 use longhaul_playbook::{LearningDb, LearningPaths, keep};
 use std::path::PathBuf;
 
@@ -11,7 +11,10 @@ use std::path::PathBuf;
 pub fn queue(source: &Source, project: PathBuf) {
     match try_queue(source, project) {
         Ok(path) => {
-            output::print_status(&format!("queued: `longhaul playbook learn` learns from {}", path.display()));
+            output::print_status(&format!(
+                "queued: `longhaul playbook learn` learns from {}",
+                path.display()
+            ));
         }
         Err((error, hint)) => {
             output::print_error(&format!("queue the transcript: {error}"), Some(&hint));
@@ -20,7 +23,7 @@ pub fn queue(source: &Source, project: PathBuf) {
 }
 
 fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, (String, String)> {
-    let home = home::open().map_err(|failure| (failure.error, failure.hint.unwrap_or_default()))?;
+    let home = open_home::open().map_err(|failure| (failure.error, failure.hint.unwrap_or_default()))?;
     let place = LearningPaths::in_home(home.path());
     let transcript = match &source.path {
         Some(path) => path.clone(),

@@ -2,7 +2,7 @@
 
 use crate::args::keypoints::ExtractArgs;
 use crate::failure::Failure;
-use crate::home;
+use crate::open_home;
 use longhaul_playbook::judging::Excerpt;
 use longhaul_store::open_regular;
 use std::io::{self, Read};
@@ -44,8 +44,8 @@ impl Source {
 
 /// The file that tells most of a run's work, and where the run works.
 fn of_run(asked: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
-    let run = home::find_run(&home::locate()?, asked)?;
-    let path = home::best_transcript(&run).ok_or_else(|| {
+    let run = open_home::find_run(&open_home::locate()?, asked)?;
+    let path = open_home::best_transcript(&run).ok_or_else(|| {
         let error = format!("find what run {} did: there is no session file and no stream of it", run.id());
         Failure::usage(error, "name another run: `longhaul runs` lists them")
     })?;

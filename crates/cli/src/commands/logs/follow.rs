@@ -1,8 +1,8 @@
 //! Printing what is said in a run as it goes on: by file events, across attempts and supervisors, until the run is over
 //! and all its files say so.
 
-use super::attempts::Attempts;
-use super::wanted::LogFilter;
+use super::attempt_banners::Attempts;
+use super::filter::LogFilter;
 use super::{LogReader, ReadError};
 use crate::failure::Failure;
 use crate::output::out;
@@ -66,7 +66,11 @@ async fn print(
 }
 
 /// Prints what came since the last time.
-fn read_on(attempts: &mut Attempts, reading: &mut dyn LogReader, out: &mut impl Write) -> Result<(), ReadError> {
+fn read_on(
+    attempts: &mut Attempts,
+    reading: &mut dyn LogReader,
+    out: &mut impl Write,
+) -> Result<(), ReadError> {
     attempts.read_on().map_err(ReadError::Failed)?;
     reading.read_on(attempts, out)?;
     Ok(out.flush()?)

@@ -1,12 +1,12 @@
 //! The conversation, by the run's transcript: as text for people, with a line where an attempt begins and ends, or as the
 //! lines that are written down.
 
-use super::attempts::Attempts;
-use super::wanted::{LogFilterState, LogFilter, moment};
+use super::attempt_banners::Attempts;
+use super::filter::{LogFilter, LogFilterState, moment};
 use super::{LogReader, ReadError};
 use crate::output::conversation::render;
 use crate::output::out::harmless_json;
-use longhaul_agent::message::TranscriptMessage;
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_store::{RunDir, read_lines_from};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -54,7 +54,12 @@ impl Messages {
     }
 
     /// Shows what lies between the last message and this one, if that is another attempt's.
-    fn reach(&mut self, message: &TranscriptMessage, attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
+    fn reach(
+        &mut self,
+        message: &TranscriptMessage,
+        attempts: &Attempts,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         if self.attempt == message.attempt {
             return Ok(());
         }

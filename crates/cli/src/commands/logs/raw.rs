@@ -1,7 +1,7 @@
 //! The agent's own output, attempt after attempt, byte by byte as it came.
 
-use super::attempts::Attempts;
-use super::wanted::{LogFilter, moment};
+use super::attempt_banners::Attempts;
+use super::filter::{LogFilter, moment};
 use super::{LogReader, ReadError};
 use longhaul_core::Moment;
 use longhaul_store::{RunDir, StoreError, open_regular};

@@ -1,31 +1,32 @@
 //! `longhaul playbook bootstrap`: learns from the past sessions of a project, one after the other, by the same queue and
 //! the same worker as from every other. What it is stopped in, the next one goes on with.
 
-mod asking;
-mod learning;
-mod printed;
+mod confirm;
+mod output;
+mod progress;
 
-use super::{learn, place};
+use super::{learn, project};
 use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::args::playbook::{BootstrapArgs, OrderArg};
 use crate::failure::Failure;
-use crate::home;
-use crate::learning::destination;
-use learning::BootstrapLearner;
-use longhaul::agents::claude_config_dir;
+use crate::open_home;
+use crate::run_learning::destination;
+use longhaul::find_agent::claude_config_dir;
 use longhaul_agent::{Prices, estimated_tokens};
 use longhaul_core::{Outcome, Usd};
 use longhaul_playbook::bootstrap::{
-    BootstrapSettings, BootstrapState, Estimator, TranscriptSource, BootstrapPlan, SessionFilter, plan, sessions,
+    BootstrapPlan, BootstrapSettings, BootstrapState, Estimator, SessionFilter, TranscriptSource, plan,
+    sessions,
 };
-use longhaul_playbook::learning::JudgeKind;
+use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{Judge, LearningDb, LearningPaths, PlaybookFile};
+use progress::BootstrapLearner;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use printed::BootstrapOutput;
+pub use output::BootstrapOutput;
 
 /// Carries out the command and returns its exit code.
 pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failure> {
@@ -37,8 +38,8 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
         let hint = "--limit bounds it; `longhaul cost` tells what its runs have used";
         return Err(Failure::usage("--budget cannot hold Claude Code's login to an amount of money", hint));
     }
-    let project = PathBuf::from(place::file(&args.project)?.project());
-    let home = LearningPaths::in_home(home::open()?.path());
+    let project = PathBuf::from(project::file(&args.project)?.project());
+    let home = LearningPaths::in_home(open_home::open()?.path());
     let clock = Arc::new(SystemClock::new());
     let judge = learn::judge::of(kind, &home, &clock);
     let state = BootstrapState::of_project(&project)
@@ -57,15 +58,16 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     }
     // Who says how much it may cost has said that it may.
     if !args.yes && budget.is_none() {
-        asking::confirm_cost(&plan)?;
+        confirm::confirm_cost(&plan)?;
     }
     let destination = destination();
-    let past = BootstrapLearner { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
+    let past =
+        BootstrapLearner { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
     let ended = past.learn(global, state, &plan, &mut printed)?;
     printed.print(global);
     Ok(match ended {
-        learning::Ended::Cancelled(by) => by.exit_code(),
-        learning::Ended::By(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
+        progress::Ended::Cancelled(by) => by.exit_code(),
+        progress::Ended::By(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
     })
 }
 
@@ -85,7 +87,11 @@ fn planned(
         None => TranscriptSource::Project {
             config_dir: claude_config_dir().ok_or_else(|| {
                 let hint = "set HOME or CLAUDE_CONFIG_DIR, or AGENTIC_CONTEXT_TRANSCRIPT_DIR to their folder";
-                Failure::not_started("find Claude Code's sessions: it is not known where they are", hint, None)
+                Failure::not_started(
+                    "find Claude Code's sessions: it is not known where they are",
+                    hint,
+                    None,
+                )
             })?,
             project: project.to_owned(),
         },

@@ -1,13 +1,13 @@
 //! `longhaul playbook check`: whether a playbook can be understood, and what is wrong in it. It changes nothing.
 
-use super::changed::points;
-use super::place;
+use super::change_report::points;
+use super::project;
 use crate::args::playbook::CheckArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
-use crate::output::paint::{Style, Colors};
-use crate::output::words::one_line;
+use crate::output::color::{Colors, Style};
+use crate::output::phrases::one_line;
 use longhaul_playbook::points::WordOverlap;
 use longhaul_playbook::{FileError, Found, PointId, Section};
 use serde::Serialize;
@@ -49,8 +49,8 @@ struct Duplicate {
 
 /// Carries out the command and returns its exit code: 0 if nobody need see to anything, else 1.
 pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
-    let file = place::file(&args.project)?;
-    let (threshold, flaw) = place::similarity_threshold();
+    let file = project::file(&args.project)?;
+    let (threshold, flaw) = project::similarity_threshold();
     let path = file.path().display().to_string();
     let mut checked = match file.read() {
         Ok(found) => CheckOutput { path, ..found_in(&found, threshold) },
@@ -60,7 +60,7 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
             findings: vec![format!("{error}; {}", error.hint())],
             ..CheckOutput::default()
         },
-        Err(error) => return Err(place::failure(&error)),
+        Err(error) => return Err(project::failure(&error)),
     };
     checked.noticed.extend(flaw);
     match output::format(global) {

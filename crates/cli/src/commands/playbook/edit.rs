@@ -1,8 +1,8 @@
 //! `longhaul playbook edit`: a copy of the playbook in the user's editor, checked before it takes the playbook's place.
 //! Whatever becomes of it, nothing that was typed is lost.
 
-use super::changed::ChangeReport;
-use super::place;
+use super::change_report::ChangeReport;
+use super::project;
 use crate::args::playbook::EditArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
@@ -21,11 +21,11 @@ use tempfile::NamedTempFile;
 
 /// Carries out the command and returns its exit code.
 pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
-    let file = place::file(&args.project)?;
+    let file = project::file(&args.project)?;
     let editor = editor()?;
-    let mut learning = place::learning()?;
-    file.settle(&learning).map_err(|error| place::failure(&error))?;
-    let seen = file.bytes().map_err(|error| place::failure(&error))?;
+    let mut learning = project::learning()?;
+    file.settle(&learning).map_err(|error| project::failure(&error))?;
+    let seen = file.bytes().map_err(|error| project::failure(&error))?;
     let begun = started_at(args, seen.as_deref())?;
     let copy = copy(&begun)?;
     if let Err(why) = run(&editor, copy.path()) {
@@ -46,7 +46,7 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
             print(global, &ChangeReport::new(&file, changed, Vec::new()));
             Ok(0)
         }
-        Err(error) => Err(kept(copy, &begun, place::failure(&error))),
+        Err(error) => Err(kept(copy, &begun, project::failure(&error))),
     }
 }
 
@@ -104,8 +104,7 @@ fn checked(edited: &[u8], begun: &[u8]) -> Result<Playbook, Failure> {
     let before =
         std::str::from_utf8(begun).ok().and_then(|begun| Playbook::read(begun).ok()).unwrap_or_default();
     let before = before.0.lint();
-    let new: Vec<String> =
-        playbook.lint().into_iter().filter(|finding| !before.contains(finding)).collect();
+    let new: Vec<String> = playbook.lint().into_iter().filter(|finding| !before.contains(finding)).collect();
     if !new.is_empty() {
         return Err(refused(new.join("; ")));
     }

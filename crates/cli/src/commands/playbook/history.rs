@@ -1,15 +1,15 @@
 //! `longhaul playbook history`: what a playbook was changed for, and what each change did.
 
-use super::place;
+use super::project;
 use crate::args::playbook::HistoryArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
-use crate::output::columns::{Column, table};
 use crate::output::pager::page;
-use crate::when::ago;
+use crate::output::table::{Column, table};
+use crate::time_arg::ago;
 use longhaul_core::Moment;
-use longhaul_playbook::learning::{RevisionCause, Revision};
+use longhaul_playbook::database::{Revision, RevisionCause};
 use longhaul_playbook::points::ChangeSummary;
 use longhaul_store::rfc3339;
 use serde::Serialize;
@@ -51,9 +51,9 @@ struct Change {
 
 /// Carries out the command and returns its exit code.
 pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
-    let file = place::file(&args.project)?;
-    let saves = match place::known()? {
-        Some(learning) => learning.saves(&file.project()).map_err(|error| place::failure(&error.into()))?,
+    let file = project::file(&args.project)?;
+    let saves = match project::known()? {
+        Some(learning) => learning.saves(&file.project()).map_err(|error| project::failure(&error.into()))?,
         None => Vec::new(),
     };
     let limit = if args.all { usize::MAX } else { args.limit.get() };
@@ -89,7 +89,12 @@ fn change(save: Revision, kept: bool) -> Change {
 fn text(listed: &HistoryOutput, now: Moment) -> String {
     let mut cells = vec![["change", "made", "for", "did"].map(str::to_owned).to_vec()];
     cells.extend(listed.changes.iter().map(|change| {
-        vec![change.change.to_string(), ago(change.when, now), cause(change.of), change.changes.summary_line()]
+        vec![
+            change.change.to_string(),
+            ago(change.when, now),
+            cause(change.of),
+            change.changes.summary_line(),
+        ]
     }));
     table(&cells, &[Column::Right, Column::Left, Column::Left, Column::Last], output::width())
 }

@@ -1,6 +1,6 @@
 //! `longhaul playbook inject`: prints what a session would be told of the playbook.
 
-use super::place;
+use super::project;
 use crate::args::playbook::InjectArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub struct InjectOutput {
 
 /// Carries out the command and returns its exit code.
 pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
-    let told = print_playbook(&place::file(&args.project)?, &args.prompt, args.max_tokens)
+    let told = print_playbook(&project::file(&args.project)?, &args.prompt, args.max_tokens)
         .map_err(|untold| Failure::not_started(untold.what, untold.hint, None))?;
     let (points, left_out) = told.as_ref().map_or((0, 0), |told| (told.points, told.left_out));
     let text = told.map(|told| told.text);
@@ -44,7 +44,7 @@ pub fn print_playbook(
     max_tokens: Option<u64>,
 ) -> Result<Option<Injection>, InjectError> {
     let found = playbook.read()?;
-    Ok(points::inject(&found.playbook, prompt, max_tokens, &place::templates())?)
+    Ok(points::inject(&found.playbook, prompt, max_tokens, &project::templates())?)
 }
 
 /// Why nothing can be told.

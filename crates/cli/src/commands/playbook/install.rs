@@ -6,7 +6,7 @@ use crate::args::playbook::InstallArgs;
 use crate::failure::Failure;
 use crate::output;
 use longhaul::quoted;
-use longhaul_playbook::hooks::{HookEvent, SettingsFile, SettingsWarning, HookEntry};
+use longhaul_playbook::hooks::{HookEntry, HookEvent, SettingsFile, SettingsWarning};
 use std::path::PathBuf;
 use std::{env, fs};
 

@@ -4,20 +4,20 @@
 pub(super) mod judge;
 pub(super) mod progress;
 
-use super::place;
+use super::project;
 use crate::api_judge::SystemClock;
 use crate::args::playbook::LearnArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::detach;
 use crate::failure::Failure;
-use crate::learning::destination;
-use crate::output::clock::coming;
-use crate::output::words::counted;
-use crate::{home, output, runtime, signals};
+use crate::output::phrases::counted;
+use crate::output::time::coming;
+use crate::run_learning::destination;
+use crate::{open_home, output, runtime, signals};
 use longhaul_core::{CancelSource, Fault, Moment, Outcome, OutcomeKind, Span};
-use longhaul_playbook::learning::{QueuedEvent, JudgeKind, LearningError, NextItem, Queued, QueueStatus};
+use longhaul_playbook::database::{JudgeKind, LearningError, NextItem, QueueStatus, Queued, QueuedEvent};
 use longhaul_playbook::points::WordOverlap;
-use longhaul_playbook::worker::{WorkerEvent, LearnSteps, WorkerReport, Worker};
+use longhaul_playbook::worker::{LearnSteps, Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::rfc3339;
 use progress::Progress;
@@ -76,7 +76,7 @@ pub fn learn(global: &GlobalArgs, args: &LearnArgs) -> Result<u8, Failure> {
         detach::leave_terminal();
     }
     let transcripts = args.transcripts.iter().map(|path| readable(path)).collect::<Result<Vec<_>, _>>()?;
-    let place = LearningPaths::in_home(home::open()?.path());
+    let place = LearningPaths::in_home(open_home::open()?.path());
     let learnt = learn_here(&place, global, args, transcripts);
     if let Err(failure) = &learnt
         && args.worker
@@ -97,7 +97,7 @@ fn learn_here(
     if let Some(path) = learning.set_aside() {
         progress::say_set_aside(path);
     }
-    let project = PathBuf::from(place::file(&args.project)?.project());
+    let project = PathBuf::from(project::file(&args.project)?.project());
     for transcript in transcripts {
         learning
             .enqueue(output::now(), &here.queued(&project, transcript))
@@ -221,7 +221,10 @@ impl WorkerTarget {
             due_at: due.map(rfc3339),
             needs_person: worked.person,
             for_others: others.len() as u64,
-            judge: (self.kind, others.iter().filter(|entry| entry.judge != self.kind.as_str()).count() as u64),
+            judge: (
+                self.kind,
+                others.iter().filter(|entry| entry.judge != self.kind.as_str()).count() as u64,
+            ),
         };
         match output::format(global) {
             OutputFormat::Text => output::print_text(&text(&learnt, due)),
@@ -264,11 +267,16 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
 
 /// What is asked, and what is made of the answers, as the user has it.
 pub(super) fn lessons(home: &LearningPaths, global: &GlobalArgs) -> LearnSteps {
-    let (threshold, odd) = place::similarity_threshold();
+    let (threshold, odd) = project::similarity_threshold();
     if let Some(odd) = odd.filter(|_| !global.quiet) {
         output::print_warning(&odd, None);
     }
-    LearnSteps { place: home.clone(), templates: place::templates(), similarity: Box::new(WordOverlap), threshold }
+    LearnSteps {
+        place: home.clone(),
+        templates: project::templates(),
+        similarity: Box::new(WordOverlap),
+        threshold,
+    }
 }
 
 fn text(learnt: &LearnOutput, due: Option<Moment>) -> String {

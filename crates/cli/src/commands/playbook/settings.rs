@@ -4,7 +4,7 @@ use crate::args::playbook::ScopeArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
-use longhaul::agents::claude_config_dir;
+use longhaul::find_agent::claude_config_dir;
 use longhaul_playbook::hooks::{Change, InstallError, SettingsFile, SettingsWarning};
 use serde::Serialize;
 use std::env;

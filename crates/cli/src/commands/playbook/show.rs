@@ -1,13 +1,13 @@
 //! `longhaul playbook show`: the points of a project's playbook, with their records.
 
-use super::place;
+use super::project;
 use crate::args::playbook::ShowPlaybookArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
+use crate::output::color::{Colors, Style};
 use crate::output::pager::page;
-use crate::output::paint::{Style, Colors};
-use crate::output::words::one_line;
+use crate::output::phrases::one_line;
 use crate::output::wrap::wrap;
 use longhaul_agent::did_you_mean;
 use longhaul_playbook::{Playbook, Point, PointId, Section};
@@ -44,8 +44,8 @@ struct ShownPoint {
 /// Carries out the command and returns its exit code.
 pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
     let section = args.section.as_deref().map(section).transpose()?;
-    let file = place::file(&args.project)?;
-    let found = file.read().map_err(|error| place::failure(&error))?;
+    let file = project::file(&args.project)?;
+    let found = file.read().map_err(|error| project::failure(&error))?;
     check_names(&found.playbook, &args.points)?;
     let is_meant = |of: Section, point: &Point| {
         section.is_none_or(|section| section == of)
@@ -70,8 +70,12 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
             page(global, &text(&shown, Colors::stdout()));
             match () {
                 () if global.quiet => {}
-                () if found.text.is_none() => output::print_status(&format!("there is no {} yet", shown.path)),
-                () if shown.points.is_empty() => output::print_status(&format!("{} says nothing of it", shown.path)),
+                () if found.text.is_none() => {
+                    output::print_status(&format!("there is no {} yet", shown.path))
+                }
+                () if shown.points.is_empty() => {
+                    output::print_status(&format!("{} says nothing of it", shown.path))
+                }
                 () => {}
             }
         }

@@ -6,15 +6,15 @@ use super::settings;
 use crate::args::playbook::PlaybookStatusArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::output::clock::coming;
+use crate::output::envelope_text::short_count;
 use crate::output::pager::page;
-use crate::output::text::short_count;
-use crate::output::words::{bytes, counted, money};
-use crate::when::ago;
-use crate::{home, output};
+use crate::output::phrases::{bytes, counted, money};
+use crate::output::time::coming;
+use crate::time_arg::ago;
+use crate::{open_home, output};
 use longhaul_core::{Moment, Tokens, Usd};
+use longhaul_playbook::database::{JudgeBackoff, JudgeCost, JudgeKind, QueueEntry, QueueStatus};
 use longhaul_playbook::hooks::{HookError, troubles};
-use longhaul_playbook::learning::{QueueEntry, JudgeKind, JudgeCost, JudgeBackoff, QueueStatus};
 use longhaul_playbook::worker::WorkerLock;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::rfc3339;
@@ -156,7 +156,7 @@ struct Spent {
 
 /// Carries out the command and returns its exit code.
 pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
-    let place = LearningPaths::in_home(home::locate()?.path());
+    let place = LearningPaths::in_home(open_home::locate()?.path());
     let learning = LearningDb::open_existing(&place).map_err(|error| failure(&error))?;
     let (standing, paid) = match &learning {
         Some(learning) => {
@@ -177,7 +177,8 @@ impl LearningStatus {
     fn new(place: &LearningPaths, standing: QueueStatus, paid: &[JudgeCost]) -> LearningStatus {
         let now = output::now();
         let QueueStatus { waiting, failed, done, judging, lessons, learned: learnt, silent } = standing;
-        let queued = |entries: Vec<QueueEntry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
+        let queued =
+            |entries: Vec<QueueEntry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
         LearningStatus {
             worker: WorkerLock::is_any_held(place),
             installed_in: settings::installed(),

@@ -1,7 +1,7 @@
 //! `longhaul playbook undo`: the playbook becomes what it was before a change.
 
-use super::changed::ChangeReport;
-use super::place;
+use super::change_report::ChangeReport;
+use super::project;
 use crate::args::playbook::UndoArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
@@ -10,21 +10,22 @@ use longhaul_playbook::UndoError;
 
 /// Carries out the command and returns its exit code.
 pub fn undo(global: &GlobalArgs, args: &UndoArgs) -> Result<u8, Failure> {
-    let file = place::file(&args.project)?;
-    let Some(mut learning) = place::known()? else {
-        return Err(place::failure(&UndoError::Nothing.into()));
+    let file = project::file(&args.project)?;
+    let Some(mut learning) = project::known()? else {
+        return Err(project::failure(&UndoError::Nothing.into()));
     };
     if !args.dry_run {
-        file.settle(&learning).map_err(|error| place::failure(&error))?;
+        file.settle(&learning).map_err(|error| project::failure(&error))?;
     }
-    let planned = file.undoing(&learning, args.change, args.force).map_err(|error| place::failure(&error))?;
+    let planned =
+        file.undoing(&learning, args.change, args.force).map_err(|error| project::failure(&error))?;
     let taken_back: Vec<i64> = [planned.number].into_iter().chain(planned.later).collect();
     let printed = if args.dry_run {
         ChangeReport::planned(&file, planned.changes, taken_back)
     } else {
         // The change that was looked at, whatever was changed since.
         let undone = file.undo(&mut learning, Some(planned.number), args.force, output::now());
-        ChangeReport::new(&file, undone.map_err(|error| place::failure(&error))?, taken_back)
+        ChangeReport::new(&file, undone.map_err(|error| project::failure(&error))?, taken_back)
     };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&printed.text()),

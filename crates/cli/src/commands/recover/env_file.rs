@@ -3,7 +3,7 @@
 
 use crate::config::find::user_file;
 use longhaul::quoted;
-use longhaul_agent::claude::surroundings::is_needed;
+use longhaul_agent::claude::environment::is_needed;
 use longhaul_store::read_regular;
 use std::collections::BTreeSet;
 use std::env;

@@ -1,7 +1,7 @@
 //! The tool calls of a run, out of the end of its transcript. A report shows the last ones; `longhaul logs` has them all.
 
-use crate::output::text::cut;
-use longhaul_agent::message::{EventKind, TranscriptMessage};
+use crate::output::envelope_text::cut;
+use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
 use longhaul_store::open_regular;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -108,7 +108,12 @@ impl ToolCalls {
                         call.ended = CallEnd::new(&message);
                     }
                 }
-                EventKind::Prompt | EventKind::Text | EventKind::Thinking | EventKind::Note | EventKind::Summary | EventKind::Result => {}
+                EventKind::Prompt
+                | EventKind::Text
+                | EventKind::Thinking
+                | EventKind::Note
+                | EventKind::Summary
+                | EventKind::Result => {}
             }
         }
         let first = calls.len().saturating_sub(most);

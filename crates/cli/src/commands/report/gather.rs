@@ -2,10 +2,10 @@
 //! they did, and the ends of the transcripts for their tool calls. Changes nothing but the ledger.
 
 use super::calls::ToolCalls;
-use super::model::{Bounds, RunInput};
-use super::story::RunTimeline;
+use super::data::{Bounds, RunInput};
+use super::run_timeline::RunTimeline;
 use crate::failure::Failure;
-use crate::{home, ledger};
+use crate::{open_home, open_ledger};
 use longhaul::next_commands;
 use longhaul_core::{Moment, Run};
 use longhaul_store::{
@@ -22,8 +22,8 @@ pub fn one(dir: &RunDir, now: Moment) -> RunInput {
 /// # Errors
 /// That the runs cannot be read, for people.
 pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, Failure> {
-    let mut ledger = ledger::open(home)?;
-    let entries = entries(&mut ledger, since).map_err(|error| ledger::failure(&error))?;
+    let mut ledger = open_ledger::open(home)?;
+    let entries = entries(&mut ledger, since).map_err(|error| open_ledger::failure(&error))?;
     let bounds = Bounds::new(entries.len());
     Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
 }
@@ -71,7 +71,7 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
         Err(error) => {
             // Also where the ledger knew it when it could be read.
             (entry.run.state, entry.run.error) = (RunState::Unreadable, Some(error.to_string()));
-            (None, home::hint(&error))
+            (None, open_home::hint(&error))
         }
     };
     let calls = ToolCalls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);

@@ -1,16 +1,16 @@
 //! A report as a page: one file that loads nothing, runs nothing and says the same without colours.
 
-mod drawings;
+mod charts;
 mod writer;
 
 use super::calls::{CallEnd, ToolCalls};
-use super::figures::cost;
-use super::model::{Bounds, LostTimeRow, ModelRow, ReportData, ReportRun, Summary};
-use super::standing::RunHealth;
-use super::story::TimelineAttempt;
-use crate::output::clock::TimeFormat;
-use crate::output::text::{grouped, short_count};
-use crate::output::words::{self, counted, money};
+use super::data::{Bounds, LostTimeRow, ModelRow, ReportData, ReportRun, Summary};
+use super::format::cost;
+use super::run_health::RunHealth;
+use super::run_timeline::TimelineAttempt;
+use crate::output::envelope_text::{grouped, short_count};
+use crate::output::phrases::{self, counted, money};
+use crate::output::time::TimeFormat;
 use longhaul_core::{Span, Usd};
 use writer::Html;
 
@@ -249,7 +249,7 @@ fn lost(html: &mut Html, rows: &[LostTimeRow]) {
                     html.element("tr", &[], |html| {
                         html.element("th", &[("scope", "row")], |html| {
                             html.text(row.cause.label());
-                            drawings::bar(html, row.waiting.millis() + row.vain.millis(), whole);
+                            charts::bar(html, row.waiting.millis() + row.vain.millis(), whole);
                         });
                         for span in [row.waiting, row.vain] {
                             html.leaf("td", &[("class", "number")], &span_or_dash(span));
@@ -278,8 +278,8 @@ fn faults(html: &mut Html, report: &ReportData) {
                 for row in &report.faults {
                     html.element("tr", &[], |html| {
                         html.element("th", &[("scope", "row")], |html| {
-                            html.text(words::fault_text(row.fault));
-                            drawings::bar(html, row.attempts.into(), whole);
+                            html.text(phrases::fault_text(row.fault));
+                            charts::bar(html, row.attempts.into(), whole);
                         });
                         for count in [row.attempts, row.runs, row.ended_runs] {
                             html.leaf("td", &[("class", "number")], &count.to_string());
@@ -296,7 +296,7 @@ fn spent(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
         return;
     }
     section(html, "spent", "Spent over time", |html| {
-        html.element("div", &[("class", "panel")], |html| drawings::spent(html, &report.spend, clock));
+        html.element("div", &[("class", "panel")], |html| charts::spent(html, &report.spend, clock));
     });
 }
 
@@ -336,7 +336,7 @@ fn runs(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
             return html.leaf("p", &[], "There are none.");
         }
         let detailed = report.runs.len().min(bounds.runs);
-        drawings::legend(html, report.runs[..detailed].iter().flat_map(|run| &run.timeline));
+        charts::legend(html, report.runs[..detailed].iter().flat_map(|run| &run.timeline));
         for run in &report.runs[..detailed] {
             html.line();
             let attributes =
@@ -373,7 +373,7 @@ fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &TimeFormat) {
         // Of the others it is said above.
         next(html, run);
     }
-    drawings::timeline(html, &run.timeline, bounds.slices, clock);
+    charts::timeline(html, &run.timeline, bounds.slices, clock);
     if !run.attempts.is_empty() {
         html.element("details", &[], |html| {
             html.leaf("summary", &[], &super::attempts_heading(run));

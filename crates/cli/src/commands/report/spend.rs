@@ -30,19 +30,19 @@ const STEPS: &[(Unit, i64)] = &[
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// From when.
-    #[serde(serialize_with = "super::model::stamp")]
+    #[serde(serialize_with = "super::data::stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub from: Moment,
     /// Until when.
-    #[serde(serialize_with = "super::model::stamp")]
+    #[serde(serialize_with = "super::data::stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub to: Moment,
     /// What vendors stated.
-    #[serde(rename = "stated_cost_usd", serialize_with = "super::model::dollars")]
+    #[serde(rename = "stated_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
     /// What we priced besides.
-    #[serde(rename = "estimated_cost_usd", serialize_with = "super::model::dollars")]
+    #[serde(rename = "estimated_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_estimated: Usd,
 }

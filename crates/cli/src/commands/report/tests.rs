@@ -3,20 +3,20 @@
 mod pages;
 mod stories;
 
-use super::calls::{CallEnd, ToolCalls, ToolCall};
-use super::model::{ReportScope, RunInput, ReportData};
-use super::standing::RunHealth;
-use super::story::RunTimeline;
+use super::calls::{CallEnd, ToolCall, ToolCalls};
+use super::data::{ReportData, ReportScope, RunInput};
+use super::run_health::RunHealth;
+use super::run_timeline::RunTimeline;
 use super::{html, text};
-use crate::output::clock::TimeFormat;
+use crate::output::time::TimeFormat;
 use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul::next_commands;
 use longhaul_core::{
-    Fault, Limit, Moment, AfterAttempt, Outcome, OutcomeKind, Record, Remedy, Run, PromptKind, SessionPlan, Span, AttemptPlan,
-    Usage, Tokens, Usd,
+    AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, PromptKind, Record, Remedy, Run,
+    SessionPlan, Span, Tokens, Usage, Usd,
 };
-use longhaul_store::{JournalEntry, History, LedgerEntry, ModelUsage, Plan, RunDir, RunState};
+use longhaul_store::{History, JournalEntry, LedgerEntry, ModelUsage, Plan, RunDir, RunState};
 use serde_json::json;
 
 /// 2026-01-01, midnight.

@@ -1,13 +1,13 @@
 //! A report as text of 100 columns, which says what the page says.
 
-use super::figures::cost;
-use super::model::{Bounds, ReportData, ReportRun, Summary};
-use super::standing::RunHealth;
-use super::story::SliceKind;
-use crate::output::clock::TimeFormat;
-use crate::output::text::one_line;
-use crate::output::text::{cut, short_count};
-use crate::output::words::{self, counted, money};
+use super::data::{Bounds, ReportData, ReportRun, Summary};
+use super::format::cost;
+use super::run_health::RunHealth;
+use super::run_timeline::SliceKind;
+use crate::output::envelope_text::one_line;
+use crate::output::envelope_text::{cut, short_count};
+use crate::output::phrases::{self, counted, money};
+use crate::output::time::TimeFormat;
 use longhaul_core::{Span, Usd};
 use std::fmt::{Result, Write};
 
@@ -134,7 +134,7 @@ fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
         writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "what", "attempts", "ended runs", "runs")?;
     }
     for row in &report.faults {
-        let what = words::fault_text(row.fault);
+        let what = phrases::fault_text(row.fault);
         writeln!(out, "  {what:<52}{:>14}{:>14}{:>8}", row.attempts, row.ended_runs, row.runs)?;
     }
     spent(out, report, clock)?;

@@ -20,7 +20,8 @@ are notified when it ends. Have it save its progress, since it is stopped when y
 
 /// The first words of a run.
 pub fn of(task: &Task, limits: RequestedTotals, is_blocked: bool) -> String {
-    let money = limits.budget.map(|usd| format!(", and it may cost ${}", usd.as_dollars())).unwrap_or_default();
+    let money =
+        limits.budget.map(|usd| format!(", and it may cost ${}", usd.as_dollars())).unwrap_or_default();
     let mut words = format!(
         "{ALONE}\n\n- You have {} to work, waits for the API not counted{money}. Before that is used up you are told to \
          save your work.\n{RULES}",

@@ -2,7 +2,7 @@
 
 use super::TASK_HINT;
 use crate::failure::Failure;
-use crate::{guards, prompt, tables};
+use crate::{guard_flags, prompt_arg, table_files};
 use longhaul_agent::UrlPattern;
 use std::ffi::OsStr;
 use std::fs;
@@ -53,17 +53,17 @@ impl Task {
         let mut blocked = Vec::new();
         for list in folders.iter().flat_map(|folder| BLOCKED.map(|name| folder.join(name))) {
             if list.exists() {
-                let text = tables::read("TASK_DIR", &list)?;
-                blocked.extend(guards::url_list(&list.display().to_string(), &text)?);
+                let text = table_files::read("TASK_DIR", &list)?;
+                blocked.extend(guard_flags::url_list(&list.display().to_string(), &text)?);
             }
         }
         let instructions = files.join(INSTRUCTIONS);
         Ok(Task {
             files: files.clone(),
-            description: prompt::read(None, Some(&description))?,
+            description: prompt_arg::read(None, Some(&description))?,
             instructions: instructions
                 .is_file()
-                .then(|| prompt::read(None, Some(&instructions)))
+                .then(|| prompt_arg::read(None, Some(&instructions)))
                 .transpose()?,
             blocked,
             setup: SETUP.into_iter().filter(|name| files.join(name).is_file()).collect(),

@@ -3,15 +3,15 @@
 //! The key is the run's id. A run's directory is created whole or not at all, so of two simultaneous starts one creates
 //! the run and the other finds it.
 
-use super::{DisplayOptions, supervise_and_print, resume_prepared, start};
+use super::{DisplayOptions, resume_prepared, start, supervise_and_print};
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat, RunArgs};
 use crate::commands::show::print_end;
 use crate::commands::{attach, detach, watchdog};
 use crate::failure::Failure;
-use crate::home;
+use crate::open_home;
 use crate::output::events;
 use crate::output::{self, print_status};
-use longhaul::{FollowEnd, Observer, RunError, NoObserver, follow, recover};
+use longhaul::{FollowEnd, NoObserver, Observer, RunError, follow, recover};
 use longhaul_core::{OutcomeKind, Run, RunId};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 
@@ -29,7 +29,7 @@ enum Standing {
 
 /// Starts the run of this key, or does what its state asks for. Returns the exit code.
 pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure> {
-    let home = home::open()?;
+    let home = open_home::open()?;
     let key = RunId::from(key);
     for _ in 0..LOOKS_MAX {
         let ended = match find(&home, &key)? {
@@ -58,13 +58,13 @@ fn find(home: &Home, key: &RunId) -> Result<Option<RunDir>, Failure> {
         // A longer id may start with the key.
         Ok(dir) => Ok(Some(dir).filter(|dir| dir.id() == key)),
         Err(StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. }) => Ok(None),
-        Err(error) => Err(home::of_store(&error)),
+        Err(error) => Err(open_home::of_store(&error)),
     }
 }
 
 fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
     let Some(dir) = find(home, key)? else { return Ok(false) };
-    Journal::is_locked(&dir.journal_path()).map_err(|error| home::of_store(&error))
+    Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))
 }
 
 fn existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
@@ -89,7 +89,7 @@ fn existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> R
 }
 
 fn standing(dir: &RunDir) -> Result<Standing, Failure> {
-    let of_store = |error: StoreError| home::of_store(&error);
+    let of_store = |error: StoreError| open_home::of_store(&error);
     if Journal::is_locked(&dir.journal_path()).map_err(of_store)? {
         return Ok(Standing::Running);
     }

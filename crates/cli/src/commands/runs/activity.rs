@@ -2,7 +2,7 @@
 
 use super::{Row, RowState};
 use crate::commands::report::calls::{CallEnd, ToolCalls};
-use crate::output::{clock, words};
+use crate::output::{phrases, time};
 use longhaul_core::Moment;
 use longhaul_store::{RunDir, StatusPhase};
 
@@ -24,9 +24,9 @@ pub fn activity(row: &Row, now: Moment) -> Option<String> {
 }
 
 fn waiting(row: &Row, until: Option<Moment>) -> String {
-    let cause = row.known.fault.map(|fault| format!(": {}", words::fault_text(fault))).unwrap_or_default();
+    let cause = row.known.fault.map(|fault| format!(": {}", phrases::fault_text(fault))).unwrap_or_default();
     match until {
-        Some(until) => format!("waiting until {}{cause}", clock::coming(until)),
+        Some(until) => format!("waiting until {}{cause}", time::coming(until)),
         None => format!("waiting{cause}"),
     }
 }
@@ -49,6 +49,6 @@ fn working(dir: &RunDir) -> String {
 fn open_tool(dir: &RunDir) -> Option<String> {
     let calls = ToolCalls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX).last;
     let open = calls.into_iter().rev().find(|call| call.ended == CallEnd::Unknown)?;
-    let words = words::one_line(&format!("{}: {}", open.tool, open.argument));
+    let words = phrases::one_line(&format!("{}: {}", open.tool, open.argument));
     Some(words.trim_end_matches(':').to_owned())
 }

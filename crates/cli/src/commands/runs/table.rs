@@ -1,11 +1,11 @@
 //! Lists of runs for people.
 
 use super::{Row, RowState};
-use crate::output::columns::{Column, painted};
-use crate::output::paint::{Style, Colors};
-use crate::output::text::cut;
-use crate::output::words;
-use crate::when::ago;
+use crate::output::color::{Colors, Style};
+use crate::output::envelope_text::cut;
+use crate::output::phrases;
+use crate::output::table::{Column, painted};
+use crate::time_arg::ago;
 use longhaul_core::{Moment, OutcomeKind};
 
 const COLUMNS: [(&str, Column); 6] = [
@@ -60,7 +60,7 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     let active = row.known.active.map_or_else(|| "-".to_owned(), |span| span.to_string());
     // The beginning of an id names the run, too.
     let id = cut(&row.id, width.saturating_sub(REST_WIDTH));
-    let task = words::one_line(&task);
+    let task = phrases::one_line(&task);
     vec![id, row.state().to_owned(), ago(row.known.began_at, now), active, cost(row), task]
 }
 
@@ -111,7 +111,7 @@ fn cost(row: &Row) -> String {
         | RowState::Orphaned
         | RowState::Suspended
         | RowState::Over
-        | RowState::Unreadable => format!("{at_least}{}", words::dollars(row.total_cost_usd)),
+        | RowState::Unreadable => format!("{at_least}{}", phrases::dollars(row.total_cost_usd)),
     }
 }
 

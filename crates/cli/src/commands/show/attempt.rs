@@ -1,12 +1,12 @@
 //! The attempts and the checks of a run, as `show` prints them. Keys are only ever added.
 
-use crate::chronicle::{self, AttemptFiles, RecordAt};
-use crate::output::words;
+use crate::output::phrases;
+use crate::run_history::{self, AttemptFiles, RecordAt};
 use longhaul_core::{
-    StrategyReason, CheckResult, SummaryResult, Continuity, Exit, Fault, Moment, AfterAttempt, Questions, Record, Remedy, ResumeStrategy,
-    SessionPlan, StallReport, Span, StopCause, Usage,
+    AfterAttempt, CheckResult, Continuity, Exit, Fault, Moment, Questions, Record, Remedy, ResumeStrategy,
+    SessionPlan, Span, StallReport, StopCause, StrategyReason, SummaryResult, Usage,
 };
-use longhaul_store::{AnsweredQuestion, AttemptDir, ModelUsage, WatchdogStop, RunDir, StoppedTask, rfc3339};
+use longhaul_store::{AnsweredQuestion, AttemptDir, ModelUsage, RunDir, StoppedTask, WatchdogStop, rfc3339};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -97,7 +97,11 @@ fn live_usage(files: &AttemptDir) -> Usage {
 }
 
 impl Attempt {
-    pub fn new(told: &chronicle::AttemptHistory, facts: &BTreeMap<u32, AttemptFiles>, dir: &RunDir) -> Attempt {
+    pub fn new(
+        told: &run_history::AttemptHistory,
+        facts: &BTreeMap<u32, AttemptFiles>,
+        dir: &RunDir,
+    ) -> Attempt {
         let ended = told.ended.as_ref();
         let (facts, files) = (facts.get(&told.number), dir.attempt(told.number));
         let exit = facts.and_then(|facts| facts.exit);
@@ -128,7 +132,7 @@ impl Attempt {
             stall: told.silence,
             stalls_deferred: told.excused,
             watchdog: facts.and_then(|facts| facts.orphaned),
-            evidence: words::evidence(told, exit),
+            evidence: phrases::evidence(told, exit),
             exit,
             turns: tally.turns,
             estimated_cost_usd: tally.estimated_cost.as_dollars(),

@@ -1,6 +1,6 @@
 //! What `show` takes from a run's other files: who worked, by the beginning of a stream, and how large everything is.
 
-use crate::chronicle::RecordAt;
+use crate::run_history::RecordAt;
 use longhaul_agent::{DoneSignals, Guards, dialect_for};
 use longhaul_core::{Fault, Record};
 use longhaul_store::{Plan, RunDir, open_regular};

@@ -2,18 +2,20 @@
 
 use super::ShowOutput;
 use super::attempt::{Attempt, Check};
-use super::figures::LimitStatus;
 use super::files::Files;
-use crate::chronicle;
+use super::usage::LimitStatus;
 use crate::commands::runs::table::outcome_meaning;
-use crate::output::clock::TimeFormat;
-use crate::output::paint::Colors;
-use crate::output::text::{cut, grouped, one_line};
-use crate::output::timeline::outcome_words;
-use crate::output::words::{self, plural};
+use crate::output::color::Colors;
+use crate::output::envelope_text::{cut, grouped, one_line};
+use crate::output::phrases::{self, plural};
+use crate::output::time::TimeFormat;
+use crate::output::timeline_text::outcome_words;
 use crate::output::wrap::{COLUMNS, columns, wrap};
+use crate::run_history;
 use longhaul::{RunReport, stopped_words};
-use longhaul_core::{StrategyReason, Limit, Moment, Outcome, OutcomeKind, ResumeStrategy, SessionFileState, Span, Verified};
+use longhaul_core::{
+    Limit, Moment, Outcome, OutcomeKind, ResumeStrategy, SessionFileState, Span, StrategyReason, Verified,
+};
 use longhaul_store::DiffStat;
 use std::fmt::Write;
 
@@ -33,7 +35,7 @@ pub struct RunTimes<'a> {
     pub began: Option<Moment>,
     /// When the run was over, or as of when it is shown.
     pub as_of: Moment,
-    pub attempts: &'a [chronicle::AttemptHistory],
+    pub attempts: &'a [run_history::AttemptHistory],
     pub clock: &'a TimeFormat,
 }
 
@@ -98,7 +100,7 @@ pub fn summary(shown: &ShowOutput, report: &RunReport, paint: Colors) -> String 
         line(&mut out, "name", name);
     }
     line(&mut out, "session", shown.session_id.as_deref().unwrap_or("none"));
-    let attempts = words::counted(u64::from(report.attempts), "attempt");
+    let attempts = phrases::counted(u64::from(report.attempts), "attempt");
     line(&mut out, "time", &format!("{}, {attempts}", time(shown)));
     usage_lines(&mut out, shown);
     next_lines(&mut out, shown);
@@ -190,13 +192,13 @@ fn recovered(shown: &ShowOutput) -> String {
 
 fn cost(shown: &ShowOutput) -> String {
     let figures = &shown.figures;
-    let mut cost = words::dollars(shown.total_cost_usd);
+    let mut cost = phrases::dollars(shown.total_cost_usd);
     if figures.estimated_cost_usd > 0.0 {
         write!(
             cost,
             ": {} stated, {} estimated",
-            words::dollars(figures.stated_cost_usd),
-            words::dollars(figures.estimated_cost_usd)
+            phrases::dollars(figures.stated_cost_usd),
+            phrases::dollars(figures.estimated_cost_usd)
         )
         .expect("a string takes all");
     }
@@ -227,7 +229,7 @@ fn tokens(shown: &ShowOutput) -> String {
 
 pub fn limit_line(used: &LimitStatus) -> String {
     let amount = |amount: f64| match used.limit {
-        Limit::Budget => words::dollars(amount),
+        Limit::Budget => phrases::dollars(amount),
         Limit::Tokens | Limit::Turns | Limit::Attempts => grouped(amount as u64),
         Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
     };
@@ -239,7 +241,7 @@ pub fn limit_line(used: &LimitStatus) -> String {
 fn checks(checks: &[Check]) -> String {
     let words = checks.iter().map(|check| match (check.result, check.took_ms) {
         (Some(result), Some(took)) => {
-            let result = words::check_words(result).trim_start_matches("the check ");
+            let result = phrases::check_words(result).trim_start_matches("the check ");
             format!("{} {result} ({took})", check.number)
         }
         (_, _) => format!("{} is under way", check.number),
@@ -293,11 +295,11 @@ fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
             &took,
             &cut(&ended_by(attempt), ended_by_chars),
             &cut(&then(attempt, told, times), then_chars),
-            &words::dollars(attempt.total_cost_usd),
+            &phrases::dollars(attempt.total_cost_usd),
         ]);
         if let Some(summary) = &attempt.summary {
-            let words = words::summary(summary.outcome);
-            row(["", "", "", "", &words, "", &words::dollars(summary.total_cost_usd)]);
+            let words = phrases::summary(summary.outcome);
+            row(["", "", "", "", &words, "", &phrases::dollars(summary.total_cost_usd)]);
         }
     }
 }
@@ -315,9 +317,9 @@ fn ended_by(attempt: &Attempt) -> String {
 }
 
 /// What was done about its fault.
-fn then(attempt: &Attempt, told: &chronicle::AttemptHistory, times: &RunTimes<'_>) -> String {
+fn then(attempt: &Attempt, told: &run_history::AttemptHistory, times: &RunTimes<'_>) -> String {
     match (attempt.remedy, attempt.waited_ms, told.ended.as_ref().zip(told.planned())) {
-        (Some(remedy), Some(waited), _) => words::remedied(remedy, waited),
+        (Some(remedy), Some(waited), _) => phrases::remedied(remedy, waited),
         (Some(_), None, Some((ended, planned))) => {
             format!("waits until {}", times.clock.time(ended.at + planned))
         }
@@ -332,24 +334,24 @@ fn notes(out: &mut String, attempt: &Attempt) {
         (None, _) | (Some(ResumeStrategy::AsIs), Some(StrategyReason::SessionFile(SessionFileState::Ready)))
     );
     if !is_whole {
-        note(out, attempt, &words::strategy_text(attempt.strategy, attempt.reason));
+        note(out, attempt, &phrases::strategy_text(attempt.strategy, attempt.reason));
     }
     if attempt.denied > 0 {
-        note(out, attempt, &words::denied(attempt.denied));
+        note(out, attempt, &phrases::denied(attempt.denied));
     }
     if !attempt.questions.is_empty() {
-        note(out, attempt, &words::questions(attempt.questions));
+        note(out, attempt, &phrases::questions(attempt.questions));
     }
     for task in &attempt.background_stopped {
         note(out, attempt, &stopped_words(task));
     }
     for answered in &attempt.answers {
-        out.push_str(&format!("    {}\n", words::answered(answered)));
+        out.push_str(&format!("    {}\n", phrases::answered(answered)));
     }
     let excused = attempt.stalls_deferred;
     match attempt.stop_cause.zip(attempt.stall) {
-        Some((why, silence)) => note(out, attempt, &words::stalled(why, &silence, excused)),
-        None if excused > 0 => note(out, attempt, &words::excused(excused)),
+        Some((why, silence)) => note(out, attempt, &phrases::stalled(why, &silence, excused)),
+        None if excused > 0 => note(out, attempt, &phrases::excused(excused)),
         // What did not fit into the table.
         None if ended_by(attempt).chars().count() > word_chars().0 => {
             note(out, attempt, &ended_by(attempt));
@@ -361,7 +363,7 @@ fn notes(out: &mut String, attempt: &Attempt) {
         note(out, attempt, &format!("ended {left} {processes} that it left behind"));
     }
     if let Some(orphaned) = &attempt.watchdog {
-        note(out, attempt, &words::orphaned(orphaned));
+        note(out, attempt, &phrases::orphaned(orphaned));
     }
 }
 
@@ -376,14 +378,15 @@ fn files(files: &Files) -> String {
         ("journal.jsonl", files.journal_bytes),
         ("logs/transcript.jsonl", files.transcript_bytes),
     ];
-    let named = named.into_iter().filter_map(|(name, size)| Some(format!("{name} {}", words::bytes(size?))));
+    let named =
+        named.into_iter().filter_map(|(name, size)| Some(format!("{name} {}", phrases::bytes(size?))));
     let streams: u64 = files.streams.iter().map(|stream| stream.bytes).sum();
     let count = files.streams.len();
     let streams = (count > 0).then(|| match count {
-        1 => format!("attempts/{:03}/stream.jsonl {}", files.streams[0].attempt, words::bytes(streams)),
-        _ => format!("attempts/*/stream.jsonl {} in {count}", words::bytes(streams)),
+        1 => format!("attempts/{:03}/stream.jsonl {}", files.streams[0].attempt, phrases::bytes(streams)),
+        _ => format!("attempts/*/stream.jsonl {} in {count}", phrases::bytes(streams)),
     });
     let diagnostics = (files.diagnostics > 0)
-        .then(|| format!("diagnostic/ {}", words::counted(files.diagnostics as u64, "text")));
+        .then(|| format!("diagnostic/ {}", phrases::counted(files.diagnostics as u64, "text")));
     named.chain(streams).chain(diagnostics).collect::<Vec<_>>().join(", ")
 }

@@ -4,10 +4,10 @@ use super::unfinished;
 use crate::failure::Failure;
 use crate::output::live::{self, LiveView, label};
 use crate::output::region::{self, Region};
-use crate::output::timeline::outcome_words;
-use crate::output::{self, text, words};
-use crate::{home, runtime, signals};
-use longhaul::{FollowEnd, Observer, SuperviseError, StepView, follow};
+use crate::output::timeline_text::outcome_words;
+use crate::output::{self, envelope_text, phrases};
+use crate::{open_home, runtime, signals};
+use longhaul::{FollowEnd, Observer, StepView, SuperviseError, follow};
 use longhaul_core::{OutcomeKind, Step};
 use longhaul_store::{Home, Journal, RunDir};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub fn watch() -> Result<u8, Failure> {
             "call `longhaul status`, or follow one run with `longhaul attach RUN --events -`",
         ));
     }
-    let home = home::locate()?;
+    let home = open_home::locate()?;
     let board = Board::default();
     let drawn = Arc::clone(&board);
     let region =
@@ -106,7 +106,7 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
     let path = dir.path().to_owned();
     match followed {
         Err(error) => {
-            let text = format!("{label}: {}", words::one_line(&error.to_string()));
+            let text = format!("{label}: {}", phrases::one_line(&error.to_string()));
             watched.insert(path, Watched::Unreadable(text));
         }
         Ok(FollowEnd::Orphaned) => {
@@ -119,7 +119,7 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
             watched.remove(&path);
             // The thread that draws waits for the board.
             drop(watched);
-            let (outcome, cost) = (outcome_words(report.outcome), words::money(report.tally.total_cost()));
+            let (outcome, cost) = (outcome_words(report.outcome), phrases::money(report.tally.total_cost()));
             let text = format!("{label}: {outcome}, {}, {cost}", report.wall());
             region.iter().for_each(|region| region.print_above(|| output::print_status(&text)));
         }
@@ -129,7 +129,7 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
 /// The lines of all runs, the newest first. What does not fit is counted.
 fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec<String> {
     if board.is_empty() {
-        return vec![text::fit("no run is unfinished; new runs appear here, Ctrl-C leaves", width)];
+        return vec![envelope_text::fit("no run is unfinished; new runs appear here, Ctrl-C leaves", width)];
     }
     let is_crowded = board.len() > height;
     let shown = if is_crowded { height.saturating_sub(1) } else { board.len() };
@@ -140,11 +140,13 @@ fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec
             Watched::Live(view) => {
                 lines.extend(live::painted(view, output::now(), width).into_iter().take(lines_each));
             }
-            Watched::Unsupervised(text) | Watched::Unreadable(text) => lines.push(text::fit(text, width)),
+            Watched::Unsupervised(text) | Watched::Unreadable(text) => {
+                lines.push(envelope_text::fit(text, width))
+            }
         }
     }
     if is_crowded {
-        lines.push(text::fit(
+        lines.push(envelope_text::fit(
             &format!("and {} more; `longhaul status` lists them", board.len() - shown),
             width,
         ));

@@ -2,7 +2,7 @@ use super::*;
 use crate::args::Cli;
 use crate::config::FileOwner;
 use crate::config::file::{FileTrust, Reader};
-use crate::flags_first::reorder;
+use crate::flag_order::reorder;
 use clap::CommandFactory;
 use expect_test::{Expect, expect};
 

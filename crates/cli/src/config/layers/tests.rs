@@ -28,7 +28,8 @@ fn laid(
         }
         .read(text)
     };
-    let files = Files { user: read(FileOwner::User, "/u", user)?, project: read(FileOwner::Project, "/p", project)? };
+    let files =
+        Files { user: read(FileOwner::User, "/u", user)?, project: read(FileOwner::Project, "/p", project)? };
     let value = |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| OsString::from(value));
     let set = variables(&root, keys.plain(), value)?;
     let chosen = profile.map(|name| ChosenProfile { name: name.to_owned(), by: "--profile".to_owned() });

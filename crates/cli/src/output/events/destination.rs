@@ -23,7 +23,11 @@ pub enum OpenedDestination {
 }
 
 /// Opens it. `detached` is a supervisor whose stdout nobody reads.
-pub fn open(destination: &Destination, global: &GlobalArgs, detached: bool) -> Result<OpenedDestination, Failure> {
+pub fn open(
+    destination: &Destination,
+    global: &GlobalArgs,
+    detached: bool,
+) -> Result<OpenedDestination, Failure> {
     match destination {
         Destination::Stdout if detached => Err(Failure::usage(
             "--events -: a run that is left to a supervisor of its own has no stdout",

@@ -1,8 +1,8 @@
 use super::*;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    CancelSource, Clocks, Fault, Outcome, PromptKind, SessionId, SessionPlan, AttemptPlan, StopLevel, StopCause, Usage, Tokens,
-    Usd,
+    AttemptPlan, CancelSource, Clocks, Fault, Outcome, PromptKind, SessionId, SessionPlan, StopCause,
+    StopLevel, Tokens, Usage, Usd,
 };
 
 const STARTED: Moment = Moment(1_000_000_000_000);
@@ -158,7 +158,10 @@ fn headline_names_the_state() {
         (Phase::Closing { since: now() }, "finishing"),
         (stopping(StopCause::Cancelled), "stopping the agent"),
         (Phase::Checking { since: now(), stopped: None }, "checking the work"),
-        (Phase::Suspended { since: now(), by: CancelSource::Sigterm, then: Box::new(Phase::Running) }, "suspended"),
+        (
+            Phase::Suspended { since: now(), by: CancelSource::Sigterm, then: Box::new(Phase::Running) },
+            "suspended",
+        ),
         (Phase::Finished { outcome: finished(OutcomeKind::Done) }, "done"),
         (Phase::Finished { outcome: finished(OutcomeKind::Cancelled) }, "finished"),
     ] {

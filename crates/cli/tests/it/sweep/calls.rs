@@ -1,7 +1,7 @@
 //! Which tool calls were made more than once, and what the agent could know of it: by the commands' own notes, which no
 //! kill can lose, and by the session files, which are only ever added to.
 
-use crate::stage::Stage;
+use crate::harness::Stage;
 use crate::tidy;
 use serde::Serialize;
 use serde_json::Value;

@@ -5,7 +5,10 @@ use crate::{CheckPolicy, Limits, Policy, Span};
 use expect_test::expect;
 
 fn checked(attempts_max: u32) -> Policy {
-    Policy { check: Some(CheckPolicy { failures_max: attempts_max, timeout: Some(Span::from_mins(10)) }), ..plain() }
+    Policy {
+        check: Some(CheckPolicy { failures_max: attempts_max, timeout: Some(Span::from_mins(10)) }),
+        ..plain()
+    }
 }
 
 const DONE: &str = "start; spawn; open; turn; ends ok; idle; exit 0; swept";

@@ -1,7 +1,7 @@
 //! What a server or the network does to a run: waits, parks, and when they end.
 
 use super::trace::{check_run, check_run_with, plain};
-use crate::{Policy, OutageBound, Span};
+use crate::{OutageBound, Policy, Span};
 use expect_test::expect;
 
 #[test]

@@ -7,11 +7,11 @@
 //! is `found`, or `sees` or `looking`, or something comes in between.
 
 use crate::{
-    Action, ApiError, ResumeRequest, StrategyReason, CancelSource, CheckResult, SummaryReport, SummaryResult, Continuity, TerminalReason, Event,
-    Evidence, Exit, Fault, FoundAttempt, Jitter, Remaining, MessageError, Moment, AfterAttempt, Notice, Now, Outcome, Policy,
-    ProcessState, Preset, ProcessId, KeepGoingPrompt, RateLimit, RateLimitStatus, Record, Run, PromptKind, SessionFileState, SessionId,
-    SessionPlan, ProcessActivity, Span, SpawnError, AttemptPlan, StartupError, Step, StopReason, Usage, Tokens,
-    AgentResult, Usd,
+    Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
+    Evidence, Exit, Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome,
+    Policy, Preset, ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record,
+    Remaining, ResumeRequest, Run, SessionFileState, SessionId, SessionPlan, Span, SpawnError, StartupError,
+    Step, StopReason, StrategyReason, SummaryReport, SummaryResult, TerminalReason, Tokens, Usage, Usd,
 };
 use expect_test::Expect;
 
@@ -191,9 +191,11 @@ impl Story<'_> {
                 "hup" => CancelSource::Sighup,
                 _ => panic!("who cancels: `{rest}`?"),
             }),
-            "recover" => {
-                Event::Recovered { found: self.found(rest), last_record_at: Some(self.at), changes: Vec::new() }
-            }
+            "recover" => Event::Recovered {
+                found: self.found(rest),
+                last_record_at: Some(self.at),
+                changes: Vec::new(),
+            },
             // What the agent's files say besides notices.
             "refuses" => {
                 self.evidence.startup = Some(startup(rest));
@@ -222,7 +224,8 @@ impl Story<'_> {
             }
             "bill" => {
                 let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
-                let message = Usage { tokens, messages: 1, reported_cost: Usd(tokens.output), ..Usage::default() };
+                let message =
+                    Usage { tokens, messages: 1, reported_cost: Usd(tokens.output), ..Usage::default() };
                 self.evidence.usage = self.evidence.usage.plus(message);
                 return None;
             }
@@ -289,8 +292,13 @@ impl Story<'_> {
             "used" => {
                 let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
                 let cost = Usd(tokens.output);
-                evidence.usage =
-                    evidence.usage.plus(Usage { tokens, messages: 1, turns: 1, reported_cost: cost, ..Usage::default() });
+                evidence.usage = evidence.usage.plus(Usage {
+                    tokens,
+                    messages: 1,
+                    turns: 1,
+                    reported_cost: cost,
+                    ..Usage::default()
+                });
                 Notice::UsageUpdated(evidence.usage)
             }
             "surveyed" => {
@@ -340,12 +348,19 @@ impl Story<'_> {
                 if *forgives { "progress" } else { "progress, nothing forgiven" }.to_owned()
             }
             Record::LimitReached { limit, threshold: reach, .. } => format!("{} of {limit}", as_str(reach)),
-            Record::AgentStopped { claimed_done: claimed, workspace_fingerprint: workspace, background, .. } => {
+            Record::AgentStopped {
+                claimed_done: claimed,
+                workspace_fingerprint: workspace,
+                background,
+                ..
+            } => {
                 let at = workspace.map_or_else(String::new, |workspace| format!(" at {workspace}"));
                 let running = if *background > 0 { format!(", {background} running") } else { String::new() };
                 format!("stopped{at}{}{running}", if *claimed { ", finished" } else { "" })
             }
-            Record::PromptSent { prompt: say, remaining: left, .. } => format!("said {}{}", said(*say), left_of(*left)),
+            Record::PromptSent { prompt: say, remaining: left, .. } => {
+                format!("said {}{}", said(*say), left_of(*left))
+            }
             Record::InputClosed { .. } => "input ended".to_owned(),
             Record::StopOrdered { cause: why, level, stall: silence, .. } => {
                 let seen = silence.and_then(|silence| silence.processes).map(seen).unwrap_or_default();
@@ -438,7 +453,12 @@ fn said(say: PromptKind) -> String {
         PromptKind::Nudge(nudge) => format!("nudge to {}", as_str(&nudge)),
         PromptKind::WrapUp(limit) => format!("wrap up ({limit})"),
         PromptKind::LimitRaised(limit) => format!("there is more ({limit})"),
-        PromptKind::KeepGoing(KeepGoingPrompt { stop_number: stop, keep_improving: extended, active_time: worked, limit_near: last }) => {
+        PromptKind::KeepGoing(KeepGoingPrompt {
+            stop_number: stop,
+            keep_improving: extended,
+            active_time: worked,
+            limit_near: last,
+        }) => {
             let worked = worked.map_or_else(String::new, |worked| format!(", {worked} worked"));
             let extended = if extended { ", extended" } else { "" };
             format!(
@@ -516,8 +536,12 @@ fn startup(word: &str) -> StartupError {
 
 fn result(word: &str) -> AgentResult {
     let done = AgentResult::COMPLETED;
-    let error =
-        AgentResult { is_error: true, terminal_reason: TerminalReason::ApiError, stop_reason: StopReason::Other, ..done };
+    let error = AgentResult {
+        is_error: true,
+        terminal_reason: TerminalReason::ApiError,
+        stop_reason: StopReason::Other,
+        ..done
+    };
     let ended = |ending| AgentResult { terminal_reason: ending, ..error };
     let typed = |kind| AgentResult { api_error: Some(kind), ..error };
     match word {

@@ -5,9 +5,9 @@ use super::LiveWorld;
 use super::publishing::write_blocked;
 use crate::SuperviseError;
 use crate::live::background::stopped;
-use crate::live::left::tail_of;
-use crate::live::survey::fingerprint;
-use longhaul_agent::{GivenAnswer, Decoder};
+use crate::live::stream_replay::tail_of;
+use crate::live::workspace_fingerprint::fingerprint;
+use longhaul_agent::{Decoder, GivenAnswer};
 use longhaul_core::{Continuity, Evidence, Exit, Usage};
 use longhaul_store::{AnsweredQuestion, AttemptDir, AttemptExit, ModelUsage, StoreError, add_section};
 

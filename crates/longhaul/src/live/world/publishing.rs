@@ -3,9 +3,9 @@
 
 use super::LiveWorld;
 use super::ending::spent;
-use crate::report::cost_summary;
-use crate::spending::SpendingReader;
-use longhaul_agent::{BlockedCall, AttemptSnapshot};
+use crate::cost_breakdown::SpendingReader;
+use crate::run_report::cost_summary;
+use longhaul_agent::{AttemptSnapshot, BlockedCall};
 use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Usage};
 use longhaul_store::{BlockedUrl, RunDir, Status, StoreError};
 use std::process;

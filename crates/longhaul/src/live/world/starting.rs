@@ -3,13 +3,15 @@
 
 use super::{AttemptProcess, LiveWorld, WorldConfig};
 use crate::SuperviseError;
-use crate::crash::{self, Failpoint};
-use crate::live::child::{AgentProcess, InputFifo, LaunchSpec};
-use crate::live::memory::OomWatch;
+use crate::failpoints::{self, Failpoint};
+use crate::handoff::conversation_of;
+use crate::live::agent_process::{AgentProcess, InputFifo, LaunchSpec};
+use crate::live::oom_watch::OomWatch;
 use crate::live::sessions::{PreparedSession, SessionFiles};
 use crate::live::tail::Tail;
-use crate::seeding::conversation_of;
-use longhaul_core::{Event, Evidence, Exit, Remaining, PromptKind, SessionId, SessionPlan, AttemptPlan, StartupError};
+use longhaul_core::{
+    AttemptPlan, Event, Evidence, Exit, PromptKind, Remaining, SessionId, SessionPlan, StartupError,
+};
 use longhaul_store::{SessionLock, StoreError};
 use std::collections::BTreeSet;
 
@@ -24,14 +26,16 @@ impl LiveWorld<'_> {
             return Ok(());
         }
         let wrap_up = self.setup.order.wrap_up_prompt.as_deref();
-        let begun =
-            match self.session_files().map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up)) {
-                Ok(begun) => begun,
-                Err(error) => {
-                    self.refuse_session(&error.to_string());
-                    return Ok(());
-                }
-            };
+        let begun = match self
+            .session_files()
+            .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up))
+        {
+            Ok(begun) => begun,
+            Err(error) => {
+                self.refuse_session(&error.to_string());
+                return Ok(());
+            }
+        };
         if begun.resume_at.as_ref().is_some_and(|message| !SessionId::from(message.as_str()).is_name()) {
             self.refuse_session("its last message has no valid id");
             return Ok(());
@@ -65,8 +69,8 @@ impl LiveWorld<'_> {
         let memory = OomWatch::begin();
         match AgentProcess::start(launch, invocation.stdin) {
             Ok((agent, proc)) => {
-                crash::agent_is(proc.pid);
-                crash::hit(Failpoint::Spawned);
+                failpoints::agent_is(proc.pid);
+                failpoints::hit(Failpoint::Spawned);
                 self.recorder.begin(plan, invocation.prompt, self.clock.at());
                 let decoder = self.decoder();
                 self.attempt = Some(AttemptProcess::new((agent, proc), memory, tail, decoder, dir));

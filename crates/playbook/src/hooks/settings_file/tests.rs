@@ -343,10 +343,8 @@ fn a_link_stays_one() {
     assert!(file.path().is_symlink());
     assert!(fs::read_to_string(&real).expect("it is there").contains("longhaul"));
     fs::remove_file(&real).expect("it is there");
-    let error = file
-        .with_hooks(&wanted(), false)
-        .and_then(|change| change.write())
-        .expect_err("it leads nowhere");
+    let error =
+        file.with_hooks(&wanted(), false).and_then(|change| change.write()).expect_err("it leads nowhere");
     assert!(matches!(error, InstallError::Io { .. }), "{error}");
 }
 

@@ -1,7 +1,7 @@
 //! Writing a file that is the user's: where a link leads, with the mode that it had, as a whole, and kept as it was before.
 
 use super::InstallError;
-use crate::beside::write_backup;
+use crate::backup::write_backup;
 use longhaul_store::read_regular_to_string;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

@@ -1,7 +1,7 @@
 //! The judge against the loopback API, in simulated time: every row of the table of the ACE playbook hooks by its name. What
 //! is asked how often, the API itself counts.
 
-use super::{ApiJudge, RequestEvent, Judge, JudgeError, RetryAdvice, RequestObserver};
+use super::{ApiJudge, Judge, JudgeError, RequestEvent, RequestObserver, RetryAdvice};
 use crate::JudgeSettings;
 use crate::judge::testing::{BEGUN, ROLL, SimulatedClock, api, policy, settings};
 use crate::settings::Credential;
@@ -17,7 +17,9 @@ struct Seen(Mutex<Vec<String>>);
 impl RequestObserver for Seen {
     fn on_request(&self, at: Moment, asking: &RequestEvent<'_>) {
         let said = match asking {
-            RequestEvent::Retrying { request, of, error, wait } => format!("{request}/{of} {} {wait}", error.class()),
+            RequestEvent::Retrying { request, of, error, wait } => {
+                format!("{request}/{of} {} {wait}", error.class())
+            }
             RequestEvent::Answered { request } => format!("{request} answered"),
             RequestEvent::GivenUp { request, of, error, why } => {
                 format!("{request}/{of} {} {why:?}", error.class())
@@ -66,7 +68,10 @@ async fn is_retried(policy: ApiCallPolicy, fault: &str, class: &str, kind: Fault
     let always = ask_by(policy, &format!("fault = {fault}")).await;
     let error = always.replied.expect_err("it never ends");
     assert_eq!((error.fault, error.retry, error.requests), (kind, RetryAdvice::Later(None), 3), "{error}");
-    assert!(error.message.starts_with(class) && error.message.ends_with("; gave up after 3 requests"), "{error}");
+    assert!(
+        error.message.starts_with(class) && error.message.ends_with("; gave up after 3 requests"),
+        "{error}"
+    );
     assert_eq!((always.requests, always.slept), (3, vec![wait(0), wait(1)]), "{fault}");
     assert_eq!(
         always.seen,
@@ -105,7 +110,11 @@ async fn a_connection_error_is_retried() {
     // The connection ends without an answer, and further ones are refused: the API counts the first alone.
     let asked = ask("fault = { refuse = { for_s = 60 } }").await;
     let error = asked.replied.expect_err("nobody listens");
-    assert_eq!((error.fault, error.retry, error.requests), (Fault::Network, RetryAdvice::Later(None), 3), "{error}");
+    assert_eq!(
+        (error.fault, error.retry, error.requests),
+        (Fault::Network, RetryAdvice::Later(None), 3),
+        "{error}"
+    );
     assert_eq!((asked.requests, asked.slept), (1, vec![wait(0), wait(1)]));
     assert!(asked.seen.iter().all(|seen| seen.contains("/3 APIConnectionError ")), "{:?}", asked.seen);
 }
@@ -151,14 +160,19 @@ async fn any_other_4xx_is_not_retried() {
 
 #[tokio::test]
 async fn an_invalid_response_is_not_retried() {
-    is_not_retried("{ html = {} }", "APIResponseValidationError", Fault::Network, RetryAdvice::Later(None)).await;
+    is_not_retried("{ html = {} }", "APIResponseValidationError", Fault::Network, RetryAdvice::Later(None))
+        .await;
 }
 
 #[tokio::test]
 async fn a_refusal_of_the_model_is_an_answer_and_not_retried() {
     let asked = ask("fault = { refusal = {} }").await;
     let error = asked.replied.expect_err("it refuses");
-    assert_eq!((error.fault, error.retry, asked.requests), (Fault::Refused, RetryAdvice::Never, 1), "{error}");
+    assert_eq!(
+        (error.fault, error.retry, asked.requests),
+        (Fault::Refused, RetryAdvice::Never, 1),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -212,7 +226,8 @@ async fn a_usage_limit_is_known_by_its_reset() {
 async fn no_key_is_no_request() {
     let api = api("", "learnt").await;
     let settings = JudgeSettings { credential: None, ..settings(&api) };
-    let error = ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect_err("no key");
+    let error =
+        ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect_err("no key");
     assert_eq!((error.fault, error.retry, error.requests), (Fault::Auth, RetryAdvice::NeedsPerson, 0));
     assert!(error.message.contains("ANTHROPIC_API_KEY"), "{error}");
     assert!(api.account().requests.is_empty());
@@ -223,7 +238,8 @@ async fn a_token_is_as_good_as_a_key() {
     let api = api("", "learnt").await;
     let settings =
         JudgeSettings { credential: Some(Credential::Token(DUMMY_TOKEN.to_owned())), ..settings(&api) };
-    let judge = ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect("it is sound");
+    let judge =
+        ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect("it is sound");
     assert_eq!(judge.ask("p").await.map(|reply| reply.text).as_deref(), Ok("learnt"));
 }
 
@@ -258,8 +274,8 @@ fn how_long_a_prompt_may_be() {
             model: model.to_owned(),
             credential: Some(Credential::Key(DUMMY_KEY.to_owned())),
         };
-        let judge =
-            ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect("it is sound");
+        let judge = ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new())
+            .expect("it is sound");
         assert_eq!((judge.model(), judge.prompt_tokens_max()), (model, expected));
     };
     check("claude-sonnet-4-5", 175_904);

@@ -1,6 +1,6 @@
 use super::{playbook, written};
 use crate::judging::{Reflection, Tag, Verdict};
-use crate::points::{Applied, THRESHOLD, ChangeSummary, WordOverlap, apply};
+use crate::points::{Applied, ChangeSummary, THRESHOLD, WordOverlap, apply};
 use crate::{Playbook, PointId};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};

@@ -77,7 +77,11 @@ fn restored_ledger_learns_what_it_is_behind_by() {
     let backup = dir.path().join("backup");
     copy(&Ledger::path_in(&home), &backup);
     // The ledger of the backup lists the run as finished, and no reader opens such a run again.
-    let again = Record::RunReopened { at: at(2_000), request: longhaul_core::ResumeRequest::Continue, changes: Vec::new() };
+    let again = Record::RunReopened {
+        at: at(2_000),
+        request: longhaul_core::ResumeRequest::Continue,
+        changes: Vec::new(),
+    };
     append(&mut one, &[vec![again], started(3, 2_000), finished(3_000, 40)].concat());
     Ledger::set_aside(&home).expect("it can be moved");
     fs::rename(&backup, Ledger::path_in(&home)).expect("it can be restored");

@@ -3,11 +3,11 @@
 use super::command;
 use crate::failure::Failure;
 use crate::output;
-use crate::output::clock::coming;
-use crate::output::words::bytes;
+use crate::output::phrases::bytes;
+use crate::output::time::coming;
 use longhaul_playbook::LearningPaths;
+use longhaul_playbook::database::{Item, JudgeKind};
 use longhaul_playbook::hooks::note;
-use longhaul_playbook::learning::{Item, JudgeKind};
 use longhaul_playbook::worker::WorkerEvent;
 use std::path::Path;
 
@@ -32,9 +32,15 @@ impl Progress {
             WorkerEvent::Reflected(item) => {
                 output::print_status(&format!("{}: the reflector has answered", name(item)))
             }
-            WorkerEvent::Curated(item) => output::print_status(&format!("{}: the curator has answered", name(item))),
-            WorkerEvent::Learned(item, what) => output::print_status(&format!("{}: learnt: {what}", name(item))),
-            WorkerEvent::Empty(item, why) => output::print_status(&format!("{}: nothing to learn: {why}", name(item))),
+            WorkerEvent::Curated(item) => {
+                output::print_status(&format!("{}: the curator has answered", name(item)))
+            }
+            WorkerEvent::Learned(item, what) => {
+                output::print_status(&format!("{}: learnt: {what}", name(item)))
+            }
+            WorkerEvent::Empty(item, why) => {
+                output::print_status(&format!("{}: nothing to learn: {why}", name(item)))
+            }
             WorkerEvent::Failed(item, why) => output::print_warning(&format!("{}: {why}", name(item)), None),
             WorkerEvent::Waits(item, until, why) => {
                 output::print_status(&format!("{}: {why}; it waits until {}", name(item), coming(until)));

@@ -1,4 +1,4 @@
-use super::{Unit, UnencodableValue};
+use super::{UnencodableValue, Unit};
 use expect_test::expect;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

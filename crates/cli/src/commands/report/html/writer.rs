@@ -1,7 +1,7 @@
 //! Writing HTML. Whatever is written here is balanced, because an element is a closure, and escaped, because there is no
 //! way to write a text as it is: names of elements and attributes are words of ours, and all else is text.
 
-use crate::output::text::is_control_like;
+use crate::output::envelope_text::is_control_like;
 use std::fmt::{Arguments, Write};
 
 /// A page, or a part of one.

@@ -95,8 +95,7 @@ fn whatever_a_run_is_called_is_text() {
     let run = &mut read.entry.run;
     (run.name, run.project, run.agent, run.model) =
         (Some(evil.to_owned()), evil.to_owned(), evil.to_owned(), Some(evil.to_owned()));
-    (run.state, run.error, read.hint) =
-        (RunState::Unreadable, Some(evil.to_owned()), Some(evil.to_owned()));
+    (run.state, run.error, read.hint) = (RunState::Unreadable, Some(evil.to_owned()), Some(evil.to_owned()));
     let spend = read.entry.spend.values().next().copied().expect("something was spent");
     read.entry.spend.insert((0, evil.to_owned()), spend);
     for call in &mut read.calls.last {

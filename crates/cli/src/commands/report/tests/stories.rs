@@ -1,18 +1,18 @@
 //! Stories: what a run did with its time, one line a part.
 
 use super::*;
-use crate::commands::report::story::LostTimeCause;
-use longhaul_core::{ResumeRequest, CheckResult, RecoveryFinding, StallReport, StopLevel, StopCause};
+use crate::commands::report::run_timeline::LostTimeCause;
+use longhaul_core::{CheckResult, RecoveryFinding, ResumeRequest, StallReport, StopCause, StopLevel};
 
 /// The parts of the timeline in seconds after the beginning, then what was lost, waiting and in vain.
 fn told(tale: &Tale, now: u64) -> String {
     let story = RunTimeline::new(&tale.history(), at(now));
     let seconds = |at: Moment| at.since(Moment(BEGAN)).millis() / 1_000;
-    let slice = |slice: &super::super::story::TimelineSlice| {
+    let slice = |slice: &super::super::run_timeline::TimelineSlice| {
         let fault = slice.fault.map(|fault| format!(" {}", fault.word())).unwrap_or_default();
         format!("{}-{} {:?}{fault}", seconds(slice.from), seconds(slice.to), slice.kind)
     };
-    let lost = |(cause, lost): (&LostTimeCause, &super::super::story::LostTime)| {
+    let lost = |(cause, lost): (&LostTimeCause, &super::super::run_timeline::LostTime)| {
         format!("{} {}+{}", cause.as_str(), lost.waiting.millis() / 1_000, lost.wasted.millis() / 1_000)
     };
     let timeline: Vec<String> = story.timeline.iter().map(slice).collect();
@@ -40,9 +40,14 @@ fn what_a_run_did_with_its_time() {
         Tale::begun().progress(10).fails(60, Fault::Network, 30).attempt(90).over(200, None, Outcome::DONE),
         "0-60 Failed network, 60-90 Waiting network, 90-200 Working; lost network 30+0; 170 of 200",
     );
-    let silence =
-        StallReport { silent_for: Span::from_secs(40), no_progress_for: Span::from_secs(45), open_tools: 0, processes: None };
-    let stop = |why| Record::StopOrdered { at: at(60), cause: why, level: StopLevel::Term, stall: Some(silence) };
+    let silence = StallReport {
+        silent_for: Span::from_secs(40),
+        no_progress_for: Span::from_secs(45),
+        open_tools: 0,
+        processes: None,
+    };
+    let stop =
+        |why| Record::StopOrdered { at: at(60), cause: why, level: StopLevel::Term, stall: Some(silence) };
     for (why, seconds) in [(StopCause::Stalled, 40), (StopCause::NoProgress, 45)] {
         check(
             Tale::begun().progress(10).and(60, stop(why)).fails(61, Fault::Stalled, 2).attempt(63).over(

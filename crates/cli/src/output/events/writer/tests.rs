@@ -1,4 +1,4 @@
-use super::{FLUSH, QueuedEvents, OpenedDestination, QUEUED_BYTES_MAX, Writer};
+use super::{FLUSH, OpenedDestination, QUEUED_BYTES_MAX, QueuedEvents, Writer};
 use expect_test::{Expect, expect};
 use std::fs::{self, File};
 use std::path::Path;

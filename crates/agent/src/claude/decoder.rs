@@ -1,0 +1,553 @@
+//! Decodes the stream of one process: line by line into notices, and at the end into evidence.
+//!
+//! Never fails: what is no event is counted. What an event means is in the modules beside this one;
+//! this one says which event goes where, and whether a turn is open.
+
+use super::SYNTHETIC;
+use super::activity;
+use super::background::Background;
+use super::done_claim::DoneClaim;
+use super::effect_tracker;
+use super::event_kind::Kind;
+use super::exchange::ExchangeState;
+use super::guard_hooks::GuardHooks;
+use super::startup_error;
+use super::tool_calls::ToolCalls;
+use super::usage_meter::UsageMeter;
+use super::vendor_terms;
+use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, parse};
+use crate::line_splitter::{Line, LineSplitter};
+use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, SideEffects};
+use longhaul_core::{
+    AgentResult, Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError,
+    Usage,
+};
+use std::mem;
+use std::sync::Arc;
+
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// A decoder of Claude Code's stream.
+#[derive(Debug)]
+pub(super) struct ClaudeDecoder {
+    lines: LineSplitter,
+    glance: AttemptSnapshot,
+    spend: UsageMeter,
+    tools: ToolCalls,
+    effects: Arc<EffectRules>,
+    deeds: SideEffects,
+    turn: ExchangeState,
+    /// The last result.
+    result: Option<AgentResult>,
+    /// Whether a turn is open: one began, and no result followed.
+    turn_open: bool,
+    rate_limit: Option<RateLimit>,
+    startup: Option<StartupError>,
+    guarding: GuardHooks,
+    /// Whether a hook gave no verdict.
+    guard_lapsed: bool,
+    /// Whether a turn or a tool call was completed.
+    progressed: bool,
+    /// How many turns ended with a result.
+    turns: u32,
+    claim: DoneClaim,
+    background: Background,
+}
+
+impl Decoder for ClaudeDecoder {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>) {
+        let mut lines = mem::take(&mut self.lines);
+        lines.feed(bytes, |line| self.line(line, out));
+        self.lines = lines;
+        self.glance.tally = self.spend.tally();
+    }
+
+    fn snapshot(&self) -> &AttemptSnapshot {
+        &self.glance
+    }
+
+    fn side_effects(&self) -> &SideEffects {
+        &self.deeds
+    }
+
+    fn take_replies(&mut self) -> Vec<Vec<u8>> {
+        self.guarding.take_answers()
+    }
+
+    fn usage_by_model(&self) -> Vec<(String, Usage)> {
+        self.spend.by_model()
+    }
+
+    fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
+        // The last line may lack its newline, and may be torn.
+        let mut unheard = Vec::new();
+        mem::take(&mut self.lines).finish(|line| self.line(line, &mut unheard));
+        self.spend.close_all();
+        self.glance.tally = self.spend.tally();
+        Evidence {
+            startup: self.startup.or_else(|| self.startup_by_stderr(exit, stderr_tail)),
+            result: self.result,
+            exchange_open: self.result.is_some() && self.turn_open,
+            rate_limit: self.rate_limit,
+            guard_lapsed: self.guard_lapsed || self.guarding.has_lapsed() || self.hides_a_lapse(),
+            denied_calls: self.guarding.denied,
+            questions: self.guarding.questions,
+            session: self.glance.session.clone(),
+            made_progress: self.progressed,
+            claimed_done: self.claim.made,
+            results: self.turns,
+            background: self.background.count(),
+            usage: self.glance.tally,
+            ..Evidence::of_exit(exit)
+        }
+    }
+
+    fn is_compactable(&self) -> bool {
+        self.glance.events.new(Kind::StreamEvent.word()) > 0
+    }
+
+    fn keeps_line(&self, line: &[u8]) -> bool {
+        self.spend.cut.keeps(line)
+    }
+}
+
+impl ClaudeDecoder {
+    pub(super) fn new(
+        prices: Prices,
+        effects: Arc<EffectRules>,
+        guards: Guards,
+        claims: DoneSignals,
+    ) -> ClaudeDecoder {
+        ClaudeDecoder {
+            lines: LineSplitter::default(),
+            glance: AttemptSnapshot::default(),
+            spend: UsageMeter::new(prices),
+            tools: ToolCalls::default(),
+            effects,
+            deeds: SideEffects::default(),
+            turn: ExchangeState::default(),
+            result: None,
+            turn_open: false,
+            rate_limit: None,
+            startup: None,
+            guarding: GuardHooks::new(guards, claims.tool),
+            guard_lapsed: false,
+            progressed: false,
+            turns: 0,
+            claim: DoneClaim::new(claims),
+            background: Background::default(),
+        }
+    }
+
+    fn line(&mut self, line: Line<'_>, out: &mut Vec<Notice>) {
+        let Line::Whole(bytes) = line else {
+            self.bad(out);
+            return;
+        };
+        let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes).trim_ascii();
+        if bytes.is_empty() {
+            return;
+        }
+        match parse::<Head<'_>>(bytes).filter(|head| head.kind.stated().is_some()) {
+            Some(head) => self.event(&head, bytes, out),
+            None => self.bad(out),
+        }
+    }
+
+    fn bad(&mut self, out: &mut Vec<Notice>) {
+        self.glance.invalid_lines += 1;
+        stir(out);
+    }
+
+    fn event(&mut self, head: &Head<'_>, line: &[u8], out: &mut Vec<Notice>) {
+        let Some(kind) = Kind::from_name(head.kind.as_str(), head.subtype.as_str()) else {
+            self.glance.unknown_events += 1;
+            let subtype = head.subtype.stated().map_or_else(String::new, |subtype| format!("/{subtype}"));
+            self.glance.events.count_unknown(&format!("{}{subtype}", head.kind.as_str()));
+            stir(out);
+            return;
+        };
+        self.glance.events.count(kind.word());
+        let said = out.len();
+        match kind {
+            Kind::StreamEvent => self.stream_event(head, out),
+            Kind::Init => self.with(line, |own, init| own.init(&init, out)),
+            Kind::Assistant => self.assistant(head, out),
+            Kind::User => {
+                self.user(head, out);
+                if self.background.awaits_output() {
+                    self.with(line, |own, row| own.background.answered(&row));
+                    self.glance.background = self.background.seen();
+                }
+            }
+            Kind::Result => self.with(line, |own, result| own.result(&result, out)),
+            Kind::ApiRetry => self.with(line, |own, retry| own.retry(&retry, out)),
+            Kind::RateLimit => self.with(line, |own, event| own.rate_limit(&event, out)),
+            Kind::SessionState => self.with(line, |own, note| own.session_state(&note, out)),
+            Kind::BackgroundTasks => self.with(line, |own, note| own.background_changed(&note, out)),
+            Kind::Status => self.with(line, |own, note| own.status(&note)),
+            Kind::Informational => self.with(line, |own, note| own.informational(&note)),
+            Kind::Notification => self.with(line, |own, note| own.notification(&note)),
+            Kind::PermissionDenied => self.with(line, |own, note| own.permission_denied(&note)),
+            Kind::ModelFallback => self.with(line, |own, note| own.model_fallback(&note)),
+            Kind::ControlRequest => self.with(line, |own, note: Note<'_>| {
+                let answered = own.guarding.asked(note.request_id.as_str(), &note.request);
+                answered.into_iter().for_each(|answered| own.glance.answered(answered));
+                own.guarding.blocked.take().into_iter().for_each(|call| own.glance.blocked(call));
+            }),
+            Kind::ControlCancel => self.with(line, |own, note: Note<'_>| {
+                own.guarding.on_withdrawn(note.request_id.as_str());
+            }),
+            Kind::ControlResponse => self.with(line, |own, answered| own.guarding.answered(&answered)),
+            Kind::HookResponse => self.with(line, |own, note: Note<'_>| own.guarding.hook_responded(&note)),
+            Kind::TaskStarted => self.with(line, |own, note| own.task_started(&note)),
+            Kind::TaskNotification => self.with(line, |own, note| own.task_notification(&note)),
+            Kind::CompactBoundary => out.push(Notice::MessageEnded),
+            Kind::TaskProgress
+            | Kind::ToolProgress
+            | Kind::ThinkingTokens
+            | Kind::TaskUpdated
+            | Kind::TaskSummary
+            | Kind::HookStarted
+            | Kind::HookProgress
+            | Kind::CommandLifecycle
+            | Kind::ModelRefusal
+            | Kind::KeepAlive => {}
+        }
+        // What was used is known before a turn is seen to end by it.
+        if let Some(tally) = self.spend.take_update() {
+            out.insert(said, Notice::UsageUpdated(tally));
+        }
+        if out.len() == said && !is_ping(head) {
+            stir(out);
+        }
+    }
+
+    /// Reads the line again as a record of its type: what is read this way is rare.
+    fn with<'a, T: serde::Deserialize<'a>>(&mut self, line: &'a [u8], then: impl FnOnce(&mut Self, T)) {
+        if let Some(record) = parse::<T>(line) {
+            then(self, record);
+        }
+    }
+
+    fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<Notice>) {
+        self.spend.stream_event(head);
+        match head.event.kind.as_str() {
+            "message_start" if head.event.message.id.stated().is_some() => {
+                self.clear_errors(head.parent_tool_use_id.as_str(), out);
+                self.act("thinking");
+            }
+            "content_block_start" => match head.event.content_block.kind.as_str() {
+                "text" => self.act("writing"),
+                "tool_use" => {
+                    let name = head.event.content_block.name.as_str();
+                    self.glance.activity = activity::one_line(&format!("preparing {name}"));
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn init(&mut self, init: &Init<'_>, out: &mut Vec<Notice>) {
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        if let Some(id) = init.session_id.stated() {
+            self.open_session(id, out);
+        }
+        self.glance.model = text(init.model.stated());
+        self.glance.version = text(init.version.stated());
+        self.glance.permission_mode = text(init.permission_mode.stated());
+        let tools: Vec<&str> = init.tools.0.iter().map(|tool| tool.as_str()).collect();
+        self.glance.unmatched_tools = self.guarding.unmatched(&tools);
+        self.turn = ExchangeState::default();
+        self.continued();
+        self.begin_turn(out);
+    }
+
+    fn open_session(&mut self, id: &str, out: &mut Vec<Notice>) {
+        let session = SessionId::from(id);
+        // The next attempt gets the id as an argument.
+        if session.is_uuid() && self.glance.session.as_ref() != Some(&session) {
+            self.glance.session = Some(session.clone());
+            out.push(Notice::SessionOpened(session));
+        }
+    }
+
+    fn begin_turn(&mut self, out: &mut Vec<Notice>) {
+        if !mem::replace(&mut self.turn_open, true) {
+            self.claim.turn_began();
+            out.push(Notice::ExchangeStarted);
+        }
+    }
+
+    /// The model speaks. A sub-agent in the background does so between turns, too.
+    fn clear_errors(&mut self, thread: &str, out: &mut Vec<Notice>) {
+        if thread.is_empty() {
+            self.turn.clear_errors();
+            self.begin_turn(out);
+        }
+        // A request has passed, so the window that was said to be closed is open again.
+        if let Some(limit) = &mut self.rate_limit
+            && limit.status == RateLimitStatus::Rejected
+        {
+            limit.status = RateLimitStatus::Warning;
+        }
+    }
+
+    fn assistant(&mut self, row: &Head<'_>, out: &mut Vec<Notice>) {
+        let thread = row.parent_tool_use_id.as_str();
+        if row.message.id.stated().is_none() {
+            return;
+        }
+        if row.message.model.is(SYNTHETIC) {
+            if thread.is_empty() {
+                self.turn.synthetic(row);
+            }
+            return;
+        }
+        self.continued();
+        self.clear_errors(thread, out);
+        self.spend.row(&row.message, thread);
+        for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
+            self.glance.set_last_text(block.text.as_str());
+        }
+        for call in row.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
+            effect_tracker::began(&mut self.deeds, &self.effects, call, row);
+            self.background.called(call);
+            // After the result, tools are those of sub-agents in the background, which are counted as such.
+            let label = activity::of_tool(call);
+            if self.turn_open && self.tools.begin(call.id.as_str(), &label) {
+                self.glance.tool = Some(label.clone());
+                self.glance.activity = label;
+                self.claim.called(call, thread);
+                out.push(Notice::ToolStarted);
+            }
+        }
+        // One row is one block; that of a call is told by its beginning.
+        if out.last() != Some(&Notice::ToolStarted) {
+            out.push(Notice::MessageEnded);
+        }
+    }
+
+    fn user(&mut self, row: &Head<'_>, out: &mut Vec<Notice>) {
+        for meta in &row.tool_result_meta.0 {
+            self.tools.judge(meta);
+        }
+        for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
+            effect_tracker::answered(&mut self.deeds, block, row);
+            self.guarding.returned(block.tool_use_id.as_str(), block.is_error.0);
+            if self.tools.end(block.tool_use_id.as_str()) {
+                self.guarding.ended(block.tool_use_id.as_str(), block.is_error.0);
+                self.progressed = true;
+                self.act("thinking");
+                self.glance.tool = self.tools.open_label().map(str::to_owned);
+                out.push(Notice::ToolEnded);
+                if self.claim.answered(block) {
+                    out.push(Notice::ClaimedDone);
+                }
+            }
+        }
+    }
+
+    fn result(&mut self, line: &ResultLine<'_>, out: &mut Vec<Notice>) {
+        let stated = line.session_id.stated().map(SessionId::from).filter(SessionId::is_uuid);
+        // The result of another session says nothing of this one.
+        let is_foreign = |own: &SessionId| stated.as_ref().is_some_and(|stated| stated != own);
+        if self.glance.session.as_ref().is_some_and(is_foreign) {
+            return self.bad(out);
+        }
+        self.continued();
+        self.spend.settle(line);
+        self.refused_start(line);
+        let result = self.turn.result(line, &self.tools);
+        if let (None, None, Some(session)) = (self.startup, &self.glance.session, stated) {
+            // The plain `json` format has no `init`.
+            self.glance.session = Some(session);
+        }
+        self.glance.set_result(line.result.stated().filter(|_| !result.is_error));
+        for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
+            self.glance.push_error(error.as_str());
+        }
+        for denial in &line.permission_denials.0 {
+            self.deeds.on_never_ran(denial.tool_use_id.as_str());
+        }
+        self.glance.results += 1;
+        self.rest();
+        self.tools.end_all();
+        self.glance.tool = None;
+        self.guarding.turn_ended();
+        self.turn = ExchangeState::default();
+        self.turn_open = false;
+        self.progressed |= result.is_progress();
+        self.result = Some(result);
+        self.turns += 1;
+        if result.is_progress() && self.claim.concluded(line.result.as_str()) {
+            out.push(Notice::ClaimedDone);
+        }
+        out.push(Notice::ExchangeEnded(result));
+    }
+
+    fn refused_start(&mut self, line: &ResultLine<'_>) {
+        let typed = line.startup_failure_reason.stated().map(vendor_terms::startup_failure);
+        let unopened =
+            self.glance.session.is_none() && line.is_error.0 && line.terminal_reason.stated().is_none();
+        let by_text = || {
+            let mut errors = line.errors.0.iter().filter(|_| unopened);
+            errors.find_map(|error| startup_error::by_text(error.as_str()))
+        };
+        self.startup = typed.or_else(by_text);
+    }
+
+    /// Only where the stream named no session, and the process failed by itself.
+    fn startup_by_stderr(&self, exit: Exit, stderr_tail: &str) -> Option<StartupError> {
+        let failed = match exit {
+            Exit::Code(code) => code != 0,
+            Exit::Unobserved => true,
+            Exit::Signal(_) | Exit::NeverSpawned => false,
+        };
+        if self.glance.session.is_some() {
+            return None;
+        }
+        let refused = failed.then(|| startup_error::by_text(stderr_tail)).flatten();
+        // It speaks another language, or exited by itself without a word. An agent exits so with 0 after SIGINT, with 143 after
+        // SIGTERM and with 129 after SIGHUP.
+        let speaks_otherwise = self.glance.invalid_lines > 0;
+        let exited = matches!(exit, Exit::Code(code) if ![0, 129, 143].contains(&code) || speaks_otherwise);
+        let is_silent = stderr_tail.trim().is_empty() || speaks_otherwise;
+        let is_other = exited && is_silent && self.glance.events.is_empty();
+        refused.or_else(|| is_other.then_some(StartupError::NotAnAgent))
+    }
+
+    fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
+        let attempt = u32::try_from(retry.attempt.or_zero()).unwrap_or(u32::MAX);
+        let status = retry.error_status.0.and_then(|status| u16::try_from(status).ok());
+        // `as` saturates, and makes nothing of NaN.
+        let delay = Span(retry.retry_delay_ms.0.unwrap_or_default() as u64);
+        let cause = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+        let of = retry.max_retries.0.map_or_else(String::new, |most| format!(" of {most}"));
+        self.glance.activity = format!("repeating a request ({cause}), {attempt}{of}");
+        out.push(Notice::Retrying { attempt, status, delay });
+    }
+
+    fn rate_limit(&mut self, event: &RateLimitEvent<'_>, out: &mut Vec<Notice>) {
+        let info = &event.info;
+        let Some(status) = vendor_terms::rate_limit_status(info.status.as_str()) else { return };
+        // A used-up window does not stop an account that pays for more.
+        let passes = status == RateLimitStatus::Rejected && info.is_using_overage.0;
+        let limit = RateLimit {
+            status: if passes { RateLimitStatus::Warning } else { status },
+            resets_at: info.resets_at.0.map(Moment::from_unix_seconds),
+        };
+        self.rate_limit = Some(limit);
+        out.push(Notice::RateLimitChanged(limit));
+    }
+
+    fn session_state(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
+        match note.state.as_str() {
+            "idle" => out.push(Notice::Idle),
+            "running" => self.begin_turn(out),
+            _ => {}
+        }
+    }
+
+    fn informational(&mut self, note: &Note<'_>) {
+        self.guard_lapsed |= note.tag.is("hook_no_verdict") || note.tag.is("hook_callback_failed");
+        if note.tag.stated().is_some() {
+            self.glance.push_error(note.content.as_str());
+        }
+    }
+
+    fn notification(&mut self, note: &Note<'_>) {
+        if note.key.is("stop-hook-block-cap") {
+            self.turn.stop_hook_capped = true;
+            self.glance.push_error(note.text.as_str());
+        }
+    }
+
+    fn permission_denied(&mut self, note: &Note<'_>) {
+        self.tools.deny(note.tool_use_id.as_str());
+        self.deeds.on_never_ran(note.tool_use_id.as_str());
+        self.glance.push_error(note.message.as_str());
+    }
+
+    fn background_changed(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
+        self.background.changed(note);
+        self.glance.background = self.background.seen();
+        out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
+    }
+
+    /// No exchange is open.
+    fn rest(&mut self) {
+        let tasks: Vec<&str> = self.glance.background.iter().map(|task| task.command.as_str()).collect();
+        let waits = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));
+        self.glance.activity = waits.map_or_else(String::new, |waits| activity::one_line(&waits));
+    }
+
+    /// The agent continues.
+    fn continued(&mut self) {
+        if self.background.continued() {
+            self.glance.background = self.background.seen();
+        }
+    }
+
+    fn task_started(&mut self, note: &Note<'_>) {
+        self.background.started(note);
+        self.glance.background = self.background.seen();
+        if note.is_backgrounded.0 {
+            self.deeds.on_backgrounded(note.tool_use_id.as_str());
+        }
+    }
+
+    /// The end of a call in the background. One that was stopped stays unknown: the model may never hear of it.
+    fn task_notification(&mut self, note: &Note<'_>) {
+        self.background.ended(note);
+        self.glance.background = self.background.seen();
+        let failed = note.status.is("failed");
+        if failed || note.status.is("completed") {
+            self.deeds.on_end(note.tool_use_id.as_str(), failed, None);
+        }
+    }
+
+    fn model_fallback(&mut self, note: &Note<'_>) {
+        self.glance.model = note.fallback_model.stated().map(str::to_owned);
+    }
+
+    fn status(&mut self, note: &Note<'_>) {
+        if let Some(mode) = note.permission_mode.stated() {
+            self.glance.permission_mode = Some(mode.to_owned());
+        }
+        match note.status.as_str() {
+            "requesting" => self.act("waiting for the model"),
+            "compacting" => self.act("compacting the conversation"),
+            _ => {}
+        }
+    }
+
+    fn act(&mut self, activity: &str) {
+        if self.glance.activity != activity {
+            self.glance.activity.clear();
+            self.glance.activity.push_str(activity);
+        }
+    }
+
+    /// An agent that lost its host calls its tools off and then claims success.
+    fn hides_a_lapse(&self) -> bool {
+        self.tools.cancelled && !self.turn_open && self.result.is_some_and(|result| !result.is_error)
+    }
+}
+
+/// A ping says that a connection is open, and nothing of whoever is at its other end: the agent hands one on about every
+/// ten seconds, for as long as the API sends nothing else (2.1.330).
+fn is_ping(head: &Head<'_>) -> bool {
+    head.event.kind.is("ping")
+}
+
+/// A sign of life; one says as much as many.
+fn stir(out: &mut Vec<Notice>) {
+    if out.last() != Some(&Notice::Activity) {
+        out.push(Notice::Activity);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Builds a transcript from what Claude Code recorded: its session file, or the streams of attempts.
+//!
+//! Who speaks is told by fields that the vendor sets. What Longhaul sent is known by the exact texts.
+//! Conversations of sub-agents are left out: what they brought is the result of the call that began them.
+
+mod file;
+mod session;
+mod stream;
+
+use super::activity;
+use super::wire::{Part, Raw, ToolInput, parse};
+use crate::conversation::{Provenance, ToolArgument, ToolCall, ToolResultKind};
+
+pub use file::of_file;
+pub use session::of_session;
+pub use stream::{AttemptStream, of_attempts};
+
+/// Whose a prompt is: ours if it is, as a whole, one of the texts that we sent.
+fn provenance_of_prompt(text: &str, ours: &[String]) -> Provenance {
+    if ours.iter().any(|sent| sent == text) { Provenance::Longhaul } else { Provenance::Work }
+}
+
+fn call_of(part: &Part<'_>) -> ToolCall {
+    call(part.id.as_str(), part.name.as_str(), part.input.json())
+}
+
+/// A call of one of the agent's tools, with its arguments as JSON.
+pub(crate) fn call(id: &str, name: &str, input: &str) -> ToolCall {
+    ToolCall {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        input: input.to_owned(),
+        argument: argument(name, input),
+    }
+}
+
+fn argument(name: &str, input: &str) -> Option<ToolArgument> {
+    let input: ToolInput<'_> = parse(input.as_bytes())?;
+    let text = Some(activity::says_most(&input)).filter(|text| !text.is_empty())?.to_owned();
+    let changes = matches!(name, "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
+    Some(match input.command.stated() {
+        Some(_) => ToolArgument::Command(text),
+        None if changes => ToolArgument::ChangedFile(text),
+        None => ToolArgument::Other(text),
+    })
+}
+
+fn answer_kind(is_error: bool, interrupted: bool) -> ToolResultKind {
+    match (interrupted, is_error) {
+        (true, _) => ToolResultKind::Unknown,
+        (false, true) => ToolResultKind::Error,
+        (false, false) => ToolResultKind::Ok,
+    }
+}
+
+/// The text of some content, a block a paragraph; what is no text is named.
+pub(super) fn text_of(content: Raw<'_>) -> String {
+    let texts: Vec<String> = content
+        .parts()
+        .iter()
+        .filter_map(|part| match part.kind.as_str() {
+            "text" => part.text.text(),
+            "tool_result" | "tool_use" | "thinking" | "redacted_thinking" | "" => None,
+            kind => Some(format!("[{kind}]")),
+        })
+        .collect();
+    texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,341 @@
+//! Writes down the conversation that a stream tells of, as it goes on.
+//!
+//! The agent tells each block of a message as an event of its own, and what the message used behind the last of them
+//! (`message_delta`, 2.1.330). Blocks wait for that, a few milliseconds, so that the last one can say it; what comes in
+//! between waits with them, so that the order stays.
+
+use super::parse_conversation::text_of;
+use super::usage_meter::billed;
+use super::wire::{Head, Part, ResultLine, Scribed, parse};
+use super::{SYNTHETIC, vendor_terms};
+use crate::Prices;
+use crate::line_splitter::{Line, LineSplitter};
+use crate::prices::{BilledTokens, usd_from_nano};
+use crate::snapshot::truncate_to_bytes;
+use crate::transcript_message::{
+    EventKind, MessageOrigin, MessageUsage, ResultDetails, TranscriptDecoder, TranscriptMessage,
+};
+use memchr::memmem;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::mem;
+
+/// As much of a result as a person reads. Twice this is not worth a mark in its middle.
+const RESULT_BYTES_MAX: usize = 16 << 10;
+/// Its end says how it ended.
+const RESULT_END_BYTES: usize = 4 << 10;
+/// A call that writes a file has all of it in its arguments; the file has it too.
+const INPUT_BYTES_MAX: usize = 64 << 10;
+/// Of one text in such arguments.
+const INPUT_TEXT_BYTES_MAX: usize = 8 << 10;
+
+/// How nearly every event begins, and how those end that say more than that the model writes.
+const DELTA: &[u8] = b"{\"type\":\"stream_event\"";
+
+/// A scribe of Claude Code's stream.
+pub(super) struct ClaudeTranscriptDecoder {
+    prices: Prices,
+    attempt: u32,
+    lines: LineSplitter,
+    session: Option<String>,
+    /// The message that was last begun in pieces: its end will come.
+    started: String,
+    /// The message whose end has not come yet.
+    open: Option<Open>,
+    /// What was told since that began.
+    waiting: Vec<TranscriptMessage>,
+    /// Whether the conversation was just compacted: its summary follows.
+    compacted: bool,
+}
+
+/// A message of the main conversation that is being written.
+struct Open {
+    id: String,
+    model: String,
+    /// What it used, if its blocks say so: where it did not come in pieces.
+    usage: Option<(BilledTokens, String)>,
+}
+
+impl TranscriptDecoder for ClaudeTranscriptDecoder {
+    fn feed(&mut self, bytes: &[u8], out: &mut Vec<TranscriptMessage>) {
+        let mut lines = mem::take(&mut self.lines);
+        lines.feed(bytes, |line| self.line(line, out));
+        self.lines = lines;
+    }
+
+    fn finish(&mut self, out: &mut Vec<TranscriptMessage>) {
+        mem::take(&mut self.lines).finish(|line| self.line(line, out));
+        self.close(out);
+    }
+}
+
+impl ClaudeTranscriptDecoder {
+    pub(super) fn new(prices: Prices, attempt: u32) -> ClaudeTranscriptDecoder {
+        ClaudeTranscriptDecoder {
+            prices,
+            attempt,
+            lines: LineSplitter::default(),
+            session: None,
+            started: String::new(),
+            open: None,
+            waiting: Vec::new(),
+            compacted: false,
+        }
+    }
+
+    fn line(&mut self, line: Line<'_>, out: &mut Vec<TranscriptMessage>) {
+        let Line::Whole(bytes) = line else { return };
+        if bytes.starts_with(DELTA) && memmem::find(bytes, b"\"message_").is_none() {
+            return;
+        }
+        let Some(event) = parse::<Scribed<'_>>(bytes) else { return };
+        match event.kind.as_str() {
+            "assistant" | "user" | "system" => self.event(&event, out),
+            "stream_event" => {
+                if let Some(head) = parse::<Head<'_>>(bytes) {
+                    self.stream_event(&head, out);
+                }
+            }
+            "result" => {
+                if let Some(result) = parse::<ResultLine<'_>>(bytes) {
+                    self.close(out);
+                    out.push(self.result(&result));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<TranscriptMessage>) {
+        if head.parent_tool_use_id.stated().is_some() {
+            return;
+        }
+        match head.event.kind.as_str() {
+            "message_start" => {
+                self.close(out);
+                head.event.message.id.as_str().clone_into(&mut self.started);
+            }
+            "message_delta" => {
+                let stop_reason = head.event.delta.stop_reason.as_str();
+                if let Some(open) = self.open.as_mut().filter(|_| !stop_reason.is_empty()) {
+                    open.usage = Some((billed(&head.event.usage), stop_reason.to_owned()));
+                }
+                self.close(out);
+            }
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
+        if let Some(session) = event.session_id.stated() {
+            self.session = Some(session.to_owned());
+        }
+        match (event.kind.as_str(), event.subtype.as_str()) {
+            ("assistant", _) => self.assistant(event, out),
+            ("user", _) => self.user(event, out),
+            ("system", "compact_boundary") => self.compacted = true,
+            ("system", "task_notification") => {
+                let text = event.summary.text().unwrap_or_default();
+                self.tell(event, EventKind::Note, text, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
+        let message = &event.message;
+        let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.0;
+        // Of what a sub-agent used, the stream tells the input alone.
+        if event.parent_tool_use_id.stated().is_none() && !synthetic {
+            if self.open.as_ref().is_none_or(|open| !message.id.is(&open.id)) {
+                self.close(out);
+            }
+            let stop_reason = message.stop_reason.stated();
+            // Of others nobody will say what they used.
+            let is_ending = stop_reason.is_some() || message.id.is(&self.started);
+            self.open = is_ending.then(|| Open {
+                id: message.id.as_str().to_owned(),
+                model: message.model.as_str().to_owned(),
+                usage: stop_reason.map(|reason| (billed(&message.usage), reason.to_owned())),
+            });
+        }
+        let origin = if synthetic { MessageOrigin::Agent } else { MessageOrigin::Model };
+        for part in message.content.parts() {
+            let Some(said) = self.part(&part, event, origin) else { continue };
+            self.put(said, out);
+        }
+    }
+
+    /// A block of what the model wrote; nothing for one that says nothing.
+    fn part(&self, part: &Part<'_>, event: &Scribed<'_>, origin: MessageOrigin) -> Option<TranscriptMessage> {
+        let said = |kind: EventKind| TranscriptMessage {
+            id: event.message.id.stated().map(str::to_owned),
+            model: event.message.model.stated().map(str::to_owned),
+            ..self.message(event, kind, origin)
+        };
+        let text = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        match part.kind.as_str() {
+            "text" => {
+                Some(TranscriptMessage { content: Some(text(part.text.text())?), ..said(EventKind::Text) })
+            }
+            "thinking" => Some(TranscriptMessage {
+                content: Some(text(part.thinking.text())?),
+                ..said(EventKind::Thinking)
+            }),
+            "tool_use" => {
+                let (input, truncated_bytes) = bounded_input(part.input.json());
+                Some(TranscriptMessage {
+                    tool: Some(part.name.as_str().to_owned()),
+                    // The older name is still spoken (2.1.330).
+                    subagent: matches!(part.name.as_str(), "Agent" | "Task"),
+                    tool_use_id: Some(part.id.as_str().to_owned()),
+                    input,
+                    truncated_bytes,
+                    ..said(EventKind::ToolCall)
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn user(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
+        for part in event.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
+            let call = part.tool_use_id.as_str();
+            let meta = event.tool_result_meta.0.iter().find(|meta| meta.id.is(call));
+            let (content, truncated_bytes) = bounded_result(text_of(part.content));
+            let result = TranscriptMessage {
+                content: Some(content),
+                tool_use_id: Some(call.to_owned()),
+                truncated_bytes,
+                is_error: Some(part.is_error.0),
+                denied: meta.is_some_and(|meta| meta.permission_decision.decision.is("reject")),
+                interrupted: meta.is_some_and(|meta| {
+                    let decided = meta.permission_decision.decision.stated().is_some();
+                    vendor_terms::is_interrupted(meta.non_execution_kind.as_str(), decided)
+                }),
+                ..self.message(event, EventKind::ToolResult, MessageOrigin::Tool)
+            };
+            self.put(result, out);
+        }
+        // The stream does not repeat prompts, so that all other text is the agent's program speaking.
+        let is_summary = event.is_synthetic.0 && mem::take(&mut self.compacted);
+        let kind = if is_summary { EventKind::Summary } else { EventKind::Note };
+        self.tell(event, kind, text_of(event.message.content), out);
+    }
+
+    /// What the agent's program said, unless it is nothing.
+    fn tell(&mut self, event: &Scribed<'_>, kind: EventKind, text: String, out: &mut Vec<TranscriptMessage>) {
+        if !text.trim().is_empty() {
+            let told =
+                TranscriptMessage { content: Some(text), ..self.message(event, kind, MessageOrigin::Agent) };
+            self.put(told, out);
+        }
+    }
+
+    fn message(&self, event: &Scribed<'_>, kind: EventKind, origin: MessageOrigin) -> TranscriptMessage {
+        TranscriptMessage {
+            timestamp: event.timestamp.stated().map(str::to_owned),
+            session_id: self.session.clone(),
+            parent_tool_use_id: event.parent_tool_use_id.stated().map(str::to_owned),
+            ..TranscriptMessage::new(kind, origin, self.attempt)
+        }
+    }
+
+    fn result(&self, line: &ResultLine<'_>) -> TranscriptMessage {
+        let since_last = line.since_last.as_ref();
+        let cost = since_last.map(|models| models.0.iter().filter_map(|(_, model)| model.cost.0).sum());
+        let outcome = ResultDetails {
+            subtype: line.subtype.as_str().to_owned(),
+            terminal_reason: line.terminal_reason.stated().map(str::to_owned),
+            result: line.result.stated().map(str::to_owned),
+            errors: line.errors.0.iter().map(|error| error.as_str().to_owned()).collect(),
+            duration_ms: line.duration_ms.0,
+            num_turns: line.num_turns.0,
+            cost_usd: cost,
+            total_cost_usd: line.total_cost_usd.0,
+        };
+        TranscriptMessage {
+            session_id: line.session_id.stated().map(str::to_owned).or_else(|| self.session.clone()),
+            is_error: Some(line.is_error.0),
+            outcome: Some(outcome),
+            ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, self.attempt)
+        }
+    }
+
+    /// Passes a message on, or lets it wait for the end of the one that is being written.
+    fn put(&mut self, message: TranscriptMessage, out: &mut Vec<TranscriptMessage>) {
+        if self.open.is_some() {
+            self.waiting.push(message);
+        } else {
+            out.push(message);
+        }
+    }
+
+    /// The message that is being written has ended, or was cut.
+    fn close(&mut self, out: &mut Vec<TranscriptMessage>) {
+        let Some(open) = self.open.take() else { return };
+        let of_it = |message: &&mut TranscriptMessage| message.id.as_deref() == Some(open.id.as_str());
+        if let Some((billed, stop_reason)) = open.usage
+            && let Some(last) = self.waiting.iter_mut().rev().find(of_it)
+        {
+            let tokens = billed.tokens;
+            last.usage = Some(MessageUsage {
+                input_tokens: tokens.input,
+                output_tokens: tokens.output,
+                cache_read_input_tokens: tokens.cache_read,
+                cache_creation_input_tokens: tokens.cache_write,
+            });
+            let price = self.prices.price(&open.model, billed);
+            last.estimated_cost_usd = price.map(|nano| usd_from_nano(nano).as_dollars());
+            last.stop_reason = Some(stop_reason);
+        }
+        out.append(&mut self.waiting);
+    }
+}
+
+/// A result, with a mark in the place of its middle if it is long, and how much that is.
+fn bounded_result(text: String) -> (String, u64) {
+    if text.len() <= RESULT_BYTES_MAX {
+        return (text, 0);
+    }
+    let head = truncate_to_bytes(&text, RESULT_BYTES_MAX - RESULT_END_BYTES);
+    let end_at =
+        (text.len() - RESULT_END_BYTES..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let left_out = end_at - head.len();
+    (format!("{head}\n[{left_out} bytes left out]\n{}", &text[end_at..]), left_out as u64)
+}
+
+/// The arguments of a call. Of very long ones each long text is cut; what cannot be cut is left out.
+fn bounded_input(json: &str) -> (Option<Box<RawValue>>, u64) {
+    if json.len() <= INPUT_BYTES_MAX {
+        return (RawValue::from_string(json.to_owned()).ok(), 0);
+    }
+    let mut left_out = 0;
+    let bounded = serde_json::from_str::<Value>(json).ok().and_then(|mut input| {
+        cut_texts(&mut input, &mut left_out);
+        serde_json::value::to_raw_value(&input).ok().filter(|input| input.get().len() <= INPUT_BYTES_MAX)
+    });
+    if bounded.is_none() {
+        left_out = json.len() as u64;
+    }
+    (bounded, left_out)
+}
+
+/// Goes no deeper than the parser let the value be: 128.
+fn cut_texts(value: &mut Value, left_out: &mut u64) {
+    match value {
+        Value::String(text) if text.len() > INPUT_TEXT_BYTES_MAX => {
+            let kept = truncate_to_bytes(text, INPUT_TEXT_BYTES_MAX).len();
+            let bytes = text.len() - kept;
+            text.truncate(kept);
+            text.push_str(&format!("\n[{bytes} bytes left out]"));
+            *left_out += bytes as u64;
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| cut_texts(value, left_out)),
+        Value::Object(values) => values.values_mut().for_each(|value| cut_texts(value, left_out)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

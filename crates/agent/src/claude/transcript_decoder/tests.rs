@@ -1,0 +1,307 @@
+use super::{INPUT_BYTES_MAX, RESULT_BYTES_MAX, bounded_input, bounded_result};
+use crate::Dialect;
+use crate::claude::Claude;
+use crate::transcript_message::TranscriptMessage;
+use expect_test::{Expect, expect};
+use std::fmt::Write;
+use std::slice;
+
+macro_rules! stream {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../fixtures/claude/", $name, ".jsonl")).as_slice()
+    };
+}
+
+fn scribed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<TranscriptMessage> {
+    let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
+    for piece in pieces {
+        scribe.feed(piece, &mut messages);
+    }
+    scribe.finish(&mut messages);
+    messages
+}
+
+fn json(messages: &[TranscriptMessage]) -> String {
+    serde_json::to_string(messages).expect("messages are JSON")
+}
+
+/// A line each: what people look for.
+fn told(messages: &[TranscriptMessage]) -> String {
+    let mut out = String::new();
+    for message in messages {
+        let TranscriptMessage { kind, origin, content, tool, input, usage, denied, interrupted, .. } =
+            message;
+        let said = content.as_deref().or(input.as_ref().map(|input| input.get())).unwrap_or_default();
+        let said: String = said.chars().take(60).collect();
+        let tool = tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
+        let used = usage.map(|usage| format!(" [{} out]", usage.output_tokens)).unwrap_or_default();
+        let marks = [(*denied, " DENIED"), (*interrupted, " INTERRUPTED")];
+        let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+        writeln!(out, "{kind:?} by {origin:?}{tool} {said:?}{used}{marks}").expect("a string takes all");
+    }
+    out
+}
+
+fn check(stream: &[u8], expected: &Expect) {
+    expected.assert_eq(&told(&scribed([stream])));
+}
+
+#[test]
+fn a_conversation() {
+    check(
+        stream!("success-partial-messages"),
+        &expect![[r#"
+        Text by Model "I will create the file."
+        ToolCall by Model Write "{\"file_path\":\"/demo/hello.txt\",\"content\":\"hello\\n\"}" [50 out]
+        ToolResult by Tool "File created successfully at: /demo/hello.txt (file state is"
+        Thinking by Model "Check it."
+        Text by Model "Now check it and list in parallel."
+        ToolCall by Model Bash "{\"command\":\"cat hello.txt\",\"description\":\"Show file\"}"
+        ToolCall by Model Bash "{\"command\":\"ls -1; exit 3\",\"description\":\"List, failing\"}" [50 out]
+        ToolResult by Tool "hello"
+        ToolResult by Tool "Exit code 3\nhello.txt"
+        Text by Model "All done: hello.txt exists." [77 out]
+        Result by Agent ""
+    "#]],
+    );
+}
+
+#[test]
+fn every_field() {
+    let messages = scribed([stream!("success-partial-messages")]);
+    let shown = [0, 1, 2, messages.len() - 1].map(|at| serde_json::to_string_pretty(&messages[at]));
+    let shown: Vec<String> = shown.into_iter().map(|text| text.expect("a message is JSON")).collect();
+    expect![[r#"
+        {
+          "type": "AssistantMessage",
+          "kind": "text",
+          "role": "assistant",
+          "origin": "model",
+          "timestamp": "2026-11-21T23:40:38.900Z",
+          "attempt": 1,
+          "session_id": "e889cf41-b764-4cee-8b18-adf904ff4c35",
+          "id": "msg_010_4438803",
+          "model": "claude-opus-5-5",
+          "content": "I will create the file."
+        }
+        {
+          "type": "AssistantMessage",
+          "kind": "tool_call",
+          "role": "assistant",
+          "origin": "model",
+          "timestamp": "2026-11-21T23:40:38.946Z",
+          "attempt": 1,
+          "session_id": "e889cf41-b764-4cee-8b18-adf904ff4c35",
+          "id": "msg_010_4438803",
+          "model": "claude-opus-5-5",
+          "tool": "Write",
+          "tool_use_id": "toolu_01000_388030",
+          "input": {"file_path":"/demo/hello.txt","content":"hello\n"},
+          "stop_reason": "tool_use",
+          "usage": {
+            "input_tokens": 1000,
+            "output_tokens": 50,
+            "cache_read_input_tokens": 3000,
+            "cache_creation_input_tokens": 200
+          },
+          "estimated_cost_usd": 0.0066
+        }
+        {
+          "type": "UserMessage",
+          "kind": "tool_result",
+          "role": "user",
+          "origin": "tool",
+          "timestamp": "2026-11-21T23:40:39.880Z",
+          "attempt": 1,
+          "session_id": "e889cf41-b764-4cee-8b18-adf904ff4c35",
+          "content": "File created successfully at: /demo/hello.txt (file state is current in your context — no need to Read it back)",
+          "tool_use_id": "toolu_01000_388030",
+          "is_error": false
+        }
+        {
+          "type": "ResultMessage",
+          "kind": "result",
+          "role": "system",
+          "origin": "agent",
+          "timestamp": null,
+          "attempt": 1,
+          "session_id": "e889cf41-b764-4cee-8b18-adf904ff4c35",
+          "is_error": false,
+          "subtype": "success",
+          "terminal_reason": "completed",
+          "result": "All done: hello.txt exists.",
+          "duration_ms": 6284,
+          "num_turns": 4,
+          "cost_usd": 0.02034,
+          "total_cost_usd": 0.02034
+        }"#]].assert_eq(&shown.join("\n"));
+}
+
+#[test]
+fn calls_that_were_not_let_run_or_not_to_their_end() {
+    check(
+        stream!("sdk-hooks-callbacks"),
+        &expect![[r#"
+        Text by Model "fetch"
+        ToolCall by Model Bash "{\"command\":\"curl http://evil.example/\",\"description\":\"d\"}"
+        ToolCall by Model WebFetch "{\"url\":\"https://evil.example/x\",\"prompt\":\"p\"}"
+        ToolResult by Tool "PreToolUse:Bash hook error: Blocked URL: evil.example is not" DENIED
+        ToolResult by Tool "PreToolUse:WebFetch hook error: Blocked URL: evil.example is" DENIED
+        Text by Model "step"
+        ToolCall by Model Bash "{\"command\":\"echo step\",\"description\":\"s\"}"
+        ToolResult by Tool "step"
+        Text by Model "Done one."
+        Note by Agent "Stop hook feedback:\nContinue: the checks have not been run."
+        Text by Model "Checks run, done."
+        Result by Agent ""
+    "#]],
+    );
+    check(
+        stream!("permission-denied-no-host"),
+        &expect![[r#"
+        Text by Model "w"
+        ToolCall by Model Write "{\"file_path\":\"/demo/a.txt\",\"content\":\"x\"}"
+        ToolResult by Tool "Claude requested permissions to write to /demo/a.txt, but yo" DENIED
+        Text by Model "could not"
+        Result by Agent ""
+    "#]],
+    );
+    check(
+        stream!("killed-sigint-mid-tool"),
+        &expect![[r#"
+        Text by Model "First step."
+        ToolCall by Model Bash "{\"command\":\"echo first >> side.txt\",\"description\":\"First\"}" [50 out]
+        ToolResult by Tool "(Bash completed with no output)"
+        Text by Model "Running the long command."
+        ToolCall by Model Bash "{\"command\":\"echo start >> side.txt; bash -c 'exec -a longtas" [50 out]
+        ToolResult by Tool "The user doesn't want to proceed with this tool use. The too" INTERRUPTED
+        Note by Agent "[Request interrupted by user for tool use]"
+        Result by Agent ""
+    "#]],
+    );
+}
+
+#[test]
+fn what_the_agents_program_says_is_not_the_models() {
+    check(
+        stream!("overloaded-exhausted-midrun"),
+        &expect![[r#"
+        Text by Model "s"
+        ToolCall by Model Bash "{\"command\":\"echo one\"}"
+        ToolResult by Tool "one"
+        Text by Agent "API Error: 529 Overloaded. This is a server-side issue, usua"
+        Result by Agent ""
+    "#]],
+    );
+    check(
+        stream!("success-auto-compacted"),
+        &expect![[r#"
+        Text by Model "step"
+        ToolCall by Model Bash "{\"command\":\"echo one\"}"
+        ToolResult by Tool "one"
+        Summary by Agent "This session is being continued from a previous conversation"
+        Text by Model "All good."
+        Result by Agent ""
+    "#]],
+    );
+}
+
+/// What a cut stream tells is the beginning of what the whole one tells, but for the message that was cut.
+#[test]
+fn a_stream_cut_anywhere_tells_the_beginning() {
+    let stream = stream!("success-partial-messages");
+    let whole: Vec<String> = scribed([stream]).iter().map(|message| json(slice::from_ref(message))).collect();
+    for cut in 0..stream.len() {
+        let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
+        scribe.feed(&stream[..cut], &mut messages);
+        let told: Vec<String> = messages.iter().map(|message| json(slice::from_ref(message))).collect();
+        assert_eq!(told, whole[..told.len()], "cut at {cut}");
+    }
+}
+
+#[test]
+fn long_results_keep_their_ends() {
+    let (short, long) = ("é".repeat(RESULT_BYTES_MAX / 2), "é".repeat(RESULT_BYTES_MAX));
+    assert_eq!(bounded_result(short.clone()), (short, 0));
+    let (bounded, left_out) = bounded_result(long.clone());
+    assert!(bounded.len() < RESULT_BYTES_MAX + 64, "{}", bounded.len());
+    assert!(bounded.contains(&format!("[{left_out} bytes left out]")), "{left_out}");
+    assert_eq!(bounded.matches('é').count() * 2 + left_out as usize, long.len());
+}
+
+#[test]
+fn long_arguments_keep_their_form() {
+    let check = |input: &str, kept: Option<&str>| {
+        let (bounded, left_out) = bounded_input(input);
+        assert!(left_out > 0 && bounded.as_ref().is_none_or(|input| input.get().len() <= INPUT_BYTES_MAX));
+        let value =
+            bounded.map(|input| serde_json::from_str::<serde_json::Value>(input.get()).expect("JSON"));
+        assert_eq!(value.as_ref().and_then(|value| value["file_path"].as_str()), kept);
+    };
+    let text = "x".repeat(INPUT_BYTES_MAX);
+    check(&format!(r#"{{"file_path":"a.txt","content":"{text}"}}"#), Some("a.txt"));
+    // Nothing in it is long; it is too deep to be read.
+    check(&("[".repeat(INPUT_BYTES_MAX) + &"]".repeat(INPUT_BYTES_MAX)), None);
+    let short = r#"{"command":"ls"}"#;
+    let (input, left_out) = bounded_input(short);
+    assert_eq!((input.expect("it is short").get(), left_out), (short, 0));
+}
+
+/// A message that did not come in pieces, and does not say what it used: the agent asked for it anew without a stream.
+#[test]
+fn what_has_no_end_is_not_waited_for() {
+    let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
+    let row = br#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"One."}]}}"#;
+    scribe.feed(&[row.as_slice(), b"\n"].concat(), &mut messages);
+    assert_eq!(messages.len(), 1);
+}
+
+#[test]
+fn only_prompts_are_not_in_the_stream() {
+    let messages = scribed([stream!("success-partial-messages")]);
+    assert!(messages.iter().all(|message| message.kind.comes_from_stream()));
+}
+
+/// What comes in between waits for the message that is being written, so that the order stays; of a sub-agent's messages
+/// nobody says what they used.
+#[test]
+fn sub_agents_are_told_apart() {
+    let row = |message: &str, stop: &str, block: &str, parent: &str| {
+        format!(
+            r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":{parent},"message":{{"id":"{message}",
+            "model":"claude-opus-5-5","stop_reason":{stop},"usage":{{"output_tokens":5}},"content":[{block}]}}}}"#
+        )
+        .replace('\n', "")
+    };
+    let call = r#"{"type":"tool_use","id":"t","name":"Agent","input":{"description":"Count"}}"#;
+    let text = r#"{"type":"text","text":"One."}"#;
+    let start = r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m2"}}}"#;
+    let used = r#"{"type":"stream_event","api_message_id":"m2","event":{"type":"message_delta",
+        "delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}}"#;
+    let lines = [
+        row("m1", "\"tool_use\"", call, "null"),
+        row("s1", "null", text, "\"t\""),
+        start.to_owned(),
+        row("m2", "null", text, "null"),
+        row("s2", "\"end_turn\"", text, "\"t\""),
+        used.replace('\n', ""),
+    ];
+    let stream = lines.join("\n");
+    let messages = scribed([stream.as_bytes()]);
+    let told: Vec<_> = messages
+        .iter()
+        .map(|message| {
+            let used = message.usage.map(|usage| usage.output_tokens);
+            (message.id.as_deref(), message.parent_tool_use_id.as_deref(), message.subagent, used)
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (Some("m1"), None, true, Some(5)),
+            (Some("s1"), Some("t"), false, None),
+            (Some("m2"), None, false, Some(9)),
+            (Some("s2"), Some("t"), false, None),
+        ]
+    );
+}

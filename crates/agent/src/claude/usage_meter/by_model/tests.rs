@@ -1,0 +1,470 @@
+use super::super::UsageMeter;
+use super::{MODELS_MAX, fit_to, split};
+use crate::Prices;
+use crate::claude::wire::{Head, ResultLine, parse};
+use expect_test::{Expect, expect};
+use longhaul_core::Usage;
+use std::fmt::Write;
+
+const OPUS: &str = "claude-opus-5-5";
+
+/// Takes in a story of one line an event: `MODEL INPUT OUTPUT` is a message, `guess MODEL INPUT` a sub-agent's without
+/// its final usage, `cut MODEL INPUT BYTES`, `states MODEL INPUT OUTPUT MICRODOLLARS, …` a result by model,
+/// `costs MICRODOLLARS` one that states a sum alone, `plain MODEL INPUT OUTPUT MICRODOLLARS` one of the plain format.
+/// A model that is `-` is missing.
+fn told(story: &str) -> UsageMeter {
+    let mut spend = UsageMeter::new(Prices::bundled().clone());
+    let events = story.split(';').map(str::trim).filter(|event| !event.is_empty());
+    for (number, event) in events.enumerate() {
+        let words: Vec<&str> = event.split(' ').collect();
+        let id = format!("m{number}");
+        let message = |model: &str, input: &str, output: &str, reason: &str| {
+            let model = if model == "-" { String::new() } else { format!(r#""model":"{model}","#) };
+            format!(
+                r#"{{"id":"{id}",{model}"stop_reason":{reason},"usage":{{"input_tokens":{input},"output_tokens":{output}}}}}"#
+            )
+        };
+        let row = |message: String| format!(r#"{{"message":{message}}}"#);
+        let start = |message: String| {
+            format!(r#"{{"type":"stream_event","event":{{"type":"message_start","message":{message}}}}}"#)
+        };
+        match words.as_slice() {
+            ["guess", model, input] => {
+                heard(&mut spend, &row(message(model, input, "1", "null")), "t");
+            }
+            ["cut", model, input, bytes] => {
+                let text = "x".repeat(bytes.parse().expect("a number"));
+                let delta = format!(
+                    r#"{{"event":{{"type":"content_block_delta","delta":{{"text":"{text}"}}}},"api_message_id":"{id}"}}"#
+                );
+                let stop = format!(r#"{{"event":{{"type":"message_stop"}},"api_message_id":"{id}"}}"#);
+                for line in [start(message(model, input, "1", "null")), delta, stop] {
+                    spend.stream_event(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON"));
+                }
+            }
+            ["states", ..] => {
+                let stated =
+                    event["states".len()..].split(',').map(str::trim).filter(|part| !part.is_empty());
+                let stated: Vec<String> = stated.map(stated_model).collect();
+                result(&mut spend, &format!(r#""model_usage_since_last_result":{{{}}}"#, stated.join(",")));
+            }
+            ["costs", cost] => result(&mut spend, &format!(r#""total_cost_usd":{}"#, dollars(cost))),
+            ["plain", model, input, output, cost] => result(
+                &mut spend,
+                &format!(
+                    r#""modelUsage":{{"{model}":{{}}}},"usage":{{"input_tokens":{input},"output_tokens":{output}}},"total_cost_usd":{}"#,
+                    dollars(cost)
+                ),
+            ),
+            [model, input, output] => {
+                heard(&mut spend, &row(message(model, input, output, "\"end_turn\"")), "");
+            }
+            other => unreachable!("no event {other:?}"),
+        }
+    }
+    spend.close_all();
+    spend
+}
+
+fn heard(spend: &mut UsageMeter, line: &str, thread: &str) {
+    spend.row(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON").message, thread);
+}
+
+fn result(spend: &mut UsageMeter, fields: &str) {
+    spend.settle(&parse::<ResultLine<'_>>(format!("{{{fields}}}").as_bytes()).expect("it is JSON"));
+}
+
+fn dollars(micro: &str) -> f64 {
+    micro.parse::<f64>().expect("micro-dollars") / 1e6
+}
+
+fn stated_model(words: &str) -> String {
+    let [name, input, output, cost] = words.split(' ').collect::<Vec<_>>()[..] else {
+        unreachable!("not a model: {words}")
+    };
+    format!(r#""{name}":{{"inputTokens":{input},"outputTokens":{output},"costUSD":{}}}"#, dollars(cost))
+}
+
+fn parts(spend: &UsageMeter) -> Vec<(String, Usage)> {
+    let parts = spend.by_model();
+    let sum = parts.iter().fold(Usage::default(), |sum, (_, part)| sum.plus(*part));
+    assert_eq!(sum, spend.tally(), "{parts:#?}");
+    assert!(parts.is_sorted_by(|one, other| one.0 < other.0), "{parts:#?}");
+    parts
+}
+
+/// Checks each model's input and output, messages and micro-dollars, stated and (after `~`) estimated.
+fn check(story: &str, expected: Expect) {
+    let mut text = String::new();
+    for (name, tally) in parts(&told(story)) {
+        let name = if name.is_empty() { "-" } else { &name };
+        let Usage {
+            tokens,
+            truncated_tokens: cut_tokens,
+            messages,
+            truncated_messages: cut_messages,
+            turns,
+            reported_cost: cost,
+            estimated_cost: cost_estimated,
+            unpriced,
+        } = tally;
+        let count = if turns == messages { turns.to_string() } else { format!("{turns} of {messages}") };
+        write!(text, "{name} {} {} ({count}) ${}", tokens.input, tokens.output, cost.0)
+            .expect("a text takes all");
+        if cost_estimated.0 > 0 {
+            write!(text, " ~{}", cost_estimated.0).expect("a text takes all");
+        }
+        if cut_messages > 0 {
+            write!(text, " cut {} {} ({cut_messages})", cut_tokens.input, cut_tokens.output)
+                .expect("a text takes all");
+        }
+        text.push_str(if unpriced { " unpriced\n" } else { "\n" });
+    }
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn what_no_result_follows_is_priced_by_model() {
+    check("", expect![[""]]);
+    check(
+        "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; claude-opus-5-5 1000 50",
+        expect![[r#"
+            claude-opus-5-5 2000 100 (2) $0 ~10000
+            claude-sonnet-4-5 1000 50 (1) $0 ~3750
+        "#]],
+    );
+    check(
+        "claude-opus-5-5 1000 50; house-7b 1000 50",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $0 ~5000
+            house-7b 1000 50 (1) $0 unpriced
+        "#]],
+    );
+    check(
+        "claude-opus-5-5 1000 50; cut claude-sonnet-4-5 1000 40",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $0 ~5000
+            claude-sonnet-4-5 0 0 (0) $0 ~3150 cut 1000 10 (1)
+        "#]],
+    );
+    // A millionth is left by rounding: each of them costs half a millionth more than it says.
+    check(
+        "claude-haiku-5-5 5 0; claude-haiku-5-5-20260101 5 0; claude-haiku-5-5[1m] 5 0",
+        expect![[r#"
+            claude-haiku-5-5 5 0 (1) $0
+            claude-haiku-5-5-20260101 5 0 (1) $0 ~1
+            claude-haiku-5-5[1m] 5 0 (1) $0 ~1
+        "#]],
+    );
+    // Nobody said which, of two and of one.
+    check(
+        "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; - 100 5",
+        expect![[r#"
+            - 100 5 (1) $0 unpriced
+            claude-opus-5-5 1000 50 (1) $0 ~5000
+            claude-sonnet-4-5 1000 50 (1) $0 ~3750
+        "#]],
+    );
+    check(
+        "claude-opus-5-5 1000 50; - 100 5",
+        expect![[r#"
+            claude-opus-5-5 1100 55 (2) $0 ~5000 unpriced
+        "#]],
+    );
+    check(
+        "- 100 5",
+        expect![[r#"
+            - 100 5 (1) $0 unpriced
+        "#]],
+    );
+}
+
+#[test]
+fn a_result_says_what_each_model_cost() {
+    check(
+        "claude-opus-5-5 1000 50; claude-haiku-5-5 1000 50; states claude-opus-5-5 1000 50 7000, claude-haiku-5-5 1000 50 130",
+        expect![[r#"
+            claude-haiku-5-5 1000 50 (1) $130
+            claude-opus-5-5 1000 50 (1) $7000
+        "#]],
+    );
+    // Two results, and what follows them.
+    check(
+        "claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 7000; claude-haiku-5-5 1000 50; \
+         states claude-haiku-5-5 1000 50 130; claude-haiku-5-5 1000 50",
+        expect![[r#"
+            claude-haiku-5-5 2000 100 (2) $130 ~125
+            claude-opus-5-5 1000 50 (1) $7000
+        "#]],
+    );
+    // Requests that the stream does not show, of a model that it does not name.
+    check(
+        "claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 7000, claude-haiku-5-5 400 20 50",
+        expect![[r#"
+            claude-haiku-5-5 400 20 (0) $50
+            claude-opus-5-5 1000 50 (1) $7000
+        "#]],
+    );
+    // What sub-agents wrote is only known by the result.
+    check(
+        "claude-opus-5-5 1000 50; guess claude-haiku-5-5 1000; guess claude-haiku-5-5 1000; \
+         states claude-opus-5-5 1000 50 7000, claude-haiku-5-5 2000 777 600",
+        expect![[r#"
+            claude-haiku-5-5 2000 777 (0 of 2) $600
+            claude-opus-5-5 1000 50 (1) $7000
+        "#]],
+    );
+    // A message that was cut stays with its model, and so does what the statement leaves out of it.
+    check(
+        "claude-opus-5-5 1000 50; cut claude-sonnet-4-5 1000 40; states claude-opus-5-5 1000 50 5000, claude-sonnet-4-5 1000 1 3015",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $5000
+            claude-sonnet-4-5 0 0 (0) $3015 ~135 cut 1000 10 (1)
+        "#]],
+    );
+    check("states", expect![[""]]);
+    check(
+        "claude-opus-5-5 1000 50; states",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $0
+        "#]],
+    );
+}
+
+#[test]
+fn names_are_those_that_are_stated() {
+    check(
+        "claude-sonnet-4-5-20250929 1000 50; states claude-sonnet-4-5[1m] 1000 50 3750; claude-sonnet-4-5-20250929 1000 50",
+        expect![[r#"
+            claude-sonnet-4-5[1m] 2000 100 (2) $3750 ~3750
+        "#]],
+    );
+    check(
+        "claude-sonnet-4-5-20250929 1000 50; states us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 3750",
+        expect![[r#"
+            us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 (1) $3750
+        "#]],
+    );
+    // One name begins with the other, and yet they are two.
+    check(
+        "claude-opus-5 1000 50; claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 5000, claude-opus-5 1000 50 6250",
+        expect![[r#"
+            claude-opus-5 1000 50 (1) $6250
+            claude-opus-5-5 1000 50 (1) $5000
+        "#]],
+    );
+    // In a later turn, of which the result does not count it yet.
+    check(
+        "claude-sonnet-4-5-20250929 1000 50; states claude-sonnet-4-5[1m] 1000 50 3750; \
+         claude-sonnet-4-5-20250929 1000 50; claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 5000",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $5000
+            claude-sonnet-4-5[1m] 2000 100 (2) $3750
+        "#]],
+    );
+    check(
+        "claude-sonnet-4-5 2000 100; states claude-sonnet-4-5[1m] 1000 50 3750, claude-sonnet-4-5 1000 50 3750",
+        expect![[r#"
+            claude-sonnet-4-5 1000 50 (1) $3750
+            claude-sonnet-4-5[1m] 1000 50 (0) $3750
+        "#]],
+    );
+    // With and without a variant: the messages of both have the same name.
+    check(
+        "claude-sonnet-4-5 1000 50; claude-sonnet-4-5 1000 50; \
+         states claude-sonnet-4-5 1000 50 3750, claude-sonnet-4-5[1m] 1000 50 3750",
+        expect![[r#"
+            claude-sonnet-4-5 1000 50 (2) $3750
+            claude-sonnet-4-5[1m] 1000 50 (0) $3750
+        "#]],
+    );
+}
+
+#[test]
+fn a_gateway_answers_by_another_name() {
+    check(
+        "glm-4.6 1000 50; glm-4.6 1000 50; states claude-opus-5-5 2000 100 10000",
+        expect![[r#"
+            claude-opus-5-5 2000 100 (2) $10000
+        "#]],
+    );
+    check(
+        "glm-4.6 1000 50; claude-haiku-5-5 1000 50; states claude-opus-5-5 1000 50 5000, claude-haiku-5-5 1000 50 125",
+        expect![[r#"
+            claude-haiku-5-5 1000 50 (1) $125
+            claude-opus-5-5 1000 50 (1) $5000
+        "#]],
+    );
+    // Two other names: by what they were given, and by all that they used.
+    check(
+        "glm-4.5 1000 50; glm-4.6 2000 100; states claude-opus-5-5 2100 200 10000, claude-haiku-5-5 1000 50 125",
+        expect![[r#"
+            claude-haiku-5-5 1000 50 (1) $125
+            claude-opus-5-5 2100 200 (1) $10000
+        "#]],
+    );
+    check(
+        "glm-4.5 1000 50; glm-4.6 1000 51; states claude-opus-5-5 1000 51 5000, claude-haiku-5-5 1000 50 125",
+        expect![[r#"
+            claude-haiku-5-5 1000 50 (1) $125
+            claude-opus-5-5 1000 51 (1) $5000
+        "#]],
+    );
+    check(
+        "- 1000 50; states claude-opus-5-5 1000 50 5000",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $5000
+        "#]],
+    );
+    // A sub-agent's message that the result does not count yet, beside a request that the stream does not show.
+    check(
+        "guess glm-4.6 5000; states claude-opus-5-5 100 5 500",
+        expect![[r#"
+            claude-opus-5-5 100 5 (0) $500
+            glm-4.6 0 0 (0 of 1) $0
+        "#]],
+    );
+    // Messages of which the result counts a part.
+    check(
+        "glm-4.6 1000 50; glm-4.5 1000 50; glm-4 1000 50; states claude-opus-5-5 1200 60 5000",
+        expect![[r#"
+            claude-opus-5-5 1200 60 (1) $5000
+            glm-4 800 40 (1) $0
+            glm-4.5 1000 50 (1) $0
+        "#]],
+    );
+    // Which of two asked for it, nobody says.
+    check(
+        "glm-4.6 1000 50; states claude-opus-5-5 1000 60 5200, claude-sonnet-4-5 1000 60 3900",
+        expect![[r#"
+            claude-opus-5-5 1000 60 (0) $5200
+            claude-sonnet-4-5 1000 60 (0) $3900
+            glm-4.6 0 0 (1) $0
+        "#]],
+    );
+}
+
+#[test]
+fn a_mere_sum_is_split() {
+    // By the prices of the table, which are as 5 to 3.75.
+    check(
+        "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; costs 17500",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $10000
+            claude-sonnet-4-5 1000 50 (1) $7500
+        "#]],
+    );
+    // By output, where the table has none of them.
+    check(
+        "house-7b 1000 100; house-70b 1000 300; costs 4000",
+        expect![[r#"
+            house-70b 1000 300 (1) $3000
+            house-7b 1000 100 (1) $1000
+        "#]],
+    );
+    check(
+        "house-7b 1000 100; cut house-70b 1000 400; costs 4000",
+        expect![[r#"
+            house-70b 0 0 (0) $2000 cut 1000 100 (1)
+            house-7b 1000 100 (1) $2000
+        "#]],
+    );
+    // What is no sum is none.
+    check(
+        "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; costs -1",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $0 ~5000
+            claude-sonnet-4-5 1000 50 (1) $0 ~3750
+        "#]],
+    );
+    check(
+        "house-70b 2000 0; house-7b 1000 0; costs 4000",
+        expect![[r#"
+            house-70b 2000 0 (1) $4000
+            house-7b 1000 0 (1) $0
+        "#]],
+    );
+    check(
+        "claude-opus-5-5 1000 50; costs 7000; claude-opus-5-5 1000 50; costs 12000",
+        expect![[r#"
+            claude-opus-5-5 2000 100 (2) $12000
+        "#]],
+    );
+    // Without any message, it is the one model's of the process.
+    check(
+        "claude-opus-5-5 1000 50; costs 7000; costs 12000",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (1) $12000
+        "#]],
+    );
+    check(
+        "costs 7000",
+        expect![[r#"
+            - 0 0 (0) $7000
+        "#]],
+    );
+    check(
+        "plain claude-opus-5-5 1000 50 7000",
+        expect![[r#"
+            claude-opus-5-5 1000 50 (0) $7000
+        "#]],
+    );
+}
+
+#[test]
+fn sums_are_split_without_a_rest() {
+    let check = |sum: u64, weights: &[u64], expected: &[u64]| assert_eq!(split(sum, weights), expected);
+    check(100, &[1, 1, 2], &[25, 25, 50]);
+    check(100, &[1, 1, 1], &[33, 33, 34]);
+    check(1, &[1, 1], &[0, 1]);
+    check(100, &[0, 0], &[0, 0]);
+    check(100, &[], &[]);
+    check(u64::MAX, &[u64::MAX, u64::MAX], &[u64::MAX / 2, u64::MAX / 2 + 1]);
+    let many = split(u64::MAX, &[u64::MAX; MODELS_MAX + 1]);
+    assert_eq!(many.iter().map(|part| u128::from(*part)).sum::<u128>(), u128::from(u64::MAX));
+}
+
+#[test]
+fn the_largest_makes_up_for_a_difference() {
+    let check = |values: &[u64], wanted: u64, expected: &[u64]| {
+        let mut fitted = values.to_vec();
+        let sizes: Vec<u128> = (0..values.len() as u128).collect();
+        fit_to(&mut fitted, &sizes, wanted);
+        assert_eq!(fitted, expected, "{values:?} to {wanted}");
+    };
+    check(&[2, 5, 3], 10, &[2, 5, 3]);
+    check(&[2, 5, 3], 11, &[2, 6, 3]);
+    check(&[2, 5, 3], 9, &[2, 4, 3]);
+    check(&[2, 5, 3], 4, &[2, 0, 2]);
+    check(&[2, 5, 3], 0, &[0, 0, 0]);
+    check(&[0, 0], 7, &[0, 7]);
+    check(&[u64::MAX, u64::MAX], u64::MAX, &[u64::MAX, 0]);
+    check(&[u64::MAX], u64::MAX, &[u64::MAX]);
+    check(&[], 7, &[]);
+}
+
+#[test]
+fn memory_is_flat() {
+    let mut spend = UsageMeter::new(Prices::default());
+    let message = |spend: &mut UsageMeter, number: u32, model: &str| {
+        let line = format!(
+            r#"{{"message":{{"id":"m{number}","model":"{model}","usage":{{"output_tokens":7}},"stop_reason":"end_turn"}}}}"#
+        );
+        heard(spend, &line, "");
+    };
+    message(&mut spend, 1000, &"x".repeat(1000));
+    for number in 0..1000 {
+        message(&mut spend, number, &format!("model{number}"));
+        if number % 90 == 89 {
+            result(&mut spend, &format!(r#""total_cost_usd":{number}"#));
+        }
+    }
+    message(&mut spend, 1001, OPUS);
+    spend.close_all();
+    let parts = parts(&spend);
+    // Nobody is one of them: too long a name came first.
+    assert_eq!(parts.len(), MODELS_MAX);
+    assert!(parts[0].0.is_empty() && parts[0].1.messages > 900, "{:?}", parts[0]);
+    assert!(parts.iter().all(|(name, _)| name.len() < 10), "{parts:?}");
+    assert!(spend.shares.settled.0.len() <= MODELS_MAX);
+}

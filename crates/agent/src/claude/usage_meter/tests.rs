@@ -1,0 +1,194 @@
+use super::UsageMeter;
+use crate::Prices;
+use crate::claude::wire::{Head, ResultLine, parse};
+use longhaul_core::{Tokens, Usage, Usd};
+use std::collections::BTreeSet;
+
+/// Takes in a story of one line an event: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`,
+/// `cut ID` (ended without a reason), `stop ID`, `row ID [THREAD]`, `whole ID` (a row with its final usage),
+/// `result MESSAGES OUTPUT MICRODOLLARS`, `gone`.
+fn told(story: &str) -> Usage {
+    let mut spend = UsageMeter::new(Prices::bundled().clone());
+    for event in story.split(';').map(str::trim) {
+        let words: Vec<&str> = event.split(' ').collect();
+        let word = |place: usize| words.get(place).copied().unwrap_or_default();
+        let (id, thread) = (word(1), word(2));
+        let usage = |output: &str| {
+            format!(
+                r#"{{"input_tokens":1000,"cache_read_input_tokens":3000,"cache_creation_input_tokens":200,"output_tokens":{output}}}"#
+            )
+        };
+        let message = |reason: &str, output: &str| {
+            let usage = usage(output);
+            format!(
+                r#"{{"id":"{id}","model":"claude-opus-5-5","stop_reason":{reason},"usage":{usage},"content":[{{"type":"text","text":"twelve bytes"}}]}}"#
+            )
+        };
+        let stream = |event: &str, thread: &str| {
+            format!(
+                r#"{{"type":"stream_event","event":{event},"api_message_id":"{id}","parent_tool_use_id":"{thread}"}}"#
+            )
+        };
+        let line = match word(0) {
+            "start" => {
+                stream(&format!(r#"{{"type":"message_start","message":{}}}"#, message("null", "1")), thread)
+            }
+            "delta" => {
+                let text = "x".repeat(word(2).parse().expect("a number of bytes"));
+                stream(&format!(r#"{{"type":"content_block_delta","delta":{{"text":"{text}"}}}}"#), "")
+            }
+            "end" => {
+                let usage = format!(r#"{{"output_tokens":{}}}"#, word(2));
+                stream(
+                    &format!(
+                        r#"{{"type":"message_delta","delta":{{"stop_reason":"end_turn"}},"usage":{usage}}}"#
+                    ),
+                    "",
+                )
+            }
+            "cut" => stream(
+                r#"{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":1}}"#,
+                "",
+            ),
+            "stop" => stream(r#"{"type":"message_stop"}"#, ""),
+            "row" => format!(r#"{{"message":{}}}"#, message("null", "1")),
+            "whole" => format!(r#"{{"message":{}}}"#, message("\"end_turn\"", "50")),
+            "result" => {
+                let count: u64 = word(1).parse().expect("a number of messages");
+                let cost: f64 = word(3).parse().expect("micro-dollars");
+                format!(
+                    r#"{{"model_usage_since_last_result":{{"claude-opus-5-5":{{"inputTokens":{},"cacheReadInputTokens":{},"cacheCreationInputTokens":{},"outputTokens":{},"costUSD":{}}}}}}}"#,
+                    count * 1000,
+                    count * 3000,
+                    count * 200,
+                    word(2),
+                    cost / 1e6
+                )
+            }
+            "gone" => {
+                spend.close_all();
+                continue;
+            }
+            other => unreachable!("no event `{other}`"),
+        };
+        let bytes = line.as_bytes();
+        match word(0) {
+            "row" | "whole" => spend.row(&parse::<Head<'_>>(bytes).expect("it is JSON").message, thread),
+            "result" => spend.settle(&parse::<ResultLine<'_>>(bytes).expect("it is JSON")),
+            _ => spend.stream_event(&parse::<Head<'_>>(bytes).expect("it is JSON")),
+        }
+    }
+    spend.tally()
+}
+
+/// Checks messages, their output, cut messages, their output, stated and estimated micro-dollars.
+fn check(
+    story: &str,
+    (messages, output): (u32, u64),
+    (cut, cut_output): (u32, u64),
+    cost: u64,
+    estimated: u64,
+) {
+    let tokens = |count: u32, output| Tokens {
+        input: u64::from(count) * 1000,
+        cache_read: u64::from(count) * 3000,
+        cache_write: u64::from(count) * 200,
+        output,
+    };
+    let expected = Usage {
+        tokens: tokens(messages, output),
+        truncated_tokens: tokens(cut, cut_output),
+        messages,
+        truncated_messages: cut,
+        // Those of sub-agents, which are marked by a thread of their own, are no turns.
+        turns: messages - sub_agents_messages(story),
+        reported_cost: Usd(cost),
+        estimated_cost: Usd(estimated),
+        unpriced: false,
+    };
+    assert_eq!(told(story), expected, "{story}");
+}
+
+fn sub_agents_messages(story: &str) -> u32 {
+    let events = story.split(';').map(|event| event.trim().split(' ').collect::<Vec<_>>());
+    let threaded = events.filter(|event| matches!(event.last(), Some(&("t" | "u"))));
+    threaded.map(|event| event[1].to_owned()).collect::<BTreeSet<_>>().len() as u32
+}
+
+#[test]
+fn messages_count_once() {
+    check("start a; delta a 40; end a 50; stop a", (1, 50), (0, 0), 0, 6600);
+    check("start a; row a; row a; end a 50; row a; stop a; gone", (1, 50), (0, 0), 0, 6600);
+    check("start a; end a 50; start a; delta a 400; end a 50; gone", (1, 50), (0, 0), 0, 6600);
+    check("start a; end a 50; result 1 50 6600; row a; start a; end a 50; gone", (1, 50), (0, 0), 6600, 0);
+}
+
+#[test]
+fn cut_messages_are_estimated() {
+    // Nothing is counted while it is being written.
+    check("start a; delta a 40", (0, 0), (0, 0), 0, 0);
+    check("start a; delta a 40; delta a 2; gone", (0, 0), (1, 10), 0, 5800);
+    check("start a; delta a 40; cut a; stop a", (0, 0), (1, 10), 0, 5800);
+    check("start a; delta a 40; stop a", (0, 0), (1, 10), 0, 5800);
+    // The same thread begins another: the first was given up.
+    check("start a; delta a 40; start b; end b 50; gone", (1, 50), (1, 10), 0, 12_400);
+    // Another thread does not end it.
+    check("start a; delta a 40; start b t; end b 50; end a 50; gone", (2, 100), (0, 0), 0, 13_200);
+    check("start a; delta a 40; whole b; gone", (1, 50), (1, 10), 0, 12_400);
+}
+
+#[test]
+fn a_result_settles_what_came_before_it() {
+    check("start a; end a 50; result 1 50 7000", (1, 50), (0, 0), 7000, 0);
+    check("start a; end a 50; result 1 50 7000; start b; end b 50", (2, 100), (0, 0), 7000, 6600);
+    check(
+        "start a; end a 50; result 1 50 7000; start b; end b 50; result 1 50 8000",
+        (2, 100),
+        (0, 0),
+        15_000,
+        0,
+    );
+    // The agent's guess at a cut message is in its sum; ours stays.
+    check("start a; delta a 40; cut a; start b; end b 50; result 2 63 12460", (1, 50), (1, 10), 12_460, 0);
+    check("result 0 0 0", (0, 0), (0, 0), 0, 0);
+}
+
+#[test]
+fn sub_agents_have_rows_alone() {
+    // Their output is known with the next result; until then it is what the rows hold.
+    check("row a t; row a t; gone", (1, 6), (0, 0), 0, 5720);
+    check("row a t; row a t; row b t; gone", (2, 9), (0, 0), 0, 11_380);
+    check("start m; end m 50; row a t; row b u; result 3 777 9000", (3, 777), (0, 0), 9000, 0);
+    check("row a t; row b t; result 2 90 9000; row b t; gone", (2, 90), (0, 0), 9000, 0);
+    // A message that came whole needs no guess.
+    check("whole a; gone", (1, 50), (0, 0), 0, 6600);
+}
+
+#[test]
+fn requests_that_the_stream_does_not_show_are_in_the_sum() {
+    let tally = told("start a; end a 50; result 3 170 20000");
+    assert_eq!(tally.tokens, Tokens { input: 3000, cache_read: 9000, cache_write: 600, output: 170 });
+    assert_eq!((tally.messages, tally.reported_cost), (1, Usd(20_000)));
+}
+
+#[test]
+fn memory_is_flat() {
+    let mut spend = UsageMeter::new(Prices::default());
+    for number in 0..20_000 {
+        let line = format!(r#"{{"message":{{"id":"msg{number}","model":"m","content":[]}}}}"#);
+        let row = parse::<Head<'_>>(line.as_bytes()).expect("it is JSON");
+        spend.row(&row.message, &format!("thread{number}"));
+    }
+    assert!(spend.live.len() <= usage_meter::LIVE_MESSAGES_MAX);
+    spend.close_all();
+    assert_eq!(spend.tally().messages, 20_000);
+}
+
+#[test]
+fn absurd_counts_are_the_largest_there_is() {
+    let line = r#"{"type":"result","model_usage_since_last_result":{"a":{"inputTokens":1e30},"b":{"inputTokens":5}}}"#;
+    let mut spend = UsageMeter::new(Prices::bundled().clone());
+    spend.settle(&parse::<ResultLine<'_>>(line.as_bytes()).expect("an object"));
+    let tally = spend.tally();
+    assert_eq!((tally.tokens.input, tally.tokens.total()), (u64::MAX, u64::MAX));
+}

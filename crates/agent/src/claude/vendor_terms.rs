@@ -1,0 +1,150 @@
+//! The vendor's words in our closed ones: one table for each field. A word we do not know becomes
+//! `Other` or nothing; no prose is read here but the few sentences of `by_sentence`.
+
+use longhaul_core::{ApiError, MessageError, RateLimitStatus, StartupError, StopReason, TerminalReason};
+
+/// `result.terminal_reason`.
+pub(super) fn ending(word: &str) -> TerminalReason {
+    match word {
+        "completed" => TerminalReason::Completed,
+        "api_error" | "model_error" => TerminalReason::ApiError,
+        "prompt_too_long" | "blocking_limit" | "rapid_refill_breaker" => TerminalReason::PromptTooLong,
+        "image_error" => TerminalReason::TooLarge,
+        "aborted_streaming" | "aborted_tools" => TerminalReason::Aborted,
+        "hook_stopped" | "stop_hook_prevented" => TerminalReason::HookStopped,
+        "max_turns" => TerminalReason::MaxTurns,
+        "budget_exhausted" => TerminalReason::BudgetExhausted,
+        _ => TerminalReason::Other,
+    }
+}
+
+/// `result.subtype`, for versions that state no `terminal_reason` (2.1.330 always does, but for
+/// refused starts). Their `success` without an error was their word for a finished turn.
+pub(super) fn ending_by_subtype(subtype: &str, is_error: bool) -> TerminalReason {
+    match subtype {
+        "success" if !is_error => TerminalReason::Completed,
+        "error_max_turns" => TerminalReason::MaxTurns,
+        "error_max_budget_usd" => TerminalReason::BudgetExhausted,
+        _ => TerminalReason::NotReported,
+    }
+}
+
+/// `api_error`, on a result or on a synthetic message.
+pub(super) fn api_error(word: &str) -> ApiError {
+    match word {
+        "usage_limit_reached" => ApiError::UsageLimitReached,
+        "connection_failed"
+        | "computer_slept"
+        | "tls_untrusted_ca"
+        | "tls_cert_signature_failure"
+        | "network_edge_blocked" => ApiError::ConnectionFailed,
+        "no_response" | "stream_idle_timeout" => ApiError::TimedOut,
+        "gateway_content_type" | "empty_completion" => ApiError::Malformed,
+        "max_output_tokens" => ApiError::MaxOutputTokens,
+        "org_disabled_credential" => ApiError::OrgDisabled,
+        "claude_code_version_too_old" => ApiError::AgentTooOld,
+        _ => ApiError::Other,
+    }
+}
+
+/// Vendor-authored sentences for which 2.1.330 has no typed field. They are looked for only at the
+/// beginning of a synthetic error message, which the agent's program writes and the model cannot.
+pub(super) fn by_sentence(text: &str) -> Option<ApiError> {
+    const SENTENCES: [(&str, ApiError); 2] = [
+        ("API Error: API returned an empty or malformed response", ApiError::Malformed),
+        ("Request timed out.", ApiError::TimedOut),
+    ];
+    SENTENCES.into_iter().find(|(start, _)| text.starts_with(start)).map(|(_, error)| error)
+}
+
+/// `error`, on a synthetic message.
+pub(super) fn message_error(word: &str) -> MessageError {
+    match word {
+        "authentication_failed"
+        | "oauth_org_not_allowed"
+        | "account_on_hold"
+        | "verification_required"
+        | "cloud_credential_error" => MessageError::Authentication,
+        "billing_error" => MessageError::Billing,
+        "rate_limit" => MessageError::RateLimit,
+        "overloaded" => MessageError::Overloaded,
+        "invalid_request" => MessageError::InvalidRequest,
+        "model_not_found" => MessageError::ModelNotFound,
+        "server_error" => MessageError::ServerError,
+        "max_output_tokens" => MessageError::MaxOutputTokens,
+        _ => MessageError::Unknown,
+    }
+}
+
+/// `stop_reason`.
+pub(super) fn stop_reason(word: &str) -> StopReason {
+    match word {
+        "end_turn" => StopReason::EndTurn,
+        "refusal" => StopReason::Refusal,
+        "pause_turn" => StopReason::PauseTurn,
+        _ => StopReason::Other,
+    }
+}
+
+/// `timestamp`, an instant of RFC 3339 in UTC, to the minute: `2026-11-21 14:02 UTC`.
+pub(super) fn utc_minute(instant: &str) -> Option<String> {
+    const FORM: &str = "0000-00-00T00:00";
+    let minute = instant.strip_suffix('Z')?.get(..FORM.len())?;
+    let fits = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    let (date, time) = minute.split_once('T').filter(|_| minute.bytes().zip(FORM.bytes()).all(fits))?;
+    Some(format!("{date} {time} UTC"))
+}
+
+/// `rate_limit_info.status`.
+pub(super) fn rate_limit_status(word: &str) -> Option<RateLimitStatus> {
+    match word {
+        "allowed" => Some(RateLimitStatus::Allowed),
+        "allowed_warning" => Some(RateLimitStatus::Warning),
+        "rejected" => Some(RateLimitStatus::Rejected),
+        _ => None,
+    }
+}
+
+/// `result.startup_failure_reason`.
+pub(super) fn startup_failure(word: &str) -> StartupError {
+    match word {
+        "session_held_by_background" => StartupError::SessionHeld,
+        "bypass_root" => StartupError::BypassAsRoot,
+        "sandbox_required_unavailable" => StartupError::SandboxMissing,
+        _ => StartupError::Unusable,
+    }
+}
+
+/// `toolDenialKind` of a session's rows, `non_execution_kind` of the stream: whether the call was ended in
+/// its course, so that it may have taken effect. An interruption is called a rejection by the user then,
+/// but one that no decision on a permission belongs to.
+pub(super) fn is_interrupted(kind: &str, decided: bool) -> bool {
+    match kind {
+        "interrupted" | "cancelled" => true,
+        "user-rejected" => !decided,
+        _ => false,
+    }
+}
+
+/// Whether this is one of the marks that the agent leaves in the conversation where it was interrupted.
+/// They are its own sentences, without a field that tells them from prompts but for the missing
+/// `turnOrigin`, so the text must be the mark as a whole.
+pub(crate) fn is_interruption_mark(text: &str) -> bool {
+    matches!(text, "[Request interrupted by user]" | "[Request interrupted by user for tool use]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc_minute;
+
+    #[test]
+    fn instants() {
+        let check =
+            |instant: &str, expected: Option<&str>| assert_eq!(utc_minute(instant).as_deref(), expected);
+        check("2026-11-21T23:56:22.246Z", Some("2026-11-21 23:56 UTC"));
+        check("2026-11-21T23:56:22+01:00", None);
+        check("2026-11-21\n23:56:22Z", None);
+        check("20é6-11-21T23:56:22Z", None);
+        check("Z", None);
+    }
+}

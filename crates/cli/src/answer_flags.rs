@@ -1,0 +1,46 @@
+//! The answers that a person gives beforehand, by flags and in a file: refused before anything is started.
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::table_files;
+use longhaul_agent::{Answers, AnswersError};
+use std::path::Path;
+
+const FLAG_HINT: &str =
+    "say what the question is about and what the answer is, as in --answer database=SQLite";
+const FILE_HINT: &str = "--answers reads keys and answers, as JSON `{\"database\": \"SQLite\", \"depth\": 3}` or as TOML \
+                         `database = \"SQLite\"`";
+
+/// How the agent's questions are answered; nothing if it may ask none.
+pub fn parse_answers(args: &RunArgs) -> Result<Option<Answers>, Failure> {
+    if args.answer.is_empty() && args.answers.is_none() && !args.answer_defaults {
+        return Ok(None);
+    }
+    let by_flags = flags(&args.answer)?;
+    let by_file = args.answers.as_deref().map(file).transpose()?.unwrap_or_default();
+    Ok(Some(by_flags.or_else(by_file)))
+}
+
+fn flags(written: &[String]) -> Result<Answers, Failure> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((key, answer)) => Ok((key.to_owned(), answer.to_owned())),
+        None => Err(Failure::usage(format!("the answer `{text}` has no `=`"), FLAG_HINT)),
+    };
+    let pairs = written.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    Answers::new(pairs).map_err(|error| Failure::usage(error.to_string(), hint(&error, FLAG_HINT)))
+}
+
+fn file(path: &Path) -> Result<Answers, Failure> {
+    let text = table_files::read("--answers", path)?;
+    Answers::parse(&text)
+        .map_err(|error| Failure::usage(format!("read {}: {error}", path.display()), hint(&error, FILE_HINT)))
+}
+
+fn hint(error: &AnswersError, otherwise: &'static str) -> &'static str {
+    match error {
+        AnswersError::Contradiction { .. } => {
+            "leave one of them out: keys are compared without regard to case"
+        }
+        AnswersError::NoKey(_) | AnswersError::Unreadable(_) => otherwise,
+    }
+}

@@ -1,0 +1,136 @@
+//! What the agent meets when it is started here: whether it is let in, what it repeats by itself, where it keeps its sessions.
+//! Of a secret nothing is told but that it is there; no file of credentials is opened.
+
+use super::finding::Finding;
+use super::writable_dir::WritableDir;
+use longhaul::find_agent::claude_config_dir;
+use longhaul_agent::claude::environment::{
+    API_TIMEOUT, API_TIMEOUT_SECONDS, CLOUD_VARIABLES, CREDENTIALS_FILE, LOGIN_VARIABLES, MAX_RETRIES,
+    RETRY_WATCHDOG, SESSIONS_FOLDER,
+};
+use std::ffi::OsString;
+
+const LOGIN: &str = "login";
+const RETRIES: &str = "inner_retries";
+const TIMEOUT: &str = "api_timeout";
+const SESSIONS: &str = "sessions";
+
+/// Whether the agent has a file of credentials.
+pub fn has_credentials() -> bool {
+    claude_config_dir().is_some_and(|folder| folder.join(CREDENTIALS_FILE).is_file())
+}
+
+/// Whether somebody pays.
+pub fn login(is_set: impl Fn(&str) -> bool, has_credentials: bool) -> Finding {
+    let variables = LOGIN_VARIABLES.into_iter().chain(CLOUD_VARIABLES).filter(|name| is_set(name));
+    let file = has_credentials.then_some("a login of the agent's own");
+    let found: Vec<&str> = variables.chain(file).collect();
+    if found.is_empty() {
+        let [key, _, token] = LOGIN_VARIABLES;
+        let found = "neither a variable nor a login of the agent's own was found";
+        return Finding::warning(LOGIN, found, format!("claude auth login, or set {key} or {token}"));
+    }
+    Finding::ok(LOGIN, found.join(", "))
+}
+
+/// What would have the agent repeat and wait by itself, were it passed on: a run repeats and waits for it.
+pub fn retries(is_set: impl Fn(&str) -> bool) -> Finding {
+    let told =
+        [(MAX_RETRIES, "a run sets it by --inner-retries"), (RETRY_WATCHDOG, "a run does not pass it on")];
+    let found: Vec<String> = told
+        .into_iter()
+        .filter(|(name, _)| is_set(name))
+        .map(|(name, what)| format!("{name} is set, but has no effect: {what}"))
+        .collect();
+    Finding::ok(RETRIES, if found.is_empty() { "as each run sets them".to_owned() } else { found.join("; ") })
+}
+
+/// How long the agent waits for an answer to begin. That is passed on as it is.
+pub fn api_timeout(value: Option<OsString>) -> Finding {
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Finding::ok(TIMEOUT, format!("{API_TIMEOUT_SECONDS} s, the agent's own"));
+    };
+    let seconds = value.to_str().and_then(|value| value.parse::<u64>().ok()).map(|value| value / 1_000);
+    let remedy = format!("unset {API_TIMEOUT}");
+    match seconds {
+        Some(API_TIMEOUT_SECONDS) => Finding::ok(TIMEOUT, format!("{API_TIMEOUT_SECONDS} s")),
+        Some(seconds) if seconds < API_TIMEOUT_SECONDS => {
+            let found = format!(
+                "{API_TIMEOUT} is set to {seconds} s: the agent asks again where an answer takes longer to begin"
+            );
+            Finding::warning(TIMEOUT, found, remedy)
+        }
+        Some(seconds) => {
+            let found = format!(
+                "{API_TIMEOUT} is set to {seconds} s: a dead connection may be held for so long, or until a run's \
+                 --stall-timeout"
+            );
+            Finding::warning(TIMEOUT, found, remedy)
+        }
+        None => Finding::warning(TIMEOUT, format!("{API_TIMEOUT} is set, but is no whole number"), remedy),
+    }
+}
+
+/// Where the agent keeps its conversations. Without them none can be gone on with.
+pub fn sessions() -> Finding {
+    let Some(folder) = claude_config_dir() else {
+        let found = "neither HOME nor CLAUDE_CONFIG_DIR is set: the agent has no place for its sessions";
+        return Finding::problem(SESSIONS, found, "set HOME");
+    };
+    let place = WritableDir::probe(&folder.join(SESSIONS_FOLDER));
+    let path = place.path.display();
+    match place.problem() {
+        Some((found, remedy)) => Finding::problem(SESSIONS, found, remedy),
+        None if place.is_there() => Finding::ok(SESSIONS, path.to_string()),
+        None => Finding::ok(SESSIONS, format!("{path}, made by the agent's first session")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Severity;
+    use super::{api_timeout, login, retries};
+
+    #[test]
+    fn who_pays() {
+        let check = |set: &[&str], has_credentials: bool, state: Severity, found: &str| {
+            let finding = login(|name| set.contains(&name), has_credentials);
+            assert_eq!((finding.state, finding.found.as_str()), (state, found), "{set:?}");
+        };
+        let none = "neither a variable nor a login of the agent's own was found";
+        check(&[], false, Severity::Warning, none);
+        check(&["OPENAI_API_KEY"], false, Severity::Warning, none);
+        check(&[], true, Severity::Ok, "a login of the agent's own");
+        check(&["ANTHROPIC_API_KEY"], true, Severity::Ok, "ANTHROPIC_API_KEY, a login of the agent's own");
+        check(&["CLAUDE_CODE_OAUTH_TOKEN"], false, Severity::Ok, "CLAUDE_CODE_OAUTH_TOKEN");
+        check(&["CLAUDE_CODE_USE_BEDROCK"], false, Severity::Ok, "CLAUDE_CODE_USE_BEDROCK");
+    }
+
+    #[test]
+    fn what_the_agent_repeats() {
+        let check = |set: &[&str], expected: &str| {
+            assert_eq!(retries(|name| set.contains(&name)).found, expected);
+        };
+        check(&[], "as each run sets them");
+        check(
+            &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDE_CODE_MAX_RETRIES"],
+            "CLAUDE_CODE_MAX_RETRIES is set, but has no effect: a run sets it by --inner-retries; \
+             CLAUDE_CODE_RETRY_WATCHDOG is set, but has no effect: a run does not pass it on",
+        );
+    }
+
+    #[test]
+    fn how_long_an_answer_may_take() {
+        let check = |value: Option<&str>, state: Severity, begins: &str| {
+            let finding = api_timeout(value.map(Into::into));
+            assert_eq!(finding.state, state, "{value:?}");
+            assert!(finding.found.starts_with(begins), "{value:?}: {}", finding.found);
+        };
+        check(None, Severity::Ok, "360 s");
+        check(Some(""), Severity::Ok, "360 s");
+        check(Some("360000"), Severity::Ok, "360 s");
+        check(Some("5000"), Severity::Warning, "API_TIMEOUT_MS is set to 5 s: the agent asks again");
+        check(Some("7200000"), Severity::Warning, "API_TIMEOUT_MS is set to 7200 s: a dead connection");
+        check(Some("soon"), Severity::Warning, "API_TIMEOUT_MS is set, but is no whole number");
+    }
+}

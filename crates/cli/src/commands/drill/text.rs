@@ -1,0 +1,128 @@
+//! A scorecard for people.
+
+use super::scorecard::{CountedAndBilled, Scorecard, SurvivedFault};
+use crate::output::color::{Colors, Style};
+use crate::output::envelope_text::grouped;
+use crate::output::phrases;
+use crate::output::wrap::wrap;
+use longhaul_core::{Span, Usd};
+use longhaul_drill::Scenario;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The scenarios, one a line; for people, what does not fit a line goes on below it.
+pub fn list(scenarios: &[Scenario], for_people: bool) -> String {
+    let width = scenarios.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for scenario in scenarios {
+        let mut line = format!("{:width$}  ", scenario.name);
+        if for_people {
+            wrap(&mut line, &scenario.summary, width + 2);
+        } else {
+            line += &format!("{}\n", scenario.summary);
+        }
+        out += &line;
+    }
+    out
+}
+
+/// One scorecard.
+pub fn card(card: &Scorecard, paint: Colors) -> String {
+    let mut out = String::new();
+    write_card(&mut out, card, paint).expect("writing to a string cannot fail");
+    out
+}
+
+fn write_card(out: &mut String, card: &Scorecard, paint: Colors) -> std::fmt::Result {
+    let mut line = |name: &str, value: String| writeln!(out, "  {name:<20}{value}");
+    line(
+        "scenario",
+        format!("{} · agent {} · seed {} · run {}", card.scenario, card.agent, card.seed, card.run),
+    )?;
+    line("faults injected", counted(&card.faults_injected))?;
+    line("faults survived", survived(&card.faults_survived))?;
+    line(
+        "attempts",
+        format!(
+            "{} · {}, {} in all · {} · {} from start to end",
+            card.attempts,
+            phrases::counted(card.waits.into(), "wait"),
+            Span(card.waited_ms),
+            phrases::counted(card.requests as u64, "request"),
+            Span(card.wall_ms)
+        ),
+    )?;
+    line(
+        "completed messages",
+        format!(
+            "{} by us, {} by the API · {} tokens by us, {} by the API{}",
+            card.messages.completed_by_us,
+            card.messages.completed_by_api,
+            grouped(card.tokens.completed_by_us),
+            grouped(card.tokens.completed_by_api),
+            if card.messages.completed_by_us == card.messages.completed_by_api
+                && card.tokens.completed_by_us == card.tokens.completed_by_api
+            {
+                " · equal"
+            } else {
+                " · DIFFERENT"
+            }
+        ),
+    )?;
+    let estimated = format!("with {} estimated", card.messages.estimated);
+    line("all tokens", format!("{estimated}: {}", totals(&card.tokens.all, grouped)))?;
+    line("cost", format!("{estimated}: {}", totals(&card.cost_micro_usd, |micro| Usd(micro).to_string())))?;
+    line("wasted tokens", grouped(card.wasted_tokens))?;
+    if let Some(workspace) = &card.workspace {
+        let verdict = if workspace.agrees() { "as expected" } else { "NOT AS EXPECTED" };
+        line("workspace", format!("sha256 {}… {verdict}", &workspace.actual[..16]))?;
+    }
+    line("processes left", card.processes_left.to_string())?;
+    line("outcome", format!("{} · exit code {}", card.outcome.actual, card.exit_code.actual))?;
+    if card.agrees() {
+        line("verdict", paint.styled("everything agrees", Some(Style::Good)))
+    } else {
+        let disagrees = paint.styled("DOES NOT AGREE", Some(Style::Bad));
+        line("verdict", format!("{disagrees}: {}", card.disagreements().join("; ")))
+    }
+}
+
+/// Expected and actual endings of several scenarios.
+pub fn summary(cards: &[Scorecard]) -> String {
+    let width = cards.iter().map(|card| card.scenario.len()).max().unwrap_or(0);
+    let ending =
+        |outcome: &str, fault: Option<&str>, exit: u8| format!("{outcome} {} {exit}", fault.unwrap_or("-"));
+    let mut out = format!("\n{:width$}  {:<32}  {:<32}  took\n", "scenario", "expected", "actual");
+    for card in cards {
+        let expected =
+            ending(&card.outcome.expected, card.fault.expected.as_deref(), card.exit_code.expected);
+        let actual = ending(&card.outcome.actual, card.fault.actual.as_deref(), card.exit_code.actual);
+        let verdict = if card.agrees() { "" } else { "  DOES NOT AGREE" };
+        let took = Span(card.wall_ms);
+        out += &format!("{:width$}  {expected:<32}  {actual:<32}  {took}{verdict}\n", card.scenario);
+    }
+    let agreeing = cards.iter().filter(|card| card.agrees()).count();
+    out + &format!("{agreeing} of {} agree\n", cards.len())
+}
+
+fn counted(faults: &BTreeMap<String, u32>) -> String {
+    let words: Vec<String> = faults
+        .iter()
+        .map(|(name, count)| if *count == 1 { name.clone() } else { format!("{count} × {name}") })
+        .collect();
+    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+}
+
+fn survived(faults: &[SurvivedFault]) -> String {
+    let words: Vec<String> = faults.iter().map(|survived| survived.fault.to_string()).collect();
+    if words.is_empty() { "none reached the supervisor".to_owned() } else { words.join(", ") }
+}
+
+fn totals(totals: &CountedAndBilled, show: impl Fn(u64) -> String) -> String {
+    format!(
+        "{} by us, {} by the API ({:.2} % off)",
+        show(totals.counted),
+        show(totals.billed),
+        totals.error() * 100.0
+    )
+}

@@ -1,0 +1,28 @@
+//! Costs and texts as a report prints them, the same on a page and in text.
+
+use crate::output::phrases::money;
+use longhaul_core::Usd;
+
+/// What was stated and what was estimated, apart.
+pub fn cost(stated: Usd, estimated: Usd, unpriced: bool) -> String {
+    let more = if unpriced { " or more: some has no price" } else { "" };
+    match (stated, estimated) {
+        (stated, Usd::ZERO) => format!("{}{more}", money(stated)),
+        (Usd::ZERO, estimated) => format!("about {}{more}", money(estimated)),
+        (stated, estimated) => format!("{} and about {}{more}", money(stated), money(estimated)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_stated_is_apart() {
+        assert_eq!(
+            cost(Usd(1_500_000), Usd(20_000), true),
+            "$1.50 and about $0.0200 or more: some has no price"
+        );
+        assert_eq!(cost(Usd::ZERO, Usd(20_000), false), "about $0.0200");
+    }
+}

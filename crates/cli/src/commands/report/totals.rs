@@ -1,0 +1,72 @@
+//! What several runs come to together. Pure.
+
+use super::data::{FaultRow, LostTimeRow, ModelRow, RunInput};
+use super::run_timeline::{LostTime, LostTimeCause};
+use longhaul_core::{Fault, Tokens, Usd};
+use longhaul_store::LedgerSpend;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why attempts failed, the most frequent first.
+pub fn faults(read: &[RunInput]) -> Vec<FaultRow> {
+    let mut rows: BTreeMap<Fault, FaultRow> = BTreeMap::new();
+    for story in read.iter().filter_map(|read| read.story.as_ref()) {
+        let failed: Vec<Fault> = story.attempts.iter().filter_map(|attempt| attempt.fault).collect();
+        failed.iter().for_each(|fault| fault_row(&mut rows, *fault).attempts += 1);
+        let ended = story.outcome.and_then(|outcome| outcome.fault);
+        ended.iter().for_each(|fault| fault_row(&mut rows, *fault).ended_runs += 1);
+        let kinds: BTreeSet<Fault> = failed.into_iter().chain(ended).collect();
+        kinds.into_iter().for_each(|fault| fault_row(&mut rows, fault).runs += 1);
+    }
+    let mut rows: Vec<FaultRow> = rows.into_values().collect();
+    rows.sort_by_key(|row| Reverse(row.attempts));
+    rows
+}
+
+fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRow {
+    rows.entry(fault).or_insert(FaultRow { fault, attempts: 0, runs: 0, ended_runs: 0 })
+}
+
+/// What kept the runs from working, the longest first.
+pub fn lost(read: &[RunInput]) -> Vec<LostTimeRow> {
+    let mut rows: BTreeMap<LostTimeCause, (LostTime, u32)> = BTreeMap::new();
+    for (cause, lost) in read.iter().filter_map(|read| read.story.as_ref()).flat_map(|story| &story.lost) {
+        let (sum, runs) = rows.entry(*cause).or_default();
+        (sum.waiting, sum.wasted) = (sum.waiting + lost.waiting, sum.wasted + lost.wasted);
+        *runs += 1;
+    }
+    let row = |(cause, (lost, runs)): (LostTimeCause, (LostTime, u32))| LostTimeRow {
+        cause,
+        waiting: lost.waiting,
+        vain: lost.wasted,
+        runs,
+    };
+    let mut rows: Vec<LostTimeRow> = rows.into_iter().map(row).collect();
+    rows.sort_by_key(|row| Reverse(row.waiting + row.vain));
+    rows
+}
+
+/// What was used of each model, the most expensive first.
+pub fn models(spent: &[(u64, &String, LedgerSpend)]) -> Vec<ModelRow> {
+    let mut rows: BTreeMap<&str, ModelRow> = BTreeMap::new();
+    for (_, model, spend) in spent {
+        let row = rows.entry(model.as_str()).or_insert_with(|| ModelRow {
+            model: (*model).clone(),
+            tokens: Tokens::default(),
+            cut_tokens: 0,
+            messages: 0,
+            cost: Usd::ZERO,
+            cost_estimated: Usd::ZERO,
+            unpriced: false,
+        });
+        row.tokens += spend.tokens;
+        row.cut_tokens += spend.truncated;
+        row.messages += spend.messages;
+        row.cost += spend.cost;
+        row.cost_estimated += spend.cost_estimated;
+        row.unpriced |= spend.unpriced;
+    }
+    let mut rows: Vec<ModelRow> = rows.into_values().collect();
+    rows.sort_by_key(|row| Reverse(row.cost + row.cost_estimated));
+    rows
+}

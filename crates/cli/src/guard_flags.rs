@@ -1,0 +1,43 @@
+//! What the flags say that an agent may not do; whatever is wrong with it is said before anything is started.
+
+use crate::answer_flags;
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::table_files;
+use longhaul_agent::{BlockedPaths, Guards, UrlPattern, url_patterns};
+use std::env;
+use std::path::Path;
+
+const LIST_HINT: &str = "write a pattern in each line, as in `example.com` or `https://example.com/papers/*`, or a list \
+                         named `blocked_urls`, `urls` or `patterns` as YAML or JSON";
+
+/// The guards that the flags ask for.
+pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
+    let mut block_urls = args.block_urls.clone();
+    if let Some(path) = &args.block_urls_file {
+        let text = table_files::read("--block-urls-file", path)?;
+        block_urls.extend(url_list(&path.display().to_string(), &text)?);
+    }
+    Ok(Guards {
+        allow_tools: args.agent.allow_tools.clone(),
+        deny_tools: args.agent.deny_tools.clone(),
+        block_urls,
+        block_paths: block_paths(&args.block_paths, cwd)?,
+        answers: answer_flags::parse_answers(args)?,
+    })
+}
+
+/// The patterns of a list, in whatever form it is; `source` is where it is from.
+pub fn url_list(source: &str, text: &str) -> Result<Vec<UrlPattern>, Failure> {
+    url_patterns(text).map_err(|error| Failure::usage(format!("read {source}: {error}"), LIST_HINT))
+}
+
+fn block_paths(paths: &[String], cwd: &Path) -> Result<BlockedPaths, Failure> {
+    // What is not UTF-8 no call can name, and nothing relative can be told from it.
+    let home = env::var("HOME").unwrap_or_default();
+    BlockedPaths::new(paths, &cwd.to_string_lossy(), &home).map_err(|error| {
+        let hint =
+            "name each path with --block-path: absolute, below `~/`, or from the directory of the run on";
+        Failure::usage(format!("block a path: {error}"), hint)
+    })
+}

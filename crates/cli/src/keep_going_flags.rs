@@ -1,0 +1,70 @@
+//! From flags to how a run is kept going; what makes no sense is refused before anything is started.
+
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::policy_flags::ResolvedPolicy;
+use longhaul_core::{KeepGoing, Span};
+
+// A note at each stop would only fill the conversation.
+const STATUS_EVERY: u32 = 5;
+// Twice is a pause; an agent that changes nothing three times has nothing left to change.
+const IDLE_STOPS_MAX: u32 = 3;
+// Who gives a run so long wants more than a first solution.
+const EXTENDED_FROM: Span = Span::from_hours(24);
+
+/// Applies the flags to the policy of a new run, whose limits are set.
+pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
+    let flags = &args.keep_going;
+    if !flags.keep_going {
+        return Ok(());
+    }
+    if !args.agent.check.is_empty() {
+        return Err(excludes_check());
+    }
+    if let Some(text) = &flags.done_when
+        && (text.trim().is_empty() || text.trim().contains('\n'))
+    {
+        return Err(Failure::usage(
+            "--done-when: not one line of text",
+            "name a line that nobody writes by accident, like ALL TASKS COMPLETE",
+        ));
+    }
+    let limits = &resolved.policy.limits;
+    let asked = &args.limits;
+    // `--budget none` and its like ask for it.
+    let is_unlimited_on_purpose = asked.budget.is_some()
+        || asked.max_tokens.is_some()
+        || asked.time_limit.is_some()
+        || asked.wall_limit.is_some()
+        || asked.max_turns.is_some();
+    if !limits.can_end_run() && !is_unlimited_on_purpose {
+        return Err(Failure::usage(
+            "--keep-going without a limit: the agent could work and spend forever",
+            "give it --budget 10, --time-limit 12h, --wall-limit, --max-tokens or --max-turns; `--budget none` asks for no limit",
+        ));
+    }
+    let longest = limits.time.max(limits.wall);
+    resolved.policy.keep_going = Some(KeepGoing {
+        keep_improving: flags.extended || longest >= Some(EXTENDED_FROM),
+        status_every: flags.status_every.unwrap_or(STATUS_EVERY),
+        idle_stops_max: flags.idle_stops.map_or(IDLE_STOPS_MAX, Into::into),
+    });
+    let named = [
+        ("keep_going", true),
+        ("extended", flags.extended),
+        ("done_when", flags.done_when.is_some()),
+        ("status_every", flags.status_every.is_some()),
+        ("idle_stops", flags.idle_stops.is_some()),
+    ];
+    let named = named.into_iter().filter(|(_, named)| *named);
+    resolved.origins.extend(named.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
+    Ok(())
+}
+
+/// A check decides when the work is done, and so does `--keep-going`.
+pub fn excludes_check() -> Failure {
+    Failure::usage(
+        "--keep-going and --check: who decides when the work is done?",
+        "a check keeps the agent going until it passes: leave out --keep-going",
+    )
+}

@@ -1,0 +1,116 @@
+//! From flags to the limits of a run; what makes no sense is refused before anything is started.
+
+use crate::args::{AddLimitArgs, LimitArgs, WrapUpArgs};
+use crate::commands::show::limit_used;
+use crate::failure::Failure;
+use crate::policy_flags::ResolvedPolicy;
+use longhaul::raised;
+use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, Span, WrapUp};
+
+/// Applies the flags of a new run to its policy.
+pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
+    let policy = &mut resolved.policy;
+    set(args, &mut policy.limits);
+    if let Some(time) = wrap_up.wrap_up_time {
+        policy.wrap_up = Some(WrapUp { reserve: Some(time) });
+    }
+    if wrap_up.no_wrap_up {
+        policy.wrap_up = None;
+    }
+    let named = [
+        ("budget", args.budget.is_some()),
+        ("max_tokens", args.max_tokens.is_some()),
+        ("time_limit", args.time_limit.is_some()),
+        ("wall_limit", args.wall_limit.is_some()),
+        ("max_turns", args.max_turns.is_some()),
+        ("memory_limit", args.memory_limit.is_some()),
+        ("wrap_up_time", wrap_up.wrap_up_time.is_some()),
+        ("no_wrap_up", wrap_up.no_wrap_up),
+    ];
+    let flags = named.into_iter().filter(|(_, named)| *named);
+    resolved.origins.extend(flags.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
+    check(policy)
+}
+
+/// The limits of a run that goes on: each is the total that is wanted.
+pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result<Limits, Failure> {
+    let mut limits = policy.limits;
+    set(args, &mut limits);
+    if let Some(usd) = more.add_budget {
+        let budget = limits.budget.ok_or_else(|| unlimited("--add-budget", "budget"))?;
+        limits.budget = Some(budget + usd);
+    }
+    if let Some(time) = more.add_time {
+        if limits.time.is_none() && limits.wall.is_none() {
+            return Err(unlimited("--add-time", "limit on time"));
+        }
+        limits.time = limits.time.map(|limit| limit + time);
+        limits.wall = limits.wall.map(|limit| limit + time);
+    }
+    check(&Policy { limits, ..policy.clone() })?;
+    Ok(limits)
+}
+
+/// Rejects a run that has nothing left to continue with. `before` is its policy without what was typed.
+pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
+    // The answer to come may cost as much as those before, and nobody knows what that was.
+    let used = run.used(run.state().finished_at);
+    let Some((limit, reach)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
+    let left = match reach {
+        LimitThreshold::Exhausted => "used up",
+        LimitThreshold::Reserve => "used up but for what is held back to save the work",
+    };
+    let figures =
+        limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
+    let error = format!("cannot continue run {id}: {} is {left}{figures}", limit.describe());
+    let more = raised(before, &used, Some(limit)).unwrap_or_default();
+    Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {more}`")))
+}
+
+fn set(args: &LimitArgs, limits: &mut Limits) {
+    if let Some(usd) = args.budget {
+        limits.budget = Some(usd).filter(|usd| usd.0 > 0);
+    }
+    if let Some(tokens) = args.max_tokens {
+        limits.tokens = Some(tokens).filter(|tokens| *tokens > 0);
+    }
+    if let Some(time) = args.time_limit {
+        limits.time = Some(time).filter(|time| *time > Span::ZERO);
+    }
+    if let Some(wall) = args.wall_limit {
+        limits.wall = Some(wall).filter(|wall| *wall > Span::ZERO);
+    }
+    if let Some(turns) = args.max_turns {
+        limits.turns = u32::try_from(turns).ok().filter(|turns| *turns > 0);
+    }
+    if let Some(bytes) = args.memory_limit {
+        limits.memory = Some(bytes).filter(|bytes| *bytes > 0);
+    }
+}
+
+/// Limits that contradict each other are a mistake in one of them.
+fn check(policy: &Policy) -> Result<(), Failure> {
+    let limits = &policy.limits;
+    if let (Some(time), Some(wall)) = (limits.time, limits.wall)
+        && time > wall
+    {
+        return Err(Failure::usage(
+            format!("the time limit of {time} can never be reached: the wall limit is {wall}"),
+            "time in which the run works is part of the time that it takes: raise --wall-limit or lower --time-limit",
+        ));
+    }
+    let shortest = limits.time.into_iter().chain(limits.wall).min();
+    if let (Some(WrapUp { reserve: Some(reserve) }), Some(limit)) = (policy.wrap_up, shortest)
+        && reserve >= limit
+    {
+        return Err(Failure::usage(
+            format!("{reserve} are to be held back of a limit of {limit}: nothing is left to work in"),
+            "lower --wrap-up-time, or raise the limit",
+        ));
+    }
+    Ok(())
+}
+
+fn unlimited(flag: &str, limit: &str) -> Failure {
+    Failure::usage(format!("{flag}: the run has no {limit} to add to"), "without one it goes on as it is")
+}

@@ -1,0 +1,121 @@
+//! The user's runs: opening their home, finding the one that was meant.
+
+use crate::failure::{Failure, USAGE};
+use crate::open_ledger;
+use longhaul::find_agent::{claude_config_dir, claude_session_file};
+use longhaul::quoted;
+use longhaul_agent::did_you_mean;
+use longhaul_store::{Home, RunDir, RunFilter, StoreError, is_run_id};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+// Whoever typed so little that more begin so has to type more.
+const CANDIDATES_MAX: u64 = 20;
+
+/// The home, made if it is not there.
+pub fn open() -> Result<Home, Failure> {
+    Home::open(None, |name| env::var_os(name)).map_err(|error| {
+        let hint =
+            error.hint().unwrap_or_else(|| "set LONGHAUL_HOME to a directory you can write to".to_owned());
+        Failure::not_started(error.to_string(), hint, None)
+    })
+}
+
+/// The home as it is.
+pub fn locate() -> Result<Home, Failure> {
+    Home::locate(None, |name| env::var_os(name)).map_err(|error| of_store(&error))
+}
+
+/// The run that a person named, by its id or by its directory. An unknown run is wrong usage for every command.
+pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
+    // An id is no path: what could be both is an id first.
+    if asked.contains('/') {
+        return by_path(asked).ok_or_else(|| {
+            let error = format!("find run `{asked}`: this is no directory with a plan.json");
+            Failure::usage(error, "name the directory of a run, or its id")
+        });
+    }
+    found(home, asked).or_else(|error| by_path(asked).ok_or(error)).map_err(|error| match error {
+        StoreError::NoSuchRun { .. } => {
+            let runs: Vec<String> = home
+                .runs_newest_first()
+                .map_or_else(|_| Vec::new(), |runs| runs.map(|run| run.id().to_string()).collect());
+            let near = did_you_mean(asked, runs.iter().map(String::as_str));
+            let hint = match (near.as_slice(), runs.first()) {
+                ([], Some(last)) if asked.starts_with('@') => {
+                    format!("the last run, {last}, did not start; `longhaul why {last}` says why")
+                }
+                ([], Some(last)) => format!("the last run is {last}"),
+                ([], None) => "no run was begun yet; `longhaul run` begins one".to_owned(),
+                (near, _) => format!("did you mean {}?", near.join(" or ")),
+            };
+            Failure::usage(error.to_string(), hint)
+        }
+        StoreError::AmbiguousRun { .. } | StoreError::MalformedRun { .. } => {
+            Failure { exit_code: USAGE, ..of_store(&error) }
+        }
+        _ => of_store(&error),
+    })
+}
+
+/// The run of this id, the newest of this name, or the one whose id begins so. Without a ledger, names are not looked
+/// for, and the directories of all days are.
+fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
+    if !is_run_id(asked) {
+        return home.find(asked);
+    }
+    let Ok(mut ledger) = open_ledger::usable(home) else { return home.find(asked) };
+    let begins = ledger.by_prefix(asked, CANDIDATES_MAX).unwrap_or_default();
+    if let Some(run) = begins.iter().find(|run| run.id().as_str() == asked) {
+        return Ok(run.clone());
+    }
+    let named = RunFilter { name: Some(asked.to_owned()), limit: Some(1), ..RunFilter::default() };
+    if let Some(run) = ledger.runs(&named).unwrap_or_default().first() {
+        return Ok(run.run_dir());
+    }
+    match begins.as_slice() {
+        [] => home.find(asked),
+        [run] => Ok(run.clone()),
+        _ => Err(StoreError::AmbiguousRun {
+            asked: asked.to_owned(),
+            candidates: begins.iter().map(|run| run.id().clone()).collect(),
+        }),
+    }
+}
+
+/// The run whose directory this is.
+fn by_path(asked: &str) -> Option<RunDir> {
+    let dir = fs::canonicalize(asked).ok()?;
+    RunDir::at(dir).filter(|run| run.plan_path().is_file())
+}
+
+/// What is wrong on disk, with what to do about it.
+pub fn of_store(error: &StoreError) -> Failure {
+    Failure { hint: hint(error), ..Failure::not_started(error.to_string(), "", None) }
+}
+
+/// What to do about it. Of a run that cannot be understood the work can still be gone on with.
+pub fn hint(error: &StoreError) -> Option<String> {
+    let record = error.unreadable_run_dir().and_then(record_of);
+    let seed = record.map(|path| {
+        let path = quoted(&path.display().to_string());
+        format!("what was done is still told by: longhaul seed --from-transcript {path}")
+    });
+    let hints: Vec<String> = error.hint().into_iter().chain(seed).collect();
+    (!hints.is_empty()).then(|| hints.join("; "))
+}
+
+/// The same of the run in this directory.
+fn record_of(dir: &Path) -> Option<PathBuf> {
+    best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
+}
+
+/// The file that tells most of a run's work: that of its session, else the last stream with something in it.
+pub fn best_transcript(run: &RunDir) -> Option<PathBuf> {
+    let begun = || run.plan().ok()?.session.map(|session| session.id().clone());
+    let session = run.status().ok().and_then(|status| status.session_id).or_else(begun);
+    let file = session.and_then(|session| claude_session_file(&claude_config_dir()?, session.as_str()));
+    let is_told = |stream: &PathBuf| fs::metadata(stream).is_ok_and(|found| found.len() > 0);
+    let streams = run.attempts().unwrap_or_default().into_iter().rev().map(|attempt| attempt.stream_path());
+    file.or_else(|| streams.into_iter().find(is_told))
+}

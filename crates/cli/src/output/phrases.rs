@@ -1,0 +1,392 @@
+//! A run's decisions in plain words: what happened, what we did, what comes next.
+
+mod faults;
+mod remedies;
+
+pub use faults::{advice, cause_of, evidence, fault_text};
+pub use remedies::{about_to, remedied, remedy_words};
+
+use super::{envelope_text, time};
+use longhaul::NotifyFailure;
+use longhaul_core::{
+    AfterAttempt, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions, Record,
+    RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, StallReport, State, StopCause, StopLevel,
+    StrategyReason, SummaryResult, Usd,
+};
+use longhaul_store::{AnsweredQuestion, WatchdogStop, rfc3339};
+
+/// Returns a record as a sentence, or `None` if only `--verbose` prints it. `state` is the run's after its step.
+pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<String> {
+    match record {
+        // The suspension is printed already, and no retry follows.
+        Record::AttemptEnded { fault: Some(Fault::Interrupted), .. } if state.suspend.is_some() => None,
+        Record::AttemptEnded {
+            at,
+            fault: Some(fault),
+            result,
+            next: AfterAttempt::Attempt { at: until, remedy, .. },
+            ..
+        } => {
+            let fault = fault.describe_with(result.as_ref());
+            Some(format!("{fault}; {}", remedy_words(*remedy, *at, *until)))
+        }
+        Record::StopOrdered { cause: why, level, stall: silence, .. } => {
+            stop_words(*why, *level, *silence, policy)
+        }
+        Record::StallDeferred { at, until, stall: silence } => {
+            let words = silence.describe(StopCause::Stalled);
+            Some(format!("{words}; waiting until {} (for {})", time::coming(*until), until.since(*at)))
+        }
+        Record::Swept { stopped_processes: ended @ 1.., .. } => Some(format!(
+            "ended {ended} {} that the agent left behind",
+            plural(*ended, "process", "processes")
+        )),
+        Record::LimitReached { limit, threshold: reach, .. } => Some(limit_words(*limit, *reach)),
+        Record::CheckStarted { .. } => Some("the agent says that it is done; checking the work".to_owned()),
+        Record::CheckEnded { result, .. } => Some(check_words(*result).to_owned()),
+        Record::CheckStopOrdered { cause: StopCause::TimedOut, .. } => {
+            Some("the check had its time; ending it".to_owned())
+        }
+        Record::PromptSent { prompt: PromptKind::WrapUp(_), .. } => {
+            Some("told the agent to save its work".to_owned())
+        }
+        Record::AgentStopped { claimed_done: claimed, .. } => Some(stopped(*claimed).to_owned()),
+        Record::SuspendOrdered { source: by, .. } => Some(format!("{}: suspending the run", by.signal())),
+        Record::Recovered { finding: RecoveryFinding::Suspended, .. } => {
+            Some(recovered(RecoveryFinding::Suspended).to_owned())
+        }
+        Record::Recovered { finding: remains, .. } => {
+            Some(format!("the supervisor had died; a new one {}", recovered(*remains)))
+        }
+        Record::Downtime { duration: span } => {
+            Some(format!("nothing ran for {span}: the machine slept, or the run had no supervisor"))
+        }
+        Record::ResumeStrategyChosen {
+            strategy: ResumeStrategy::Relocate | ResumeStrategy::Repair,
+            reason: StrategyReason::SessionFile(found),
+            ..
+        } => repaired(*found).map(str::to_owned),
+        Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
+            Some(format!("the model had its {} for a summary; ending it", policy.summary_timeout))
+        }
+        Record::SummaryEnded { result: outcome @ SummaryResult::Failed(_), .. } => Some(summary(*outcome)),
+        Record::RunStarted { .. }
+        | Record::RunReopened { .. }
+        | Record::ResumeStrategyChosen { .. }
+        | Record::SummaryStarted { .. }
+        | Record::SummaryStopOrdered { .. }
+        | Record::SummaryEnded { .. }
+        | Record::AttemptStarted { .. }
+        | Record::AttemptSpawned { .. }
+        | Record::SessionOpened { .. }
+        | Record::ProgressMade { .. }
+        | Record::CheckStopOrdered { .. }
+        | Record::PromptSent { .. }
+        | Record::InputClosed { .. }
+        | Record::AttemptEnded { .. }
+        | Record::Swept { .. }
+        | Record::CancelRequested { .. }
+        | Record::Suspended { .. }
+        | Record::RunFinished { .. } => None,
+    }
+}
+
+/// What the other records say, for those who want to see every decision.
+pub fn verbose_line(record: &Record) -> Option<String> {
+    match record {
+        Record::AttemptStarted { plan, .. } => {
+            let session = match &plan.session {
+                SessionPlan::New(id) => format!("new session {id}"),
+                SessionPlan::Resume(id) => format!("resuming session {id}"),
+                SessionPlan::Fork { from, to } => format!("forking session {from} as {to}"),
+            };
+            Some(format!("attempt {}: {session}", plan.attempt))
+        }
+        Record::AttemptSpawned { process: proc, .. } => {
+            Some(format!("the agent runs as process {}", proc.pid))
+        }
+        Record::SessionOpened { session, .. } => Some(format!("session {session} is open")),
+        Record::ProgressMade { .. } => Some("progress: earlier failures are forgiven".to_owned()),
+        Record::InputClosed { .. } => Some("no turn is owed; letting the agent end".to_owned()),
+        Record::AttemptEnded { fault: None, .. } => Some("the agent finished its work".to_owned()),
+        Record::AttemptEnded { fault: Some(fault), result, next: AfterAttempt::Finish(_), .. } => {
+            Some(fault.describe_with(result.as_ref()).to_owned())
+        }
+        Record::RunFinished { outcome, .. } => Some(format!("the run is over: {}", outcome.kind)),
+        Record::RunReopened { .. } => Some("the run goes on".to_owned()),
+        Record::ResumeStrategyChosen { strategy: taken, reason: because, .. } => {
+            Some(strategy_text(Some(*taken), Some(*because)))
+        }
+        Record::SummaryStarted { .. } => Some("asking a model for a summary of older work".to_owned()),
+        Record::SummaryEnded { result: outcome, .. } => Some(summary(*outcome)),
+        Record::RunStarted { .. }
+        | Record::SummaryStopOrdered { .. }
+        | Record::LimitReached { .. }
+        | Record::CheckStarted { .. }
+        | Record::CheckStopOrdered { .. }
+        | Record::CheckEnded { .. }
+        | Record::PromptSent { .. }
+        | Record::AgentStopped { .. }
+        | Record::StopOrdered { .. }
+        | Record::StallDeferred { .. }
+        | Record::Recovered { .. }
+        | Record::Downtime { .. }
+        | Record::AttemptEnded { .. }
+        | Record::Swept { .. }
+        | Record::CancelRequested { .. }
+        | Record::SuspendOrdered { .. }
+        | Record::Suspended { .. } => None,
+    }
+}
+
+/// What a new supervisor found of a run, and did at once.
+pub fn recovered(remains: RecoveryFinding) -> &'static str {
+    match remains {
+        RecoveryFinding::AgentRunning => "found the agent alive and went on with it",
+        RecoveryFinding::AgentFinished => "found that the agent had finished alone",
+        RecoveryFinding::AgentGone => "found the agent gone",
+        RecoveryFinding::NotStarted => "found the attempt ordered and not started",
+        RecoveryFinding::Summarizing => "took what there was of a model's summary",
+        RecoveryFinding::Checking => "found the work being judged",
+        RecoveryFinding::Sweeping => "ended what was left of the attempt",
+        RecoveryFinding::Waiting => "found the run waiting",
+        RecoveryFinding::Suspended => "recovering the suspended run",
+        RecoveryFinding::Finished => "found it over, and told how it had ended",
+    }
+}
+
+fn stopped(claimed: bool) -> &'static str {
+    if claimed { "the agent says that the work is finished" } else { "the agent stopped by itself" }
+}
+
+/// What came of asking a model for a summary of older work.
+pub fn summary(outcome: SummaryResult) -> String {
+    match outcome {
+        SummaryResult::Written => "older work is told in a model's summary".to_owned(),
+        SummaryResult::NotNeeded => "all work on record is told: no summary is needed".to_owned(),
+        SummaryResult::Failed(Fault::AttemptTimeout) => {
+            "no summary of older work: it took too long".to_owned()
+        }
+        SummaryResult::Failed(fault) => format!("no summary of older work: {}", fault_text(fault)),
+    }
+}
+
+/// How the history of a conversation reached an attempt, and why.
+pub fn strategy_text(rung: Option<ResumeStrategy>, because: Option<StrategyReason>) -> String {
+    let Some(rung) = rung else { return "new".to_owned() };
+    let how = match rung {
+        ResumeStrategy::AsIs => "resumed",
+        ResumeStrategy::Relocate => "resumed from a placed copy",
+        ResumeStrategy::Repair => "resumed from a repaired copy",
+        ResumeStrategy::Fork => "forked",
+        ResumeStrategy::Handoff => "new, told the work on record",
+        ResumeStrategy::Fresh => "new, told the task",
+    };
+    let why = match because {
+        Some(StrategyReason::SessionFile(SessionFileState::Ready)) | None => return how.to_owned(),
+        Some(StrategyReason::SessionFile(SessionFileState::Damaged)) => "damaged",
+        Some(StrategyReason::SessionFile(SessionFileState::Stale)) => "behind its record",
+        Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => "found elsewhere",
+        Some(StrategyReason::SessionFile(SessionFileState::Empty)) => "empty",
+        Some(StrategyReason::SessionFile(SessionFileState::Missing)) => "missing",
+        Some(StrategyReason::Fault(fault)) => fault.word(),
+        Some(StrategyReason::NeverOpened) => "never opened",
+    };
+    format!("{how} ({why})")
+}
+
+/// What the guards of a run did.
+pub fn denied(calls: u32) -> String {
+    format!("{calls} tool {} denied", plural(calls, "call was", "calls were"))
+}
+
+/// How the questions of an agent were answered.
+pub fn questions(questions: Questions) -> String {
+    let Questions { answered, by_default } = questions;
+    let by_default = if by_default == 0 { String::new() } else { format!(", {by_default} by default") };
+    format!("{answered} {} answered{by_default}", plural(answered, "question was", "questions were"))
+}
+
+/// One of them.
+pub fn answered(answered: &AnsweredQuestion) -> String {
+    let AnsweredQuestion { question, answer, key } = answered;
+    let why = key.as_ref().map_or_else(|| "default".to_owned(), |key| format!("--answer {key}"));
+    format!("{} → {} ({why})", one_line(question), said(answer))
+}
+
+/// That nobody had said anything about a question.
+pub fn answered_by_default(question: &str, answer: &str) -> String {
+    let by = if answer.is_empty() { "with nothing" } else { "by its first option" };
+    format!(
+        "warning: no --answer fits the question \"{}\"; it was answered {by}{}",
+        one_line(question),
+        match answer {
+            "" => String::new(),
+            answer => format!(", {}", said(answer)),
+        }
+    )
+}
+
+fn said(answer: &str) -> String {
+    if answer.is_empty() { "nothing".to_owned() } else { format!("\"{}\"", one_line(answer)) }
+}
+
+/// A text of a model, without what would move the cursor of a terminal.
+pub fn one_line(text: &str) -> String {
+    let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
+    envelope_text::one_line(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Why an attempt was ended that nobody supervised.
+pub fn orphaned(orphaned: &WatchdogStop) -> String {
+    let WatchdogStop { at, silent_ms: silent, processes_ended } = orphaned;
+    let ended = processes_ended
+        .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
+        .unwrap_or_default();
+    format!(
+        "its supervisor had died, nobody had come back, and nothing was written for {silent}; a watchdog ended it at {}{ended}",
+        rfc3339(*at)
+    )
+}
+
+/// That an attempt was silent and not stopped.
+pub fn excused(times: u32) -> String {
+    format!("it was silent, and something of it worked: excused {times} {}", plural(times, "time", "times"))
+}
+
+/// Why an attempt was stopped that stalled.
+pub fn stalled(why: StopCause, silence: &StallReport, excused: u32) -> String {
+    let words = silence.describe(why);
+    match excused {
+        0 => format!("{words}; it was stopped"),
+        _ => {
+            format!("{words}; it was excused {excused} {} and then stopped", plural(excused, "time", "times"))
+        }
+    }
+}
+
+/// What was done to a session that could not be resumed as it was.
+fn repaired(found: SessionFileState) -> Option<&'static str> {
+    match found {
+        SessionFileState::Elsewhere => {
+            Some("the session's file was in another place; resuming from a copy of it")
+        }
+        SessionFileState::Damaged => {
+            Some("the session's file was damaged; resuming from a repaired copy, the original is kept")
+        }
+        SessionFileState::Stale => Some(
+            "the agent had not saved the end of its session; resuming from a completed copy, the original is kept",
+        ),
+        SessionFileState::Ready | SessionFileState::Empty | SessionFileState::Missing => None,
+    }
+}
+
+fn stop_words(
+    why: StopCause,
+    level: StopLevel,
+    silence: Option<StallReport>,
+    policy: &Policy,
+) -> Option<String> {
+    if let Some(silence) = silence {
+        return Some(format!("{}; stopping the agent", silence.describe(why)));
+    }
+    if level == StopLevel::Kill {
+        return Some("the agent does not heed; killing it".to_owned());
+    }
+    match why {
+        StopCause::Stalled | StopCause::NoProgress => Some("the agent stalled; stopping it".to_owned()),
+        StopCause::TimedOut => Some(format!(
+            "the attempt had its {}; stopping the agent",
+            policy.attempt_timeout.unwrap_or_default()
+        )),
+        StopCause::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
+        StopCause::WrongSession => {
+            Some("the agent opened another session than it was told; stopping it".to_owned())
+        }
+        StopCause::WrapUp => Some("interrupting the agent, to have it save its work".to_owned()),
+        StopCause::LimitReached => Some("stopping the agent".to_owned()),
+        StopCause::MemoryLimit => Some(format!(
+            "the run's processes use more than {} of memory; stopping the agent",
+            bytes(policy.limits.memory.unwrap_or_default())
+        )),
+        StopCause::DidNotExit => Some("the agent has its result and does not end; stopping it".to_owned()),
+        StopCause::BackgroundStopped => {
+            Some("the agent's background work is out of time; stopping it".to_owned())
+        }
+        StopCause::Cancelled | StopCause::Suspended => Some("stopping the agent".to_owned()),
+    }
+}
+
+/// What came of a check.
+pub fn check_words(result: CheckResult) -> &'static str {
+    match result {
+        CheckResult::Passed => "the check passed",
+        CheckResult::Failed => "the check failed",
+        CheckResult::Stopped => "the check was ended before it was over",
+    }
+}
+
+/// What has become of a limit.
+pub fn limit_words(limit: Limit, reach: LimitThreshold) -> String {
+    let of = limit.describe();
+    match reach {
+        LimitThreshold::Reserve => format!("{of} is used up but for what is held back to save the work"),
+        LimitThreshold::Exhausted => format!("{of} is used up"),
+    }
+}
+
+/// An amount of money as people say it: cents where there are dollars; of less, as much as tells two small runs apart.
+pub fn money(amount: Usd) -> String {
+    match amount.0 {
+        0 => "$0".to_owned(),
+        1..1_000_000 => format!("${:.4}", amount.as_dollars()),
+        1_000_000.. => format!("${:.2}", amount.as_dollars()),
+    }
+}
+
+/// The same of dollars that were a number already.
+pub fn dollars(amount: f64) -> String {
+    Usd::from_dollars(amount).map_or_else(|| "?".to_owned(), money)
+}
+
+/// That a command of `--notify` did not tell anybody.
+pub fn notify_failure(untold: &NotifyFailure) -> String {
+    let NotifyFailure { command, kind, reason: because, log } = untold;
+    let (kind, log) = (kind.as_str(), log.display());
+    format!("warning: `{command}` may have told nobody ({kind}): {because}; what it said is in {log}")
+}
+
+/// An amount of memory, or the size of a file, for people.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    let unit = UNITS.into_iter().find(|(size, _)| bytes >= *size);
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(size, unit)| format!("{:.1} {unit}", bytes as f64 / size as f64),
+    )
+}
+
+pub fn plural<'a>(count: u32, one: &'a str, many: &'a str) -> &'a str {
+    if count == 1 { one } else { many }
+}
+
+/// `1 run`, `2,000 runs`.
+pub fn counted(count: u64, one: &str) -> String {
+    let many = if count == 1 { "" } else { "s" };
+    format!("{} {one}{many}", envelope_text::grouped(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{counted, dollars, money};
+    use longhaul_core::Usd;
+
+    #[test]
+    fn amounts_are_short() {
+        for (micros, text) in [(0, "$0"), (1_234, "$0.0012"), (999_999, "$1.0000"), (12_345_678, "$12.35")] {
+            assert_eq!(money(Usd(micros)), text);
+        }
+        assert_eq!((dollars(0.0076).as_str(), dollars(-1.0).as_str()), ("$0.0076", "?"));
+        assert_eq!((counted(1, "run"), counted(0, "run")), ("1 run".to_owned(), "0 runs".to_owned()));
+    }
+}

@@ -1,0 +1,188 @@
+//! Each fault in words: what it means, what proved it, and what a person can do about it.
+
+use super::plural;
+use crate::run_history::AttemptHistory;
+use longhaul_core::{
+    AgentResult, ApiError, Continuity, Exit, Fault, StallReport, StopCause, StopReason, TerminalReason,
+};
+
+/// Returns what a fault means, as a clause.
+pub fn fault_text(fault: Fault) -> &'static str {
+    fault.describe()
+}
+
+/// The same of an attempt that was stopped by us for this reason, if it was: our own interrupt is nobody else's.
+pub fn cause_of(fault: Fault, stopped: Option<StopCause>) -> &'static str {
+    match (fault, stopped) {
+        (Fault::Interrupted, Some(StopCause::Cancelled)) => "the agent was stopped on request",
+        (Fault::Interrupted, Some(StopCause::WrapUp | StopCause::LimitReached)) => {
+            "the agent was stopped at the limit"
+        }
+        (Fault::Interrupted, Some(StopCause::Suspended)) => "the agent was stopped to suspend the run",
+        (fault, _) => fault_text(fault),
+    }
+}
+
+/// What a person can do about a run that ended with this fault.
+pub fn advice(fault: Fault) -> Option<&'static str> {
+    match fault {
+        Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
+        Fault::Billing => Some("check the account's payment, then resume the session"),
+        Fault::Permission => Some("allow the tools by a permission mode, or accept that they were denied"),
+        Fault::ModelUnknown => Some("resume the run with a model that the API knows"),
+        Fault::SessionLost => Some("resume the run: it continues in a new session"),
+        Fault::SessionBusy => Some("wait until the other run has ended"),
+        Fault::AgentMissing => Some("install it: `npm install -g @anthropic-ai/claude-code`"),
+        Fault::AgentUnusable => Some(
+            "fix what the agent's error names, or update it with `npm install -g @anthropic-ai/claude-code`, then resume the run",
+        ),
+        Fault::AttemptTimeout => Some("give each attempt more time"),
+        Fault::OutOfMemory => Some("give the run more memory, or the machine less to do"),
+        Fault::GuardLapsed => {
+            Some("check the hooks in the agent's settings: one failed, timed out or rewrote a call")
+        }
+        Fault::RateLimited
+        | Fault::Overloaded
+        | Fault::ServerError
+        | Fault::Network
+        | Fault::UsageLimit
+        | Fault::Crashed
+        | Fault::Interrupted
+        | Fault::Stalled
+        | Fault::SessionExists
+        | Fault::ContextFull
+        | Fault::OutputLimit
+        | Fault::Unfinished
+        | Fault::Refused
+        | Fault::BadRequest
+        | Fault::TurnLimit
+        | Fault::AgentBudget
+        | Fault::Unknown => None,
+    }
+}
+
+/// What proved the fault of an attempt, in a few words; nothing where it had none, or nothing is on record.
+pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> {
+    let ended = attempt.ended.as_ref()?;
+    let answered = || ended.result.and_then(answer);
+    let stopped = || attempt.stopped.and_then(|why| stop(why, attempt.silence));
+    let exited = || exit.map(exit_words);
+    match ended.fault? {
+        Fault::RateLimited
+        | Fault::Overloaded
+        | Fault::ServerError
+        | Fault::Network
+        | Fault::UsageLimit
+        | Fault::ContextFull
+        | Fault::OutputLimit
+        | Fault::Auth
+        | Fault::Billing
+        | Fault::ModelUnknown
+        | Fault::Refused
+        | Fault::BadRequest
+        | Fault::TurnLimit
+        | Fault::AgentBudget => answered().or_else(stopped),
+        Fault::Interrupted => exited().filter(|_| attempt.stopped.is_none()),
+        Fault::Crashed | Fault::OutOfMemory => stopped().or_else(exited),
+        Fault::Stalled | Fault::AttemptTimeout => stopped(),
+        Fault::SessionLost => stopped().or_else(|| ended.continuity.and_then(broken)),
+        Fault::SessionExists | Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => exited(),
+        Fault::Unfinished => ended.result.and_then(unfinished),
+        Fault::Permission => ended.result.map(|result| {
+            let denied = result.denials;
+            format!("{denied} {}", plural(denied, "tool call was denied", "tool calls were denied"))
+        }),
+        Fault::GuardLapsed => None,
+        Fault::Unknown => answered().or_else(exited),
+    }
+}
+
+/// What the API said.
+fn answer(result: AgentResult) -> Option<String> {
+    let status = result.api_status.map(|status| format!("status {status}"));
+    let typed = result.api_error.and_then(|error| match error {
+        ApiError::UsageLimitReached => Some("the usage window is used up"),
+        ApiError::ConnectionFailed => Some("the connection failed"),
+        ApiError::TimedOut => Some("the server did not answer in time"),
+        ApiError::Malformed => Some("something answered that is not the API"),
+        ApiError::MaxOutputTokens => Some("cut at the output limit"),
+        ApiError::OrgDisabled => Some("the organisation is disabled"),
+        ApiError::AgentTooOld => Some("the agent is too old for the API"),
+        ApiError::Other => None,
+    });
+    status.or_else(|| typed.map(str::to_owned))
+}
+
+/// Why we stopped it.
+fn stop(why: StopCause, silence: Option<StallReport>) -> Option<String> {
+    if let Some(silence) = silence {
+        return Some(silence.describe(why));
+    }
+    match why {
+        StopCause::Stalled => Some("silent for too long"),
+        StopCause::NoProgress => Some("nothing was finished for too long"),
+        StopCause::AuthRejected => Some("rejected twice"),
+        StopCause::WrongSession => Some("it opened another session"),
+        StopCause::MemoryLimit => Some("its processes used more than they may"),
+        StopCause::WrapUp => Some("interrupted to save its work"),
+        StopCause::LimitReached => Some("stopped at the limit"),
+        StopCause::Cancelled => Some("stopped, as somebody asked for"),
+        StopCause::Suspended => Some("interrupted to suspend the run"),
+        StopCause::DidNotExit => Some("stopped, because it did not end by itself"),
+        StopCause::BackgroundStopped => Some("stopped with its background work"),
+        // The fault says it.
+        StopCause::TimedOut => None,
+    }
+    .map(str::to_owned)
+}
+
+/// How a process ended.
+pub fn exit_words(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => match signal_name(signal) {
+            Some(name) => format!("signal {signal}, {name}"),
+            None => format!("signal {signal}"),
+        },
+        Exit::Unobserved => "nobody saw how it ended".to_owned(),
+        Exit::NeverSpawned => "it was never started".to_owned(),
+    }
+}
+
+/// Those that end agents. Their numbers are the same on every system that we run on.
+fn signal_name(signal: i32) -> Option<&'static str> {
+    [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (6, "SIGABRT"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (15, "SIGTERM"),
+    ]
+    .into_iter()
+    .find_map(|(number, name)| (number == signal).then_some(name))
+}
+
+/// How a history did not go on.
+fn broken(continuity: Continuity) -> Option<String> {
+    match continuity {
+        Continuity::Continued | Continuity::Unchanged => None,
+        Continuity::Branched => Some("it went on from an older part of its history"),
+        Continuity::Unrelated => Some("it went on without its history"),
+    }
+    .map(str::to_owned)
+}
+
+/// How an answer is missing.
+fn unfinished(result: AgentResult) -> Option<String> {
+    let words = match (result.terminal_reason, result.stop_reason) {
+        (TerminalReason::HookStopped, _) => "a hook stopped it",
+        (_, StopReason::PauseTurn) => "the model paused",
+        (_, StopReason::EndTurn | StopReason::Refusal | StopReason::Other) if result.empty => {
+            "its answer is empty"
+        }
+        (_, StopReason::EndTurn | StopReason::Refusal | StopReason::Other) => return None,
+    };
+    Some(words.to_owned())
+}

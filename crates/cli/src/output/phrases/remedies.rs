@@ -1,0 +1,50 @@
+//! What is done about a fault, in words: before it is done, and after.
+
+use super::time;
+use longhaul_core::{Moment, Nudge, Remedy, Span};
+
+/// What is about to be done, from `at` on, not before `until`.
+pub fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
+    about_to(remedy, &time::coming(until), until.since(at))
+}
+
+/// The same, at a time that is written so, after a wait of so long.
+pub fn about_to(remedy: Remedy, until: &str, wait: Span) -> String {
+    let when = if wait == Span::ZERO { "now".to_owned() } else { format!("at {until} (in {wait})") };
+    match remedy {
+        Remedy::WaitOut | Remedy::Park => format!("waiting until {until} (for {wait})"),
+        Remedy::Resume
+        | Remedy::ResumeOnce
+        | Remedy::ResumeWhileProgressing
+        | Remedy::ResumeWithinLimit
+        | Remedy::KeepGoing
+        | Remedy::ResumeExisting => format!("resuming {when}"),
+        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => format!("beginning a new session {when}"),
+        Remedy::TryFork => format!("trying another session {when}"),
+        Remedy::Nudge(Nudge::Answer) => format!("asking for the answer {when}"),
+        Remedy::Nudge(Nudge::SmallerSteps) => format!("asking for smaller steps {when}"),
+        Remedy::RetryOnce => format!("trying once more {when}"),
+        Remedy::End | Remedy::EndUnlessAllowed => "ending".to_owned(),
+    }
+}
+
+/// What was done, after a wait.
+pub fn remedied(remedy: Remedy, waited: Span) -> String {
+    let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
+    match remedy {
+        Remedy::WaitOut
+        | Remedy::Park
+        | Remedy::Resume
+        | Remedy::ResumeOnce
+        | Remedy::ResumeWhileProgressing
+        | Remedy::ResumeWithinLimit
+        | Remedy::KeepGoing
+        | Remedy::ResumeExisting => format!("resumed {after}"),
+        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => format!("began a new session {after}"),
+        Remedy::TryFork => format!("tried another session {after}"),
+        Remedy::Nudge(Nudge::Answer) => format!("asked for the answer {after}"),
+        Remedy::Nudge(Nudge::SmallerSteps) => format!("asked for smaller steps {after}"),
+        Remedy::RetryOnce => format!("tried once more {after}"),
+        Remedy::End | Remedy::EndUnlessAllowed => "ended".to_owned(),
+    }
+}

@@ -1,0 +1,286 @@
+//! A run's timeline in plain sentences: an entry a line or two, with its clock time, the day where it is another one, and
+//! how far the run was.
+
+use super::phrases::{self, plural};
+use super::time::{TimeFormat, elapsed};
+use super::wrap::wrap;
+use crate::run_history::{AttemptEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
+use longhaul::stopped_words;
+use longhaul_core::{
+    CancelSource, Moment, Outcome, PromptKind, RecoveryFinding, ResumeRequest, SessionPlan, SettingChange,
+    Span, StopCause, Usd,
+};
+
+// `22:04:10  +1h02m  `.
+const INDENT: usize = 18;
+// An agent takes so long to start, and to be told by its API that it is not served.
+const BRIEF: Span = Span::from_mins(1);
+// A supervisor that is replaced at once leaves no gap.
+const BRIEFLY: Span = Span::from_secs(1);
+
+/// The entries as text, each line ended.
+pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
+    let mut out = String::new();
+    let mut day = String::new();
+    for entry in entries {
+        let today = clock.day(entry.at);
+        if today != day {
+            out.push_str(&format!("{today}\n"));
+            day = today;
+        }
+        out.push_str(&format!("{}  {:<8}", clock.time(entry.at), elapsed(entry.elapsed_ms)));
+        wrap(&mut out, &sentence(entry, clock), INDENT);
+    }
+    out
+}
+
+/// What comes next as text, each line ended.
+pub fn next_text(next: &NextStep) -> String {
+    let mut out = "next: ".to_owned();
+    wrap(&mut out, &next.text, 6);
+    for command in &next.commands {
+        out.push_str(&format!("      {command}\n"));
+    }
+    out
+}
+
+/// The settings that a person changed, as a clause: `: permission mode default -> acceptEdits, budget $1 -> $3`.
+fn changed(changes: &[SettingChange]) -> String {
+    let value = |setting: &str, value: &str| {
+        let dollars = value.parse().ok().filter(|_| setting == "budget");
+        dollars.map_or_else(|| value.to_owned(), phrases::dollars)
+    };
+    let words = changes.iter().map(|SettingChange { setting, from, to }| {
+        format!("{} {} -> {}", setting.replace('_', " "), value(setting, from), value(setting, to))
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    if words.is_empty() { words } else { format!(": {words}") }
+}
+
+/// One entry in a sentence.
+pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
+    match &entry.what {
+        TimelineEvent::Started { session } => match session {
+            SessionPlan::New(_) => "began, in a new session".to_owned(),
+            SessionPlan::Resume(id) => format!("began, in session {id}"),
+            SessionPlan::Fork { from, .. } => format!("began, in a copy of session {from}"),
+        },
+        TimelineEvent::Reopened { ask, over_ms, changes } => {
+            let said = match ask {
+                ResumeRequest::Continue => "to continue",
+                ResumeRequest::RepeatTask => "with its task once more",
+                ResumeRequest::Prompt(_) => "with a new request",
+            };
+            let changed = changed(changes);
+            format!("somebody let the run go on, {said}, after it had been over for {over_ms}{changed}")
+        }
+        TimelineEvent::AttemptStarted { attempt, strategy: rung, reason: because, say } => {
+            let told = describe(*say).map(|told| format!("; it was told {told}")).unwrap_or_default();
+            format!("attempt {attempt} began: {}{told}", phrases::strategy_text(*rung, *because))
+        }
+        TimelineEvent::Summary { outcome, took_ms, total_cost_usd, .. } => {
+            let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
+            format!("{} ({took_ms}{cost})", phrases::summary(*outcome))
+        }
+        TimelineEvent::AttemptsEnded(ended) => ending_over(ended, (entry.at, entry.until), clock),
+        TimelineEvent::LimitReached { limit, reach, .. } => phrases::limit_words(*limit, *reach),
+        TimelineEvent::PromptSent { say, .. } => match describe(*say) {
+            Some(told) => format!("the agent was told {told}"),
+            None => "the agent was told to go on".to_owned(),
+        },
+        TimelineEvent::AgentStopped { stops, claims, prompts: told, .. } => {
+            stops_words(*stops, *claims, *told)
+        }
+        TimelineEvent::StallDeferred { times, silence, .. } => {
+            let words = silence.describe(StopCause::Stalled);
+            format!(
+                "the agent was silent and something of it worked, so it had more time{}: {words}",
+                many(*times)
+            )
+        }
+        TimelineEvent::WatchdogStopped { silent_ms, processes_ended, .. } => {
+            let ended = processes_ended
+                .map(|count| format!(", with {count} {}", plural(count, "process", "processes")))
+                .unwrap_or_default();
+            format!(
+                "its supervisor had died, nobody had come back, and nothing was written for {silent_ms}: a watchdog ended the agent{ended}"
+            )
+        }
+        TimelineEvent::Recovered { remains, unsupervised_ms, idle_ms, changes, .. } => {
+            if *remains == RecoveryFinding::Suspended {
+                return format!("{}{}", phrases::recovered(*remains), changed(changes));
+            }
+            let alone = unsupervised_ms.filter(|alone| *alone >= BRIEFLY);
+            let alone = alone.map(|alone| format!(", and nobody supervised the run for up to {alone}"));
+            let idle = (*idle_ms >= BRIEFLY).then(|| format!(", {idle_ms} of it with nothing running"));
+            format!(
+                "the supervisor had died{}{}; a new one {}{}",
+                alone.unwrap_or_default(),
+                idle.unwrap_or_default(),
+                phrases::recovered(*remains),
+                changed(changes)
+            )
+        }
+        TimelineEvent::Downtime { ms } => {
+            format!("nothing ran for {ms}: the machine slept, or the run had no supervisor")
+        }
+        TimelineEvent::CheckEnded { check, result, took_ms } => {
+            let result = phrases::check_words(*result).trim_start_matches("the check ");
+            format!("check {check} {result} ({took_ms})")
+        }
+        TimelineEvent::Cancelled { by } => cancelled(*by).to_owned(),
+        TimelineEvent::Suspended { by } => format!("{} suspended the run", by.signal()),
+        TimelineEvent::Finished { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {
+            let spans = [(waiting_ms, "waiting"), (downtime_ms, "asleep or without a supervisor")];
+            let parts = spans.into_iter().filter(|(span, _)| **span > Span::ZERO);
+            let parts: Vec<String> = parts.map(|(span, what)| format!("{span} of it {what}")).collect();
+            let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+            format!(
+                "over: {}, after {attempts} {} in {wall_ms}{parts}, {}",
+                outcome_words(*outcome),
+                plural(*attempts, "attempt", "attempts"),
+                cost(*total_cost_usd, 0.0).unwrap_or_else(|| "$0".to_owned()),
+            )
+        }
+    }
+}
+
+/// How one attempt ended at `at`, in a sentence.
+pub fn ending(ended: &AttemptEnded, at: Moment, clock: &TimeFormat) -> String {
+    ending_over(ended, (at, at), clock)
+}
+
+fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &TimeFormat) -> String {
+    let count = ended.last_attempt - ended.attempt + 1;
+    let name = match count {
+        1 => format!("attempt {}", ended.attempt),
+        _ => format!("attempts {} to {}", ended.attempt, ended.last_attempt),
+    };
+    let proof = ended.evidence.as_ref().map(|proof| format!(" ({proof})")).unwrap_or_default();
+    let how = match ended.fault {
+        Some(fault) => format!("{}{proof}", phrases::cause_of(fault, ended.stopped)),
+        None if ended.finished => "the agent says that it is done".to_owned(),
+        None => "the agent ended by itself".to_owned(),
+    };
+    let mut parts = vec![how];
+    if count > 1 {
+        parts[0].push_str(&format!(", {count} attempts over {}", until.since(at)));
+    }
+    if ended.killed {
+        parts.push("it had to be killed".to_owned());
+    }
+    if ended.left_behind > 0 {
+        let processes = plural(ended.left_behind, "process", "processes");
+        parts.push(format!("ended {} {processes} that it left behind", ended.left_behind));
+    }
+    parts.extend(ended.background_stopped.iter().map(stopped_words));
+    if ended.denied > 0 {
+        parts.push(phrases::denied(ended.denied));
+    }
+    if ended.questions > 0 {
+        let questions = plural(ended.questions, "question was", "questions were");
+        parts.push(format!("{} {questions} answered", ended.questions));
+    }
+    parts.extend(followed(ended, until, count, clock));
+    let parts: Vec<String> = work(ended.work).into_iter().chain(parts).collect();
+    format!("{name}: {}", parts.join("; "))
+}
+
+/// What followed a failure.
+fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
+    let remedy = ended.remedy?;
+    if let Some(until) = ended.waits_until {
+        return Some(phrases::about_to(remedy, &clock.near(until, at), until.since(at)));
+    }
+    let waited = ended.waited_ms?;
+    let planned = ended.planned_ms.unwrap_or_default();
+    // A second is what a sweep and a start take.
+    let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
+    let planned = if late { format!(", planned were {planned}") } else { String::new() };
+    Some(match count {
+        1 => format!("{}{planned}", phrases::remedied(remedy, waited)),
+        _ => format!("waited {waited} in all{planned}"),
+    })
+}
+
+/// `12 turns, 34 tool calls in 41m, $1.20`; nothing for an attempt that came to nothing at once.
+fn work(work: WorkDone) -> Option<String> {
+    let turns = (work.turns > 0).then(|| format!("{} {}", work.turns, plural(work.turns, "turn", "turns")));
+    let calls = work
+        .tool_calls
+        .filter(|calls| *calls > 0)
+        .map(|calls| format!("{calls} tool {}", if calls == 1 { "call" } else { "calls" }));
+    let done: Vec<String> = turns.into_iter().chain(calls).collect();
+    let cost = cost(work.total_cost_usd, work.estimated_cost_usd).map(|cost| format!(", {cost}"));
+    if done.is_empty() && cost.is_none() && work.took_ms < BRIEF {
+        return None;
+    }
+    let done = if done.is_empty() { "nothing finished".to_owned() } else { done.join(", ") };
+    Some(format!("{done} in {}{}", work.took_ms, cost.unwrap_or_default()))
+}
+
+/// `$1.20`, or `$1.20 (partly estimated)`; nothing for nothing.
+fn cost(total: f64, estimated: f64) -> Option<String> {
+    let amount = Usd::from_dollars(total).filter(|amount| *amount > Usd::ZERO)?;
+    let partly = if estimated > 0.0 { " (partly estimated)" } else { "" };
+    Some(format!("{}{partly}", phrases::money(amount)))
+}
+
+/// What an agent was told, behind "it was told"; nothing for what every agent is told that begins or goes on.
+fn describe(say: PromptKind) -> Option<&'static str> {
+    match say {
+        PromptKind::WrapUp(_) => Some("to save its work"),
+        PromptKind::LimitRaised(_) => Some("that there is more of what had ended its work"),
+        PromptKind::CheckFailed(_) => Some("what the check said"),
+        PromptKind::ConfirmDone => Some("to say whether it stands by it that the work is finished"),
+        PromptKind::Task
+        | PromptKind::TaskAfterLoss(_)
+        | PromptKind::FollowUp
+        | PromptKind::Continue(_)
+        | PromptKind::Nudge(_)
+        | PromptKind::KeepGoing(_) => None,
+    }
+}
+
+fn stops_words(stops: u32, claims: u32, told: u32) -> String {
+    let claims = match claims {
+        0 => String::new(),
+        1 => ", and said that the work is finished".to_owned(),
+        _ => format!(", and said {claims} times that the work is finished"),
+    };
+    let told = match (stops, told) {
+        (_, 0) => String::new(),
+        (stops, told) if stops == told => "; it was told to go on".to_owned(),
+        (_, told) => format!("; it was told to go on{}", many(told)),
+    };
+    format!("the agent stopped by itself{}{claims}{told}", many(stops))
+}
+
+/// Nothing for once, else how often.
+fn many(times: u32) -> String {
+    match times {
+        1 => String::new(),
+        2 => " twice".to_owned(),
+        _ => format!(" {times} times"),
+    }
+}
+
+fn cancelled(by: CancelSource) -> &'static str {
+    match by {
+        CancelSource::Person => "somebody asked for the end, and for the agent's result",
+        CancelSource::PersonNow => "somebody asked for the end at once",
+        CancelSource::Sigterm => "SIGTERM cancelled the run",
+        CancelSource::Sighup => "SIGHUP cancelled the run",
+    }
+}
+
+/// `over_budget, the budget is used up`.
+pub fn outcome_words(outcome: Outcome) -> String {
+    let why = match (outcome.limit, outcome.fault) {
+        (Some(limit), _) => Some(format!("{} is used up", limit.describe())),
+        (None, Some(fault)) => Some(phrases::fault_text(fault).to_owned()),
+        (None, None) => None,
+    };
+    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("{}{why}", outcome.kind)
+}

@@ -1,0 +1,126 @@
+//! What comes next in a run, and what a person can type.
+
+use crate::output::{phrases, time::TimeFormat};
+use longhaul::{CommandContext, next_commands};
+use longhaul_core::{Moment, Outcome, OutcomeKind, Phase, Run, RunId, State};
+use serde::Serialize;
+
+/// What comes next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NextStep {
+    /// In words.
+    pub text: String,
+    /// What to type, the likeliest first; none where nothing needs to be done.
+    pub commands: Vec<String>,
+}
+
+/// How a run stands outside of its journal.
+#[derive(Clone, Copy, Debug)]
+pub struct RunStatus {
+    /// Whether a process supervises it.
+    pub is_supervised: bool,
+    /// Whether its outcome, if it has one, has reached the files that people read.
+    pub is_outcome_published: bool,
+    pub now: Moment,
+}
+
+/// What comes next in the run of this id.
+pub fn next_step(
+    id: &RunId,
+    run: &Run,
+    context: CommandContext<'_>,
+    stand: RunStatus,
+    clock: &TimeFormat,
+) -> NextStep {
+    let state = run.state();
+    let RunStatus { is_supervised, is_outcome_published: is_told, now } = stand;
+    match state.outcome() {
+        Some(outcome) if is_told || is_supervised => {
+            NextStep { text: after(state, outcome, (clock, now)), commands: next_commands(id, run, context) }
+        }
+        Some(_) => NextStep {
+            text: "its supervisor died before it could say how the run ended".to_owned(),
+            commands: vec![format!("longhaul recover {id}")],
+        },
+        None if is_supervised => {
+            let follow = format!("longhaul logs {id} --follow");
+            NextStep { text: under_way(state, (clock, now)), commands: vec![follow] }
+        }
+        None if matches!(state.phase, Phase::Suspended { .. }) => NextStep {
+            text: under_way(state, (clock, now)),
+            commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
+        },
+        None => NextStep {
+            text: format!("nobody supervises the run; it is not over: {}", under_way(state, (clock, now))),
+            commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
+        },
+    }
+}
+
+/// What a run that is not over does, or did when its supervisor died.
+fn under_way(state: &State, (clock, now): (&TimeFormat, Moment)) -> String {
+    let attempt = state.attempts();
+    match &state.phase {
+        Phase::New => "no attempt was begun".to_owned(),
+        Phase::Starting => format!("attempt {attempt} is being started"),
+        Phase::Summarizing { .. } => format!("a model condenses older work for attempt {attempt}"),
+        Phase::Running => format!("the agent works, in attempt {attempt}"),
+        Phase::Closing { .. } => "the agent is to end by itself".to_owned(),
+        Phase::Stopping { .. } => "the agent is being stopped".to_owned(),
+        Phase::Sweeping { .. } => "what the agent left behind is being ended".to_owned(),
+        Phase::Checking { .. } => format!("check {} judges the work", state.checks),
+        Phase::Waiting { until, plan, .. } => {
+            let cause =
+                state.fault.map_or_else(String::new, |fault| format!(": {}", phrases::fault_text(fault)));
+            let until = match until.since(now).millis() {
+                0 => "is due".to_owned(),
+                _ => format!("begins at {} (in {})", clock.near(*until, now), until.since(now)),
+            };
+            format!("attempt {} {until}{cause}", plan.attempt)
+        }
+        Phase::Suspended { since, by, .. } => {
+            format!("{} suspended the run at {}", by.signal(), clock.near(*since, now))
+        }
+        Phase::Finished { outcome } => format!("it is over: {}", outcome.kind),
+    }
+}
+
+/// What can be done about a run that is over.
+fn after(state: &State, outcome: Outcome, (clock, now): (&TimeFormat, Moment)) -> String {
+    let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
+    match outcome.kind {
+        OutcomeKind::Done => "nothing: the work is done".to_owned(),
+        OutcomeKind::Failed => advice
+            .unwrap_or_else(|| "look at what was done; the session can go on from where it is".to_owned()),
+        OutcomeKind::OverBudget | OutcomeKind::OutOfTime => match outcome.limit {
+            Some(limit) => format!("{} ended the run; give it more", limit.describe()),
+            None => advice.unwrap_or_else(|| "the session can go on from where it is".to_owned()),
+        },
+        OutcomeKind::NeedsPerson => {
+            advice.unwrap_or_else(|| "see what the agent said last, then let it go on".to_owned())
+        }
+        OutcomeKind::CheckFailed => {
+            format!("checks/{:03}.log says what did not pass; the session can go on", state.checks)
+        }
+        OutcomeKind::NotStarted => {
+            advice.unwrap_or_else(|| "fix what kept the agent from starting, then resume the run".to_owned())
+        }
+        OutcomeKind::Incomplete => "the session can go on from where it is".to_owned(),
+        OutcomeKind::Bug => {
+            "a process of the run could not be ended; see whether it is still there".to_owned()
+        }
+        OutcomeKind::RetryLater => match outcome.retry_at {
+            Some(at) if at > now => {
+                format!("trying again makes sense at {} (in {})", clock.near(at, now), at.since(now))
+            }
+            Some(at) => format!("trying again makes sense now: since {}", clock.near(at, now)),
+            None => "trying again makes sense later".to_owned(),
+        },
+        OutcomeKind::Suspended => "`longhaul recover` continues the run in its session".to_owned(),
+        OutcomeKind::Cancelled => "somebody ended the run; it can go on from where it is".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! Each command that can follow a finished run, parsed as if a person had typed it.
+
+use crate::args::Cli;
+use clap::CommandFactory;
+use longhaul::{CommandContext, next_commands};
+use longhaul_core::{
+    AfterAttempt, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Policy, Preset,
+    Questions, Record, Run, RunId, Span, StartupError, Usage, Usd,
+};
+use std::path::Path;
+
+const STARTUPS: [StartupError; 9] = [
+    StartupError::ProgramMissing,
+    StartupError::Unusable,
+    StartupError::BypassAsRoot,
+    StartupError::UnknownPermissionMode,
+    StartupError::SandboxMissing,
+    StartupError::NotAnAgent,
+    StartupError::SessionUnknown,
+    StartupError::SessionInUse,
+    StartupError::SessionHeld,
+];
+
+fn run(outcome: Outcome, startup: Option<StartupError>, tally: Usage) -> Run {
+    let at = Moment(0);
+    let evidence = Some(Box::new(Evidence { startup, ..Evidence::of_exit(Exit::Code(1)) }));
+    let next = AfterAttempt::Finish(outcome);
+    let records = [
+        Record::RunStarted { at },
+        Record::AttemptEnded {
+            at,
+            fault: outcome.fault,
+            usage: tally,
+            result: None,
+            denied_calls: 0,
+            questions: Questions::default(),
+            continuity: None,
+            background: 0,
+            evidence,
+            next,
+        },
+        Record::RunFinished { at: at + Span::from_mins(90), outcome },
+    ];
+    Run::replay(records.iter())
+}
+
+/// Asserts that clap accepts each of the commands, and returns how many there are.
+fn check(run: &Run, context: CommandContext<'_>) -> usize {
+    let commands = next_commands(&RunId::from("kmzqbd"), run, context);
+    for command in &commands {
+        let words = command.strip_prefix("IS_SANDBOX=1 ").unwrap_or(command).split(' ');
+        let parsed = Cli::command().try_get_matches_from(words);
+        assert!(
+            parsed.is_ok(),
+            "{command}: {}",
+            parsed.err().map(|error| error.to_string()).unwrap_or_default()
+        );
+    }
+    commands.len()
+}
+
+#[test]
+fn every_command_parses_as_printed() {
+    let limits = Limits {
+        budget: Some(Usd(10_000)),
+        tokens: Some(10),
+        time: Some(Span::from_mins(1)),
+        wall: Some(Span::from_mins(2)),
+        turns: Some(1),
+        memory: Some(1 << 30),
+    };
+    let spent = Usage { reported_cost: Usd(70_000), turns: 9, ..Usage::default() };
+    for limits in [Limits::default(), limits] {
+        let policy = Policy { limits, attempt_timeout: Some(Span::from_mins(7)), ..Preset::Default.policy() };
+        for mode in [None, Some("acceptEdits"), Some("bypassPermissions")] {
+            let program = Path::new("/no/such/claude");
+            let context = CommandContext { policy: &policy, model: mode, permission_mode: mode, program };
+            for kind in OutcomeKind::ALL {
+                let plain = run(Outcome { kind: *kind, ..Outcome::DONE }, None, spent);
+                assert_eq!(check(&plain, context) > 0, *kind != OutcomeKind::Done, "{kind}");
+                for fault in Fault::ALL {
+                    check(&run(Outcome::from_fault(*kind, *fault), None, spent), context);
+                }
+            }
+            for limit in Limit::ALL {
+                assert_eq!(
+                    check(&run(Outcome::from_limit(*limit, None), None, spent), context),
+                    1,
+                    "{limit}"
+                );
+            }
+            for startup in STARTUPS {
+                let refused = Outcome::from_fault(OutcomeKind::NotStarted, Fault::AgentUnusable);
+                assert!(check(&run(refused, Some(startup), Usage::default()), context) > 0, "{startup:?}");
+            }
+        }
+    }
+}

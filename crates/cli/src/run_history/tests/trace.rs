@@ -1,0 +1,275 @@
+//! One-line traces for the timeline: `start; spawn; open; used 3; ends 529; idle; exit 1; swept; tick`. Each word is an
+//! event for the core, which decides as it would in a run without chance; `+2s` lets time pass, `tick` lets it pass until
+//! the deadline. What the core records is told as `longhaul why` tells it.
+
+use crate::output::time::TimeFormat;
+use crate::output::timeline_text::{next_text, text};
+use crate::run_history::{AttemptFiles, RunStatus, attempts_of, next_step, timeline};
+use longhaul::CommandContext;
+use longhaul_core::{
+    Action, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence, Exit,
+    FoundAttempt, Jitter, Moment, Notice, Now, Policy, Preset, ProcessActivity, ProcessId, ProcessState,
+    RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunId, SessionFileState, SessionPlan,
+    SettingChange, Span, StopReason, SummaryReport, TerminalReason, Tokens, Usage, Usd,
+};
+use longhaul_store::WatchdogStop;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The default policy without chance, so that waits are round.
+pub fn plain() -> Policy {
+    let mut policy = Preset::Default.policy();
+    policy.backoff.jitter = Jitter::None;
+    policy.reset_jitter = Span::ZERO;
+    policy
+}
+
+/// What `longhaul why` prints of a run in which this happened; a supervised one, unless `gone` is the last word.
+pub fn told(policy: &Policy, trace: &str) -> String {
+    let clock = TimeFormat::utc();
+    let at = clock.read("2026-11-22T22:00").expect("a time");
+    let mut story = Story {
+        policy,
+        at,
+        run: Run::new(),
+        journal: Vec::new(),
+        evidence: Evidence::of_exit(Exit::NeverSpawned),
+        facts: BTreeMap::new(),
+        is_supervised: true,
+    };
+    let words: Vec<&str> = trace.split(';').map(str::trim).filter(|words| !words.is_empty()).collect();
+    for (place, word) in words.iter().enumerate() {
+        story.tell(word, words.get(place + 1).unwrap_or(&""));
+    }
+    let told: Vec<(Moment, &Record)> = story.journal.iter().map(|(at, record)| (*at, record)).collect();
+    let entries = timeline(&told, &attempts_of(told.iter().copied()), &story.facts);
+    let is_over = story.run.state().outcome().is_some();
+    let stand = RunStatus {
+        is_supervised: story.is_supervised && !is_over,
+        is_outcome_published: is_over,
+        now: story.at,
+    };
+    let context =
+        CommandContext { policy, model: None, permission_mode: None, program: Path::new("/bin/claude") };
+    let next = next_step(&RunId::from("kmzqbd"), &story.run, context, stand, &clock);
+    format!("{}{}", text(&entries, &clock), next_text(&next))
+}
+
+fn is_sleep(record: &Record) -> bool {
+    matches!(record, Record::Downtime { .. })
+}
+
+struct Story<'a> {
+    policy: &'a Policy,
+    at: Moment,
+    run: Run,
+    journal: Vec<(Moment, Record)>,
+    /// What the present process has said and done.
+    evidence: Evidence,
+    facts: BTreeMap<u32, AttemptFiles>,
+    is_supervised: bool,
+}
+
+impl Story<'_> {
+    fn tell(&mut self, words: &str, next: &str) {
+        if let Some(span) = words.strip_prefix('+') {
+            self.at = self.at + parse_span(span);
+            return;
+        }
+        let Some(event) = self.event(words) else { return };
+        let mut actions = self.step(event);
+        if actions.iter().any(|action| matches!(action, Action::InspectSession(_)))
+            && !next.starts_with("found")
+        {
+            actions = self.step(Event::SessionInspected(SessionFileState::Ready));
+        }
+        if actions.contains(&Action::ProbeProcesses) && !next.starts_with("sees") {
+            self.step(Event::ProcessesProbed(None));
+        }
+    }
+
+    fn step(&mut self, event: Event) -> Vec<Action> {
+        let now = Now { at: self.at, roll: self.journal.len() as u64 };
+        let step = self.run.step(self.policy, now, event);
+        self.journal.extend(step.records.into_iter().map(|record| (self.at, record)));
+        step.actions
+    }
+
+    fn facts(&mut self) -> &mut AttemptFiles {
+        self.facts.entry(self.run.state().attempts()).or_default()
+    }
+
+    /// The event that the words stand for; nothing for what only adds to what is known.
+    fn event(&mut self, words: &str) -> Option<Event> {
+        let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
+        Some(match verb {
+            "start" => Event::Started(match rest.strip_prefix("resume ") {
+                Some(id) => SessionPlan::Resume(id.into()),
+                None => SessionPlan::New("s1".into()),
+            }),
+            "reopen" => {
+                let ask = if rest.is_empty() {
+                    ResumeRequest::Continue
+                } else {
+                    ResumeRequest::Prompt(rest.to_owned())
+                };
+                let change = |setting: &str, from: &str, to: &str| SettingChange {
+                    setting: setting.to_owned(),
+                    from: from.to_owned(),
+                    to: to.to_owned(),
+                };
+                let budget = change("budget", "1", "3");
+                Event::Reopened(ask, vec![change("permission_mode", "default", "acceptEdits"), budget])
+            }
+            "found" => Event::SessionInspected(match rest {
+                "missing" => SessionFileState::Missing,
+                _ => SessionFileState::Damaged,
+            }),
+            "spawn" => {
+                self.evidence = Evidence::of_exit(Exit::Unobserved);
+                Event::Spawned(ProcessId { pid: 7, start_ticks: 1 })
+            }
+            "exit" | "signal" => {
+                let number = rest.parse().expect("a number");
+                let exit = if verb == "exit" { Exit::Code(number) } else { Exit::Signal(number) };
+                (self.evidence.exit, self.facts().exit) = (exit, Some(exit));
+                Event::Exited(self.evidence.clone())
+            }
+            "recover" => Event::Recovered {
+                found: match rest {
+                    "live" => FoundAttempt::Running(ProcessId { pid: 7, start_ticks: 1 }),
+                    _ => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..self.evidence.clone() }),
+                },
+                // Before it is told that nothing ran.
+                last_record_at: self
+                    .journal
+                    .iter()
+                    .rev()
+                    .find(|(_, record)| !is_sleep(record))
+                    .map(|(at, _)| *at),
+                changes: Vec::new(),
+            },
+            "summary" => Event::SummaryEnded(SummaryReport::Ended(Evidence {
+                result: Some(AgentResult::COMPLETED),
+                usage: Usage { messages: 1, reported_cost: Usd(20_000), ..Usage::default() },
+                ..Evidence::of_exit(Exit::Code(0))
+            })),
+            "check" => {
+                Event::CheckEnded(if rest == "passes" { CheckResult::Passed } else { CheckResult::Failed })
+            }
+            "sees" => Event::ProcessesProbed(Some(ProcessActivity {
+                agent: ProcessState::Idle,
+                connections: 1,
+                children: 1,
+                busy_children: 1,
+            })),
+            "swept" => Event::Swept(rest.parse().unwrap_or(0)),
+            "tick" => {
+                self.at = self.run.deadline(self.policy).expect("a deadline to tick at").at.max(self.at);
+                Event::Ticked
+            }
+            "sleep" => {
+                self.at = self.at + parse_span(rest);
+                Event::Downtime(parse_span(rest))
+            }
+            "cancel" => {
+                Event::Cancelled(if rest == "term" { CancelSource::Sigterm } else { CancelSource::Person })
+            }
+            "calls" => {
+                self.facts().tool_calls = rest.parse().ok();
+                return None;
+            }
+            "orphaned" => {
+                let orphaned =
+                    WatchdogStop { at: self.at, silent_ms: parse_span(rest), processes_ended: Some(2) };
+                self.facts().orphaned = Some(orphaned);
+                return None;
+            }
+            "separate" => {
+                self.evidence.continuity = Some(Continuity::Unrelated);
+                return None;
+            }
+            "gone" => {
+                self.is_supervised = false;
+                return None;
+            }
+            _ => Event::Noticed(self.notice(verb, rest)),
+        })
+    }
+
+    fn notice(&mut self, verb: &str, rest: &str) -> Notice {
+        let evidence = &mut self.evidence;
+        match verb {
+            "open" => {
+                let plan = self.run.state().plan.as_ref().expect("an attempt that opens a session");
+                evidence.session = Some(plan.session.id().clone());
+                Notice::SessionOpened(plan.session.id().clone())
+            }
+            "tool" => {
+                evidence.made_progress = true;
+                Notice::ToolEnded
+            }
+            "turn" => Notice::ExchangeStarted,
+            "claims" => {
+                evidence.claimed_done = true;
+                Notice::ClaimedDone
+            }
+            "ends" => {
+                let result = result(rest);
+                evidence.result = Some(result);
+                evidence.results += 1;
+                evidence.made_progress |= result.is_progress();
+                Notice::ExchangeEnded(result)
+            }
+            "idle" => Notice::Idle,
+            // So many turns, at ten cents each.
+            "used" => {
+                let turns: u32 = rest.parse().expect("a number of turns");
+                let tokens = Tokens { output: u64::from(turns) * 1000, ..Tokens::default() };
+                let cost = Usd(u64::from(turns) * 100_000);
+                evidence.usage = evidence.usage.plus(Usage {
+                    tokens,
+                    messages: turns,
+                    turns,
+                    reported_cost: cost,
+                    ..Usage::default()
+                });
+                Notice::UsageUpdated(evidence.usage)
+            }
+            "surveyed" => Notice::WorkspaceFingerprinted(rest.parse().expect("a number")),
+            "limit" => {
+                let reset = self.at + parse_span(rest.strip_prefix("until +").expect("until when"));
+                let limit = RateLimit { status: RateLimitStatus::Rejected, resets_at: Some(reset) };
+                evidence.rate_limit = Some(limit);
+                Notice::RateLimitChanged(limit)
+            }
+            _ => panic!("`{verb} {rest}` is no word of the trace language"),
+        }
+    }
+}
+
+fn result(word: &str) -> AgentResult {
+    let done = AgentResult::COMPLETED;
+    let error = AgentResult {
+        is_error: true,
+        terminal_reason: TerminalReason::ApiError,
+        stop_reason: StopReason::Other,
+        ..done
+    };
+    match word {
+        "ok" => done,
+        "empty" => AgentResult { empty: true, ..done },
+        "denied" => AgentResult { denials: 2, ..done },
+        "aborted" => AgentResult { terminal_reason: TerminalReason::Aborted, ..error },
+        "full" => AgentResult { terminal_reason: TerminalReason::PromptTooLong, ..error },
+        "network" => AgentResult { api_error: Some(ApiError::ConnectionFailed), ..error },
+        "usage" => {
+            AgentResult { api_error: Some(ApiError::UsageLimitReached), api_status: Some(429), ..error }
+        }
+        _ => AgentResult { api_status: Some(word.parse().expect("a result's word or status")), ..error },
+    }
+}
+
+fn parse_span(words: &str) -> Span {
+    crate::duration_arg::duration(words).expect("a duration")
+}

@@ -1,0 +1,349 @@
+//! From records to a timeline: an entry for each thing that mattered, one for what was the same many times, none for
+//! what every run does.
+
+use super::attempt_files::AttemptFiles;
+use super::attempts::{AttemptEnd, AttemptHistory, RecordAt};
+use super::entry::{AttemptEnded, TimelineEntry, TimelineEvent, WorkDone};
+use crate::output::phrases;
+use longhaul_core::{
+    AfterAttempt, Moment, OutcomeKind, PromptKind, Record, RecoveryFinding, ResumeStrategy, Run,
+    SettingChange, Span, StrategyReason, Usage,
+};
+use std::collections::BTreeMap;
+
+/// The timeline of the run that these records tell of. `attempts` are its attempts, `facts` what is known of them
+/// besides.
+pub fn timeline(
+    told: &[RecordAt<'_>],
+    attempts: &[AttemptHistory],
+    facts: &BTreeMap<u32, AttemptFiles>,
+) -> Vec<TimelineEntry> {
+    let mut teller = TimelineBuilder {
+        attempts,
+        facts,
+        run: Run::new(),
+        entries: Vec::new(),
+        started: told.first().map_or(Moment(0), |(at, _)| *at),
+        ordered: Moment(0),
+        checks: 0,
+        over: None,
+    };
+    for (at, record) in told {
+        teller.run.apply(record);
+        teller.tell(*at, record);
+    }
+    teller.on_watchdog_stop(teller.run.state().attempts(), None);
+    fold(teller.entries)
+}
+
+struct TimelineBuilder<'a> {
+    attempts: &'a [AttemptHistory],
+    facts: &'a BTreeMap<u32, AttemptFiles>,
+    /// The run so far.
+    run: Run,
+    entries: Vec<TimelineEntry>,
+    started: Moment,
+    /// When a check or a summary was ordered.
+    ordered: Moment,
+    checks: u32,
+    /// Since when the run was over, if it was.
+    over: Option<Moment>,
+}
+
+impl TimelineBuilder<'_> {
+    fn push(&mut self, at: Moment, what: TimelineEvent) {
+        self.entries.push(TimelineEntry { what, at, until: at, elapsed_ms: at.since(self.started) });
+    }
+
+    fn tell(&mut self, at: Moment, record: &Record) {
+        let attempt = self.run.state().attempts();
+        match record {
+            Record::RunStarted { .. } => self.started = at,
+            Record::RunReopened { request: ask, changes, .. } => {
+                let over_ms = self.over.map_or(Span::ZERO, |over| at.since(over));
+                self.push(
+                    at,
+                    TimelineEvent::Reopened { ask: ask.clone(), over_ms, changes: changes.clone() },
+                );
+            }
+            Record::AttemptStarted { plan, .. } if self.entries.is_empty() => {
+                self.push(at, TimelineEvent::Started { session: plan.session.clone() });
+                self.begin(at, attempt);
+            }
+            Record::AttemptStarted { .. } => self.begin(at, attempt),
+            Record::SummaryStarted { .. } | Record::CheckStarted { .. } => self.ordered = at,
+            Record::SummaryEnded { result: outcome, usage: tally, .. } => {
+                let (took_ms, total_cost_usd) = (at.since(self.ordered), tally.total_cost().as_dollars());
+                self.push(at, TimelineEvent::Summary { attempt, outcome: *outcome, took_ms, total_cost_usd });
+            }
+            Record::LimitReached { limit, threshold: reach, .. } => {
+                self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, reach: *reach });
+            }
+            Record::AgentStopped { claimed_done: claimed, .. } => self.stop(at, attempt, u32::from(*claimed)),
+            Record::PromptSent { prompt: say, .. } => self.say(at, attempt, *say),
+            Record::StallDeferred { stall: silence, .. } => {
+                if let Some(TimelineEntry {
+                    what: TimelineEvent::StallDeferred { times, silence: last, .. },
+                    until,
+                    ..
+                }) = self.entries.last_mut()
+                {
+                    *times += 1;
+                    (*last, *until) = (*silence, at);
+                } else {
+                    self.push(at, TimelineEvent::StallDeferred { attempt, times: 1, silence: *silence });
+                }
+            }
+            Record::Recovered { at, finding: remains, last_record_at: last_at, changes } => {
+                self.recover((*at, attempt), (*remains, changes), *last_at);
+            }
+            Record::Downtime { duration: span } => self.push(at, TimelineEvent::Downtime { ms: *span }),
+            Record::AttemptEnded { .. } => {
+                self.on_watchdog_stop(attempt, Some(at));
+                let known = self.attempts.iter().find(|known| known.number == attempt);
+                let facts = self.facts.get(&attempt);
+                if let Some(what) = known.and_then(|known| ending(known, facts)) {
+                    self.push(at, TimelineEvent::AttemptsEnded(Box::new(what)));
+                }
+            }
+            Record::CheckEnded { result, .. } => {
+                self.checks += 1;
+                let took_ms = at.since(self.ordered);
+                self.push(at, TimelineEvent::CheckEnded { check: self.checks, result: *result, took_ms });
+            }
+            Record::CancelRequested { source: by, .. } => self.push(at, TimelineEvent::Cancelled { by: *by }),
+            Record::Suspended { source: by, .. } => self.push(at, TimelineEvent::Suspended { by: *by }),
+            Record::RunFinished { outcome, .. } => {
+                self.over = Some(at);
+                let state = self.run.state();
+                let what = TimelineEvent::Finished {
+                    outcome: *outcome,
+                    attempts: state.attempts(),
+                    wall_ms: state.clocks.wall(at),
+                    waiting_ms: state.clocks.waiting,
+                    downtime_ms: state.clocks.downtime,
+                    total_cost_usd: state.tally.total_cost().as_dollars(),
+                };
+                self.push(at, what);
+            }
+            // How it began is told with its order, how it was stopped and what it left with its end.
+            Record::ResumeStrategyChosen { .. }
+            | Record::SummaryStopOrdered { .. }
+            | Record::AttemptSpawned { .. }
+            | Record::SessionOpened { .. }
+            | Record::ProgressMade { .. }
+            | Record::InputClosed { .. }
+            | Record::StopOrdered { .. }
+            | Record::SuspendOrdered { .. }
+            | Record::CheckStopOrdered { .. }
+            | Record::Swept { .. } => {}
+        }
+    }
+
+    fn begin(&mut self, at: Moment, number: u32) {
+        let Some(attempt) = self.attempts.iter().find(|known| known.number == number) else { return };
+        let AttemptHistory { strategy: rung, reason: because, say, .. } = *attempt;
+        self.push(
+            at,
+            TimelineEvent::AttemptStarted { attempt: number, strategy: rung, reason: because, say },
+        );
+    }
+
+    /// A new supervisor is there. What it was told first, for how long nothing ran, is a part of that.
+    fn recover(
+        &mut self,
+        (at, attempt): (Moment, u32),
+        (remains, changes): (RecoveryFinding, &[SettingChange]),
+        last_at: Option<Moment>,
+    ) {
+        let slept = self.entries.pop_if(|entry| {
+            matches!(entry.what, TimelineEvent::Downtime { .. })
+                && last_at.is_some_and(|last| entry.at > last)
+        });
+        let idle_ms = match slept {
+            Some(TimelineEntry { what: TimelineEvent::Downtime { ms }, .. }) => ms,
+            Some(_) | None => Span::ZERO,
+        };
+        let unsupervised_ms = last_at.map(|last| at.since(last));
+        self.on_watchdog_stop(attempt, Some(at));
+        self.push(
+            at,
+            TimelineEvent::Recovered {
+                attempt,
+                remains,
+                unsupervised_ms,
+                idle_ms,
+                changes: changes.to_vec(),
+            },
+        );
+    }
+
+    fn stop(&mut self, at: Moment, attempt: u32, claimed: u32) {
+        if let Some(TimelineEntry {
+            what: TimelineEvent::AgentStopped { stops, claims, .. }, until, ..
+        }) = self.entries.last_mut()
+        {
+            (*stops, *claims, *until) = (*stops + 1, *claims + claimed, at);
+        } else {
+            self.push(at, TimelineEvent::AgentStopped { attempt, stops: 1, claims: claimed, prompts: 0 });
+        }
+    }
+
+    fn say(&mut self, at: Moment, attempt: u32, say: PromptKind) {
+        match (say, self.entries.last_mut()) {
+            (
+                PromptKind::KeepGoing(_) | PromptKind::ConfirmDone,
+                Some(TimelineEntry {
+                    what: TimelineEvent::AgentStopped { prompts: told, .. }, until, ..
+                }),
+            ) => (*told, *until) = (*told + 1, at),
+            (
+                PromptKind::Task
+                | PromptKind::TaskAfterLoss(_)
+                | PromptKind::FollowUp
+                | PromptKind::Continue(_)
+                | PromptKind::Nudge(_)
+                | PromptKind::WrapUp(_)
+                | PromptKind::LimitRaised(_)
+                | PromptKind::CheckFailed(_)
+                | PromptKind::KeepGoing(_)
+                | PromptKind::ConfirmDone,
+                _,
+            ) => self.push(at, TimelineEvent::PromptSent { attempt, say }),
+        }
+    }
+
+    /// That a watchdog ended this attempt, where one did before `end`.
+    fn on_watchdog_stop(&mut self, attempt: u32, end: Option<Moment>) {
+        let told = |entry: &TimelineEntry| matches!(entry.what, TimelineEvent::WatchdogStopped { attempt: of, .. } if of == attempt);
+        let orphaned = self.facts.get(&attempt).and_then(|facts| facts.orphaned);
+        let Some(orphaned) = orphaned.filter(|_| !self.entries.iter().any(told)) else { return };
+        let at = end.map_or(orphaned.at, |end| end.min(orphaned.at));
+        let (silent_ms, processes_ended) = (orphaned.silent_ms, orphaned.processes_ended);
+        self.push(at, TimelineEvent::WatchdogStopped { attempt, silent_ms, processes_ended });
+    }
+}
+
+/// How this attempt ended, if it has; `facts` is what is known of it besides its records.
+pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<AttemptEnded> {
+    let ended = attempt.ended.as_ref()?;
+    let exit = facts.and_then(|facts| facts.exit);
+    let remedy = match &ended.next {
+        AfterAttempt::Attempt { remedy, .. } => Some(*remedy),
+        AfterAttempt::Check | AfterAttempt::Finish(_) => None,
+    };
+    let waits_until = match &ended.next {
+        AfterAttempt::Attempt { at, .. } if attempt.waited.is_none() => Some(*at),
+        AfterAttempt::Attempt { .. } | AfterAttempt::Check | AfterAttempt::Finish(_) => None,
+    };
+    let work = WorkDone {
+        turns: ended.tally.turns,
+        tool_calls: facts.and_then(|facts| facts.tool_calls),
+        ..work(attempt.took(ended.at), ended.tally)
+    };
+    Some(AttemptEnded {
+        attempt: attempt.number,
+        last_attempt: attempt.number,
+        since: attempt.began(),
+        fault: ended.fault,
+        evidence: phrases::evidence(attempt, exit),
+        result: ended.result,
+        exit,
+        stopped: attempt.stopped,
+        killed: attempt.killed,
+        work,
+        left_behind: attempt.left_behind,
+        denied: ended.denied,
+        questions: ended.questions.answered,
+        background_stopped: facts.map(|facts| facts.background_stopped.clone()).unwrap_or_default(),
+        remedy,
+        planned_ms: attempt.planned(),
+        waited_ms: attempt.waited,
+        waits_until,
+        checks: ended.next == AfterAttempt::Check,
+        finished: is_finished(ended),
+    })
+}
+
+fn work(took_ms: Span, tally: Usage) -> WorkDone {
+    let (total, estimated) = (tally.total_cost().as_dollars(), tally.estimated_cost.as_dollars());
+    WorkDone { took_ms, total_cost_usd: total, estimated_cost_usd: estimated, ..WorkDone::default() }
+}
+
+/// Whether the agent's word that the work is done was what ended the attempt.
+fn is_finished(ended: &AttemptEnd) -> bool {
+    match &ended.next {
+        AfterAttempt::Check => true,
+        AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done,
+        AfterAttempt::Attempt { .. } => false,
+    }
+}
+
+/// Makes one entry of what belongs together: an attempt that began as every other, with its end; attempts in a row that
+/// ended alike and came no further.
+fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
+    let mut folded: Vec<TimelineEntry> = Vec::new();
+    for entry in entries {
+        if let TimelineEvent::AttemptsEnded(ended) = &entry.what {
+            if folded.last().and_then(is_plain_start) == Some(ended.attempt) {
+                folded.pop();
+            }
+            if let Some(TimelineEntry { what: TimelineEvent::AttemptsEnded(before), until, .. }) =
+                folded.last_mut()
+                && is_same_wall(before, ended)
+            {
+                before.take(ended);
+                // Until the run went on.
+                *until = entry.until + ended.waited_ms.unwrap_or_default();
+                continue;
+            }
+        }
+        folded.push(entry);
+    }
+    // The first one is told by the beginning of the run, whatever followed.
+    folded.retain(|entry| is_plain_start(entry) != Some(1));
+    folded
+}
+
+/// The attempt of which an entry says no more than that it began, as those do that lost nothing of the conversation.
+fn is_plain_start(entry: &TimelineEntry) -> Option<u32> {
+    let TimelineEvent::AttemptStarted { attempt, strategy: rung, reason: because, say } = entry.what else {
+        return None;
+    };
+    let is_whole =
+        matches!(rung, None | Some(ResumeStrategy::AsIs)) || because == Some(StrategyReason::NeverOpened);
+    (is_whole && !matches!(say, PromptKind::WrapUp(_))).then_some(attempt)
+}
+
+/// Whether an attempt ended as the one before, and nothing was done in either.
+fn is_same_wall(before: &AttemptEnded, after: &AttemptEnded) -> bool {
+    let key = |ended: &AttemptEnded| (ended.fault, ended.remedy, ended.evidence.clone());
+    let is_idle = |ended: &AttemptEnded| ended.work.turns == 0 && ended.work.tool_calls.unwrap_or(0) == 0;
+    before.fault.is_some()
+        && before.remedy.is_some()
+        && key(before) == key(after)
+        && is_idle(before)
+        && is_idle(after)
+}
+
+impl AttemptEnded {
+    /// Takes in the next one of the same wall.
+    fn take(&mut self, next: &AttemptEnded) {
+        let sum = |one: Option<Span>, other: Option<Span>| {
+            one.into_iter().chain(other).reduce(|one, other| one + other)
+        };
+        self.last_attempt = next.last_attempt;
+        (self.result, self.exit) = (next.result, next.exit);
+        self.killed |= next.killed;
+        self.work = self.work.plus(next.work);
+        self.left_behind += next.left_behind;
+        self.denied += next.denied;
+        self.questions += next.questions;
+        self.background_stopped.extend(next.background_stopped.iter().cloned());
+        self.planned_ms = sum(self.planned_ms, next.planned_ms);
+        self.waited_ms = sum(self.waited_ms, next.waited_ms);
+        self.waits_until = next.waits_until;
+        self.checks = next.checks;
+        self.finished = next.finished;
+    }
+}

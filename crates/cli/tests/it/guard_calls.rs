@@ -1,0 +1,230 @@
+//! Guards that look at what a call is about: one that names a blocked URL is not made, however it is written, and also
+//! not under a supervisor that takes over from a dead one. No call here would reach anything: a name below `.example`
+//! leads nowhere. Every story is told with each agent that there is.
+
+use crate::call::until;
+use crate::harness::{Stage, claude_code};
+use crate::recovering::{in_mid_tool_with, late, recover, steps, with_each_agent_at};
+use crate::server::Server;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Ways to a blocked URL, and steps that only look like one.
+const WAYS: &str = r#"
+name = "ways"
+summary = "ways to a blocked URL, and harmless steps"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I look."
+[[turn.tools]]
+bash = { command = "touch looked; curl -s http://blocked.example/" }
+[[turn.tools]]
+bash = { command = "touch quoted; wget -q http://blo'ck'ed.%65xample/x" }
+[[turn.tools]]
+call = { name = "WebFetch", input = { url = "https://www.blocked.example/", prompt = "What is it?" } }
+[[turn]]
+text = "I go on."
+[[turn.tools]]
+bash = { command = "echo notblocked.example >> harmless; mkdir -p ./sites/blocked.example" }
+[[turn.tools]]
+write = { path = "refs.bib", content = "url = {https://blocked.example/7}" }
+[[turn]]
+text = "That is all that I could do."
+"#;
+
+/// Ways to a file that is blocked, and to files beside it.
+const FILES: &str = r#"
+name = "files"
+summary = "ways to a blocked file, and files beside it"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I look."
+[[turn.tools]]
+bash = { command = "touch looked; cat ans'wers'/1.txt" }
+[[turn.tools]]
+bash = { command = "cd answers && touch listed" }
+[[turn.tools]]
+write = { path = "answers/2.txt", content = "x" }
+[[turn]]
+text = "I go on."
+[[turn.tools]]
+bash = { command = "echo answered > answers.md" }
+[[turn.tools]]
+write = { path = "answers-2.txt", content = "x" }
+[[turn]]
+text = "That is all that I could do."
+"#;
+
+fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
+    let free = ["p", "--permission-mode", "bypassPermissions"];
+    let ended = stage.run(agent, &free).args(args).against(server).end();
+    let envelope = ended.envelope(0);
+    assert_eq!(envelope["run"]["outcome"], "done", "{ended:?}");
+    envelope
+}
+
+fn stream(stage: &Stage) -> String {
+    fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default()
+}
+
+#[test]
+fn a_call_that_names_a_blocked_url_is_not_made() {
+    with_each_agent_at(WAYS, "blocking a URL", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--block-url", "blocked.example", "--keep-stream"]);
+        assert_eq!(envelope["run"]["denied"], 4, "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        let is_there = |name: &str| stage.work().join(name).exists();
+        assert!(!is_there("looked") && !is_there("quoted") && !is_there("refs.bib"));
+        assert!(is_there("harmless") && is_there("sites/blocked.example"));
+        assert!(stream(stage).contains("blocked.example is blocked in this run. Continue without it"));
+        let plan = stage.only_run().plan().expect("the plan can be read");
+        assert_eq!(plan.guards.block_urls, ["blocked.example"]);
+        let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+        assert!(text.contains("attempt 1: 4 tool calls were denied"), "{text}");
+    });
+}
+
+#[test]
+fn a_list_of_urls_is_kept_with_the_run() {
+    with_each_agent_at(WAYS, "blocking a list of URLs", |stage, agent, server| {
+        let list =
+            stage.file("blocked.yaml", "blocked_urls:\n  - other.example\n  - https://*.blocked.example/\n");
+        let list = list.display().to_string();
+        let envelope = run(stage, agent, server, &["--block-urls-file", &list, "--block-url", "a.test"]);
+        // Only what is below the host.
+        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        let plan = stage.only_run().plan().expect("the plan can be read");
+        assert_eq!(plan.guards.block_urls, ["a.test", "other.example", "https://*.blocked.example/"]);
+    });
+}
+
+/// The agent's program has the API search, by a request of its own.
+#[test]
+fn a_search_is_not_to_find_what_is_blocked() {
+    let Some(claude) = claude_code("blocking what a search finds") else { return };
+    let stage = Stage::new();
+    let server = Server::plays(
+        r#"
+name = "search"
+summary = "a search"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I search."
+[[turn.tools]]
+call = { name = "WebSearch", input = { query = "what is known of it" } }
+[[turn]]
+text = "That is all that I could do."
+"#,
+    );
+    let blocked = ["--block-url", "blocked.example", "--block-url", "https://other.example/papers/*"];
+    let envelope = run(&stage, &claude, &server, &blocked);
+    assert_eq!(envelope["run"]["denied"], 0, "{envelope}");
+    let account = server.api.account();
+    let filtered: Vec<_> =
+        account.requests.iter().filter(|asked| !asked.blocked_domains.is_empty()).collect();
+    // Of the other host a part may be found, and the API takes whole hosts.
+    assert_eq!(filtered.len(), 1, "{:?}", account.requests);
+    assert_eq!(filtered[0].blocked_domains, ["blocked.example"]);
+}
+
+#[test]
+fn a_call_that_names_a_blocked_path_is_not_made() {
+    with_each_agent_at(FILES, "blocking a path", |stage, agent, server| {
+        let envelope = run(stage, agent, server, &["--block-path", "answers", "--block-path", "~/.ssh"]);
+        assert_eq!(envelope["run"]["denied"], 3, "{envelope}");
+        let is_there = |name: &str| stage.work().join(name).exists();
+        assert!(!is_there("looked") && !is_there("answers"));
+        assert!(is_there("answers.md") && is_there("answers-2.txt"));
+        let plan = stage.only_run().plan().expect("the plan can be read");
+        assert_eq!(plan.guards.block_paths, ["answers", "~/.ssh"]);
+        assert_eq!(plan.guards.home.as_deref(), stage.user_home().to_str());
+    });
+}
+
+#[test]
+fn a_dry_run_shows_what_is_blocked() {
+    let stage = Stage::new();
+    let args = [
+        "p",
+        "--dry-run",
+        "--block-url",
+        "https://A.test/x/*",
+        "--block-path",
+        "answers",
+        "--deny-tools",
+        "Web*",
+    ];
+    let shown = |format: &str| stage.run(&stage.agent(), &args).args(["--output-format", format]).end();
+    let text = shown("text").stdout;
+    assert!(
+        text.contains("block_paths: answers\nblock_urls: https://A.test/x/*\ndeny_tools: Web*\n"),
+        "{text}"
+    );
+    let json: Value = serde_json::from_str(&shown("json").stdout).expect("a plan is shown");
+    assert_eq!(json["guards"]["block_urls"][0], "https://A.test/x/*", "{json}");
+    assert!(stage.runs().is_empty());
+}
+
+#[test]
+fn who_takes_over_blocks_the_same() {
+    let then = r#"bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }"#;
+    with_each_agent_at(&late(then), "blocking after a recovery", |stage, agent, server| {
+        in_mid_tool_with(stage, agent, server, &["--block-url", "https://blocked.example/papers/*"]).kill();
+        until("it asks about the step that is blocked", || {
+            stream(stage).matches(r#""hook_callback""#).count() == 2
+        });
+        let envelope = recover(stage, server, &[]).end().envelope(0);
+        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        assert_eq!(steps(stage), "two\n");
+        assert!(!stage.work().join("looked").exists());
+    });
+}
+
+#[test]
+fn what_blocks_nothing_is_wrong_usage() {
+    let stage = Stage::new();
+    let wrong = |args: &[&str], words: &[&str]| {
+        let ended = stage.longhaul(["run", "p"]).args(args).end();
+        assert_eq!(ended.code, 2, "{ended:?}");
+        ended.says(words);
+    };
+    for (pattern, says) in [
+        ("", "empty pattern"),
+        ("*", "names no host"),
+        ("http://", "names no host"),
+        ("a.test b.test", "spaces"),
+        ("exam*ple.test", "is no host"),
+        ("a.test:0", "no port"),
+        ("10.0.0.0/8", "range of addresses"),
+    ] {
+        wrong(&["--block-url", pattern], &[says]);
+    }
+    for (path, says) in
+        [("", "empty path"), ("/", "holds the folder"), (".", "holds the folder"), ("~x/y", "home folder")]
+    {
+        wrong(&["--block-path", path], &[says, "hint:"]);
+    }
+    let file = |name: &str, text: &[u8]| stage.file(name, text).display().to_string();
+    for (path, says) in [
+        ("/nowhere/blocked.txt".to_owned(), "No such file"),
+        (file("empty.txt", b"# nothing\n"), "no pattern in it"),
+        (file("torn.json", b"{\"urls\": ["), "no JSON"),
+        (file("other.yaml", b"sites:\n  - a.test\n"), "no list of strings named"),
+        (file("wrong.txt", b"a.test\nhttp://\n"), "line 2"),
+        (file("latin.txt", b"caf\xe9.test"), "UTF-8"),
+    ] {
+        wrong(&["--block-urls-file", &path], &[says, "hint:"]);
+    }
+    assert!(stage.runs().is_empty());
+}

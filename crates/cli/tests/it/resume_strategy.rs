@@ -1,0 +1,164 @@
+//! A session that cannot be resumed as it is: its file moved, damaged, lost or silently replaced. Each story is told with
+//! each agent that there is, and nothing that was done is done twice.
+
+use crate::call::until;
+use crate::harness::{LONGHAUL, Stage};
+use crate::recovering::{STEPS, agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
+use crate::server::Server;
+use crate::sweep;
+use crate::tidy;
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A run whose supervisor and agent died in the middle of its second step, and its session's file.
+fn dead(stage: &Stage, agent: &Path, server: &Server) -> PathBuf {
+    in_mid_tool(stage, agent, server).kill();
+    let agent = agent_of(&stage.only_run());
+    kill_process(agent, Signal::KILL).expect("it was started by this test");
+    until("the agent is gone", || is_gone(agent));
+    let is_session = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let mut sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
+    sessions.retain(is_session);
+    assert_eq!(sessions.len(), 1, "{sessions:?}");
+    sessions.remove(0)
+}
+
+/// How the history reached each attempt of the only run.
+fn rungs(stage: &Stage) -> Vec<String> {
+    let shown = stage.longhaul(["show", "@"]).end();
+    assert_eq!(shown.code, 0, "{shown:?}");
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
+    let attempts = shown["attempts"].as_array().expect("there are attempts");
+    attempts.iter().map(|attempt| format!("{} {}", attempt["rung"], attempt["because"])).collect()
+}
+
+#[test]
+fn a_session_that_was_moved_is_resumed_from_a_copy() {
+    with_each_agent("finding a moved session", |stage, agent, server| {
+        let place = dead(stage, agent, server);
+        let moved =
+            stage.user_home().join(".claude/projects/-elsewhere").join(place.file_name().expect("a name"));
+        fs::create_dir(moved.parent().expect("a folder")).expect("the stage can be written");
+        fs::rename(&place, &moved).expect("a file can be moved");
+        let original = fs::read(&moved).expect("a session");
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+        assert!(ended.stderr.contains("in another place"), "{ended:?}");
+        assert_eq!(rungs(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
+        assert_eq!(fs::read(&moved).expect("a session"), original, "the original was changed");
+        assert!(fs::read(&place).expect("a copy").starts_with(&original), "the copy is another one");
+    });
+}
+
+#[test]
+fn a_session_of_another_configuration_is_resumed_from_a_copy() {
+    with_each_agent("finding a session of another configuration", |stage, agent, server| {
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let config = stage.folder().join("config");
+        let run = stage.run(agent, &args).against(server).env("CLAUDE_CONFIG_DIR", &config).start();
+        until("the tool runs", || stage.work().join("begun").exists());
+        run.kill();
+        let agent = agent_of(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("it was started by this test");
+        until("the agent is gone", || is_gone(agent));
+        // Without that variable a person has to decide.
+        let ended = stage.longhaul(["resume", "@"]).against(server).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+        assert_eq!(rungs(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
+    });
+}
+
+#[test]
+fn a_damaged_session_is_resumed_from_a_repaired_copy() {
+    with_each_agent("repairing a session", |stage, agent, server| {
+        let place = dead(stage, agent, server);
+        let whole = fs::read(&place).expect("a session");
+        let mut file = File::options().append(true).open(&place).expect("a session");
+        file.write_all(b"\0\0\0\0\0\0\0\0\n{\"type\":\"assistant\",\"uuid\":\"torn")
+            .expect("it can be written");
+        let damaged = fs::read(&place).expect("a session");
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+        assert!(ended.stderr.contains("was damaged"), "{ended:?}");
+        assert_eq!(rungs(stage), ["null null", r#""repair" {"found":"damaged"}"#]);
+        let kept = place.with_extension("jsonl.damaged");
+        assert_eq!(fs::read(&kept).expect("the original is kept"), damaged);
+        assert!(fs::read(&place).expect("a session").starts_with(&whole), "the copy is another one");
+    });
+}
+
+/// The agent writes its session late: what its stream has told is not asked for again, and not done again.
+#[test]
+fn the_end_that_the_agent_had_not_saved_is_made_of_its_stream() {
+    with_each_agent("completing a session", |stage, agent, server| {
+        let place = dead(stage, agent, server);
+        let saved = fs::read_to_string(&place).expect("a session");
+        let unsaved: String = saved
+            .lines()
+            .take_while(|row| !row.contains(r#""role":"assistant""#))
+            .map(|row| row.to_owned() + "\n")
+            .collect();
+        fs::write(&place, &unsaved).expect("it can be written");
+        let ended = recover(stage, server, &[]).end();
+        done_in(stage, &ended.envelope(0), 2);
+        assert_eq!(steps(stage), "one\nthree\n");
+        assert!(ended.stderr.contains("had not saved the end"), "{ended:?}");
+        assert_eq!(rungs(stage), ["null null", r#""repair" {"found":"behind"}"#]);
+        let asked: Vec<_> = server.api.account().messages.iter().map(|message| message.turn).collect();
+        // Of the call that was cut off nobody knows the outcome: only that turn is asked for again.
+        assert_eq!(asked, [1, 2, 2, 3, 4]);
+        let kept = place.with_extension("jsonl.behind");
+        assert_eq!(fs::read_to_string(&kept).expect("the original is kept"), unsaved);
+        assert!(
+            fs::read_to_string(&place).expect("a session").starts_with(&unsaved),
+            "the copy is another one"
+        );
+    });
+}
+
+/// An agent that begins anew where it should go on, under the same id, and says nothing of it.
+#[test]
+fn a_history_that_did_not_arrive_is_noticed() {
+    let (stage, server) = (Stage::new(), Server::plays(sweep::WORK));
+    let forgetful = stage.script(
+        "forgetful",
+        &format!(
+            "case \"$*\" in *--resume*) test -e forgot || {{ touch forgot; find \"$HOME/.claude\" -name '*.jsonl' \
+             -delete; set -- $(echo \"$@\" | sed s/--resume/--session-id/); }};; esac\n\
+             exec '{LONGHAUL}' drill-agent \"$@\""
+        ),
+    );
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = stage.run(&forgetful, &args).against(&server).start();
+    until("the first step is taken", || steps(&stage).contains("one"));
+    let agent = agent_of(&stage.only_run());
+    kill_process(agent, Signal::KILL).expect("it was started by this test");
+    let envelope = run.end().envelope(0);
+    assert_eq!(envelope["result"], sweep::DONE, "{envelope}");
+    assert_eq!(steps(&stage), "one\ntwo\nthree\nfour\n");
+    assert_eq!(
+        rungs(&stage),
+        ["null null", r#""resume" {"found":"ready"}"#, r#""seed" {"fault":"session_lost"}"#]
+    );
+}
+
+#[test]
+fn an_id_that_is_an_option_never_reaches_the_agent() {
+    const OPTION: &str = "--dangerously-skip-permissions=yes";
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    dead(&stage, &stage.agent(), &server);
+    let run = stage.only_run();
+    let journal = fs::read_to_string(run.journal_path()).expect("there is a journal");
+    let session = run.status().expect("a status").session_id.expect("a session");
+    fs::write(run.journal_path(), journal.replace(&session.to_string(), OPTION)).expect("it is ours");
+    recover(&stage, &server, &[]).end().envelope(0);
+    let argv = |number| fs::read_to_string(run.attempt(number).path().join("argv.json"));
+    let all: Vec<String> = (1..9).map_while(|number| argv(number).ok()).collect();
+    assert!(all.len() >= 2 && all.iter().all(|argv| !argv.contains(OPTION)), "{all:?}");
+}

@@ -1,0 +1,151 @@
+//! Sessions that learn, from their first word to the next one's: what a session teaches is learnt when it is over, and the next
+//! one is told. Those of runs with each agent that there is, those of people with the real one.
+
+use crate::call::until;
+use crate::harness::{Stage, claude_code};
+use crate::recovering::with_each_agent_at;
+use crate::server::Server;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// A small piece of work, and a judge that finds one thing to know in it.
+const WORK: &str = r#"
+name = "learning"
+summary = "one command, and a judge"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I write the file."
+[[turn.tools]]
+bash = { command = "echo hello > hello.txt" }
+[[turn]]
+text = "All done: hello.txt says hello."
+[[reply]]
+to = "You are the reflector"
+[[reply.turn]]
+text = '{"analysis": "- The file is greeted in English.", "bullet_tags": []}'
+[[reply]]
+to = "You are the curator"
+[[reply.turn]]
+text = '{"reasoning": "", "operations": [{"type": "ADD", "section": "PROJECT CONTEXT", "text": "greetings are in English"}]}'
+"#;
+
+const SESSION: &str = "6f6f0d2b-6c0d-4b7e-9d3c-0d2f6a1c5b11";
+const POINT: &str = "greetings are in English";
+
+fn run(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Value {
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(agent, &args).args(further).against(server).end().envelope(0)
+}
+
+/// The playbook as it is shown.
+fn playbook(stage: &Stage) -> Value {
+    let shown = stage.longhaul(["playbook", "show", "--project"]).args([stage.work()]).end();
+    serde_json::from_str(&shown.stdout).expect("the playbook is shown")
+}
+
+fn texts(playbook: &Value) -> Vec<String> {
+    let points = playbook["points"].as_array().into_iter().flatten();
+    points.filter_map(|point| point["text"].as_str().map(str::to_owned)).collect()
+}
+
+/// How many requests told the model this.
+fn told(server: &Server, words: &str) -> usize {
+    server.api.account().requests.iter().filter(|request| request.prompt.contains(words)).count()
+}
+
+/// Waits until nothing is left to be learnt.
+fn learnt(stage: &Stage) {
+    until("everything queued is learnt", || {
+        let status = stage.longhaul(["playbook", "status"]).end();
+        let status: Value = serde_json::from_str(&status.stdout).expect("the status is JSON");
+        status["waiting"].as_array().is_some_and(Vec::is_empty) && status["worker"] == false
+    });
+}
+
+#[test]
+fn what_a_run_teaches_the_next_one_is_told() {
+    with_each_agent_at(WORK, "what_a_run_teaches_the_next_one_is_told", |stage, agent, server| {
+        run(stage, agent, server, &["--learn"]);
+        learnt(stage);
+        assert_eq!(texts(&playbook(stage)), [POINT]);
+        assert_eq!((told(server, "You are the reflector"), told(server, "You are the curator")), (1, 1));
+        let before = server.api.account().requests.len();
+        run(stage, agent, server, &["--learn"]);
+        let requests = server.api.account().requests;
+        let first = requests.get(before).expect("the second run asked");
+        let told = format!("{} {}", first.prompt, first.notes);
+        assert!(told.contains(&format!("[ctx-001] helpful=0 harmful=0 :: {POINT}")), "{told}");
+        learnt(stage);
+        assert_eq!(texts(&playbook(stage)), [POINT], "what is known already is not added");
+    });
+}
+
+/// A session of the real agent's, as a person holds it.
+fn session(stage: &Stage, claude: &Path, server: &Server, args: &[&str]) {
+    let inside = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\""];
+    let call = stage.program("sh").args(inside).args([claude]).args(args).against(server);
+    let ended = call.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").end();
+    assert_eq!(ended.code, 0, "{ended:?}");
+}
+
+#[test]
+fn what_a_session_teaches_the_next_one_is_told() {
+    let Some(claude) = claude_code("sessions that learn") else { return };
+    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let installed = stage.longhaul(["playbook", "install"]).end();
+    assert_eq!(installed.code, 0, "{installed:?}");
+    session(&stage, &claude, &server, &["--session-id", SESSION, "Write the file."]);
+    learnt(&stage);
+    assert_eq!(texts(&playbook(&stage)), [POINT]);
+    let before = server.api.account().requests.len();
+    session(&stage, &claude, &server, &["Write it again."]);
+    let first = server.api.account().requests.remove(before);
+    assert!(first.notes.contains(POINT), "{}", first.notes);
+    learnt(&stage);
+    let asked = told(&server, "You are the reflector");
+    assert_eq!(asked, 2, "each of the two sessions is judged once");
+
+    // What is said before a conversation is compacted is judged then, and is not judged again at its end.
+    session(&stage, &claude, &server, &["--resume", SESSION, "Once more."]);
+    learnt(&stage);
+    session(&stage, &claude, &server, &["--resume", SESSION, "/compact"]);
+    learnt(&stage);
+    let requests = server.api.account().requests;
+    let judged: Vec<&str> = requests
+        .iter()
+        .filter(|request| request.prompt.contains("You are the reflector"))
+        .map(|request| request.prompt.as_str())
+        .collect();
+    for said in ["Write the file.", "Write it again.", "Once more."] {
+        let record = |told: &str| told.split("<transcript>").nth(1).unwrap_or_default().to_owned();
+        let times = judged.iter().filter(|told| record(told).contains(said)).count();
+        assert_eq!(times, 1, "{said}");
+    }
+}
+
+#[test]
+fn a_run_that_is_not_asked_to_learn_learns_nothing() {
+    with_each_agent_at(WORK, "a_run_that_is_not_asked_to_learn_learns_nothing", |stage, agent, server| {
+        run(stage, agent, server, &[]);
+        assert_eq!(told(server, "You are the reflector"), 0);
+        assert!(!stage.home().join("playbook").exists());
+        assert!(!fs::exists(stage.work().join(".claude/playbook.json")).expect("the folder can be read"));
+    });
+}
+
+#[test]
+fn what_would_undo_learning_is_refused() {
+    let stage = Stage::new();
+    for undoing in [&["--settings", "{}"][..], &["--settings={}"], &["--safe-mode"], &["--bare"]] {
+        let run = stage.run(&stage.agent(), &["p", "--learn", "--"]).args(undoing).end();
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("it would undo it"), "{}", run.stderr);
+    }
+    let none = stage.run(&stage.agent(), &["p", "--learn", "--learn-tokens", "0"]).end();
+    assert_eq!(none.code, 2, "{}", none.stderr);
+    assert!(stage.runs().is_empty());
+}

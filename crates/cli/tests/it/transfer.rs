@@ -1,0 +1,384 @@
+//! Runs that move: exported on one machine, imported on another, and finished there. A stage is a machine; what moves is
+//! one file.
+
+use crate::artifacts;
+use crate::call::{Call, Ended, until};
+use crate::harness::{Stage, claude_code};
+use crate::server::Server;
+use crate::sweep::DONE;
+use crate::tidy;
+use longhaul::{RunMarker, processes_with};
+use longhaul_store::RunDir;
+use rustix::process::{Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Four steps, each of which looks whether it was taken already. The second one takes long enough to be interrupted in.
+const STEPS: &str = r#"
+name = "steps"
+summary = "four steps, the second of which takes a while"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I take the first step."
+[[turn.tools]]
+bash = { command = "grep -qs one steps || echo one >> steps" }
+[[turn]]
+text = "The second one takes a while."
+[[turn.tools]]
+bash = { command = "grep -qs two steps || { test -e begun || { touch begun; sleep 30; }; echo two >> steps; }" }
+[[turn]]
+text = "Now the third."
+[[turn.tools]]
+bash = { command = "grep -qs three steps || echo three >> steps" }
+[[turn]]
+text = "And the last."
+[[turn.tools]]
+bash = { command = "grep -qs four steps || echo four >> steps" }
+[[turn]]
+text = "All four steps are taken."
+"#;
+
+/// A repository with a bit of everything that may be in one.
+const REPOSITORY: &str = "
+    git init -qb main; git config user.name me; git config user.email me@example.com
+    printf '*.log\\nbuild/\\n' > .gitignore; mkdir src; printf first > src/kept
+    for name in modified staged both deleted; do printf first > $name; done
+    git add -A; git commit -qm first
+    printf stashed > modified; git stash -q; git tag v1; git branch other
+    printf second > src/kept; git commit -qam second
+    printf changed > modified; printf changed > staged; printf one > both; git add staged both; printf two > both
+    rm deleted; printf u > src/untracked; ln -s kept src/link; printf n > noise.log; mkdir build; printf b > build/out";
+
+/// What git says of a workspace.
+const STATE: &str = "git --no-optional-locks status --porcelain; git log --format=%H; git symbolic-ref HEAD";
+
+/// Plays a script in a directory and returns what it prints.
+pub fn shell(stage: &Stage, dir: &Path, script: &str) -> String {
+    let script = format!("cd '{}'; {script}", dir.display());
+    let ended = stage.program("sh").args(["-ec", &script]).end();
+    assert_eq!(ended.code, 0, "{script}: {ended:?}");
+    ended.stdout
+}
+
+/// Every file below a directory, by its name; where it leads, if it is a link.
+pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(next) = dirs.pop() {
+        for entry in fs::read_dir(&next).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let kind = fs::symlink_metadata(&path).expect("it was listed");
+            if kind.is_dir() {
+                dirs.push(path);
+                continue;
+            }
+            let content = if kind.is_symlink() {
+                fs::read_link(&path).expect("a link").into_os_string().into_encoded_bytes()
+            } else {
+                fs::read(&path).expect("a file")
+            };
+            found.insert(path.strip_prefix(dir).expect("it is below").to_owned(), content);
+        }
+    }
+    found
+}
+
+/// Those of a workspace that git does not ignore.
+fn work_files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = files(dir);
+    files.retain(|path, _| {
+        !(path.starts_with(".git") || path.starts_with("build") || path.ends_with("noise.log"))
+    });
+    files
+}
+
+/// A run in the middle of its second step whose supervisor is gone.
+fn orphan(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = stage.run(agent, &args).against(server).start();
+    until("the tool runs", || stage.work().join("begun").exists());
+    run.kill();
+    stage.only_run()
+}
+
+/// Ends everything of a run, as the end of its machine would.
+fn power_off(run: &RunDir) {
+    let mark = RunMarker::load(run).expect("a plan");
+    until("nothing of the run lives", || {
+        let left = processes_with(&mark);
+        for (pid, _) in &left {
+            // It carries the mark of a run of this test.
+            let _ = kill_process(*pid, Signal::KILL);
+        }
+        left.is_empty()
+    });
+}
+
+fn export(stage: &Stage, args: &[&str]) -> Call {
+    stage.longhaul(["export"]).args(args)
+}
+
+fn import(stage: &Stage, file: &Path, args: &[&str]) -> Call {
+    stage.longhaul(["import"]).args([file]).args(["--into", "there"]).args(args)
+}
+
+fn json(ended: &Ended) -> Value {
+    assert_eq!(ended.code, 0, "{ended:?}");
+    serde_json::from_str(&ended.stdout).expect("JSON is printed")
+}
+
+/// A machine with an ended run, and the file that it was exported to.
+fn exported() -> (Stage, PathBuf) {
+    let stage = Stage::new();
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &args).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
+    shell(&stage, &stage.work(), REPOSITORY);
+    let file = stage.folder().join("run.longhaul");
+    let ended = export(&stage, &["@", "-o", "run.longhaul"]).end();
+    assert_eq!(json(&ended)["file"], file.display().to_string());
+    (stage, file)
+}
+
+/// The whole story, with one agent.
+fn moves(here: &Stage, agent: &Path) {
+    let server = Server::plays(STEPS);
+    shell(here, &here.work(), REPOSITORY);
+    let run = orphan(here, agent, &server);
+
+    let at_work = export(here, &["@"]).end();
+    at_work.envelope(25);
+    at_work.says(&["of its processes still work", "longhaul recover", "longhaul cancel"]);
+    power_off(&run);
+
+    let state = shell(here, &here.work(), STATE);
+    // Objects, references, index, stash: whatever is in there, byte for byte.
+    let (workspace, record) = (files(&here.work()), files(run.path()));
+    let packed = export(here, &["@"]).end();
+    let told = json(&packed);
+    let file = here.folder().join(format!("{}.longhaul", run.id()));
+    assert_eq!(told["file"], file.display().to_string());
+    assert_eq!(told["run"]["id"], run.id().as_str());
+    assert_eq!(told["sessions"][0]["found"], true, "{told}");
+    assert_eq!(told["workspace"]["branch"], "main");
+    assert!(packed.stderr.contains("in one place only"), "{packed:?}");
+    assert_eq!(files(&here.work()), workspace, "the workspace was touched");
+    assert_eq!(files(run.path()), record, "the run was touched");
+    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+
+    let there = Stage::new();
+    let into = there.folder().join("there");
+    let told = json(&import(&there, &file, &[]).end());
+    let arrived = there.only_run();
+    assert_eq!(told["run"]["id"], run.id().as_str());
+    assert_eq!(told["cwd"], into.display().to_string());
+    assert_eq!(told["workspace"], "unpacked");
+    assert_eq!(told["next"], format!("longhaul resume {}", run.id()));
+    assert_eq!(shell(&there, &into, STATE), state);
+    assert_eq!(work_files(&into), work_files(&here.work()));
+    assert!(!into.join("noise.log").exists() && !into.join("build").exists());
+    let plan = arrived.plan().expect("a plan");
+    assert_eq!(plan.cwd.as_path(), into);
+    assert_eq!(plan.imported.expect("it was").from_cwd.as_path(), here.work());
+    let session = arrived.status().expect("a status").session_id.expect("a session");
+    let carried = arrived.sessions_path().join(format!("{session}.jsonl"));
+    assert!(fs::metadata(carried).expect("the session came along").len() > 0);
+    tidy::check(&there);
+
+    let ended = there.longhaul(["resume", "@"]).against(&server).end();
+    let envelope = ended.envelope(0);
+    assert_eq!((&envelope["result"], &envelope["run"]["id"]), (&DONE.into(), &run.id().as_str().into()));
+    assert_eq!(
+        (&envelope["session_id"], &envelope["run"]["attempts"]),
+        (&session.as_str().into(), &2.into())
+    );
+    let steps = fs::read_to_string(into.join("steps")).expect("there are steps");
+    assert_eq!(steps, "one\ntwo\nthree\nfour\n", "{envelope}");
+    tidy::replayed(&arrived);
+    artifacts::is_complete(&arrived);
+    assert_eq!(files(&here.work()), workspace, "it went on in the old place");
+    assert_eq!(json(&here.longhaul(["cancel", "@"]).end())["run"]["outcome"], "cancelled");
+}
+
+#[test]
+fn a_run_goes_on_elsewhere() {
+    let stage = Stage::new();
+    moves(&stage, &stage.agent());
+    if let Some(claude) = claude_code("moving a run") {
+        moves(&Stage::new(), &claude);
+    }
+}
+
+#[test]
+fn a_supervised_run_stays_where_it_is() {
+    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = stage.run(&stage.agent(), &args).against(&server).start();
+    until("the tool runs", || stage.work().join("begun").exists());
+    let refused = export(&stage, &["@"]).end();
+    refused.envelope(25);
+    refused.says(&["it is supervised now", "longhaul attach", "longhaul cancel"]);
+    drop(run);
+    assert!(
+        !fs::read_dir(stage.folder())
+            .expect("a folder")
+            .any(|entry| { entry.expect("an entry").file_name().to_string_lossy().contains(".longhaul") })
+    );
+}
+
+#[test]
+fn an_ended_run_moves_too() {
+    let (here, file) = exported();
+    let there = Stage::new();
+    // As if it went on in another home of this machine.
+    let (id, mark) = (here.only_run().id().to_string(), RunMarker::load(&here.only_run()).expect("a plan"));
+    let tool = there.program("tail").args(["-f", "/dev/null"]);
+    let tool = mark.variables().iter().fold(tool, |tool, (name, value)| tool.env(name, value)).start();
+    until("the tool runs", || !processes_with(&mark).is_empty());
+    let at_work = import(&there, &file, &[]).end();
+    at_work.envelope(25);
+    at_work.says(&["1 of its processes work on this machine", "longhaul cancel"]);
+    drop(tool);
+    let told = json(&import(&there, &file, &["--quiet"]).end());
+    assert_eq!(there.only_run().id().as_str(), id);
+    assert_ne!(
+        RunMarker::load(&there.only_run()).expect("a plan"),
+        mark,
+        "should it go on here too, it is another one"
+    );
+    assert_eq!(told["run"]["outcome"], "done");
+    assert_eq!(told["next"], format!("longhaul show {id}"));
+    there.longhaul(["attach", "@"]).end().envelope(0);
+    tidy::replayed(&there.only_run());
+
+    let again = import(&there, &file, &["--as-is"]).end();
+    again.envelope(25);
+    again.says(&["a run of this id is in", "LONGHAUL_HOME"]);
+}
+
+#[test]
+fn a_file_that_is_there_is_not_overwritten() {
+    let (stage, file) = exported();
+    let before = fs::read(&file).expect("a file");
+    let refused = export(&stage, &["@", "--output", "run.longhaul"]).end();
+    assert_eq!(refused.code, 2, "{refused:?}");
+    refused.says(&["it is there already", "--force"]);
+    assert_eq!(fs::read(&file).expect("a file"), before);
+    fs::write(&file, "something else").expect("it is ours");
+    let text = ["@", "--force", "-o", "run.longhaul", "--output-format", "text"];
+    let ended = export(&stage, &text).end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "an ended run goes on nowhere");
+    assert!(ended.stdout.starts_with(&format!("File: {} (", file.display())), "{ended:?}");
+    assert!(fs::metadata(&file).expect("a file").len() > 1000);
+    let nowhere = export(&stage, &["@", "-o", "no/such/folder/file"]).end();
+    nowhere.envelope(25);
+    nowhere.says(&["write", "hint: check the path"]);
+}
+
+#[test]
+fn without_git_the_workspace_stays_behind() {
+    let here = Stage::new();
+    here.run(&here.agent(), &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
+    let packed = export(&here, &["@"]).end();
+    assert_eq!(json(&packed)["workspace"], Value::Null);
+    assert!(packed.stderr.contains("the workspace is not in the file"), "{packed:?}");
+    let file = here.folder().join(format!("{}.longhaul", here.only_run().id()));
+
+    let there = Stage::new();
+    let refused = import(&there, &file, &[]).end();
+    assert_eq!(refused.code, 2, "{refused:?}");
+    refused.says(&["the workspace is not in the file", "--as-is"]);
+    let missing = import(&there, &file, &["--as-is"]).end();
+    assert_eq!(missing.code, 2, "{missing:?}");
+    missing.says(&["work in there", "name the directory"]);
+    fs::create_dir(there.folder().join("there")).expect("the stage is new");
+    let told = import(&there, &file, &["--as-is"]).end();
+    assert_eq!(json(&told)["workspace"], "unknown");
+    assert!(told.stderr.contains("git cannot tell"), "{told:?}");
+}
+
+#[test]
+fn a_workspace_that_is_there_is_used_as_it_is() {
+    let (here, file) = exported();
+    let there = Stage::new();
+    let into = there.folder().join("there");
+    shell(
+        &there,
+        there.folder(),
+        &format!("cp -a '{}' there; printf mine > there/modified", here.work().display()),
+    );
+    let before = files(&into);
+    let refused = import(&there, &file, &[]).end();
+    assert_eq!(refused.code, 2, "{refused:?}");
+    refused.says(&["it is not an empty directory", "--as-is"]);
+    let told = import(&there, &file, &["--as-is", "--output-format", "text"]).end();
+    let id = there.only_run().id().to_string();
+    assert_eq!(told.stdout, format!("Run: {id}\nDirectory: {}\nNext: longhaul show {id}\n", into.display()));
+    assert!(told.stderr.contains("are not those that were exported"), "{told:?}");
+    assert_eq!(files(&into), before);
+}
+
+#[test]
+fn what_git_does_not_have_is_told_on_both_sides() {
+    let (here, _) = exported();
+    shell(
+        &here,
+        &here.work(),
+        "for n in 1 2 3 4 5 6 7 8 9; do git init -q nested$n; git -C nested$n -c user.name=me -c user.email=me@example.com \
+         commit -q --allow-empty -m $n; done",
+    );
+    let told = "repositories of their own: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
+    let packed = export(&here, &["@", "--force", "-o", "run.longhaul"]).end();
+    assert!(packed.stderr.contains(told), "{packed:?}");
+    assert_eq!(json(&packed)["workspace"]["left_out"][8], "nested9");
+    let there = Stage::new();
+    let arrived = import(&there, &here.folder().join("run.longhaul"), &[]).end();
+    assert!(arrived.code == 0 && arrived.stderr.contains(told), "{arrived:?}");
+}
+
+#[test]
+fn an_agent_that_is_elsewhere_is_found_or_named() {
+    let (here, server) = (Stage::new(), Server::plays(STEPS));
+    let agent = here.agent();
+    shell(&here, &here.work(), "git init -qb main");
+    power_off(&orphan(&here, &agent, &server));
+    let file = here.folder().join("run.longhaul");
+    json(&export(&here, &["@", "-o", "run.longhaul"]).end());
+    fs::remove_file(agent).expect("it is ours");
+
+    let there = Stage::new();
+    let bare = import(&there, &file, &[]).env("PATH", bin_with_git(&there)).end();
+    assert_eq!(bare.envelope(25)["run"]["fault"], "agent_missing");
+    bare.says(&["find Claude Code", "--agent-path"]);
+    assert!(!there.folder().join("there").exists() && there.runs().is_empty());
+    let agent = there.agent();
+    let named = ["--agent-path", &agent.display().to_string()];
+    json(&import(&there, &file, &named).end());
+    assert_eq!(there.only_run().plan().expect("a plan").agent.program.as_path(), agent);
+    json(&here.longhaul(["cancel", "@"]).end());
+}
+
+/// A `PATH` with nothing but git on it.
+fn bin_with_git(stage: &Stage) -> PathBuf {
+    let bin = stage.folder().join("bin");
+    shell(stage, stage.folder(), "mkdir bin; ln -s \"$(command -v git)\" bin/git");
+    bin
+}
+
+#[test]
+fn nothing_comes_of_a_file_that_is_none() {
+    let there = Stage::new();
+    let file = there.file("run.longhaul", "not a run");
+    let refused = import(&there, &file, &[]).end();
+    refused.envelope(25);
+    refused.says(&["no exported run", "hint:"]);
+    let missing = import(&there, &there.folder().join("missing"), &[]).end();
+    missing.envelope(25);
+    missing.says(&["read", "check the path"]);
+    assert!(!there.home().exists() && !there.folder().join("there").exists());
+}

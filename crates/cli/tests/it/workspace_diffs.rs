@@ -1,0 +1,199 @@
+//! What a run changed, in workspaces of every kind: whatever is in a repository, all of it is told that is the run's, and no
+//! program that it names is started.
+
+use crate::diffs::{FREE, REPOSITORY, diff, does, json, ran_in, text, text_of, told};
+use crate::harness::Stage;
+use crate::server::{Server, WORK};
+use crate::transfer::shell;
+use expect_test::expect;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+const USER: &str = "git config user.name me; git config user.email me@example.com";
+
+#[test]
+fn no_program_that_a_repository_names_is_started() {
+    let hostile = format!(
+        "{REPOSITORY}; git init -q inner; cd inner; git config user.name me; git config user.email me@example.com
+         echo i > i; git add i; git commit -qm i; cd ..; git add inner 2> /dev/null; git commit -qm inner -- inner
+         printf '* filter=evil diff=evil\\n' > .gitattributes
+         printf '#!/bin/sh\\ntouch \"%s\"\\ncat\\n' \"$PWD/../started\" > ../evil; chmod +x ../evil
+         for config in .git/config inner/.git/config; do for key in core.fsmonitor core.pager core.sshCommand core.editor \\
+         core.gitProxy diff.external diff.evil.command diff.evil.textconv filter.evil.clean filter.evil.smudge \\
+         filter.evil.process gpg.program log.showSignature interactive.diffFilter uploadpack.packObjectsHook; do
+         git config -f $config $key \"$PWD/../evil\"; done; git config -f $config filter.evil.required true
+         done
+         for hook in post-index-change reference-transaction pre-commit post-checkout fsmonitor-watchman; do
+         cp ../evil .git/hooks/$hook; cp ../evil inner/.git/hooks/$hook; done
+         echo dirty >> inner/i; test ! -e ../started || rm ../started"
+    );
+    let stage = Stage::new();
+    shell(&stage, &stage.work(), &hostile);
+    let evil = stage.folder().join("evil");
+    let server = Server::plays(&does("echo new > new; echo more >> inner/i; echo more >> mine"));
+    let run = stage.run(&stage.agent(), &FREE).against(&server).env("GIT_EXTERNAL_DIFF", &evil);
+    assert_eq!(run.env("GIT_DIR", "/nowhere").env("GIT_CONFIG_COUNT", "x").end().code, 0);
+    for args in [&[][..], &["--stat"], &["--output-format", "json"]] {
+        let call =
+            stage.longhaul(["diff"]).args(args).env("GIT_EXTERNAL_DIFF", &evil).env("GIT_PAGER", &evil);
+        let ended = call.env("GIT_DIR", "/nowhere").env("GIT_TRACE", stage.folder().join("started")).end();
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+        assert!(ended.stdout.contains("mine") && ended.stdout.contains("new"), "{ended:?}");
+        assert!(!ended.stdout.contains("inner"), "what is in another repository is its own: {ended:?}");
+    }
+    assert!(!stage.folder().join("started").exists());
+}
+
+#[test]
+fn of_other_repositories_inside_only_the_commit_is_compared() {
+    let inner =
+        "git config user.name me; git config user.email me@example.com; git commit -qm i --allow-empty";
+    let repository = format!(
+        "{REPOSITORY}; git init -q inner; cd inner; {inner}; cd ..; git add inner 2> /dev/null; git commit -qm inner -- inner
+         git init -q unknown; echo u > unknown/u"
+    );
+    let stage =
+        ran_in(&repository, "cd inner; git commit -qm more --allow-empty; echo x > x; echo y > ../unknown/y");
+    let ended = diff(&stage, &["--name-only"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "inner\n"), "{ended:?}");
+    assert_eq!(
+        ended.stderr,
+        "not compared, being too large, unreadable or repositories of their own: unknown/\n"
+    );
+    assert!(text_of(&diff(&stage, &[])).contains("+Subproject commit "));
+}
+
+#[test]
+fn whatever_takes_the_place_of_something_else_is_told() {
+    let repository = format!(
+        "{REPOSITORY}; for name in to-link to-file to-script; do mkdir $name; echo x > $name/x; done; ln -s mine link
+         echo x > to-dir; echo x > to-pipe; git add -A; git commit -qm more"
+    );
+    let stage = ran_in(
+        &repository,
+        "rm -r to-link to-file to-dir to-pipe link; ln -s sub to-link; echo f > to-file; mkdir to-dir; echo y > to-dir/y; \
+         mkfifo to-pipe; echo l > link; chmod +x mine; chmod +x to-script/x; mkdir empty; rm -r sub; ln -s . sub",
+    );
+    let ended = diff(&stage, &["--output-format", "json"]);
+    let diff: Value = serde_json::from_str(text_of(&ended)).expect("an object is printed");
+    expect![[r#"
+        modified link
+        modified mine
+        added sub
+        deleted sub/kept
+        deleted to-dir
+        added to-dir/y
+        added to-file
+        deleted to-file/x
+        added to-link
+        deleted to-link/x
+        modified to-script/x"#]]
+    .assert_eq(&told(&diff).replace(", ", "\n"));
+    assert_eq!(diff["left_out"], serde_json::json!(["to-pipe"]));
+}
+
+#[test]
+fn a_repository_of_another_kind_is_compared() {
+    let other = REPOSITORY.replace("git init -qb main", "git init -qb main --object-format=sha256");
+    let split = format!("{REPOSITORY}; git config core.splitIndex true; git update-index --split-index");
+    let clean = REPOSITORY.split("echo away").next().expect("there is a part before").trim_end();
+    let shallow = format!(
+        "mkdir all; cd all; {clean}; cd ..; git clone -q --depth 1 \"file://$PWD/all\" x; mv x/.git .; rm -rf all x; git reset -q --hard; {USER}"
+    );
+    let worktree = format!(
+        "mkdir ../all; cd ../all; {clean}; rm -r ../work; git worktree add -q -b side ../work; cd ../work"
+    );
+    let unborn = format!("git init -qb main; touch mine old; git add mine; {USER}");
+    for (kind, repository) in [
+        ("sha256", &other),
+        ("split", &split),
+        ("shallow", &shallow),
+        ("worktree", &worktree),
+        ("unborn", &unborn),
+    ] {
+        let stage = ran_in(
+            repository,
+            "echo more >> mine; git add mine; git commit -qm more -- mine; echo new > new",
+        );
+        let told = text(&stage, &["--name-only"]);
+        assert_eq!(told, "mine\nnew\n", "{kind}");
+        let commits = json(&stage, &[]);
+        let commits = commits["commits"].as_array().map(Vec::len);
+        assert_eq!(commits, Some(1), "{kind}");
+    }
+}
+
+#[test]
+fn any_name_is_told() {
+    let stage = ran_in(
+        REPOSITORY,
+        "echo x > 'sub/a\"b'; echo x > \"$(printf 'new\\nline')\"; echo x > \"$(printf 'b\\377d')\"; echo x > ' é '",
+    );
+    expect![[r#"
+        " \303\251 "
+        "b\377d"
+        "new\nline"
+        "sub/a\"b"
+    "#]]
+    .assert_eq(&text(&stage, &["--name-only"]));
+    let told = json(&stage, &[]);
+    let odd: Vec<&Value> =
+        told["files"].as_array().expect("a list").iter().map(|file| &file["path"]).collect();
+    assert!(odd.contains(&&"new\nline".into()), "{odd:?}");
+    assert!(odd.contains(&&serde_json::json!({ "unix_bytes": b"b\xffd" })), "{odd:?}");
+    // And can be asked for.
+    let name = OsString::from_vec(b"b\xffd".to_vec());
+    let ended = stage.longhaul(["diff", "--name-only", "--"]).args([name]).end();
+    assert_eq!(ended.stdout, "\"b\\377d\"\n", "{ended:?}");
+    // Nothing of it is an option or a command to git.
+    let ended = diff(&stage, &["--name-only", "--", "--output=evil", "--stat"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:?}");
+}
+
+#[test]
+fn a_run_below_the_top_is_told_with_the_whole_repository() {
+    let stage = Stage::new();
+    shell(&stage, &stage.work(), REPOSITORY);
+    let server = Server::plays(&does("echo in > in; echo beside > ../beside"));
+    let sub = stage.work().join("sub");
+    let run =
+        stage.longhaul(["run", "--agent-path"]).args([stage.agent()]).args(FREE).args(["--cwd"]).args([sub]);
+    assert_eq!(run.against(&server).end().code, 0);
+    assert_eq!(text(&stage, &["--name-only"]), "beside\nsub/in\n");
+}
+
+#[test]
+fn what_longhaul_writes_is_not_the_runs() {
+    let stage = Stage::new();
+    shell(&stage, stage.folder(), &format!("{REPOSITORY}; printf 'user/\\nagent\\n' >> .git/info/exclude"));
+    let server = Server::plays(WORK);
+    let runs = stage.folder().join("records");
+    let further = ["--runs-dir".into(), runs.into_os_string()];
+    assert_eq!(stage.run(&stage.agent(), &FREE).args(further).against(&server).end().code, 0);
+    assert_eq!(text(&stage, &["--name-only"]), "work/hello.txt\n");
+}
+
+#[test]
+fn what_is_too_large_is_left_out_and_said() {
+    let repository = format!("{REPOSITORY}; truncate -s 65M large; mkfifo pipe");
+    let stage = ran_in(&repository, "echo more >> large; truncate -s 65M larger; echo new > new");
+    let ended = diff(&stage, &[]);
+    let told = text_of(&ended);
+    assert!(told.contains(": 1 file changed, 1 insertion(+), 0 deletions(-)\n"), "{ended:?}");
+    assert!(ended.stderr.ends_with("repositories of their own: large, larger\n"), "{ended:?}");
+    assert_eq!(json(&stage, &[])["left_out"], serde_json::json!(["large", "larger"]));
+    let bytes = stage.only_run().disk_bytes();
+    assert!(bytes < 1 << 20, "{bytes} bytes");
+    let data = format!(
+        "{REPOSITORY}; for name in 1 2 3; do head -c 50M /dev/zero > data$name; done; echo small > small"
+    );
+    let stage = ran_in(&data, "echo more >> data1; echo more >> data3; echo more >> small");
+    let ended = diff(&stage, &["--name-only"]);
+    assert_eq!((text_of(&ended), ended.stderr.ends_with(": data3\n")), ("data1\nsmall\n", true), "{ended:?}");
+    let many = format!("{REPOSITORY}; mkdir many; cd many; seq 20001 | xargs touch");
+    let stage = ran_in(&many, "echo new > new");
+    let ended = diff(&stage, &[]);
+    assert_eq!(ended.code, 2, "{ended:?}");
+    ended.says(&["too much was not committed", "what was not committed then is in it, too", "diff "]);
+}

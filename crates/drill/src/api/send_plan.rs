@@ -1,0 +1,195 @@
+//! What to do with a streamed answer, step by step, under a fault. Pure: `play` carries the steps out.
+
+use std::time::Duration;
+
+use super::scripted_message::SseEvent;
+use crate::scenario::{CutPoint, FaultKind, KillAt, Signal};
+
+/// How long an answer waits at a moment of killing for the agent to get its signal, before it goes on after all.
+const KILL_WAIT: Duration = Duration::from_secs(5);
+
+/// How long an agent gets to take in what was sent before it is killed, or cut off, in the middle of it. With 20 ms
+/// most of three real agents side by side on two processors lost the beginning of a cut message, with 400 ms none of 16.
+pub(super) const READ_GRACE: Duration = Duration::from_millis(400);
+
+/// How long a hold without an end lasts; nobody waits longer for a drill.
+const FOR_EVER: Duration = Duration::from_secs(3600);
+
+/// One step of sending an answer.
+#[derive(Debug, Clone)]
+pub(super) enum SendStep {
+    /// Send an event.
+    Send(SseEvent),
+    /// Send nothing for this long, or until the client leaves.
+    Wait(Duration),
+    /// Send pings for this long, or until the client leaves.
+    Ping(Duration),
+    /// Say that a moment of killing has come.
+    Announce(KillAt, Signal),
+    /// Say so this long after the answer was delivered.
+    AnnounceLater(KillAt, Signal, Duration),
+    /// End the connection without the last chunk.
+    Drop,
+    /// End it with a reset.
+    Reset,
+}
+
+/// The steps that send `events` under `fault`.
+pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<SendStep> {
+    let whole = |events: Vec<SseEvent>| events.into_iter().map(SendStep::Send).collect::<Vec<_>>();
+    let until = |cut: CutPoint, end: Vec<SendStep>| {
+        let count = sent_until(&events, cut);
+        events.iter().take(count).cloned().map(SendStep::Send).chain(end).collect()
+    };
+    match fault {
+        Some(FaultKind::Reset { after }) => until(*after, vec![SendStep::Reset]),
+        Some(FaultKind::Cut { after }) => until(*after, vec![SendStep::Drop]),
+        Some(FaultKind::Pings { lasting }) => {
+            vec![SendStep::Ping(lasting.unwrap_or(FOR_EVER)), SendStep::Drop]
+        }
+        Some(FaultKind::Silence { after, lasting }) => {
+            until(*after, vec![SendStep::Wait(lasting.unwrap_or(FOR_EVER)), SendStep::Drop])
+        }
+        Some(FaultKind::SseError { error, message, after }) => {
+            until(*after, vec![SendStep::Send(SseEvent::error(error, message))])
+        }
+        Some(FaultKind::Kill { at: at @ KillAt::BeforeFirstToken, signal, .. }) => {
+            let mut steps =
+                vec![SendStep::Announce(*at, *signal), SendStep::Wait(wait_for_disconnect(*signal))];
+            steps.extend(whole(events));
+            steps
+        }
+        Some(FaultKind::Kill { at: at @ KillAt::MidStream, signal, .. }) => {
+            let mut steps = whole(events);
+            let half = steps.len() / 2;
+            let moment = [
+                SendStep::Wait(READ_GRACE),
+                SendStep::Announce(*at, *signal),
+                SendStep::Wait(wait_for_disconnect(*signal)),
+            ];
+            steps.splice(half..half, moment);
+            steps
+        }
+        Some(FaultKind::Kill { at: at @ KillAt::MidTool, after, signal }) => {
+            let mut steps = whole(events);
+            steps.push(SendStep::AnnounceLater(*at, *signal, after.drawn()));
+            steps
+        }
+        // These change the status, the message or the time before it, not how it is sent.
+        Some(
+            FaultKind::Status(_)
+            | FaultKind::UsageLimit { .. }
+            | FaultKind::Refuse { .. }
+            | FaultKind::Html {}
+            | FaultKind::Refusal {}
+            | FaultKind::Empty {}
+            | FaultKind::PauseTurn {}
+            | FaultKind::MaxTokens {}
+            | FaultKind::Hold { .. },
+        )
+        | None => whole(events),
+    }
+}
+
+/// How long the answer waits for the agent to leave.
+fn wait_for_disconnect(signal: Signal) -> Duration {
+    match signal {
+        // A frozen agent takes nothing in, and leaves when somebody ends it.
+        Signal::Stop => FOR_EVER,
+        Signal::Kill | Signal::Int | Signal::Term | Signal::Hup => KILL_WAIT,
+    }
+}
+
+/// How many events go out before the cut. A message without the place in question is cut after its start.
+fn sent_until(events: &[SseEvent], cut: CutPoint) -> usize {
+    let first = |field: &str, found: &dyn Fn(&SseEvent) -> bool| {
+        let opened = events.iter().position(|event| event.data["content_block"]["type"] == field)?;
+        Some(opened + events.get(opened..)?.iter().position(found)?)
+    };
+    let stop = |event: &SseEvent| event.name == "content_block_stop";
+    let middle = |field: &str| {
+        let start = first(field, &|event| event.name == "content_block_delta")?;
+        let end = first(field, &stop)?;
+        Some(start + (end - start).div_ceil(2).max(1))
+    };
+    let place = match cut {
+        CutPoint::Start => Some(0),
+        CutPoint::MidText => middle("text"),
+        CutPoint::Text => first("text", &stop).map(|index| index + 1),
+        CutPoint::MidTool => middle("tool_use"),
+        CutPoint::Tool => first("tool_use", &stop).map(|index| index + 1),
+        CutPoint::Delta => Some(events.len().saturating_sub(1)),
+    };
+    place.unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::scripted_message::ScriptedMessage;
+    use super::*;
+    use crate::price::Tokens;
+    use crate::rng::Rng;
+
+    fn check(fault: &str, expected: &str) {
+        let fault: FaultKind = toml::from_str::<toml::Table>(fault)
+            .ok()
+            .and_then(|table| toml::Value::Table(table).try_into().ok())
+            .unwrap_or(FaultKind::Html {});
+        let content = vec![
+            json!({"type": "text", "text": "abcdefgh"}),
+            json!({"type": "tool_use", "id": "t", "name": "Bash", "input": {"a": 1}}),
+        ];
+        let answer = ScriptedMessage {
+            id: "m".into(),
+            model: "x".into(),
+            content,
+            stop_reason: "tool_use".into(),
+            tokens: Tokens::default(),
+        };
+        let steps = steps(answer.events(&mut Rng::new(7)), Some(&fault));
+        let words: Vec<_> = steps
+            .iter()
+            .map(|step| match step {
+                SendStep::Send(event) => {
+                    event.name.trim_start_matches("content_block_").trim_start_matches("message_")
+                }
+                SendStep::Wait(_) => "WAIT",
+                SendStep::Ping(_) => "PING",
+                SendStep::Announce(..) | SendStep::AnnounceLater(..) => "KILL",
+                SendStep::Drop => "DROP",
+                SendStep::Reset => "RESET",
+            })
+            .collect();
+        assert_eq!(words.join(" "), expected, "{fault:?}");
+    }
+
+    #[test]
+    fn each_fault_strikes_at_its_place() {
+        check("cut = { after = 'start' }", "DROP");
+        check("cut = { after = 'mid-text' }", "start start ping delta DROP");
+        check("cut = { after = 'text' }", "start start ping delta delta stop DROP");
+        check("reset = { after = 'mid-tool' }", "start start ping delta delta stop start delta RESET");
+        check("cut = { after = 'tool' }", "start start ping delta delta stop start delta delta stop DROP");
+        check(
+            "cut = { after = 'delta' }",
+            "start start ping delta delta stop start delta delta stop delta DROP",
+        );
+        check("pings = {}", "PING DROP");
+        check("silence = { after = 'text' }", "start start ping delta delta stop WAIT DROP");
+        check(
+            "kill = { at = 'before-first-token' }",
+            "KILL WAIT start start ping delta delta stop start delta delta stop delta stop",
+        );
+        check(
+            "kill = { at = 'mid-stream' }",
+            "start start ping delta delta stop WAIT KILL WAIT start delta delta stop delta stop",
+        );
+        check(
+            "kill = { at = 'mid-tool' }",
+            "start start ping delta delta stop start delta delta stop delta stop KILL",
+        );
+        check("sse_error = { error = 'api_error', after = 'mid-text' }", "start start ping delta error");
+    }
+}

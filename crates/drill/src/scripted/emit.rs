@@ -1,0 +1,154 @@
+//! How messages are told to the host and written to the session: events as they happen, rows when a message is through.
+
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::exchange::Exchange;
+use super::failure::{Failure, limit_info};
+use super::message_builder::Message;
+use crate::price::Tokens;
+
+impl Agent {
+    /// Tells one complete block of a message, with the usage its start announced, as the real agent does.
+    pub(super) fn emit_block(&mut self, message: &Message, block: &Value) {
+        // A message without a stream has its final usage from the start.
+        let stop_reason = message.head["stop_reason"].as_str();
+        let told = message.with_block(block, &message.head["usage"], stop_reason);
+        self.out.event(
+            "assistant",
+            json!({"message": told, "parent_tool_use_id": null, "request_id": message.request_id}),
+        );
+    }
+
+    /// Ends the stream events of a message whose stream was lost: what is not kept is abandoned.
+    pub(super) fn abandon(&mut self, message: &Message) {
+        let from = message.blocks.len();
+        if message.open_text().is_some() {
+            self.stream_event(message, json!({"type": "content_block_stop", "index": from}), None);
+        }
+        self.stream_event(message, json!({"type": "message_stop"}), Some(from));
+    }
+
+    /// Ends the stream events of a message that was interrupted: its text so far is kept.
+    pub(super) fn close_interrupted(&mut self, message: &Message) {
+        let from = message.blocks.len();
+        let kept = message.open_text().is_some();
+        if kept {
+            self.stream_event(message, json!({"type": "content_block_stop", "index": from}), None);
+        }
+        let delta = json!({"stop_reason": null, "stop_sequence": null});
+        let usage = &message.head["usage"];
+        self.stream_event(message, json!({"type": "message_delta", "delta": delta, "usage": usage}), None);
+        self.stream_event(message, json!({"type": "message_stop"}), Some(from + usize::from(kept)));
+    }
+
+    /// An event of a message's stream, if the host wants these; `abandoned` is the first block that is given up.
+    pub(super) fn stream_event(&mut self, message: &Message, event: Value, abandoned: Option<usize>) {
+        if !self.flags.partial_messages || !message.started() {
+            return;
+        }
+        let mut fields = json!({"event": event, "parent_tool_use_id": null, "api_message_id": message.id});
+        if let Some(from) = abandoned {
+            fields["abandoned_blocks"] = json!({"api_message_id": message.id, "from_block_index": from});
+        }
+        self.out.event("stream_event", fields);
+    }
+
+    /// Adds a message to what the session and the turn have cost.
+    pub(super) fn bill(&mut self, turn: &mut Exchange, message: &Message) {
+        let model = message.head["model"].as_str().unwrap_or_default().to_owned();
+        let tokens = message.tokens();
+        self.spend.add(&model, tokens);
+        turn.usage += tokens;
+    }
+
+    /// Writes a message's blocks to the session, with its final usage, and puts it into the conversation.
+    pub(super) fn keep(&mut self, message: &Message) {
+        if message.blocks.is_empty() {
+            return;
+        }
+        for block in &message.blocks {
+            let uuid = self.out.dice.uuid();
+            let row = message.with_block(block, &message.usage, message.stop_reason.as_deref());
+            self.session.link("assistant", uuid, json!({"message": row, "requestId": message.request_id}));
+        }
+        self.messages.push(json!({"role": "assistant", "content": message.blocks}));
+    }
+
+    /// A user message the agent itself puts in; `fields` go on its event.
+    pub(super) fn put_user(&mut self, turn: &mut Exchange, text: &str, fields: Value) {
+        let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        self.emit_user(turn, message, fields, json!({}));
+    }
+
+    /// A user message: told, written and put into the conversation.
+    pub(super) fn emit_user(
+        &mut self,
+        turn: &mut Exchange,
+        message: Value,
+        mut fields: Value,
+        mut row: Value,
+    ) {
+        turn.user_events += 1;
+        fields["message"] = message.clone();
+        fields["parent_tool_use_id"] = Value::Null;
+        self.out.event("user", fields);
+        row["message"] = message.clone();
+        let uuid = self.out.dice.uuid();
+        self.session.link("user", uuid, row);
+        self.messages.push(message);
+    }
+
+    /// The message that stands for a failure.
+    pub(super) fn emit_failure(&mut self, failure: &Failure) {
+        let stop_reason = if failure.stop_reason.is_empty() { "stop_sequence" } else { failure.stop_reason };
+        let message = self.synthetic(&failure.text, stop_reason);
+        let mut fields = json!({"message": message, "parent_tool_use_id": null, "error": failure.error,
+            "is_api_error_message": true});
+        let extra = [
+            ("request_id", json!(failure.request_id)),
+            ("api_error_status", json!(failure.status)),
+            ("api_error_type", json!(failure.kind)),
+            ("api_error", json!(failure.api_error)),
+            ("api_error_params", json!(failure.params)),
+        ];
+        for (name, value) in extra.into_iter().filter(|(_, value)| !value.is_null()) {
+            fields[name] = value;
+        }
+        self.out.event("assistant", fields);
+        let uuid = self.out.dice.uuid();
+        let row = json!({"message": message, "error": failure.error, "isApiErrorMessage": true,
+            "apiErrorStatus": failure.status, "apiErrorType": failure.kind, "requestId": failure.request_id});
+        self.session.link("assistant", uuid, row);
+    }
+
+    /// A message no model made.
+    pub(super) fn synthetic(&mut self, text: &str, stop_reason: &str) -> Value {
+        json!({"id": self.out.dice.uuid(), "type": "message", "role": "assistant", "model": "<synthetic>",
+            "content": [{"type": "text", "text": text}], "stop_reason": stop_reason, "stop_sequence": "",
+            "usage": usage(&Tokens::default()), "context_management": null})
+    }
+
+    /// Tells a subscription's limits when they change.
+    pub(super) fn emit_limits(&mut self, headers: &[(String, String)]) {
+        let oauth = matches!(self.environment.credential, super::environment::Credential::Token(_));
+        let Some(info) = limit_info(headers).filter(|info| oauth && self.limits.as_ref() != Some(info))
+        else {
+            return;
+        };
+        self.out.event("rate_limit_event", json!({"rate_limit_info": info}));
+        self.limits = Some(info);
+    }
+}
+
+/// `usage` as results and messages carry it.
+pub(super) fn usage(tokens: &Tokens) -> Value {
+    json!({
+        "input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_creation,
+        "cache_read_input_tokens": tokens.cache_read, "output_tokens": tokens.output,
+        "output_tokens_details": {"thinking_tokens": 0},
+        "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": "standard",
+        "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
+        "inference_geo": "", "iterations": [], "speed": "standard", "fallback_credit": null,
+    })
+}

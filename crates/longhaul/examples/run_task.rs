@@ -1,0 +1,67 @@
+//! Carries one request to its end and prints the report.
+//!
+//! ```text
+//! cargo run -p longhaul --example carry -- "Fix the tests."
+//! ```
+//! Claude Code works in the current directory and may edit files there. Ctrl-C ends its turn and keeps what it has.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+use longhaul::find_agent::find_claude;
+use longhaul::{NoObserver, RunReport, RunRequest, supervise};
+use longhaul_core::{CancelSource, Preset};
+use longhaul_store::Home;
+use std::env;
+use std::error::Error;
+use std::process::ExitCode;
+use tokio::signal::ctrl_c;
+use tokio::sync::mpsc;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let Some(prompt) = env::args().nth(1) else {
+        eprintln!("usage: carry PROMPT");
+        return ExitCode::from(2);
+    };
+    match carry(prompt).await {
+        Ok(report) => {
+            print(&report);
+            // 0 for a run that is done, and for no other.
+            ExitCode::from(report.outcome.exit_code())
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn carry(prompt: String) -> Result<RunReport, Box<dyn Error>> {
+    let home = Home::open(None, |name| env::var_os(name))?;
+    let policy = Preset::Default.policy();
+    let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
+    request.agent.permission_mode = Some("acceptEdits".to_owned());
+
+    // The first Ctrl-C interrupts the turn, a second one stops at once.
+    let (sender, cancels) = mpsc::channel(2);
+    tokio::spawn(async move {
+        for by in [CancelSource::Person, CancelSource::PersonNow] {
+            if ctrl_c().await.is_err() || sender.send(by).await.is_err() {
+                return;
+            }
+        }
+    });
+    Ok(supervise(request, &mut NoObserver, cancels).await?)
+}
+
+fn print(report: &RunReport) {
+    println!("{}", report.result.as_deref().unwrap_or("(no answer)"));
+    let (kind, attempts) = (report.outcome.kind, report.attempts);
+    let cost = report.tally.reported_cost + report.tally.estimated_cost;
+    eprintln!("run {}: {kind}, attempts: {attempts}, {}, {cost}", report.run, report.wall());
+    for error in &report.errors {
+        eprintln!("  {error}");
+    }
+    if let Some(command) = report.resume_command() {
+        eprintln!("to go on: {command}");
+    }
+}

@@ -1,0 +1,185 @@
+//! What the messages of a run used, by its transcript: for those who read what it cost message by message.
+
+use longhaul_agent::transcript_message::TranscriptMessage;
+use longhaul_core::Usd;
+use longhaul_store::{CostBreakdown, RunDir, SubagentCost, TurnCost, read_lines_from};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+// A message each four seconds for a day. Of a longer run the first ones are told.
+const TURNS_MAX: usize = 20_000;
+// More calls than an agent makes of its own kind.
+const SUBAGENTS_MAX: usize = 10_000;
+
+/// Reads the spending of a run from its transcript, and later what was added. A line that cannot be read is skipped.
+pub(crate) struct SpendingReader {
+    /// The offset of the first line that was not read.
+    offset: u64,
+    spending: CostBreakdown,
+    /// By all turns so far; nothing once one had no price.
+    spent: Option<Usd>,
+    /// Sub-agents by the call that began them.
+    places: BTreeMap<String, Subagent>,
+}
+
+/// Where a sub-agent is told, and the message of it that was read last.
+struct Subagent {
+    place: usize,
+    message: Option<String>,
+}
+
+impl SpendingReader {
+    pub(crate) fn new() -> SpendingReader {
+        SpendingReader {
+            offset: 0,
+            spending: CostBreakdown::default(),
+            spent: Some(Usd::ZERO),
+            places: BTreeMap::new(),
+        }
+    }
+
+    /// Returns the spending up to the present end of the transcript.
+    pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
+        let start = self.offset;
+        let offset = read_lines_from(&dir.transcript_path(), start, |line| {
+            if let Ok(message) = serde_json::from_slice::<TranscriptMessage>(line) {
+                self.take(&message);
+            }
+            ControlFlow::Continue(())
+        });
+        match offset {
+            Ok(offset) => self.offset = offset,
+            // The file is derived: all of it is read again next time.
+            Err(_) => *self = SpendingReader::new(),
+        }
+        self.spending.clone()
+    }
+
+    fn take(&mut self, message: &TranscriptMessage) {
+        if let Some(call) = message.tool_use_id.as_ref().filter(|_| message.subagent) {
+            self.begin(call, message);
+        }
+        match &message.parent_tool_use_id {
+            Some(call) => self.subagent(call, message),
+            None => self.turn(message),
+        }
+    }
+
+    fn turn(&mut self, message: &TranscriptMessage) {
+        let Some(usage) = message.usage.filter(|_| self.spending.turns.len() < TURNS_MAX) else { return };
+        let cost = message.estimated_cost_usd.and_then(Usd::from_dollars);
+        self.spent = self.spent.zip(cost).map(|(spent, cost)| spent + cost);
+        self.spending.turns.push(TurnCost {
+            turn_number: self.spending.turns.len() as u64 + 1,
+            timestamp: message.timestamp.clone(),
+            attempt: message.attempt,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+            cache_read_tokens: usage.cache_read_input_tokens,
+            cache_write_tokens: usage.cache_creation_input_tokens,
+            reasoning_tokens: None,
+            cost_usd: cost,
+            cumulative_cost_usd: self.spent,
+            duration_ms: None,
+            model: message.model.clone(),
+        });
+    }
+
+    fn begin(&mut self, call: &str, message: &TranscriptMessage) {
+        if self.places.contains_key(call) || self.places.len() >= SUBAGENTS_MAX {
+            return;
+        }
+        let place = self.spending.subagents.len();
+        self.places.insert(call.to_owned(), Subagent { place, message: None });
+        self.spending.subagents.push(SubagentCost {
+            tool_use_id: call.to_owned(),
+            timestamp: message.timestamp.clone(),
+            model: None,
+            turns: 0,
+            cost_usd: None,
+        });
+    }
+
+    fn subagent(&mut self, call: &str, message: &TranscriptMessage) {
+        // Its beginning may be in a session before this run.
+        self.begin(call, message);
+        let Some(known) = self.places.get_mut(call) else { return };
+        let is_next = message.id.is_some() && known.message != message.id;
+        if let Some(told) = self.spending.subagents.get_mut(known.place).filter(|_| is_next) {
+            known.message.clone_from(&message.id);
+            told.turns += 1;
+            told.model.clone_from(&message.model);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SpendingReader;
+    use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage, TranscriptMessage};
+    use longhaul_core::Usd;
+    use longhaul_store::RunDir;
+    use std::fs;
+
+    fn said(id: &str, cost: Option<f64>) -> TranscriptMessage {
+        TranscriptMessage {
+            id: Some(id.to_owned()),
+            usage: Some(MessageUsage { output_tokens: 5, ..MessageUsage::default() }),
+            estimated_cost_usd: cost,
+            ..TranscriptMessage::new(EventKind::Text, MessageOrigin::Model, 1)
+        }
+    }
+
+    #[test]
+    fn turns_and_subagents() {
+        let home = tempfile::tempdir().expect("a directory");
+        let dir = RunDir::at(home.path().join("bcdfgh")).expect("an absolute path");
+        fs::create_dir_all(dir.logs_path()).expect("it can be made");
+        assert!(SpendingReader::new().read(&dir).turns.is_empty(), "there is no transcript");
+        let call = TranscriptMessage {
+            subagent: true,
+            tool_use_id: Some("t".to_owned()),
+            ..TranscriptMessage::new(EventKind::ToolCall, MessageOrigin::Model, 1)
+        };
+        let of_subagent = |id: &str| TranscriptMessage {
+            parent_tool_use_id: Some("t".to_owned()),
+            model: Some("haiku".to_owned()),
+            usage: None,
+            ..said(id, None)
+        };
+        let messages = [
+            said("a", Some(0.25)),
+            call,
+            of_subagent("s1"),
+            of_subagent("s1"),
+            of_subagent("s2"),
+            said("b", Some(0.5)),
+            said("c", None),
+            said("d", Some(0.5)),
+        ];
+        let lines = messages.iter().map(|message| serde_json::to_string(message).expect("JSON") + "\n");
+        fs::write(dir.transcript_path(), lines.collect::<String>() + "no message\n").expect("written");
+        let spending = SpendingReader::new().read(&dir);
+        let turns: Vec<_> = spending
+            .turns
+            .iter()
+            .map(|turn| (turn.turn_number, turn.cost_usd, turn.cumulative_cost_usd))
+            .collect();
+        let usd = |micro: u64| Some(Usd(micro));
+        assert_eq!(
+            turns,
+            [
+                (1, usd(250_000), usd(250_000)),
+                (2, usd(500_000), usd(750_000)),
+                (3, None, None),
+                (4, usd(500_000), None),
+            ]
+        );
+        let subagents: Vec<_> = spending
+            .subagents
+            .iter()
+            .map(|told| (told.tool_use_id.as_str(), told.turns, told.model.as_deref()))
+            .collect();
+        assert_eq!(subagents, [("t", 2, Some("haiku"))]);
+    }
+}

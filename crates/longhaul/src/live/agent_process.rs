@@ -1,0 +1,282 @@
+//! One agent process: started into files and a process group of its own, told things over a pipe,
+//! stopped with signals.
+
+use super::adopted_process::AdoptedProcess;
+use super::run_marker::{MARK_VARIABLE, RUN_VARIABLE, RunMarker};
+use crate::Environment;
+use longhaul_agent::Invocation;
+use longhaul_core::{Exit, ProcessId, SpawnError, StopLevel};
+use longhaul_store::{Argv, EnvNames};
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+
+/// Everything that is needed to start one process.
+pub(crate) struct LaunchSpec {
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) env_clear: bool,
+    pub(crate) env_set: BTreeMap<String, String>,
+    pub(crate) env_remove: Vec<String>,
+    pub(crate) stdout: File,
+    pub(crate) stderr: File,
+    /// Where its input outlives us; a pipe if nowhere.
+    pub(crate) input: Option<InputFifo>,
+}
+
+/// An input that outlives its writer: a FIFO that the agent itself holds open.
+pub(crate) struct InputFifo {
+    /// The agent's end.
+    pub(crate) end: File,
+    pub(crate) path: PathBuf,
+}
+
+impl LaunchSpec {
+    /// What a dialect asks for, in this environment and with the run's mark, with these files for what it says.
+    pub(crate) fn new(
+        invocation: &Invocation,
+        environment: &Environment,
+        mark: &RunMarker,
+        (stdout, stderr): (File, File),
+    ) -> LaunchSpec {
+        let mut env_set = environment.set.clone();
+        env_set.extend(invocation.env_set.iter().cloned());
+        env_set.extend(mark.variables().into_iter().map(|(name, value)| (name.to_owned(), value)));
+        LaunchSpec {
+            program: invocation.program.clone(),
+            args: invocation.args.iter().map(Into::into).collect(),
+            cwd: invocation.cwd.clone(),
+            env_clear: environment.clear,
+            env_set,
+            env_remove: invocation.env_remove.iter().map(ToString::to_string).collect(),
+            stdout,
+            stderr,
+            input: None,
+        }
+    }
+
+    /// The same apart from the run: no sweep of it ends this process. It still belongs to the runs around it.
+    pub(crate) fn unmarked(mut self) -> LaunchSpec {
+        self.env_set.retain(|name, _| name != RUN_VARIABLE && name != MARK_VARIABLE);
+        self
+    }
+
+    /// The same as it is written down: no secret has a place in it.
+    pub(crate) fn argv(&self) -> Argv {
+        let (set, removed) = (self.env_set.keys(), self.env_remove.iter());
+        Argv {
+            program: self.program.as_path().into(),
+            args: self.args.iter().cloned().map(Into::into).collect(),
+            cwd: self.cwd.as_path().into(),
+            env: EnvNames::new(set.map(String::as_str), removed.map(String::as_str)),
+        }
+    }
+}
+
+/// A live agent process.
+pub(crate) struct AgentProcess {
+    process: Process,
+    pid: Pid,
+    /// To the one writer of its standard input; dropped, the input ends once all is written.
+    input: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    /// Whether its input outlives us: then it is told to leave.
+    input_outlives_supervisor: bool,
+}
+
+enum Process {
+    /// We started it.
+    Child(Child),
+    /// Another supervisor did, and died.
+    Adopted(AdoptedProcess),
+}
+
+impl AgentProcess {
+    /// Takes over a process that a dead supervisor started. Its input has ended with that supervisor, unless
+    /// it is this FIFO.
+    pub(crate) fn adopt(proc: ProcessId, input: &Path) -> io::Result<AgentProcess> {
+        let pid = Pid::from_raw(proc.pid as i32).ok_or(io::ErrorKind::NotFound)?;
+        let process = Process::Adopted(AdoptedProcess::new(pid)?);
+        let input = open_input(input).ok().map(|input| writer(input, Vec::new()));
+        Ok(AgentProcess { process, pid, input_outlives_supervisor: input.is_some(), input })
+    }
+
+    /// Starts the process, with `first` on its standard input.
+    pub(crate) fn start(
+        launch: LaunchSpec,
+        first: Vec<u8>,
+    ) -> Result<(AgentProcess, ProcessId), (SpawnError, io::Error)> {
+        let mut command = Command::new(&launch.program);
+        if launch.env_clear {
+            command.env_clear();
+        }
+        let (stdin, outliving) = match launch.input {
+            None => (Stdio::piped(), Err(first)),
+            Some(input) => {
+                let filled = filled(&input.path, first).map_err(|error| (SpawnError::NoResources, error))?;
+                (Stdio::from(input.end), Ok(filled))
+            }
+        };
+        command
+            .args(&launch.args)
+            .current_dir(&launch.cwd)
+            .stdin(stdin)
+            .stdout(launch.stdout)
+            .stderr(launch.stderr)
+            .process_group(0)
+            .envs(&launch.env_set);
+        for name in &launch.env_remove {
+            command.env_remove(name);
+        }
+        let mut child = command.spawn().map_err(|error| (spawn_error(&error), error))?;
+        let gone = || (SpawnError::NoResources, io::Error::other("the process ended before it was known"));
+        let raw = child.id().ok_or_else(gone)?;
+        let pid = Pid::from_raw(raw as i32).ok_or_else(gone)?;
+        let outlives = outliving.is_ok();
+        let input = match outliving {
+            Ok((fifo, rest)) => Some(writer(fifo, rest)),
+            Err(first) => child.stdin.take().map(|pipe| writer(pipe, first)),
+        };
+        let proc = ProcessId { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
+        Ok((
+            AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor: outlives },
+            proc,
+        ))
+    }
+
+    /// Asks the agent to end its turn with a result: by this line, or by SIGINT where nobody holds its
+    /// input any more, which has the same effect (2.1.330).
+    pub(crate) fn interrupt(&self, line: Vec<u8>) {
+        match self.process {
+            Process::Child(_) => self.say(line),
+            Process::Adopted(_) if self.input_outlives_supervisor => self.say(line),
+            Process::Adopted(_) => {
+                // One that is gone needs no interrupt.
+                let _ = kill_process(self.pid, Signal::INT);
+            }
+        }
+    }
+
+    /// Writes a line to the agent; nothing happens if its input has ended.
+    pub(crate) fn say(&self, line: Vec<u8>) {
+        if let Some(input) = &self.input {
+            // The writer is gone when the agent closed its end, and then nobody listens.
+            let _ = input.send(line);
+        }
+    }
+
+    /// Ends the agent's input once everything said is written. One that outlives us cannot end: the agent is told
+    /// to leave by this line.
+    pub(crate) fn end_input(&mut self, leave: Vec<u8>) {
+        if self.input_outlives_supervisor {
+            self.say(leave);
+        } else {
+            self.input = None;
+        }
+    }
+
+    /// Sends the signal of this level to the agent's process group.
+    pub(crate) fn signal(&self, level: StopLevel) {
+        let signal = match level {
+            StopLevel::Interrupt => return,
+            StopLevel::Term => Signal::TERM,
+            StopLevel::Kill => Signal::KILL,
+        };
+        // The group is gone when the agent is; that is what was wanted.
+        let _ = kill_process_group(self.pid, signal);
+    }
+
+    /// Waits for the process to end.
+    pub(crate) async fn exited(&mut self) -> io::Result<Exit> {
+        match &mut self.process {
+            Process::Child(child) => child.wait().await.map(exit),
+            // Only a parent learns how.
+            Process::Adopted(adopted) => adopted.gone().await.map(|()| Exit::Unobserved),
+        }
+    }
+}
+
+/// Opens the writing end of a FIFO that an agent reads.
+fn open_input(path: &Path) -> io::Result<pipe::Sender> {
+    pipe::OpenOptions::new().open_sender(path)
+}
+
+/// The same for an agent that is about to be started, with as much of this in it as it holds: an agent whose
+/// supervisor dies at this moment has its prompt. What is left is still to be written.
+fn filled(path: &Path, mut first: Vec<u8>) -> io::Result<(pipe::Sender, Vec<u8>)> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let mut fifo = File::options().write(true).custom_flags(flags).open(path)?;
+    while !first.is_empty() {
+        match fifo.write(&first) {
+            Ok(written) => drop(first.drain(..written)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((pipe::Sender::from_file(fifo)?, first))
+}
+
+fn writer(
+    mut stdin: impl AsyncWrite + Unpin + Send + 'static,
+    first: Vec<u8>,
+) -> mpsc::UnboundedSender<Vec<u8>> {
+    let (sender, mut lines) = mpsc::unbounded_channel::<Vec<u8>>();
+    tokio::spawn(async move {
+        let mut next = Some(first);
+        while let Some(line) = next {
+            // An agent that closed its input hears no more; its exit tells why.
+            if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
+                return;
+            }
+            next = lines.recv().await;
+        }
+    });
+    sender
+}
+
+fn exit(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Unobserved,
+    }
+}
+
+fn spawn_error(error: &io::Error) -> SpawnError {
+    match error.kind() {
+        io::ErrorKind::NotFound => SpawnError::NotFound,
+        io::ErrorKind::PermissionDenied => SpawnError::NotRunnable,
+        io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => SpawnError::NoResources,
+        // ENOEXEC, ELOOP, ENOTDIR and their kin: a file that is no program.
+        _ if matches!(error.raw_os_error(), Some(8 | 20 | 40)) => SpawnError::NotRunnable,
+        _ => SpawnError::NoResources,
+    }
+}
+
+/// When the process started: field 22 of `/proc/PID/stat`.
+pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
+    stat(pid, 22)?.parse().ok()
+}
+
+/// Whether somebody stopped the process, and nobody has let it go on.
+pub(crate) fn is_halted(pid: u32) -> bool {
+    stat(pid, 3).is_some_and(|state| state == "T")
+}
+
+/// A field of `/proc/PID/stat` by its number in the manual, from the third on: they are counted behind the
+/// parenthesis of the name, which may hold anything.
+fn stat(pid: u32, field: usize) -> Option<String> {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(field - 3).map(str::to_owned)
+}

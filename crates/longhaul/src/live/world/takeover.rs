@@ -1,0 +1,122 @@
+//! What a supervisor makes of a run whose supervisor died: its sessions, its agent, and what its attempts left.
+
+use super::{AttemptProcess, LiveWorld};
+use crate::SuperviseError;
+use crate::live::agent_process::AgentProcess;
+use crate::live::oom_watch::OomWatch;
+use crate::live::process_discovery::{exit_of, live_agent};
+use crate::live::stream_replay::decode;
+use crate::live::sweep::sweep;
+use crate::live::tail::Tail;
+use longhaul_core::{
+    Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,
+};
+use longhaul_store::{AttemptDir, SessionLock};
+use std::fs;
+use std::time::UNIX_EPOCH;
+
+// A supervisor that is replaced at once leaves no gap.
+const IDLE_MIN: Span = Span(1_000);
+
+impl LiveWorld<'_> {
+    /// Takes the sessions that a dead supervisor of this run held. One that another run has meanwhile is
+    /// missed when it is needed.
+    pub(crate) fn lock_sessions<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
+        let (home, agent, run) = (self.setup.home, self.setup.dialect.name(), self.setup.dir.id());
+        let held = sessions.filter_map(|session| {
+            let lock = SessionLock::acquire(home, agent, session, run).ok()?;
+            Some((session.clone(), lock))
+        });
+        self.locks.extend(held);
+    }
+
+    /// Takes over a run whose supervisor died after `last_at`, and returns what its core is told first: for how long
+    /// nothing happened, or what was found.
+    pub(crate) async fn take_over(
+        &mut self,
+        run: &Run,
+        last_at: Option<Moment>,
+        changes: Vec<SettingChange>,
+    ) -> Result<Event, SuperviseError> {
+        let idle = self.idle_for(run, last_at);
+        let found = self.look_around(run).await?;
+        // A living agent has worked all the time.
+        let idle = if matches!(found, FoundAttempt::Running(_)) { Span::ZERO } else { idle };
+        self.diagnostic.recovered(run, self.clock.at(), &found);
+        let found = Event::Recovered { found, last_record_at: last_at, changes };
+        if idle < IDLE_MIN {
+            return Ok(found);
+        }
+        self.events.push_back(found);
+        Ok(Event::Downtime(idle))
+    }
+
+    /// Returns for how long nothing of the run was running if its agent is gone: the time since the last record, the agent's
+    /// last output, or its end by the watchdog.
+    fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
+        let attempt = self.setup.dir.attempt(run.state().attempts());
+        let written = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
+        let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let heard_at = written.map(|since| Moment(since.as_millis() as u64));
+        let stopped_at = attempt.watchdog_stop().ok().flatten().map(|orphaned| orphaned.at);
+        last_at.max(heard_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
+    }
+
+    /// Looks at what is there of the last attempt of a dead supervisor's run, and adopts the agent if it lives.
+    async fn look_around(&mut self, run: &Run) -> Result<FoundAttempt, SuperviseError> {
+        let Some(plan) = &run.state().plan else {
+            return Ok(FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)));
+        };
+        self.replay_attempts(plan.attempt - 1);
+        self.recorder.complete(plan.attempt - 1);
+        let dir = self.setup.dir.attempt(plan.attempt);
+        if matches!(run.state().phase, Phase::Summarizing { .. }) {
+            return self.poll_summary(&dir).await.map(FoundAttempt::Ended);
+        }
+        if let Some(proc) = live_agent(&self.setup.mark, run) {
+            if let Some(busy) = self.lock_session(plan)? {
+                return Ok(FoundAttempt::Ended(busy));
+            }
+            // It may end at any moment: then its files tell.
+            if let Ok(agent) = AgentProcess::adopt(proc, &dir.input_path()) {
+                self.watch.file(&dir.stream_path());
+                let tail = Tail::open(&dir.stream_path())?;
+                self.recorder.adopt(plan.attempt);
+                let (decoder, memory) = (self.decoder(), OomWatch::begin());
+                self.attempt = Some(AttemptProcess::new((agent, proc), memory, tail, decoder, dir));
+                return Ok(FoundAttempt::Running(proc));
+            }
+        }
+        // A dead agent's tools must not go on beside an agent that is about to be started.
+        let phase = &run.state().phase;
+        if matches!(phase, Phase::Starting | Phase::Checking { .. } | Phase::Suspended { .. }) {
+            sweep(&self.setup.mark).await?;
+        }
+        let evidence = self.read_again(&dir)?;
+        self.recorder.complete(plan.attempt);
+        let (continuity, workspace) = (self.continuity_of(&dir), self.fingerprint());
+        Ok(FoundAttempt::Ended(Evidence { continuity, workspace_fingerprint: workspace, ..evidence }))
+    }
+
+    /// Reads what the agent did in its first `attempts` attempts: the next one is told. An attempt whose files
+    /// are gone is silent.
+    pub(crate) fn replay_attempts(&mut self, attempts: u32) {
+        for number in 1..=attempts {
+            let _ = self.read_again(&self.setup.dir.attempt(number));
+        }
+    }
+
+    /// What an attempt without a process proves, by its files.
+    fn read_again(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
+        dir.remove_input();
+        let exit = exit_of(dir);
+        if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
+            self.past.side_effects.clear_session();
+        }
+        let mut decoder = self.decoder();
+        if exit != Exit::NeverSpawned {
+            decode(&dir.stream_path(), decoder.as_mut())?;
+        }
+        Ok(self.read_evidence(dir.clone(), decoder, exit, false))
+    }
+}

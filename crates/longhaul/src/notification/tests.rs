@@ -1,0 +1,153 @@
+use super::Notification;
+use crate::RunReport;
+use expect_test::{Expect, expect};
+use longhaul_agent::AttemptSnapshot;
+use longhaul_core::{
+    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy,
+    Run, SessionId, SessionPlan, Span, Usage, Usd,
+};
+use longhaul_store::RunDir;
+
+const AT: Moment = Moment(1_763_775_245_120);
+
+fn dir() -> RunDir {
+    RunDir::at("/runs/2025-11-22/kmzxqp".into()).expect("an absolute path")
+}
+
+fn plan(attempt: u32) -> AttemptPlan {
+    let session = SessionPlan::New(SessionId::from("s"));
+    AttemptPlan {
+        attempt,
+        session,
+        prompt: PromptKind::Task,
+        strategy: None,
+        with_summary: false,
+        remaining: Remaining::default(),
+    }
+}
+
+/// A run that waits so long behind a usage limit.
+fn waiting(span: Span) -> Run {
+    let tally = Usage { reported_cost: Usd(120_000), estimated_cost: Usd(5_000), ..Usage::default() };
+    let next = AfterAttempt::Attempt { at: AT + span, remedy: Remedy::ALL[0], plan: plan(2) };
+    let ended = Record::AttemptEnded {
+        at: AT,
+        fault: Some(Fault::UsageLimit),
+        usage: tally,
+        result: None,
+        denied_calls: 0,
+        questions: Default::default(),
+        background: 0,
+        continuity: None,
+        evidence: None,
+        next,
+    };
+    let records = [Record::RunStarted { at: AT }, Record::AttemptStarted { at: AT, plan: plan(1) }, ended];
+    let swept = Record::Swept { at: AT, stopped_processes: 0 };
+    Run::replay(records.iter().chain([&swept]))
+}
+
+fn check(news: &Notification, expected: &Expect) {
+    let line = news.line();
+    let value: serde_json::Value = serde_json::from_slice(&line).expect("JSON");
+    assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+    expected.assert_eq(&format!("{} {value:#}\n", news.name));
+}
+
+#[test]
+fn a_long_wait_is_news() {
+    let dir = dir();
+    let of =
+        |span| Notification::for_wait((dir.id(), dir.path()), &waiting(span), AT, " fix \"the\" tests\n");
+    assert!(of(Span::from_mins(15)).is_none());
+    check(
+        &of(Span::from_mins(300)).expect("it is long"),
+        &expect![[r#"
+        wait-2 {
+          "at": "2025-11-22T01:34:05.120Z",
+          "attempts": 1,
+          "dir": "/runs/2025-11-22/kmzxqp",
+          "exit_code": null,
+          "fault": "usage_limit",
+          "kind": "waiting",
+          "limit": null,
+          "next": "longhaul attach kmzxqp",
+          "outcome": null,
+          "run": "kmzxqp",
+          "task": "fix \"the\" tests",
+          "total_cost_usd": 0.125,
+          "until": "2025-11-22T06:34:05.120Z"
+        }
+    "#]],
+    );
+}
+
+#[test]
+fn an_outcome_is_news() {
+    let check_outcome = |outcome: Outcome, expected: &Expect| {
+        let run = waiting(Span::from_mins(1));
+        let report = RunReport::new(&dir(), &run, (outcome, AT), &AttemptSnapshot::default(), None);
+        check(&Notification::for_outcome(&report, &run, &"word ".repeat(100)), expected);
+    };
+    check_outcome(
+        Outcome::DONE,
+        &expect![[r#"
+        outcome-0 {
+          "at": "2025-11-22T01:34:05.120Z",
+          "attempts": 1,
+          "dir": "/runs/2025-11-22/kmzxqp",
+          "exit_code": 0,
+          "fault": null,
+          "kind": "outcome",
+          "limit": null,
+          "next": "longhaul show kmzxqp",
+          "outcome": "done",
+          "run": "kmzxqp",
+          "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
+          "total_cost_usd": 0.125,
+          "until": null
+        }
+    "#]],
+    );
+    let retry = Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit);
+    check_outcome(
+        Outcome { retry_at: Some(AT), ..retry },
+        &expect![[r#"
+            outcome-0 {
+              "at": "2025-11-22T01:34:05.120Z",
+              "attempts": 1,
+              "dir": "/runs/2025-11-22/kmzxqp",
+              "exit_code": 75,
+              "fault": "usage_limit",
+              "kind": "outcome",
+              "limit": null,
+              "next": "longhaul show kmzxqp",
+              "outcome": "retry_later",
+              "run": "kmzxqp",
+              "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
+              "total_cost_usd": 0.125,
+              "until": "2025-11-22T01:34:05.120Z"
+            }
+        "#]],
+    );
+    check_outcome(
+        Outcome::from_fault(OutcomeKind::NeedsPerson, Fault::Auth),
+        &expect![[r#"
+            outcome-0 {
+              "at": "2025-11-22T01:34:05.120Z",
+              "attempts": 1,
+              "dir": "/runs/2025-11-22/kmzxqp",
+              "exit_code": 23,
+              "fault": "auth",
+              "kind": "needs_person",
+              "limit": null,
+              "next": "longhaul show kmzxqp",
+              "outcome": "needs_person",
+              "run": "kmzxqp",
+              "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
+              "total_cost_usd": 0.125,
+              "until": null
+            }
+        "#]],
+    );
+}

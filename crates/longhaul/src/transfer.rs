@@ -1,0 +1,35 @@
+//! A run moves to another directory or another machine in one file: what is on record of it, the agent's
+//! sessions, and the workspace with its changes. It goes on there as the same run.
+//!
+//! ```text
+//! manifest.json          what is in the file, with sizes and hashes
+//! run/…                  the run's directory
+//! run/sessions/ID.jsonl  the sessions that were found on the machine it comes from
+//! workspace.bundle       the workspace as a git bundle, if it is in a git repository
+//! ```
+//!
+//! All of this is a gzipped tar with plain files only. [`export()`] changes neither the run nor the workspace;
+//! [`import()`] checks everything before it creates anything.
+
+mod archive;
+mod destination;
+mod error;
+mod export;
+mod git;
+mod import;
+mod manifest;
+mod restore;
+mod scratch;
+mod sessions;
+mod snapshot;
+
+pub(crate) use git::{complaint, git_in};
+pub(crate) use snapshot::NO_REPOSITORY;
+
+pub use error::TransferError;
+pub use export::{Exported, WorkspaceOmitted, export};
+pub use import::{ImportDestination, Imported, WorkspaceMatch, import};
+pub use manifest::{ArchiveMember, FORMAT, Manifest, SessionEntry, Workspace};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! A repository made from an exported workspace: the same branch at the same commit, the same files, and
+//! what was not committed is not committed again. It has no remotes, no other branches and no settings of
+//! the old one.
+
+use super::TransferError;
+use super::git::{Git, text};
+use super::manifest::Workspace;
+use super::snapshot::{HEAD, SNAPSHOT, STAGED};
+use std::ffi::OsString;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Makes the repository in the empty directory `into`. `from` is the file that is told of if the bundle is
+/// not what its manifest says.
+///
+/// # Errors
+/// If git cannot, if the bundle holds something else, or if its files take more than `unpacked_max` bytes.
+pub(super) fn restore(
+    bundle: &Path,
+    workspace: &Workspace,
+    into: &Path,
+    from: &Path,
+    unpacked_max: u64,
+) -> Result<(), TransferError> {
+    let git = Git::at(into);
+    let mut init =
+        vec!["init".to_owned(), "--quiet".to_owned(), format!("--object-format={}", workspace.object_format)];
+    init.extend(workspace.branch.as_ref().map(|branch| format!("--initial-branch={branch}")));
+    git.call(&init)?;
+    if !workspace.shallow.is_empty() {
+        let shallow = into.join(".git/shallow");
+        let lines = workspace.shallow.join("\n") + "\n";
+        fs::write(&shallow, lines).map_err(TransferError::io("write", &shallow))?;
+    }
+    let fetch = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--"].map(OsString::from);
+    let refs = "+refs/longhaul/*:refs/longhaul/*".into();
+    git.call(&fetch.into_iter().chain([bundle.into(), refs]).collect::<Vec<_>>())?;
+
+    let named =
+        |name: &str| Ok::<_, TransferError>(git.ask(&["rev-parse", "--quiet", "--verify", name])?.map(text));
+    let tree = named(&format!("{SNAPSHOT}^{{tree}}"))?;
+    if named(HEAD)? != workspace.head || tree.as_ref() != Some(&workspace.tree) {
+        return Err(TransferError::unsound(
+            from,
+            "its bundle holds another workspace than its manifest says",
+        ));
+    }
+    check_size(&git, from, unpacked_max)?;
+    if let Some(head) = &workspace.head {
+        match &workspace.branch {
+            Some(branch) => git.call(&["update-ref", &format!("refs/heads/{branch}"), head])?,
+            None => git.call(&["update-ref", "--no-deref", "HEAD", head])?,
+        };
+    }
+    // All files as they were; then the index as it was, so that what was not staged is not.
+    git.call(&["read-tree", "--reset", "-u", SNAPSHOT])?;
+    let staged = named(STAGED)?;
+    match (&staged, &workspace.head) {
+        (Some(_), _) => git.call(&["read-tree", STAGED])?,
+        (None, Some(_)) => git.call(&["read-tree", HEAD])?,
+        (None, None) => git.call(&["read-tree", "--empty"])?,
+    };
+    // It says by its exit code that some files differ from the index, as they should.
+    git.ask(&["update-index", "-q", "--refresh"])?;
+    for name in [SNAPSHOT, STAGED, HEAD] {
+        git.call(&["update-ref", "-d", name])?;
+    }
+    Ok(())
+}
+
+/// Refuses files that would fill the disk. A few objects can stand for any number of files, so that no more of them are
+/// listed than is allowed.
+fn check_size(git: &Git, from: &Path, unpacked_max: u64) -> Result<(), TransferError> {
+    let mut unpacked = 0_u64;
+    git.lines(&["ls-tree", "-r", "-l", SNAPSHOT], |line| {
+        // `100644 blob 1f7a7a47…      12<TAB>name`
+        let size = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).nth(3);
+        let size = size.and_then(|size| str::from_utf8(size).ok()?.parse().ok()).unwrap_or(0_u64);
+        unpacked = unpacked.saturating_add(size).saturating_add(line.len() as u64);
+        if unpacked > unpacked_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if unpacked > unpacked_max {
+        return Err(TransferError::Large { path: from.to_owned(), unpacked });
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Runs without an agent: files that are not what an export writes, and workspaces of every shape.
+
+mod hostile;
+mod workspaces;
+
+use super::{Exported, ImportDestination, export};
+use longhaul_core::{Moment, Preset};
+use longhaul_store::{Day, Home, Plan};
+use serde_json::json;
+use std::fs;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+/// A home with one run that has not begun, and the directory that it works in.
+struct Homes {
+    folder: TempDir,
+    home: Home,
+}
+
+impl Homes {
+    fn new() -> Homes {
+        let folder = tempfile::tempdir().expect("temporary directory");
+        let home = Home::open(Some(folder.path().join("home")), |_| None).expect("home");
+        fs::create_dir(folder.path().join("work")).expect("a new directory");
+        Homes { folder, home }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// A run whose agent is a file of ours.
+    fn begin(&self) {
+        let plan: Plan = serde_json::from_value(json!({
+            "longhaul": "0.1.0",
+            "started_at": longhaul_store::rfc3339(Moment(7)),
+            "prompt": { "text": "p" },
+            "cwd": self.path("work"),
+            "agent": { "name": "claude", "program": std::env::current_exe().expect("a path") },
+            "argv": [],
+            "env": { "set": [], "removed": [] },
+            "policy": Preset::Default.policy(),
+        }))
+        .expect("a plan");
+        let day: Day = "2025-11-22".parse().expect("a date");
+        self.home.create_run(&day, 7, &plan).expect("run");
+    }
+
+    fn export(&self) -> Exported {
+        let dir = self.home.find("@").expect("a run");
+        export(&self.home, &dir, &self.path("run.longhaul"), false).expect("exported")
+    }
+
+    /// Where a run goes on in the directory that is there.
+    fn as_is<'a>(&self, into: &'a std::path::Path) -> ImportDestination<'a> {
+        ImportDestination { into, as_is: true, allow_large: false, agent_path: None }
+    }
+}

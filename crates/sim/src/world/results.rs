@@ -1,0 +1,111 @@
+//! How each fault shows in an agent's last result: the simulator's own table, written from the
+//! measured behaviour of agents and never from the core's classification.
+
+use crate::rng::Rng;
+use longhaul_core::{AgentResult, ApiError, Fault, MessageError, StopReason, TerminalReason};
+
+/// An API error as the vendor states it.
+const ERROR: AgentResult = AgentResult {
+    is_error: true,
+    terminal_reason: TerminalReason::ApiError,
+    stop_reason: StopReason::Other,
+    ..AgentResult::COMPLETED
+};
+
+/// An interrupted turn.
+pub(crate) const ABORTED: AgentResult = AgentResult { terminal_reason: TerminalReason::Aborted, ..ERROR };
+
+/// An API that could not be reached.
+const UNREACHED: AgentResult = AgentResult {
+    api_error: Some(ApiError::ConnectionFailed),
+    message_error: Some(MessageError::ServerError),
+    ..ERROR
+};
+
+/// A captive portal that answered in the API's place.
+pub(crate) const PORTAL: AgentResult =
+    AgentResult { api_error: Some(ApiError::Malformed), message_error: Some(MessageError::Unknown), ..ERROR };
+
+/// One of the results by which `fault` shows; nothing for faults that show otherwise.
+pub(crate) fn result_of(fault: Fault, dice: &mut Rng) -> Option<AgentResult> {
+    let status = |status, message| AgentResult { api_status: Some(status), message_error: message, ..ERROR };
+    let kind = |kind| AgentResult { api_error: Some(kind), ..ERROR };
+    let ending = |ending| AgentResult { terminal_reason: ending, ..ERROR };
+    let claimed = AgentResult::COMPLETED;
+    let shapes: &[AgentResult] = match fault {
+        Fault::RateLimited => &[status(429, Some(MessageError::RateLimit)), status(429, None)],
+        Fault::Overloaded => &[status(529, Some(MessageError::ServerError))],
+        Fault::ServerError => &[
+            status(500, Some(MessageError::ServerError)),
+            status(503, None),
+            status(408, None),
+            status(409, None),
+            kind(ApiError::TimedOut),
+            AgentResult { message_error: Some(MessageError::ServerError), ..ERROR },
+        ],
+        Fault::Network => &[UNREACHED],
+        Fault::UsageLimit => &[
+            AgentResult { api_error: Some(ApiError::UsageLimitReached), ..status(429, None) },
+            status(429, Some(MessageError::RateLimit)),
+        ],
+        Fault::Interrupted => &[ABORTED],
+        Fault::ContextFull => &[
+            AgentResult { api_status: Some(400), ..ending(TerminalReason::PromptTooLong) },
+            AgentResult { api_status: Some(413), ..ending(TerminalReason::TooLarge) },
+        ],
+        Fault::OutputLimit => &[
+            kind(ApiError::MaxOutputTokens),
+            AgentResult { message_error: Some(MessageError::MaxOutputTokens), ..ERROR },
+        ],
+        Fault::Unfinished => &[
+            AgentResult { empty: true, ..claimed },
+            AgentResult { stop_reason: StopReason::PauseTurn, ..claimed },
+            AgentResult { terminal_reason: TerminalReason::HookStopped, empty: true, ..claimed },
+            AgentResult { empty: true, stop_hook_capped: true, ..claimed },
+        ],
+        Fault::Permission => &[AgentResult { denials: 2, ..claimed }],
+        Fault::Auth => &[
+            status(401, Some(MessageError::Authentication)),
+            status(403, Some(MessageError::Authentication)),
+            AgentResult { message_error: Some(MessageError::Authentication), ..ERROR },
+        ],
+        Fault::Billing => &[
+            status(402, None),
+            status(400, Some(MessageError::Billing)),
+            AgentResult {
+                api_error: Some(ApiError::OrgDisabled),
+                ..status(400, Some(MessageError::InvalidRequest))
+            },
+        ],
+        Fault::ModelUnknown => &[status(404, Some(MessageError::ModelNotFound))],
+        Fault::Refused => &[
+            AgentResult {
+                stop_reason: StopReason::Refusal,
+                message_error: Some(MessageError::InvalidRequest),
+                ..ERROR
+            },
+            AgentResult { stop_reason: StopReason::Refusal, ..claimed },
+        ],
+        Fault::BadRequest => {
+            &[status(400, Some(MessageError::Unknown)), status(422, None), status(407, None)]
+        }
+        Fault::TurnLimit => &[ending(TerminalReason::MaxTurns)],
+        Fault::AgentBudget => &[ending(TerminalReason::BudgetExhausted)],
+        Fault::AgentUnusable => &[kind(ApiError::AgentTooOld)],
+        Fault::Unknown => &[
+            ending(TerminalReason::NotReported),
+            kind(ApiError::Other),
+            AgentResult { terminal_reason: TerminalReason::Other, ..claimed },
+        ],
+        Fault::Crashed
+        | Fault::OutOfMemory
+        | Fault::Stalled
+        | Fault::AttemptTimeout
+        | Fault::SessionLost
+        | Fault::SessionExists
+        | Fault::SessionBusy
+        | Fault::GuardLapsed
+        | Fault::AgentMissing => return None,
+    };
+    Some(dice.pick(shapes))
+}

@@ -1,0 +1,72 @@
+use super::*;
+use crate::plan::tests::plan;
+use std::fs;
+use std::io::Write;
+
+fn home() -> (tempfile::TempDir, Home) {
+    let dir = tempfile::tempdir().expect("temporary directory");
+    let home = Home::open(Some(dir.path().join("home")), |_| None).expect("home");
+    (dir, home)
+}
+
+fn day() -> Day {
+    "2025-11-22".parse().expect("a date")
+}
+
+fn id() -> RunId {
+    RunId::from("kmzxqp")
+}
+
+fn names(home: &Home) -> Vec<String> {
+    let entries = fs::read_dir(home.runs_path().join("2025-11-22")).expect("a day");
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+#[test]
+fn a_run_is_there_when_it_is_whole() {
+    let (_dir, home) = home();
+    let incoming = home.begin_import(&day(), &id()).expect("begun");
+    let mut file = incoming.create_file(Path::new("attempts/001/stream.jsonl")).expect("file");
+    file.write_all(b"line\n").expect("written");
+    assert_eq!(home.runs_newest_first().expect("runs").count(), 0);
+    let dir = incoming.commit(&plan()).expect("settled");
+    assert_eq!((home.find("@").expect("found"), dir.plan().expect("plan")), (dir.clone(), plan()));
+    assert_eq!(fs::read_to_string(dir.attempt(1).stream_path()).expect("stream"), "line\n");
+    assert!(dir.requests_path().is_dir() && dir.logs_path().is_dir());
+}
+
+#[test]
+fn what_is_not_settled_leaves_nothing() {
+    let (_dir, home) = home();
+    let incoming = home.begin_import(&day(), &id()).expect("begun");
+    incoming.create_file(Path::new("journal.jsonl")).expect("file");
+    assert_eq!(names(&home).len(), 1);
+    drop(incoming);
+    assert_eq!(names(&home), [""; 0]);
+}
+
+#[test]
+fn an_id_is_taken_once_and_is_no_path() {
+    let (_dir, home) = home();
+    let (one, other) =
+        (home.begin_import(&day(), &id()).expect("one"), home.begin_import(&day(), &id()).expect("two"));
+    one.commit(&plan()).expect("settled");
+    assert!(matches!(other.commit(&plan()), Err(StoreError::RunExists { .. })));
+    let tomorrow = "2025-11-23".parse().expect("a date");
+    assert!(matches!(home.begin_import(&tomorrow, &id()), Err(StoreError::RunExists { .. })));
+    let path = home.begin_import(&day(), &RunId::from("../kmz"));
+    assert!(matches!(path, Err(StoreError::InvalidRunId { .. })));
+    assert_eq!(names(&home), ["kmzxqp"]);
+}
+
+#[test]
+fn no_file_leaves_the_directory() {
+    let (dir, home) = home();
+    let incoming = home.begin_import(&day(), &id()).expect("begun");
+    for name in ["../out", "/tmp/out", "attempts/../../out"] {
+        assert!(incoming.create_file(Path::new(name)).is_err(), "{name}");
+    }
+    incoming.create_file(Path::new("plan.json")).expect("once");
+    incoming.create_file(Path::new("plan.json")).expect_err("twice");
+    assert!(!dir.path().join("out").exists());
+}

@@ -1,0 +1,69 @@
+//! What the runs of a busy week did: most of them wait now and then and end well, and some do not.
+
+use super::super::runs::{AttemptFixture, RunFixture};
+use longhaul_core::{Fault, Limit, Moment, Outcome, OutcomeKind};
+
+const TASKS: [&str; 6] = [
+    "Fix the failing tests of the parser, and add one for the bug that was reported last week.",
+    "Reproduce table 2 of the paper with three seeds, and write down in results.md where it differs.",
+    "Migrate the HTTP client to the new API; no behaviour changes, and every test passes.",
+    "Find out why the nightly build takes twice as long since Tuesday.",
+    "Translate the documentation to German, chapter by chapter, and keep the examples as they are.",
+    "Search for a better bound: improve the construction in bound.py, verify it, and commit each that is better than the last.",
+];
+
+/// The story of one run, by its number alone, begun so many milliseconds after 1970.
+pub fn story(number: u64, began: u64) -> RunFixture {
+    let works = |seconds: u64| AttemptFixture {
+        works_seconds: seconds + number % 7 * 60,
+        fault: None,
+        waits_seconds: 0,
+    };
+    let fails = |fault: Fault, seconds: u64, waits_seconds: u64| AttemptFixture {
+        works_seconds: seconds + number % 5 * 20,
+        fault: Some(fault),
+        waits_seconds,
+    };
+    let storm = |attempts: u64| {
+        (0..attempts).map(move |each| fails(Fault::Overloaded, 4, (8 << each.min(6)).min(300)))
+    };
+    let by_fault = |kind, fault| Some(Outcome::from_fault(kind, fault));
+    let (attempts, outcome): (Vec<AttemptFixture>, _) = match number % 12 {
+        0 => (vec![fails(Fault::UsageLimit, 1_500, 9_000), works(2_400)], Some(Outcome::DONE)),
+        1 | 2 => (storm(6 + number % 5).chain([works(3_000)]).collect(), Some(Outcome::DONE)),
+        3 => (
+            vec![fails(Fault::Stalled, 1_900, 2), fails(Fault::Crashed, 300, 2), works(900)],
+            Some(Outcome::DONE),
+        ),
+        4 => {
+            let waits = (0..40).map(|_| fails(Fault::RateLimited, 300, 90));
+            (waits.chain([works(600)]).collect(), Some(Outcome::DONE))
+        }
+        5 => (vec![fails(Fault::Network, 30, 15), works(1_200)], Some(Outcome::DONE)),
+        6 => {
+            let retry_at = Some(Moment(began + 6 * 3_600_000));
+            let outcome =
+                Outcome { retry_at, ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
+            (vec![fails(Fault::UsageLimit, 4_000, 0)], Some(outcome))
+        }
+        7 if number % 5 == 2 => {
+            (vec![fails(Fault::Auth, 3, 0)], by_fault(OutcomeKind::NeedsPerson, Fault::Auth))
+        }
+        8 if number % 3 == 2 => (vec![works(7_200)], Some(Outcome::from_limit(Limit::Budget, None))),
+        9 if number % 4 == 1 => {
+            (vec![fails(Fault::Refused, 700, 0)], by_fault(OutcomeKind::Failed, Fault::Refused))
+        }
+        // Nobody supervises it any more.
+        10 if number % 7 == 3 => (vec![fails(Fault::ServerError, 80, 40), works(500)], None),
+        _ => (vec![works(1_800)], Some(Outcome::DONE)),
+    };
+    RunFixture {
+        number,
+        began,
+        name: number.is_multiple_of(3).then_some("nightly"),
+        task: TASKS[(number % 6) as usize].to_owned(),
+        attempts,
+        outcome,
+        calls: 20 + number as u32 % 30,
+    }
+}

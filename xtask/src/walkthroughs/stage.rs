@@ -1,0 +1,181 @@
+//! Where a story is played: a place of its own with a git repository, an API on loopback, and a shell that types.
+
+use crate::bench::sandbox::Sandbox;
+use crate::faults::{journal, processes};
+use longhaul_drill::{Api, Scenario};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What every story begins with.
+pub const RUN: &str = "longhaul run \"take the three steps\" --permission-mode bypassPermissions";
+
+const WORK: &str = r#"
+name = "steps"
+summary = "three commits"
+prompt = "take the three steps"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "I take the first step."
+[[turn.tools]]
+bash = { command = "git log --format=%s | grep -qx 'Step one' || { grep -qs one steps || echo one >> steps; git add steps; git commit -qm 'Step one'; }" }
+[[turn]]
+text = "The second one takes a while."
+[[turn.tools]]
+bash = { command = "git log --format=%s | grep -qx 'Step two' || { touch ../begun; sleep 5; grep -qs two steps || echo two >> steps; git add steps; git commit -qm 'Step two'; }" }
+[[turn]]
+text = "Now the third."
+[[turn.tools]]
+bash = { command = "git log --format=%s | grep -qx 'Step three' || { grep -qs three steps || echo three >> steps; git add steps; git commit -qm 'Step three'; }" }
+[[turn]]
+text = "All three steps are taken."
+"#;
+const STEPS: [&str; 3] = ["one", "two", "three"];
+const COMMITS: [&str; 3] = ["Step one", "Step two", "Step three"];
+// Many times what any story takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+// What was killed is gone by the time a person has typed the next line.
+const TYPING: Duration = Duration::from_secs(1);
+
+/// How a story ended.
+pub struct WalkthroughRun {
+    /// The envelope, indented, with neutral paths.
+    pub envelope: String,
+    pub commits: Vec<String>,
+    pub steps: Vec<String>,
+    /// What is not as it should be.
+    pub amiss: Vec<String>,
+}
+
+/// The place of one story.
+pub struct WalkthroughRig {
+    place: Sandbox,
+    api: Api,
+    path: OsString,
+    /// Serves the API as long as it is there.
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl WalkthroughRig {
+    pub fn new(longhaul: &Path, claude: &Path) -> io::Result<WalkthroughRig> {
+        let scenario = Scenario::parse("the story", WORK).map_err(io::Error::other)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let api = runtime.block_on(Api::start(&scenario, 1)).map_err(io::Error::other)?;
+        let place = Sandbox::new()?;
+        // Both are found by their names, as a person types them.
+        let bin = place.path().join("bin");
+        fs::create_dir(&bin)?;
+        symlink(longhaul, bin.join("longhaul"))?;
+        symlink(claude, bin.join("claude"))?;
+        let mut path = bin.into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let identity = "[user]\n\tname = Story\n\temail = story@localhost\n[init]\n\tdefaultBranch = main\n";
+        fs::write(place.home().join(".gitconfig"), identity)?;
+        let stage = WalkthroughRig { place, api, path, _runtime: runtime };
+        stage.typed("git init -q && git commit -q --allow-empty -m Begin", &[])?;
+        Ok(stage)
+    }
+
+    /// Plays the story to its end; nothing of it is left.
+    pub fn play(self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
+        let played = self.played(lines, ends_in);
+        let left = processes::matching(&self.place).len();
+        processes::end(&self.place);
+        let mut played = played?;
+        if left > 0 {
+            played.amiss.push(format!("{left} processes are left"));
+        }
+        Ok(played)
+    }
+
+    fn played(&self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
+        let told = self.place.path().join("told");
+        // The shell becomes longhaul: its number is the child's.
+        let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&told)?).spawn()?;
+        self.wait_for("the second step", || self.place.path().join("begun").exists())?;
+        let agent =
+            journal::agent(&self.place).ok_or_else(|| io::Error::other("the journal names no agent"))?;
+        let session = session(&journal::records(&self.place)).unwrap_or_default();
+        let names = [
+            ("longhaul", run.id().to_string()),
+            ("agent", agent.as_raw_nonzero().to_string()),
+            ("session", session),
+        ];
+        let mut printed = Vec::new();
+        for line in lines {
+            let said = self.typed(line, &names)?;
+            sleep(TYPING);
+            if !said.is_empty() {
+                printed = said;
+            }
+        }
+        self.wait_for("the run's end", || run.try_wait().is_ok_and(|ended| ended.is_some()))?;
+        if printed.is_empty() {
+            printed = fs::read(told)?;
+        }
+        let envelope: Value = serde_json::from_slice(&printed).unwrap_or_default();
+        let commits = self.typed(&format!("git -C ../{ends_in} log --reverse --format=%s"), &[])?;
+        let commits: Vec<String> = text_lines(&commits).into_iter().filter(|line| line != "Begin").collect();
+        let steps = text_lines(
+            &fs::read(self.place.work().with_file_name(ends_in).join("steps")).unwrap_or_default(),
+        );
+        let mut amiss = Vec::new();
+        if envelope["run"]["outcome"] != "done" {
+            amiss.push("the run is not done".to_owned());
+        }
+        if steps != STEPS || commits != COMMITS {
+            amiss.push("not each step once".to_owned());
+        }
+        let shown = serde_json::to_string_pretty(&envelope).unwrap_or_default();
+        let envelope = shown.replace(&*self.place.path().to_string_lossy(), "/story");
+        Ok(WalkthroughRun { envelope, commits, steps, amiss })
+    }
+
+    /// Types a line and returns what it prints.
+    fn typed(&self, line: &str, names: &[(&str, String)]) -> io::Result<Vec<u8>> {
+        let output = self.shell(line, names).stdout(Stdio::piped()).output()?;
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            Err(io::Error::other(format!("`{line}`: {}", output.status)))
+        }
+    }
+
+    fn shell(&self, line: &str, names: &[(&str, String)]) -> Command {
+        let mut shell = self.place.command("/bin/sh");
+        shell.args(["-c", line]).env("PATH", &self.path).envs(self.api.environment());
+        // As root the real agent refuses bypassPermissions unless it is told that this is a sandbox.
+        shell.env("IS_SANDBOX", "1").envs(names.iter().map(|(name, value)| (name, value)));
+        shell
+    }
+
+    fn wait_for(&self, what: &str, mut holds: impl FnMut() -> bool) -> io::Result<()> {
+        let begun = Instant::now();
+        while !holds() {
+            if begun.elapsed() > PATIENCE {
+                return Err(io::Error::other(format!("waited {PATIENCE:?} in vain for {what}")));
+            }
+            sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+}
+
+fn session(records: &[Value]) -> Option<String> {
+    let opened = records.iter().find(|record| record["record"] == "session_opened")?;
+    Some(opened["session"].as_str()?.to_owned())
+}
+
+fn text_lines(text: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
+}
