@@ -29,7 +29,7 @@ const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up 
 
 /// A story, and what became of it.
 struct CaseResult {
-    story: &'static LimitCase,
+    case: &'static LimitCase,
     played: CaseRun,
 }
 
@@ -44,7 +44,7 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
     for story in STORIES {
         eprintln!("▶ {}, in the middle of {}", story.flags.join(" "), story.work.says());
         let played = rig.play(&story.work.scenario(), story.flags)?;
-        told.push(CaseResult { story, played });
+        told.push(CaseResult { case: story, played });
         eprintln!("  {}", told.last().map(line).unwrap_or_default());
     }
     let mut rows = bars(&told);
@@ -66,7 +66,7 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
 }
 
 /// One row of the table.
-fn line(CaseResult { story, played }: &CaseResult) -> String {
+fn line(CaseResult { case: story, played }: &CaseResult) -> String {
     let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
     let beyond = match story.beyond(played) {
         beyond if beyond > 0.0 => story.unit.shown(beyond),
@@ -97,16 +97,16 @@ fn bars(told: &[CaseResult]) -> Vec<Row> {
         Row::must(what, format!("{all} of {all}"), format!("{held} of {all}"), held == all && all > 0)
     };
     let most = |unit: Unit, figure: &dyn Fn(&CaseResult) -> f64| {
-        told.iter().filter(|told| told.story.unit == unit).map(figure).fold(0.0, f64::max)
+        told.iter().filter(|told| told.case.unit == unit).map(figure).fold(0.0, f64::max)
     };
-    let answers = |unit: Unit| most(unit, &|told| told.story.beyond(&told.played) / told.played.answer(unit));
-    let beyond = |unit: Unit| most(unit, &|told| told.story.beyond(&told.played));
+    let answers = |unit: Unit| most(unit, &|told| told.case.beyond(&told.played) / told.played.answer(unit));
+    let beyond = |unit: Unit| most(unit, &|told| told.case.beyond(&told.played));
     vec![
-        every("ended as promised", &|_| true, &|told| told.played.code == Some(told.story.code)),
-        every("saved, where there is a wrap-up", &|told| told.story.saves, &|told| {
+        every("ended as promised", &|_| true, &|told| told.played.code == Some(told.case.code)),
+        every("saved, where there is a wrap-up", &|told| told.case.saves, &|told| {
             told.played.wrapped_up() && told.played.saved()
         }),
-        every("no process left", &|_| true, &|told| told.played.left == 0),
+        every("no process left", &|_| true, &|told| told.played.leftover_processes == 0),
         // What is under way when the limit is reached.
         Row::at_most("money beyond the limit, most", 1.0, "answers", answers(Unit::Dollars)),
         Row::at_most("tokens beyond the limit, most", 1.0, "answers", answers(Unit::Tokens)),

@@ -32,7 +32,7 @@ pub struct CompletedEffect {
     /// The agent's name for the call.
     pub id: String,
     /// The call in one line: `Bash: git push origin main`.
-    pub what: String,
+    pub effect: String,
     /// Whether it ended with an error. It may have taken effect in part.
     pub is_error: bool,
     /// When it ended, or at least when it began, if the agent told: `2026-11-21 14:02 UTC`.
@@ -45,7 +45,7 @@ pub struct EndedCall {
     /// The agent's name for the call.
     pub id: String,
     /// The call in one line.
-    pub what: String,
+    pub effect: String,
     /// Whether it ended with an error.
     pub is_error: bool,
 }
@@ -56,7 +56,7 @@ pub struct UnresolvedCall {
     /// The agent's name for the call.
     pub id: String,
     /// The call in one line.
-    pub what: String,
+    pub effect: String,
     /// Whether its effects are outside of the workspace.
     pub is_outside: bool,
     /// Whether it goes on in the background: its result then only says that it began.
@@ -100,7 +100,7 @@ impl SideEffects {
     /// A call began. Its line is made plain; one that is known already began no second time.
     pub(crate) fn on_start(&mut self, mut call: UnresolvedCall) {
         call.id = truncate_to_bytes(&call.id, ID_BYTES_MAX).to_owned();
-        call.what = plain(&call.what);
+        call.effect = plain(&call.effect);
         if !self.unresolved.iter().any(|known| known.id == call.id) {
             self.unresolved.push(call);
             self.calls += 1;
@@ -125,17 +125,17 @@ impl SideEffects {
     /// The call came to an end.
     pub(crate) fn on_end(&mut self, id: &str, is_error: bool, when: Option<String>) {
         let Some(call) = self.take(id) else { return };
-        let UnresolvedCall { id, what, is_outside, of_subagent, when: began, .. } = call;
+        let UnresolvedCall { id, effect: what, is_outside, of_subagent, when: began, .. } = call;
         if is_outside {
             self.completed.push(CompletedEffect {
                 id: id.clone(),
-                what: what.clone(),
+                effect: what.clone(),
                 is_error,
                 when: when.or(began),
             });
         }
         if !of_subagent {
-            self.ended.push(EndedCall { id, what, is_error });
+            self.ended.push(EndedCall { id, effect: what, is_error });
         }
     }
 

@@ -46,7 +46,7 @@ pub struct AttemptSnapshot {
     /// A tool call that is running, with its most informative argument: `Bash: cargo test`.
     pub tool: Option<String>,
     /// What was used so far.
-    pub tally: Usage,
+    pub usage: Usage,
     /// The text of the last result, up to 16 MiB.
     pub result: Option<String>,
     /// The last words of the model: what there is of a result when there is none.

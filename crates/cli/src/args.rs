@@ -295,5 +295,5 @@ pub struct CancelArgs {
     pub run: String,
     /// Do not wait for the agent's result: what it does not finish at once is lost
     #[arg(long)]
-    pub now: bool,
+    pub immediately: bool,
 }

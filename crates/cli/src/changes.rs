@@ -37,7 +37,7 @@ fn changed_policy(args: &ChangeArgs, plan: &Plan, place: &Path) -> Result<Policy
     let mut policy = plan.policy.clone();
     policy_flags::change(&args.policy, &mut policy, &mut |_| ());
     policy.limits = limit_flags::changed(&args.limits, &args.more, &policy)?;
-    let bounds = (args.policy.check_attempts, args.policy.check_timeout);
+    let bounds = (args.policy.max_failed_checks, args.policy.check_timeout);
     let asked = check_flags::checking(&args.agent.check, bounds, policy.check, place)?;
     policy.check = asked.or(policy.check);
     if policy.keep_going.is_some() && !args.agent.check.is_empty() {

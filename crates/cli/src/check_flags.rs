@@ -11,7 +11,7 @@ use std::path::Path;
 /// Applies the flags to the policy of a new run.
 pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
     let values = &args.policy.values;
-    let (attempts, timeout) = (values.check_attempts, values.check_timeout);
+    let (attempts, timeout) = (values.max_failed_checks, values.check_timeout);
     let place = args.cwd.as_deref().unwrap_or(Path::new("."));
     resolved.policy.check = checking(&args.agent.check, (attempts, timeout), None, place)?;
     let named = [

@@ -45,16 +45,16 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     }
     let longest = limits.time.max(limits.wall);
     resolved.policy.keep_going = Some(KeepGoing {
-        keep_improving: flags.extended || longest >= Some(EXTENDED_FROM),
+        keep_improving: flags.keep_improving || longest >= Some(EXTENDED_FROM),
         status_every: flags.status_every.unwrap_or(STATUS_EVERY),
-        idle_stops_max: flags.idle_stops.map_or(IDLE_STOPS_MAX, Into::into),
+        idle_stops_max: flags.max_idle_stops.map_or(IDLE_STOPS_MAX, Into::into),
     });
     let named = [
         ("keep_going", true),
-        ("extended", flags.extended),
+        ("extended", flags.keep_improving),
         ("done_when", flags.done_when.is_some()),
         ("status_every", flags.status_every.is_some()),
-        ("idle_stops", flags.idle_stops.is_some()),
+        ("idle_stops", flags.max_idle_stops.is_some()),
     ];
     let named = named.into_iter().filter(|(_, named)| *named);
     resolved.origins.extend(named.map(|(name, _)| (name.to_owned(), "flag".to_owned())));

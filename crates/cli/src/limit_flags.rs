@@ -11,7 +11,7 @@ use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, Span, WrapUp};
 pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
     let policy = &mut resolved.policy;
     set(args, &mut policy.limits);
-    if let Some(time) = wrap_up.wrap_up_time {
+    if let Some(time) = wrap_up.wrap_up_reserve {
         policy.wrap_up = Some(WrapUp { reserve: Some(time) });
     }
     if wrap_up.no_wrap_up {
@@ -24,7 +24,7 @@ pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPoli
         ("wall_limit", args.wall_limit.is_some()),
         ("max_turns", args.max_turns.is_some()),
         ("memory_limit", args.memory_limit.is_some()),
-        ("wrap_up_time", wrap_up.wrap_up_time.is_some()),
+        ("wrap_up_time", wrap_up.wrap_up_reserve.is_some()),
         ("no_wrap_up", wrap_up.no_wrap_up),
     ];
     let flags = named.into_iter().filter(|(_, named)| *named);

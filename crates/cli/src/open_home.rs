@@ -77,7 +77,7 @@ fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
         [] => home.find(asked),
         [run] => Ok(run.clone()),
         _ => Err(StoreError::AmbiguousRun {
-            asked: asked.to_owned(),
+            request: asked.to_owned(),
             candidates: begins.iter().map(|run| run.id().clone()).collect(),
         }),
     }

@@ -70,7 +70,7 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
         policy.orphan_timeout = unless_zero(timeout);
         flag("orphan_timeout");
     }
-    if let Some(longest) = args.max_wait {
+    if let Some(longest) = args.max_reset_wait {
         policy.max_reset_wait = unless_zero(longest);
         flag("max_wait");
     }

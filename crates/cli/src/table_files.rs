@@ -19,13 +19,13 @@ const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below 
 /// The dialect with the tables that the flags name.
 pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
     let tables = UserTables {
-        prices: args.prices.as_deref().map(|path| read("--prices", path)).transpose()?,
-        effects: args.effects.as_deref().map(|path| read("--effects", path)).transpose()?,
+        prices: args.prices_file.as_deref().map(|path| read("--prices", path)).transpose()?,
+        effects: args.effects_file.as_deref().map(|path| read("--effects", path)).transpose()?,
     };
     Claude::with_tables(tables).map_err(|error| {
         let (path, hint) = match &error {
-            UserTablesError::Prices(_) => (&args.prices, PRICES_HINT),
-            UserTablesError::Effects(_) => (&args.effects, EFFECTS_HINT),
+            UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
+            UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),
         };
         let (UserTablesError::Prices(error) | UserTablesError::Effects(error)) = &error;
         let path = path.as_deref().unwrap_or(Path::new("")).display();

@@ -51,7 +51,7 @@ pub enum CallDecision {
     /// It is not made again.
     GiveUp {
         /// Why not.
-        why: GiveUpReason,
+        reason: GiveUpReason,
         /// Before this, the question need not be asked anew, as far as that is known.
         not_before: Option<Moment>,
     },
@@ -147,15 +147,15 @@ impl ApiCall {
         self.failed = self.failed.saturating_add(1);
         let told = retry_after.map(|span| now.at + span);
         if !error.is_transient() {
-            return CallDecision::GiveUp { why: GiveUpReason::NotRetryable, not_before: told };
+            return CallDecision::GiveUp { reason: GiveUpReason::NotRetryable, not_before: told };
         }
         if failed_before >= policy.retries_max {
-            return CallDecision::GiveUp { why: GiveUpReason::RetriesExhausted, not_before: told };
+            return CallDecision::GiveUp { reason: GiveUpReason::RetriesExhausted, not_before: told };
         }
         let at = now.at + policy.backoff.delay(failed_before, retry_after, now.roll);
         if at + ANSWER_MIN > self.started_at + policy.time_budget {
             // What we alone would have waited says nothing of the API.
-            return CallDecision::GiveUp { why: GiveUpReason::OutOfTime, not_before: told.map(|_| at) };
+            return CallDecision::GiveUp { reason: GiveUpReason::OutOfTime, not_before: told.map(|_| at) };
         }
         CallDecision::Retry { at }
     }

@@ -59,13 +59,13 @@ impl Run {
     pub fn unfinished_actions(&self) -> Vec<Action> {
         match &self.state.phase {
             Phase::Summarizing { .. } => vec![Action::StopSummary],
-            Phase::Checking { stopped: None, .. } => vec![Action::StartCheck(self.state.checks)],
-            Phase::Checking { stopped: Some(_), .. } => vec![Action::StopCheck],
+            Phase::Checking { stop_cause: None, .. } => vec![Action::StartCheck(self.state.checks)],
+            Phase::Checking { stop_cause: Some(_), .. } => vec![Action::StopCheck],
             Phase::Closing { .. } => vec![Action::CloseInput],
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],
             Phase::Sweeping { .. } => vec![Action::Sweep],
             Phase::Finished { outcome } => vec![Action::Finish(*outcome)],
-            Phase::Suspended { by, .. } => vec![Action::Finish(Outcome::suspended(*by))],
+            Phase::Suspended { source: by, .. } => vec![Action::Finish(Outcome::suspended(*by))],
             Phase::New | Phase::Starting | Phase::Running | Phase::Waiting { .. } => Vec::new(),
         }
     }

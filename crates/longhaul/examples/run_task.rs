@@ -56,7 +56,7 @@ async fn carry(prompt: String) -> Result<RunReport, Box<dyn Error>> {
 fn print(report: &RunReport) {
     println!("{}", report.result.as_deref().unwrap_or("(no answer)"));
     let (kind, attempts) = (report.outcome.kind, report.attempts);
-    let cost = report.tally.reported_cost + report.tally.estimated_cost;
+    let cost = report.usage.reported_cost + report.usage.estimated_cost;
     eprintln!("run {}: {kind}, attempts: {attempts}, {}, {cost}", report.run, report.wall());
     for error in &report.errors {
         eprintln!("  {error}");

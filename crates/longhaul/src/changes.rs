@@ -71,7 +71,7 @@ pub(crate) async fn record_end(home: &Home, dir: &RunDir, cwd: &Path, resume_gen
     let taking = async {
         let repository = UserRepo::new(cwd).await?;
         let taken = CapturedState::take(home, dir, &repository, at).await?;
-        let files = stats::figures(&taken.ours, &record.start, &taken.state, &[]).await.ok();
+        let files = stats::figures(&taken.scratch_repo, &record.start, &taken.state, &[]).await.ok();
         Ok((taken.keep(dir, RunBoundary::End)?, files.map(|files| stats::sum(&files))))
     };
     let taken = by(Instant::now() + END_MAX, taking).await;
@@ -92,7 +92,7 @@ async fn by<T>(
 /// A state, and the repository of ours that it was taken with.
 struct CapturedState {
     state: WorkspaceState,
-    ours: ScratchRepo,
+    scratch_repo: ScratchRepo,
     _scratch: TempDir,
 }
 
@@ -106,12 +106,12 @@ impl CapturedState {
         let scratch = scratch(dir)?;
         let ours = ScratchRepo::make(scratch.path(), repository, &[&dir.objects_path(RunBoundary::Start)])?;
         let state = workspace_tree::take(repository, &ours, &excluded(home, dir, repository)?, at).await?;
-        Ok(CapturedState { state, ours, _scratch: scratch })
+        Ok(CapturedState { state, scratch_repo: ours, _scratch: scratch })
     }
 
     /// Puts what git has written for it into the run's directory.
     fn keep(self, dir: &RunDir, of: RunBoundary) -> Result<WorkspaceState, ChangesError> {
-        if let Some(objects) = self.ours.written()? {
+        if let Some(objects) = self.scratch_repo.written()? {
             dir.store_objects(of, objects)?;
         }
         Ok(self.state)

@@ -19,12 +19,12 @@ pub(crate) struct SpendingReader {
     /// By all turns so far; nothing once one had no price.
     spent: Option<Usd>,
     /// Sub-agents by the call that began them.
-    places: BTreeMap<String, Subagent>,
+    indices: BTreeMap<String, Subagent>,
 }
 
 /// Where a sub-agent is told, and the message of it that was read last.
 struct Subagent {
-    place: usize,
+    index: usize,
     message: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl SpendingReader {
             offset: 0,
             spending: CostBreakdown::default(),
             spent: Some(Usd::ZERO),
-            places: BTreeMap::new(),
+            indices: BTreeMap::new(),
         }
     }
 
@@ -86,11 +86,11 @@ impl SpendingReader {
     }
 
     fn begin(&mut self, call: &str, message: &TranscriptMessage) {
-        if self.places.contains_key(call) || self.places.len() >= SUBAGENTS_MAX {
+        if self.indices.contains_key(call) || self.indices.len() >= SUBAGENTS_MAX {
             return;
         }
         let place = self.spending.subagents.len();
-        self.places.insert(call.to_owned(), Subagent { place, message: None });
+        self.indices.insert(call.to_owned(), Subagent { index: place, message: None });
         self.spending.subagents.push(SubagentCost {
             tool_use_id: call.to_owned(),
             timestamp: message.timestamp.clone(),
@@ -103,9 +103,9 @@ impl SpendingReader {
     fn subagent(&mut self, call: &str, message: &TranscriptMessage) {
         // Its beginning may be in a session before this run.
         self.begin(call, message);
-        let Some(known) = self.places.get_mut(call) else { return };
+        let Some(known) = self.indices.get_mut(call) else { return };
         let is_next = message.id.is_some() && known.message != message.id;
-        if let Some(told) = self.spending.subagents.get_mut(known.place).filter(|_| is_next) {
+        if let Some(told) = self.spending.subagents.get_mut(known.index).filter(|_| is_next) {
             known.message.clone_from(&message.id);
             told.turns += 1;
             told.model.clone_from(&message.model);

@@ -31,20 +31,20 @@ const STDERR_BYTES_MAX: usize = 4 * 1024;
 /// What leaves the texts of one supervisor.
 pub(crate) struct Diagnostic {
     /// Whether the run asked for them.
-    asked: bool,
+    follow_ups: bool,
     /// Whether the project does.
     flagged: bool,
     dir: RunDir,
     cwd: PathBuf,
     secrets: Secrets,
-    left: u32,
+    remaining_bytes: u32,
 }
 
 impl Diagnostic {
     pub(crate) fn new(asked: bool, dir: &RunDir, cwd: &Path, environment: &Environment) -> Diagnostic {
         let flagged = cwd.join(FLAG).is_file();
         let secrets = Secrets::new(environment);
-        Diagnostic { asked, flagged, dir: dir.clone(), cwd: cwd.to_owned(), secrets, left: NOTES_MAX }
+        Diagnostic { follow_ups: asked, flagged, dir: dir.clone(), cwd: cwd.to_owned(), secrets, remaining_bytes: NOTES_MAX }
     }
 
     /// A step was made and written down.
@@ -67,11 +67,11 @@ impl Diagnostic {
     }
 
     fn is_on(&self) -> bool {
-        (self.asked || self.flagged) && self.left > 0
+        (self.follow_ups || self.flagged) && self.remaining_bytes > 0
     }
 
     fn leave(&mut self, run: &Run, at: Moment, note: DiagnosticNote, spawn_error: Option<&str>) {
-        self.left = self.left.saturating_sub(1);
+        self.remaining_bytes = self.remaining_bytes.saturating_sub(1);
         let stem = format!("{}_{}", stamp(at), note.name);
         let text = self.text(run, at, &note, spawn_error);
         // A failing recorder never fails the work it records.

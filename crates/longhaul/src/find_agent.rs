@@ -13,12 +13,12 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// The program is in none of the usual places.
-    #[error("find Claude Code (`{name}`): not in {}", listed(.looked))]
+    #[error("find Claude Code (`{name}`): not in {}", listed(.searched))]
     NotFound {
         /// The program's name.
         name: &'static str,
         /// Where it was looked for.
-        looked: Vec<PathBuf>,
+        searched: Vec<PathBuf>,
     },
     /// The program named by the user does not exist.
     #[error("find the agent {}: there is no such file", .0.display())]
@@ -68,7 +68,7 @@ pub fn find_claude(named: Option<&Path>) -> Result<PathBuf, AgentError> {
         .iter()
         .map(|place| place.join("claude"))
         .find(|path| is_executable(path))
-        .ok_or(AgentError::NotFound { name: "claude", looked })
+        .ok_or(AgentError::NotFound { name: "claude", searched: looked })
 }
 
 fn usable(path: &Path) -> Result<PathBuf, AgentError> {

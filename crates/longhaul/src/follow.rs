@@ -66,7 +66,7 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowE
             return Ok(FollowEnd::Ended(Box::new(following.report(outcome))));
         }
         if !held {
-            if let Phase::Suspended { by, .. } = following.run.state().phase {
+            if let Phase::Suspended { source: by, .. } = following.run.state().phase {
                 return Ok(FollowEnd::Ended(Box::new(following.report(Outcome::suspended(by)))));
             }
             return Ok(FollowEnd::Orphaned);

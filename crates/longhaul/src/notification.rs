@@ -173,7 +173,7 @@ impl NotificationBody {
         task: &str,
         next: String,
     ) -> NotificationBody {
-        let tally = run.state().tally;
+        let tally = run.state().usage;
         NotificationBody {
             kind,
             run: id.clone(),

@@ -143,14 +143,14 @@ pub(crate) async fn open_run<'a>(
     order.learn = environment.learn(&plan);
     if reopened.is_some() || processes_with(&mark).is_empty() {
         // A copy of its directory may continue at the same time.
-        plan.mark = Some(RunMarker::random());
+        plan.marker = Some(RunMarker::random());
         dir.replace_plan(&plan)?;
     }
     let environment = environment.with_harness(plan.harness, &dir, (&order, &plan.policy));
     let watchdog = watchdog::watchdog_command(&environment, &plan.policy);
     let mut world = LiveWorld::new(WorldConfig {
         home,
-        mark: RunMarker::new(dir.id(), &plan),
+        marker: RunMarker::new(dir.id(), &plan),
         dir,
         journal,
         dialect,
@@ -171,7 +171,7 @@ pub(crate) async fn open_run<'a>(
         world.replay_attempts(run.state().attempts());
         world.add_limits(added);
         return Ok((
-            RunningSupervisor { run, policy: plan.policy, world, keep_stream: plan.keep_stream },
+            RunningSupervisor { run, policy: plan.policy, world, keep_partial_messages: plan.keep_partial_messages },
             Event::Reopened(ask, changes),
         ));
     }
@@ -191,7 +191,7 @@ pub(crate) async fn open_run<'a>(
         | Phase::Suspended { .. }
         | Phase::Finished { .. } => world.take_over(&run, history.last_step_at(), changes).await?,
     };
-    Ok((RunningSupervisor { run, policy: plan.policy, world, keep_stream: plan.keep_stream }, first))
+    Ok((RunningSupervisor { run, policy: plan.policy, world, keep_partial_messages: plan.keep_partial_messages }, first))
 }
 
 /// Whether the next agent of a run in this phase starts with the settings of its plan.
@@ -294,7 +294,7 @@ pub(crate) fn agent_spec_from_plan(
         network: plan.network.clone().map(Network::new).transpose()?,
         // Ours were text when they were written down.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
-        handoff_tokens: plan.seed_tokens,
+        handoff_tokens: plan.handoff_tokens,
         handoff_summary: plan.handoff_summary.clone(),
         inner_retries: plan.policy.inner_retries,
         run_id: run.clone(),

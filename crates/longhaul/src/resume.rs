@@ -97,7 +97,7 @@ fn request(
         inherited: None,
         policy: plan.policy,
         origins: plan.origins,
-        keep_stream: plan.keep_stream,
+        keep_partial_messages: plan.keep_partial_messages,
         diagnostic: plan.diagnostic,
     })
 }

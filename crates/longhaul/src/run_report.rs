@@ -50,7 +50,7 @@ pub struct RunReport {
     /// The last result in closed words.
     pub last_result: Option<AgentResult>,
     /// What the run used.
-    pub tally: Usage,
+    pub usage: Usage,
     /// How many tool calls its guards denied.
     pub denied_calls: u32,
     /// How the agent's questions were answered.
@@ -101,8 +101,8 @@ impl RunReport {
             startup: state.startup,
             next: plan.map_or_else(Vec::new, |plan| next_commands(dir.id(), run, &plan)),
             last_result: state.result,
-            tally: state.tally,
-            denied_calls: state.denied,
+            usage: state.usage,
+            denied_calls: state.denied_calls,
             questions: state.questions,
             background_stopped,
             clocks: state.clocks,

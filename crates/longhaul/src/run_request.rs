@@ -57,7 +57,7 @@ impl RunRequest {
             notify: Vec::new(),
             policy,
             origins: BTreeMap::new(),
-            keep_stream: false,
+            keep_partial_messages: false,
             diagnostic: false,
         }
     }

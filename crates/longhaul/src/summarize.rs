@@ -25,12 +25,12 @@ pub enum SummarizeError {
         source: io::Error,
     },
     /// The model gave no answer, for this fault.
-    #[error("ask the model: {}", .said.as_deref().unwrap_or(.fault.word()))]
+    #[error("ask the model: {}", .message.as_deref().unwrap_or(.fault.word()))]
     Failed {
         /// Why.
         fault: Fault,
         /// What the agent said of it.
-        said: Option<String>,
+        message: Option<String>,
     },
     /// It had its time.
     #[error("ask the model: no answer within {0}")]
@@ -84,7 +84,7 @@ pub async fn summarize(
         (None, Some(text)) => Ok(Summary { model: model.to_owned(), text: text.clone() }),
         (fault, _) => Err(SummarizeError::Failed {
             fault: fault.unwrap_or(Fault::Unfinished),
-            said: glance.errors.last().cloned(),
+            message: glance.errors.last().cloned(),
         }),
     }
 }

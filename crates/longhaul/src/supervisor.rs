@@ -54,7 +54,7 @@ pub struct RunRequest {
     /// Where the policy's values came from, for the plan.
     pub origins: BTreeMap<String, String>,
     /// Whether to keep the partial messages in the stream files.
-    pub keep_stream: bool,
+    pub keep_partial_messages: bool,
     /// Whether each noteworthy event leaves a text for people in the run's directory. A project that has a file
     /// `.claude/diagnostic_mode` gets them without this, and beside that file, too.
     pub diagnostic: bool,
@@ -336,7 +336,7 @@ pub async fn supervise(
         harness,
         notify,
         policy,
-        keep_stream,
+        keep_partial_messages: keep_stream,
         diagnostic,
         ..
     } = request;
@@ -352,7 +352,7 @@ pub async fn supervise(
     order.needs_supervisor |= policy.needs_supervisor();
     let setup = WorldConfig {
         home: &home,
-        mark: RunMarker::new(dir.id(), &plan),
+        marker: RunMarker::new(dir.id(), &plan),
         dir,
         journal,
         dialect,
@@ -368,7 +368,7 @@ pub async fn supervise(
         cancels,
         observer,
     };
-    let supervised = RunningSupervisor { run: Run::new(), policy, world: LiveWorld::new(setup), keep_stream };
+    let supervised = RunningSupervisor { run: Run::new(), policy, world: LiveWorld::new(setup), keep_partial_messages: keep_stream };
     let ended = supervised.drive_to_outcome(Event::Started(session)).await;
     if matches!(ended, Err(RunError::NotStarted(_))) {
         // Nothing was started, and whoever was told so may begin another: `recover` must not find this one.
@@ -382,7 +382,7 @@ pub(crate) struct RunningSupervisor<'a> {
     pub(crate) run: Run,
     pub(crate) policy: Policy,
     pub(crate) world: LiveWorld<'a>,
-    pub(crate) keep_stream: bool,
+    pub(crate) keep_partial_messages: bool,
 }
 
 impl RunningSupervisor<'_> {
@@ -395,7 +395,7 @@ impl RunningSupervisor<'_> {
     }
 
     async fn drive_on(&mut self, first: Event) -> Result<RunReport, RunError> {
-        let RunningSupervisor { run, policy, world, keep_stream } = self;
+        let RunningSupervisor { run, policy, world, keep_partial_messages: keep_stream } = self;
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
                 let ended = crate::World::now(world).at;
@@ -481,7 +481,7 @@ fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at:
         harness,
         policy,
         origins,
-        keep_stream,
+        keep_partial_messages: keep_stream,
         diagnostic,
         ..
     } = request;
@@ -493,7 +493,7 @@ fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at:
     let needed = environment.needed(dialect.as_ref());
     let block_paths = &order.guards.block_paths;
     Plan {
-        longhaul: env!("CARGO_PKG_VERSION").to_owned(),
+        longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
         name: request.placement.name.clone(),
         prompt: PlanPrompt { text: order.prompt.clone(), file: None },
@@ -531,15 +531,15 @@ fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at:
         finish_tool: order.finish_tool.is_some(),
         done_when: order.done_when.clone(),
         wrap_up_prompt: order.wrap_up_prompt.clone(),
-        seed_tokens: order.handoff_tokens,
+        handoff_tokens: order.handoff_tokens,
         handoff_summary: order.handoff_summary.clone(),
-        keep_stream: *keep_stream,
+        keep_partial_messages: *keep_stream,
         diagnostic: *diagnostic,
         prices: dialect.tables().prices.clone(),
         effects: dialect.tables().effects.clone(),
         origins: origins.clone(),
         imported: None,
-        mark: Some(RunMarker::random()),
+        marker: Some(RunMarker::random()),
         inherited: request.inherited.clone(),
     }
 }

@@ -127,17 +127,17 @@ fn line(function: &str, asking: &RequestEvent<'_>) -> Option<String> {
             error.class(),
             tenths(wait)
         ),
-        RequestEvent::GivenUp { why: GiveUpReason::RetriesExhausted, of, .. } => {
+        RequestEvent::GivenUp { reason: GiveUpReason::RetriesExhausted, of, .. } => {
             format!("All {of} attempts failed for {function}(). Returning empty result.")
         }
-        RequestEvent::GivenUp { why: GiveUpReason::NotRetryable, error, .. } => {
+        RequestEvent::GivenUp { reason: GiveUpReason::NotRetryable, error, .. } => {
             format!(
                 "Non-retryable error in {function}(): {}: {error}. Returning empty result.",
                 error.class()
             )
         }
         // The hooks know no time budget, and have no line for it.
-        RequestEvent::GivenUp { why: GiveUpReason::OutOfTime, request, of, error } => format!(
+        RequestEvent::GivenUp { reason: GiveUpReason::OutOfTime, request, of, error } => format!(
             "Out of time after attempt {request}/{of} in {function}(): {}: {error}. Returning empty result.",
             error.class()
         ),

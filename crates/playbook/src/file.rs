@@ -42,7 +42,7 @@ pub struct Found {
     /// What it says.
     pub playbook: Playbook,
     /// What was taken over from an older form, or is odd about it.
-    pub noticed: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// A change that was made.
@@ -55,9 +55,9 @@ pub struct Changed {
     /// What was done and what was skipped.
     pub changes: ChangeSummary,
     /// Where a damaged file is kept, from which we did not go on.
-    pub set_aside: Option<PathBuf>,
+    pub damaged_copy: Option<PathBuf>,
     /// What was odd about the file.
-    pub noticed: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// What came of a change.
@@ -204,9 +204,9 @@ impl PlaybookFile {
     /// [`FileError::Damaged`], [`FileError::Newer`], or what the system refused.
     pub fn read(&self) -> Result<Found, FileError> {
         match held(&self.place()?)? {
-            Held::Nothing => Ok(Found { text: None, playbook: Playbook::default(), noticed: Vec::new() }),
-            Held::Playbook { text, playbook, noticed } => {
-                Ok(Found { text: Some(text), playbook: *playbook, noticed })
+            Held::Nothing => Ok(Found { text: None, playbook: Playbook::default(), warnings: Vec::new() }),
+            Held::Playbook { text, playbook, warnings: noticed } => {
+                Ok(Found { text: Some(text), playbook: *playbook, warnings: noticed })
             }
             Held::Damage { cause, .. } => Err(FileError::Damaged { path: self.path.clone(), cause }),
         }
@@ -288,8 +288,8 @@ impl PlaybookFile {
             Err(Stopped::Already(save, told)) => (Outcome::Already, Some(save), told),
             Err(Stopped::Failed(error)) => return Err(error),
         };
-        let State { noticed, set_aside, .. } = state;
-        Ok(Changed { save, outcome, changes: told, set_aside, noticed })
+        let State { warnings: noticed, damaged_copy: set_aside, .. } = state;
+        Ok(Changed { save, outcome, changes: told, damaged_copy: set_aside, warnings: noticed })
     }
 
     #[expect(
@@ -319,7 +319,7 @@ impl PlaybookFile {
             changes: state.found_since(),
         });
         // A damaged file is mended by the first change, be it an empty one; never by an empty playbook.
-        let is_repaired = state.set_aside.is_some() && !playbook.is_empty();
+        let is_repaired = state.damaged_copy.is_some() && !playbook.is_empty();
         if playbook.same_content(&state.playbook) && !is_repaired {
             // That a slice brought nothing is known, so that nobody looks for it again.
             let after = before.clone().unwrap_or_default();

@@ -40,7 +40,7 @@ const LOOK_EVERY: Span = Span::from_secs(1);
 /// One worker.
 pub struct Worker<'a> {
     /// Where everything is.
-    pub place: &'a LearningPaths,
+    pub paths: &'a LearningPaths,
     /// Who is asked.
     pub judge: &'a dyn Judge,
     /// By what way.
@@ -80,7 +80,7 @@ pub enum WorkerEvent<'a> {
     /// Nothing will come of anything before a person has changed this.
     NeedsPerson {
         /// What is wrong.
-        why: &'a str,
+        reason: &'a str,
         /// Whether it is said for the first time.
         is_news: bool,
     },
@@ -123,7 +123,7 @@ impl Worker<'_> {
     pub async fn work(&self) -> Result<WorkerReport, LearningError> {
         let mut worked = WorkerReport::default();
         loop {
-            let Some(lock) = WorkerLock::take(self.place, self.destination, self.kind, self.clock).await?
+            let Some(lock) = WorkerLock::take(self.paths, self.destination, self.kind, self.clock).await?
             else {
                 return Ok(WorkerReport { other_worker_active: true, ..worked });
             };
@@ -161,7 +161,7 @@ impl Worker<'_> {
     }
 
     fn open(&self) -> Result<LearningDb, LearningError> {
-        let learning = LearningDb::open(self.place)?;
+        let learning = LearningDb::open(self.paths)?;
         match learning.quick_check() {
             Err(LearningError::Damaged { .. }) => self.opened_anew(),
             Err(error) => Err(error),
@@ -173,7 +173,7 @@ impl Worker<'_> {
     }
 
     fn opened_anew(&self) -> Result<LearningDb, LearningError> {
-        let learning = LearningDb::open_anew(self.place)?;
+        let learning = LearningDb::open_anew(self.paths)?;
         self.say_set_aside(&learning);
         Ok(learning)
     }
@@ -283,7 +283,7 @@ impl Worker<'_> {
         why: String,
     ) -> Result<AfterItem, LearningError> {
         let is_news = learning.needs_person(item, (self.clock.now().at, &why))?;
-        (self.on_event)(WorkerEvent::NeedsPerson { why: &why, is_news });
+        (self.on_event)(WorkerEvent::NeedsPerson { reason: &why, is_news });
         Ok(AfterItem::Person(why))
     }
 

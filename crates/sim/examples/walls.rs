@@ -31,7 +31,7 @@ fn show(title: &str, seeds: Range<u64>) -> Result<(), Violation> {
             println!(
                 "  seed {:>7}  wall {:>7}  late {:>6}  refused {:>3}{}",
                 run.seed,
-                run.wall.to_string(),
+                run.outage.to_string(),
                 run.lateness.to_string(),
                 run.failed_requests,
                 if run.in_time() { "" } else { "  too late" },

@@ -108,23 +108,23 @@ pub struct Coverage {
     /// Limits by how far they were reached.
     pub(crate) limits: [[u64; Limit::ALL.len()]; REACHES.len()],
     /// How often an agent was told something because it had stopped, or in the session that it had open.
-    pub(crate) said: [u64; SAID.len()],
+    pub(crate) prompts: [u64; SAID.len()],
     /// What came of agents that stopped by themselves.
     pub(crate) kept: [u64; KEPT.len()],
     /// Silences that something excused.
-    pub(crate) excused: u64,
+    pub(crate) stall_deferrals: u64,
     /// Kills of the supervisor by point.
     pub(crate) kills: [u64; KillPoint::WORDS.len()],
     /// Rungs of the ladder.
     pub(crate) strategies: [u64; ResumeStrategy::ALL.len()],
     /// What was found of sessions.
-    pub(crate) found: [u64; SESSIONS.len()],
+    pub(crate) findings: [u64; SESSIONS.len()],
     /// What came of orders to condense.
     pub(crate) on_summary: [u64; CONDENSED.len()],
     /// What came of checks.
     pub(crate) checked: [u64; CHECKED.len()],
     /// Runs that went on, by how they had ended.
-    pub(crate) reopened: [u64; OUTCOMES],
+    pub(crate) reopen_count: [u64; OUTCOMES],
     /// Recoveries by what was found and where the run stood.
     pub(crate) recoveries: [[u64; PhaseKind::WORDS.len()]; FOUND.len()],
     /// Cancels by who and where the run stood.
@@ -141,15 +141,15 @@ impl Coverage {
             stops: [0; STOPS.len()],
             levels: [0; LEVELS.len()],
             limits: [[0; Limit::ALL.len()]; REACHES.len()],
-            said: [0; SAID.len()],
+            prompts: [0; SAID.len()],
             kept: [0; KEPT.len()],
-            excused: 0,
+            stall_deferrals: 0,
             kills: [0; KillPoint::WORDS.len()],
             strategies: [0; ResumeStrategy::ALL.len()],
-            found: [0; SESSIONS.len()],
+            findings: [0; SESSIONS.len()],
             on_summary: [0; CONDENSED.len()],
             checked: [0; CHECKED.len()],
-            reopened: [0; OUTCOMES],
+            reopen_count: [0; OUTCOMES],
             recoveries: [[0; PhaseKind::WORDS.len()]; FOUND.len()],
             cancels: [[0; PhaseKind::WORDS.len()]; BYS.len()],
         }
@@ -182,13 +182,13 @@ impl Coverage {
 
     pub(crate) fn said(&mut self, say: PromptKind) {
         match say {
-            PromptKind::WrapUp(_) => self.said[0] += 1,
+            PromptKind::WrapUp(_) => self.prompts[0] += 1,
             PromptKind::KeepGoing(push) => {
-                self.said[1] += 1;
-                self.said[2] += u64::from(push.active_time.is_some());
-                self.said[3] += u64::from(push.limit_near);
+                self.prompts[1] += 1;
+                self.prompts[2] += u64::from(push.active_time.is_some());
+                self.prompts[3] += u64::from(push.limit_near);
             }
-            PromptKind::ConfirmDone => self.said[4] += 1,
+            PromptKind::ConfirmDone => self.prompts[4] += 1,
             PromptKind::Task
             | PromptKind::TaskAfterLoss(_)
             | PromptKind::Continue(_)
@@ -210,7 +210,7 @@ impl Coverage {
     }
 
     pub(crate) fn excused(&mut self) {
-        self.excused += 1;
+        self.stall_deferrals += 1;
     }
 
     pub(crate) fn kill(&mut self, point: KillPoint) {
@@ -222,7 +222,7 @@ impl Coverage {
     }
 
     pub(crate) fn found(&mut self, found: SessionFileState) {
-        self.found[found as usize] += 1;
+        self.findings[found as usize] += 1;
     }
 
     pub(crate) fn on_summary(&mut self, outcome: SummaryResult) {
@@ -239,7 +239,7 @@ impl Coverage {
     }
 
     pub(crate) fn reopened(&mut self, kind: OutcomeKind) {
-        self.reopened[kind as usize] += 1;
+        self.reopen_count[kind as usize] += 1;
     }
 
     pub(crate) fn recovery(&mut self, live: bool, standing: PhaseKind) {
@@ -261,15 +261,15 @@ impl Coverage {
         add(&mut self.stops, &other.stops);
         add(&mut self.levels, &other.levels);
         add(self.limits.as_flattened_mut(), other.limits.as_flattened());
-        add(&mut self.said, &other.said);
+        add(&mut self.prompts, &other.prompts);
         add(&mut self.kept, &other.kept);
-        self.excused += other.excused;
+        self.stall_deferrals += other.stall_deferrals;
         add(&mut self.kills, &other.kills);
         add(&mut self.strategies, &other.strategies);
-        add(&mut self.found, &other.found);
+        add(&mut self.findings, &other.findings);
         add(&mut self.on_summary, &other.on_summary);
         add(&mut self.checked, &other.checked);
-        add(&mut self.reopened, &other.reopened);
+        add(&mut self.reopen_count, &other.reopen_count);
         add(self.recoveries.as_flattened_mut(), other.recoveries.as_flattened());
         add(self.cancels.as_flattened_mut(), other.cancels.as_flattened());
     }
@@ -315,19 +315,19 @@ impl Coverage {
         for (reach, counts) in REACHES.iter().zip(&self.limits) {
             add(&format!("{reach} of"), &limits, counts);
         }
-        add("said", &SAID, &self.said);
+        add("said", &SAID, &self.prompts);
         add("kept", &KEPT, &self.kept);
-        add("silence", &["excused"], &[self.excused]);
+        add("silence", &["excused"], &[self.stall_deferrals]);
         add("kill", &KillPoint::WORDS, &self.kills);
         add(
             "rung",
             &ResumeStrategy::ALL.iter().map(|rung| rung.as_str()).collect::<Vec<_>>(),
             &self.strategies,
         );
-        add("session", &SESSIONS, &self.found);
+        add("session", &SESSIONS, &self.findings);
         add("condensed", &CONDENSED, &self.on_summary);
         add("checked", &CHECKED, &self.checked);
-        add("reopened", &outcomes, &self.reopened);
+        add("reopened", &outcomes, &self.reopen_count);
         for (found, counts) in FOUND.iter().zip(&self.recoveries) {
             add(&format!("found {found}"), &PhaseKind::WORDS, counts);
         }

@@ -26,7 +26,7 @@ pub struct Forecast {
     /// Attempts a run.
     pub attempts: Quantiles<u32>,
     /// From start to end.
-    pub wall: Quantiles<Span>,
+    pub outage: Quantiles<Span>,
     /// Time with no process resident.
     pub waiting: Quantiles<Span>,
     /// Requests to the API, failed ones included.
@@ -76,7 +76,7 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
         .filter(|(_, count)| *count > 0)
         .collect();
     forecast.attempts = quantiles(&flown, |(landing, _, _)| landing.attempts);
-    forecast.wall = quantiles(&flown, |(landing, _, _)| landing.wall);
+    forecast.outage = quantiles(&flown, |(landing, _, _)| landing.outage);
     forecast.waiting = quantiles(&flown, |(landing, _, _)| landing.waiting);
     forecast.spend = quantiles(&flown, |(landing, _, _)| landing.spend);
     forecast.requests = quantiles(&flown, |(_, requests, _)| *requests);

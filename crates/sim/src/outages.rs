@@ -19,7 +19,7 @@ pub struct OutageRun {
     /// The seed.
     pub seed: u64,
     /// How long the API refused everything.
-    pub wall: Span,
+    pub outage: Span,
     /// From the wall's end to the first request that was served.
     pub lateness: Span,
     /// Requests that were refused.
@@ -46,7 +46,7 @@ const LATE_MAX: Span = Span::from_secs(10);
 impl OutageRun {
     /// Whether the run went on as soon as it should.
     pub fn in_time(&self) -> bool {
-        self.lateness <= LATE_MAX.max(Span(self.wall.0 * LATE_PERCENT_MAX / 100))
+        self.lateness <= LATE_MAX.max(Span(self.outage.0 * LATE_PERCENT_MAX / 100))
     }
 }
 
@@ -96,10 +96,10 @@ fn run(
         stop_reason: StopReason::Other,
         ..AgentResult::COMPLETED
     };
-    world.server.wall = Some(Outage { fault: Fault::Overloaded, until, result: refusal, hint: None });
+    world.server.outage = Some(Outage { fault: Fault::Overloaded, until, result: refusal, hint: None });
     flight.run(&plan, &mut world, &mut Coverage::new(), &mut Trace::off())?;
     let lateness = world.served_at.map_or(Span(u64::MAX), |at| at.since(until));
-    Ok(OutageRun { seed, wall, lateness, failed_requests: world.failed_requests })
+    Ok(OutageRun { seed, outage: wall, lateness, failed_requests: world.failed_requests })
 }
 
 #[cfg(test)]

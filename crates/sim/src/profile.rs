@@ -31,7 +31,7 @@ pub struct Profile {
     pub request_usd: f64,
     /// Seconds that a wall of a server or of the network lasts.
     #[serde(default = "wall_seconds")]
-    pub wall_seconds: [f64; 2],
+    pub outage_seconds: [f64; 2],
     /// Seconds from a usage limit to its reset.
     #[serde(default = "reset_seconds")]
     pub reset_seconds: [f64; 2],
@@ -102,7 +102,7 @@ impl Profile {
         let pairs = [
             ("request_seconds", self.request_seconds),
             ("tool_seconds", self.tool_seconds),
-            ("wall_seconds", self.wall_seconds),
+            ("wall_seconds", self.outage_seconds),
             ("reset_seconds", self.reset_seconds),
             ("tool_calls", self.tool_calls.map(f64::from)),
         ];
@@ -139,7 +139,7 @@ impl Profile {
         mix.work = Interval::new(self.tool_calls[0].into(), self.tool_calls[1].into());
         mix.think = reach(self.request_seconds);
         mix.tool = reach(self.tool_seconds);
-        mix.outage = reach(self.wall_seconds);
+        mix.outage = reach(self.outage_seconds);
         mix.reset = reach(self.reset_seconds);
         mix.request_cost = Usd::from_dollars(self.request_usd).unwrap_or_default();
         for (fault, rate) in &self.faults {
@@ -178,7 +178,7 @@ struct Observed {
     active: Span,
     messages: u64,
     cost: Usd,
-    walls: Vec<f64>,
+    outages: Vec<f64>,
     resets: Vec<f64>,
 }
 
@@ -196,7 +196,7 @@ impl Observed {
                     self.wait(*at, next, &mut wall);
                 }
                 Record::ProgressMade { at, .. } => {
-                    self.walls.extend(wall.take().map(|began| seconds(at.since(began))));
+                    self.outages.extend(wall.take().map(|began| seconds(at.since(began))));
                 }
                 Record::RunFinished { at, .. } => last = *at,
                 Record::RunStarted { .. }
@@ -227,8 +227,8 @@ impl Observed {
         }
         let run = Run::replay(records);
         self.active = self.active + run.state().clocks.active(last);
-        self.messages += u64::from(run.state().tally.messages);
-        self.cost += run.state().tally.reported_cost + run.state().tally.estimated_cost;
+        self.messages += u64::from(run.state().usage.messages);
+        self.cost += run.state().usage.reported_cost + run.state().usage.estimated_cost;
     }
 
     fn wait(&mut self, at: Moment, next: &AfterAttempt, wall: &mut Option<Moment>) {
@@ -257,7 +257,7 @@ impl Observed {
             request_seconds: [request / 4.0, request * 3.0],
             tool_seconds: [0.0, 0.0],
             request_usd: self.cost.as_dollars() / messages,
-            wall_seconds: extent(&self.walls).unwrap_or(wall_seconds()),
+            outage_seconds: extent(&self.outages).unwrap_or(wall_seconds()),
             reset_seconds: extent(&self.resets).unwrap_or(reset_seconds()),
             faults: self.faults.into_iter().map(|(fault, count)| (fault, rate(count))).collect(),
         })

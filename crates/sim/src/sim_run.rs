@@ -43,7 +43,7 @@ pub(crate) struct SimResult {
     pub(crate) steps: u64,
     pub(crate) attempts: u32,
     pub(crate) outcome: Outcome,
-    pub(crate) wall: Span,
+    pub(crate) outage: Span,
     pub(crate) waiting: Span,
     pub(crate) spend: Usd,
 }
@@ -326,7 +326,7 @@ impl SimRun {
             return Err(Violation::new(Oracle::Ends, "no outcome"));
         };
         check_ending(&outcome, course.world, course.policy, self.watch.cancelled_by(outcome.cancelled_by))?;
-        let tally = course.run.state().tally;
+        let tally = course.run.state().usage;
         // What cannot be ended cannot be accounted for either.
         if outcome.kind != OutcomeKind::Bug {
             ensure(!course.world.alive(), Oracle::OneTree, || "a process outlives the run".to_owned())?;
@@ -341,9 +341,9 @@ impl SimRun {
             steps: course.steps,
             attempts: state.attempts(),
             outcome,
-            wall: state.clocks.wall(at),
+            outage: state.clocks.wall(at),
             waiting: state.clocks.waiting,
-            spend: state.tally.reported_cost,
+            spend: state.usage.reported_cost,
         };
         check_stable(&mut course.run, course.policy, at)?;
         coverage.outcome(outcome.kind);
@@ -411,7 +411,7 @@ impl SimState<'_> {
             WorldEvent::SpawnFailed(error) => Event::SpawnFailed(error),
             WorldEvent::Noticed(notice) => Event::Noticed(notice),
             WorldEvent::Exited => {
-                let ended = self.world.ended.as_ref();
+                let ended = self.world.finished.as_ref();
                 Event::Exited(ended.map(|ended| ended.evidence.clone()).expect("what exited has ended"))
             }
             WorldEvent::Inspected(found) => Event::SessionInspected(found),

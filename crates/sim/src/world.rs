@@ -67,7 +67,7 @@ pub(crate) struct World {
     /// The process that lives.
     pub(crate) agent: Option<Box<Agent>>,
     /// The last process that ended.
-    pub(crate) ended: Option<EndedAttempt>,
+    pub(crate) finished: Option<EndedAttempt>,
     /// The process that condenses older work, while it lives.
     pub(crate) summarizer: Option<Summarizer>,
     /// The last one that has ended, or could not be started, since it was ordered.
@@ -137,7 +137,7 @@ impl World {
             server: Server::default(),
             sessions: Sessions::default(),
             agent: None,
-            ended: None,
+            finished: None,
             summarizer: None,
             summary: None,
             fits_at: NEVER,

@@ -97,7 +97,7 @@ fn step() -> Vec<Record> {
 
 fn plan() -> Plan {
     Plan {
-        longhaul: "0.1.0".to_owned(),
+        longhaul_version: "0.1.0".to_owned(),
         started_at: Moment(0),
         name: None,
         prompt: PlanPrompt { text: "fix the failing tests ".repeat(20), file: None },
@@ -112,14 +112,14 @@ fn plan() -> Plan {
         session: None,
         model: None,
         permission_mode: None,
-        seed_tokens: 12_000,
+        handoff_tokens: 12_000,
         checks: Vec::new(),
         notify: Vec::new(),
         finish_tool: false,
         done_when: None,
         wrap_up_prompt: None,
         handoff_summary: None,
-        keep_stream: false,
+        keep_partial_messages: false,
         diagnostic: false,
         prices: None,
         effects: None,
@@ -131,7 +131,7 @@ fn plan() -> Plan {
         harness: None,
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
-        mark: None,
+        marker: None,
         imported: None,
         inherited: None,
     }

@@ -47,7 +47,7 @@ pub struct CostSummary {
     /// API messages that were completed, those of sub-agents included.
     pub total_turns: u32,
     /// API messages that were cut.
-    pub cut_turns: u32,
+    pub truncated_turns: u32,
     /// How often a sub-agent was begun.
     pub total_subagent_calls: u64,
     /// The model that did most of it, if known.
@@ -169,7 +169,7 @@ impl CostSummary {
         model: Option<String>,
         at: Moment,
     ) -> CostSummary {
-        let (tally, before) = (state.tally, state.usage_before_reopen);
+        let (tally, before) = (state.usage, state.usage_before_reopen);
         let (total, inherited) =
             (tally.reported_cost + tally.estimated_cost, before.reported_cost + before.estimated_cost);
         let is_alone = spending.subagents.is_empty();
@@ -184,7 +184,7 @@ impl CostSummary {
             remaining_budget_usd: limits.budget.map(|limit| limit.saturating_sub(total)),
             unpriced: tally.unpriced,
             total_turns: tally.messages,
-            cut_turns: tally.truncated_messages,
+            truncated_turns: tally.truncated_messages,
             total_subagent_calls: spending.subagents.len() as u64,
             model,
             total_tokens: TotalTokens { tokens: tally.tokens, reasoning: None },

@@ -31,26 +31,26 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// No run has this name.
-    #[error("find run `{asked}`: there is no such run in {}", runs.display())]
+    #[error("find run `{request}`: there is no such run in {}", runs.display())]
     NoSuchRun {
         /// What was asked for.
-        asked: String,
+        request: String,
         /// Where it was looked for.
         runs: PathBuf,
     },
     /// Several runs begin so.
-    #[error("find run `{asked}`: it could be any of {}", listed(candidates))]
+    #[error("find run `{request}`: it could be any of {}", listed(candidates))]
     AmbiguousRun {
         /// What was asked for.
-        asked: String,
+        request: String,
         /// The runs that begin so, newest first.
         candidates: Vec<RunId>,
     },
     /// Not a way to name a run.
-    #[error("find run `{asked}`: a run is named by the first letters of its id, `@` or `@-N`")]
+    #[error("find run `{request}`: a run is named by the first letters of its id, `@` or `@-N`")]
     MalformedRun {
         /// What was asked for.
-        asked: String,
+        request: String,
     },
     /// Another supervisor drives the run.
     #[error("open journal {}: another process drives this run", path.display())]
@@ -105,10 +105,10 @@ pub enum StoreError {
         reason: &'static str,
     },
     /// A file of the run directory does not hold what it should.
-    #[error("read {what} {}: {cause}", path.display())]
+    #[error("read {description} {}: {cause}", path.display())]
     Unreadable {
         /// What the file is: `plan`.
-        what: &'static str,
+        description: &'static str,
         /// Where it is.
         path: PathBuf,
         /// What is wrong with it.

@@ -38,7 +38,7 @@ pub(crate) fn sync_dir(path: &Path) -> Result<(), StoreError> {
 pub(crate) fn read_json<T: DeserializeOwned>(what: &'static str, path: &Path) -> Result<T, StoreError> {
     let text = read_regular(path).map_err(StoreError::io("read", path))?;
     serde_json::from_slice(&text).map_err(|cause| StoreError::Unreadable {
-        what,
+        description: what,
         path: path.to_owned(),
         cause,
         written_by: writer(&text),

@@ -15,8 +15,8 @@ impl Home {
     /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::MalformedRun`], or
     /// [`StoreError::Io`] if the home cannot be read.
     pub fn find(&self, asked: &str) -> Result<RunDir, StoreError> {
-        let none = || StoreError::NoSuchRun { asked: asked.to_owned(), runs: self.runs_path() };
-        let malformed = || StoreError::MalformedRun { asked: asked.to_owned() };
+        let none = || StoreError::NoSuchRun { request: asked.to_owned(), runs: self.runs_path() };
+        let malformed = || StoreError::MalformedRun { request: asked.to_owned() };
         if let Some(rest) = asked.strip_prefix('@') {
             let back = steps_back(rest).ok_or_else(malformed)?;
             return self.runs_newest_first()?.filter(has_started).nth(back).ok_or_else(none);
@@ -37,7 +37,7 @@ impl Home {
             0 => Err(none()),
             1 => Ok(found.remove(0)),
             _ => Err(StoreError::AmbiguousRun {
-                asked: asked.to_owned(),
+                request: asked.to_owned(),
                 candidates: found.iter().map(|run| run.id().clone()).collect(),
             }),
         }

@@ -24,7 +24,7 @@ pub struct ModelUsage {
     /// Tokens of completed messages.
     pub tokens: Tokens,
     /// Tokens of cut messages, estimated.
-    pub cut_tokens: Tokens,
+    pub truncated_tokens: Tokens,
     /// Completed messages.
     pub messages: u32,
 }

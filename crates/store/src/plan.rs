@@ -15,7 +15,7 @@ use std::time::UNIX_EPOCH;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The version of longhaul that wrote this, so that another one can say who can read it.
-    pub longhaul: String,
+    pub longhaul_version: String,
     /// When the run was created.
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
@@ -75,13 +75,13 @@ pub struct Plan {
     pub policy: Policy,
     /// How long the seed of a fresh session may be, in estimated tokens.
     #[serde(default = "seed_tokens")]
-    pub seed_tokens: u64,
+    pub handoff_tokens: u64,
     /// The model that condenses older work for such a seed; nothing if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff_summary: Option<String>,
     /// Whether partial messages stay in the stream files after the run.
     #[serde(default)]
-    pub keep_stream: bool,
+    pub keep_partial_messages: bool,
     /// Whether each noteworthy event leaves a text of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diagnostic: bool,
@@ -97,7 +97,7 @@ pub struct Plan {
     /// What tells this run's processes from those of another run of its id, drawn for it alone, here and wherever it is
     /// brought. Nothing in plans of older versions: their processes are told by the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mark: Option<String>,
+    pub marker: Option<String>,
     /// Where the run was before it was brought here; nothing if it was begun here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,

@@ -201,7 +201,7 @@ impl RunDir {
 
     /// Returns the usage of the run in `state`, as its supervisor published it last.
     pub fn usage(&self, state: &State) -> Usage {
-        self.status().map_or(state.tally, |status| status.usage_of(state))
+        self.status().map_or(state.usage, |status| status.usage_of(state))
     }
 
     /// Replaces `status.json`, without a disk flush: it can be derived again.

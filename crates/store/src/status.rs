@@ -26,10 +26,10 @@ pub struct Status {
     /// When something happens by itself.
     #[serde(with = "rfc3339::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub until: Option<Moment>,
+    pub deadline_at: Option<Moment>,
     /// What happens then: `next_attempt`, `condense_timeout`, `check_timeout`, `stall`, `no_progress`, `attempt_timeout`,
     /// `limit`, `background_over`, `settle`, `linger` or `stop_harder`.
-    pub then: Option<String>,
+    pub deadline: Option<String>,
     /// When trying again makes sense (`retry_later`).
     #[serde(with = "rfc3339::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
@@ -68,7 +68,7 @@ pub struct StatusUsage {
     /// Reported by the agent.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub stated_cost_usd: Usd,
+    pub reported_cost_usd: Usd,
     /// Priced by Longhaul, until the agent reports a cost.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
@@ -78,11 +78,11 @@ pub struct StatusUsage {
     /// Tokens of completed messages.
     pub tokens: Tokens,
     /// Tokens of truncated messages, estimated.
-    pub cut_tokens: Tokens,
+    pub truncated_tokens: Tokens,
     /// Completed messages, those of sub-agents included.
     pub messages: u32,
     /// Truncated messages.
-    pub cut_messages: u32,
+    pub truncated_messages: u32,
     /// Turns of the main conversation.
     pub turns: u32,
 }
@@ -101,20 +101,20 @@ impl StatusUsage {
         } = tally;
         let (stated_cost_usd, estimated_cost_usd) = (cost, cost_estimated);
         StatusUsage {
-            stated_cost_usd,
+            reported_cost_usd: stated_cost_usd,
             estimated_cost_usd,
             unpriced,
             tokens,
-            cut_tokens,
+            truncated_tokens: cut_tokens,
             messages,
-            cut_messages,
+            truncated_messages: cut_messages,
             turns,
         }
     }
 
     fn tally(&self) -> Usage {
-        let StatusUsage { stated_cost_usd: cost, estimated_cost_usd: cost_estimated, .. } = *self;
-        let StatusUsage { unpriced, tokens, cut_tokens, messages, cut_messages, turns, .. } = *self;
+        let StatusUsage { reported_cost_usd: cost, estimated_cost_usd: cost_estimated, .. } = *self;
+        let StatusUsage { unpriced, tokens, truncated_tokens: cut_tokens, messages, truncated_messages: cut_messages, turns, .. } = *self;
         Usage {
             tokens,
             truncated_tokens: cut_tokens,
@@ -170,15 +170,15 @@ impl Status {
             returncode: outcome.as_ref().map(Outcome::exit_code),
             phase,
             fault: outcome.map_or(state.fault, |outcome| outcome.fault),
-            until: deadline.map(|deadline| deadline.at),
-            then: deadline.map(|deadline| why_word(deadline.kind).to_owned()),
+            deadline_at: deadline.map(|deadline| deadline.at),
+            deadline: deadline.map(|deadline| why_word(deadline.kind).to_owned()),
             retry_at: outcome.and_then(|outcome| outcome.retry_at),
             attempt: state.attempts(),
             resume_generation: state.reopen_count,
             session_id: state.session.clone(),
             background: Vec::new(),
-            total_cost_usd: state.tally.total_cost(),
-            usage: StatusUsage::new(state.tally),
+            total_cost_usd: state.usage.total_cost(),
+            usage: StatusUsage::new(state.usage),
             pid: state.process.map(|proc| proc.pid),
             supervisor_pid,
             updated_at: at,
@@ -209,7 +209,7 @@ impl Status {
             | Phase::Checking { .. }
             | Phase::Waiting { .. }
             | Phase::Suspended { .. }
-            | Phase::Finished { .. } => state.tally,
+            | Phase::Finished { .. } => state.usage,
         }
     }
 }

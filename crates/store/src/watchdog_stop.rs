@@ -17,5 +17,5 @@ pub struct WatchdogStop {
     /// For how long nothing had been written by then, in milliseconds in which the machine was awake.
     pub silent_ms: Span,
     /// How many processes were ended; nothing if the watchdog did not live to see them gone.
-    pub processes_ended: Option<u32>,
+    pub processes_stopped: Option<u32>,
 }

@@ -47,7 +47,7 @@ pub struct WorkspaceState {
     #[serde(default)]
     pub omitted: Vec<OsText>,
     /// Why there is no tree.
-    pub unrecorded: Option<UnrecordedReason>,
+    pub unrecorded_reason: Option<UnrecordedReason>,
     /// What git said to that.
     pub git_error: Option<String>,
 }
@@ -105,7 +105,7 @@ impl WorkspaceState {
             branch: None,
             tree: None,
             omitted: Vec::new(),
-            unrecorded: Some(why),
+            unrecorded_reason: Some(why),
             git_error: said,
         }
     }

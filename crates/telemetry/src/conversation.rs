@@ -14,7 +14,7 @@ pub(crate) struct ConversationSpans {
     scribe: Box<dyn TranscriptDecoder>,
     /// Since when the model has all that it answers to, in the main conversation and in each sub-agent's, by the call that
     /// began it.
-    asked: BTreeMap<Thread, Moment>,
+    prompts: BTreeMap<Thread, Moment>,
     /// Messages whose last part may still come.
     turns: BTreeMap<Thread, TurnSpan>,
     calls: BTreeMap<String, ToolCallSpan>,
@@ -42,8 +42,8 @@ pub(crate) struct TurnSpan {
     pub(crate) parent: Thread,
     pub(crate) session: Option<String>,
     pub(crate) model: Option<String>,
-    pub(crate) began: Moment,
-    pub(crate) ended: Moment,
+    pub(crate) started_at: Moment,
+    pub(crate) ended_at: Moment,
     pub(crate) stop_reason: Option<String>,
     /// What it used; nothing for a sub-agent's, of which the stream does not say so, and for one that was cut.
     pub(crate) usage: Option<MessageUsage>,
@@ -55,10 +55,10 @@ pub(crate) struct TurnSpan {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ToolCallSpan {
     pub(crate) id: String,
-    pub(crate) within: Thread,
+    pub(crate) parent: Thread,
     pub(crate) tool: String,
-    pub(crate) began: Moment,
-    pub(crate) ended: Moment,
+    pub(crate) started_at: Moment,
+    pub(crate) ended_at: Moment,
     pub(crate) ending: ToolOutcome,
 }
 
@@ -76,12 +76,12 @@ impl ConversationSpans {
     /// One that begins at `at`, and of which an earlier supervisor has told the first `known` messages.
     pub(crate) fn new(scribe: Box<dyn TranscriptDecoder>, at: Moment, known: usize) -> ConversationSpans {
         let asked = BTreeMap::from([(None, at)]);
-        ConversationSpans { scribe, asked, turns: BTreeMap::new(), calls: BTreeMap::new(), known }
+        ConversationSpans { scribe, prompts: asked, turns: BTreeMap::new(), calls: BTreeMap::new(), known }
     }
 
     /// The agent was told something more.
     pub(crate) fn on_prompt(&mut self, at: Moment) {
-        self.asked.insert(None, at);
+        self.prompts.insert(None, at);
     }
 
     /// Takes in some bytes of the stream, which came at `now`.
@@ -113,10 +113,10 @@ impl ConversationSpans {
                 if let (Some(id), Some(tool)) = (message.tool_use_id.clone(), message.tool.clone()) {
                     let within = message.parent_tool_use_id.clone();
                     // What a sub-agent answers to is what its call says.
-                    self.asked.insert(Some(id.clone()), at);
+                    self.prompts.insert(Some(id.clone()), at);
                     let ending = ToolOutcome::Interrupted;
                     self.calls
-                        .insert(id.clone(), ToolCallSpan { id, within, tool, began: at, ended: at, ending });
+                        .insert(id.clone(), ToolCallSpan { id, parent: within, tool, started_at: at, ended_at: at, ending });
                 }
                 self.part(message, at, is_known)
             }
@@ -124,12 +124,12 @@ impl ConversationSpans {
                 let speaker = message.parent_tool_use_id;
                 let mut told: Vec<CompletedSpan> =
                     self.turns.remove(&speaker).map(CompletedSpan::Turn).into_iter().collect();
-                self.asked.insert(speaker, at);
+                self.prompts.insert(speaker, at);
                 let Some(call) = message.tool_use_id.and_then(|id| self.calls.remove(&id)) else {
                     return told;
                 };
                 // With a sub-agent's call ends its conversation.
-                self.asked.remove(&Some(call.id.clone()));
+                self.prompts.remove(&Some(call.id.clone()));
                 told.extend(self.turns.remove(&Some(call.id.clone())).map(CompletedSpan::Turn));
                 let ending = match (message.denied, message.interrupted, message.is_error) {
                     (true, _, _) => ToolOutcome::Denied,
@@ -153,7 +153,7 @@ impl ConversationSpans {
             return Vec::new();
         };
         let within = message.parent_tool_use_id;
-        let began = self.asked.get(&within).copied().unwrap_or(at).min(at);
+        let began = self.prompts.get(&within).copied().unwrap_or(at).min(at);
         let (open, before) = match self.turns.remove(&within) {
             Some(turn) if turn.id == id => (Some(turn), None),
             before => (None, before),
@@ -163,8 +163,8 @@ impl ConversationSpans {
             parent: within.clone(),
             session: None,
             model: None,
-            began,
-            ended: at,
+            started_at: began,
+            ended_at: at,
             stop_reason: None,
             usage: None,
             is_already_sent: is_known,
@@ -172,7 +172,7 @@ impl ConversationSpans {
         let turn = TurnSpan {
             session: message.session_id.or(turn.session),
             model: message.model.or(turn.model),
-            ended: at.max(turn.ended),
+            ended_at: at.max(turn.ended_at),
             stop_reason: message.stop_reason,
             usage: message.usage,
             is_already_sent: is_known,
@@ -185,7 +185,7 @@ impl ConversationSpans {
             self.turns.insert(within.clone(), turn);
         }
         if let Some(last) = over.last() {
-            self.asked.insert(within, last.ended);
+            self.prompts.insert(within, last.ended_at);
         }
         over.into_iter().map(CompletedSpan::Turn).collect()
     }
@@ -193,7 +193,7 @@ impl ConversationSpans {
 
 impl ToolCallSpan {
     fn ended(self, at: Moment, ending: ToolOutcome) -> ToolCallSpan {
-        ToolCallSpan { ended: at.max(self.began), ending, ..self }
+        ToolCallSpan { ended_at: at.max(self.started_at), ending, ..self }
     }
 }
 

@@ -67,7 +67,7 @@ struct DroppedData {
     spans: usize,
     /// Exports of metrics in a row; what they had is in the next one that gets through.
     metrics: usize,
-    because: Option<String>,
+    reason: Option<String>,
 }
 
 impl Telemetry {
@@ -137,7 +137,7 @@ impl DroppedData {
             (spans, 0) => Some(format!("{spans} of the run's spans")),
             (spans, _) => Some(format!("{spans} of the run's spans, and its metrics,")),
         }?;
-        let because = self.because.clone().or(late).unwrap_or_default();
+        let because = self.reason.clone().or(late).unwrap_or_default();
         Some(format!("{what} did not get to the collector: {because}; the run's own files have it all"))
     }
 }
@@ -222,7 +222,7 @@ impl<E> CountingExporter<E> {
         let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
         count(&mut missed, result.is_err());
         if let Err(error) = result {
-            missed.because = Some(error.to_string());
+            missed.reason = Some(error.to_string());
         }
     }
 }

@@ -84,7 +84,7 @@ impl Metrics {
         let mut attributes = common.to_vec();
         attributes.push(KeyValue::new(attributes::OPERATION, "chat"));
         attributes.push(KeyValue::new(attributes::RESPONSE_MODEL, model));
-        self.duration.record(seconds(turn.ended.since(turn.began)), &attributes);
+        self.duration.record(seconds(turn.ended_at.since(turn.started_at)), &attributes);
         let Some(usage) = turn.usage else { return };
         let input = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
         for (kind, tokens) in [("input", input), ("output", usage.output_tokens)] {

@@ -32,7 +32,7 @@ pub(crate) struct SpanRecorder {
     about: RunInfo,
     state: Run,
     /// When the run began, or was last let go on.
-    began: Moment,
+    started_at: Moment,
     /// How often it was let go on after it had been over.
     reopened: u32,
     /// Its span, begun with the first of it that is to be told.
@@ -47,7 +47,7 @@ pub(crate) struct SpanRecorder {
 /// An attempt that is under way.
 struct OpenAttempt {
     number: u32,
-    began: Moment,
+    started_at: Moment,
     session: SessionId,
     strategy: Option<ResumeStrategy>,
     conversation: ConversationSpans,
@@ -78,7 +78,7 @@ impl SpanRecorder {
             dialect,
             about,
             state: Run::new(),
-            began: plan.started_at,
+            started_at: plan.started_at,
             reopened: 0,
             run: None,
             attempt: None,
@@ -117,9 +117,9 @@ impl SpanRecorder {
     fn take(&mut self, at: Moment, record: &Record) {
         self.state.apply(record);
         match record {
-            Record::RunStarted { at } => self.began = *at,
+            Record::RunStarted { at } => self.started_at = *at,
             Record::RunReopened { at, .. } => {
-                self.began = *at;
+                self.started_at = *at;
                 self.reopened += 1;
                 self.used = Usage::default();
                 self.run = None;
@@ -129,7 +129,7 @@ impl SpanRecorder {
                 let known = self.known.get(&plan.attempt).copied().unwrap_or_default();
                 self.attempt = Some(OpenAttempt {
                     number: plan.attempt,
-                    began: *at,
+                    started_at: *at,
                     session: plan.session.id().clone(),
                     strategy: plan.strategy,
                     conversation: ConversationSpans::new(
@@ -222,12 +222,12 @@ impl SpanRecorder {
         };
         let ended = AttemptSpan {
             number: attempt.number,
-            began: attempt.began,
-            ended: at,
+            started_at: attempt.started_at,
+            ended_at: at,
             session: &attempt.session,
             strategy: attempt.strategy,
             fault,
-            tally,
+            usage: tally,
             remedy,
         };
         self.over(SpanData::attempt(&self.about, &ended, attempt.notes));
@@ -297,7 +297,7 @@ impl SpanRecorder {
                     self.over_within(attempt, turn.parent.as_deref(), done);
                 }
                 CompletedSpan::Call(call) => {
-                    self.over_within(attempt, call.within.as_deref(), SpanData::call(attempt, call));
+                    self.over_within(attempt, call.parent.as_deref(), SpanData::call(attempt, call));
                 }
             }
         }
@@ -324,7 +324,7 @@ impl SpanRecorder {
         attributes.extend(done.error.clone().map(|error| KeyValue::new(attributes::ERROR, error)));
         let builder = SpanBuilder::from_name(done.name)
             .with_kind(done.kind)
-            .with_start_time(system_time(done.began))
+            .with_start_time(system_time(done.started_at))
             .with_attributes(attributes);
         self.voice.set_next_ids(self.trace.span(&done.called));
         let mut span = tracer.build_with_context(builder, &context(&run, parent));
@@ -334,7 +334,7 @@ impl SpanRecorder {
         if let Some(error) = done.error {
             span.set_status(Status::error(error));
         }
-        span.end_with_timestamp(system_time(done.ended.max(done.began)));
+        span.end_with_timestamp(system_time(done.ended_at.max(done.started_at)));
     }
 
     /// The span of the run; nothing where no traces are wanted, or only the past is taken in.
@@ -362,7 +362,7 @@ impl SpanRecorder {
                 .map_or("invoke_workflow".to_owned(), |name| format!("invoke_workflow {name}"));
             let builder = SpanBuilder::from_name(name)
                 .with_kind(SpanKind::Internal)
-                .with_start_time(system_time(self.began))
+                .with_start_time(system_time(self.started_at))
                 .with_attributes(attributes);
             self.voice.set_next_ids(self.trace.span(&called));
             tracer.build_with_context(builder, &self.trace.parent_context())

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(400);
 /// One wall and what became of the run behind it.
 struct OutageResult {
     seed: u64,
-    wall_s: f64,
+    outage_s: f64,
     /// From the wall's end to the first request that was answered.
     lateness_s: f64,
     refused: f64,
@@ -56,7 +56,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
 fn tell(kind: &str, walls: &[OutageResult], rows: &mut Vec<Row>, appendix: &mut String) {
     let late: Vec<f64> = walls.iter().map(|wall| wall.lateness_s).collect();
     let refused: Vec<f64> = walls.iter().map(|wall| wall.refused).collect();
-    let allowed = |wall: &OutageResult| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall.wall_s);
+    let allowed = |wall: &OutageResult| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall.outage_s);
     let shares: Vec<f64> = walls.iter().map(|wall| wall.lateness_s / allowed(wall)).collect();
     let (count, done) = (walls.len(), walls.iter().filter(|wall| wall.done).count());
     rows.extend([
@@ -79,7 +79,7 @@ fn tell(kind: &str, walls: &[OutageResult], rows: &mut Vec<Row>, appendix: &mut 
         Row::render(format!("{kind}: failed requests, most"), "", percentile(&refused, 100.0)),
     ]);
     for wall in walls {
-        let OutageResult { seed, wall_s, lateness_s, refused, done: _ } = wall;
+        let OutageResult { seed, outage_s: wall_s, lateness_s, refused, done: _ } = wall;
         *appendix += &format!("| {seed} | {kind} | {wall_s:.1} s | {lateness_s:.1} s | {refused:.0} |\n");
     }
 }
@@ -90,7 +90,7 @@ fn simulated() -> io::Result<Vec<OutageResult>> {
     let seconds = |span: Span| span.to_std().as_secs_f64();
     let wall = |run: longhaul_sim::OutageRun| OutageResult {
         seed: run.seed,
-        wall_s: seconds(run.wall),
+        outage_s: seconds(run.outage),
         lateness_s: seconds(run.lateness),
         refused: run.failed_requests as f64,
         done: true,
@@ -101,7 +101,7 @@ fn simulated() -> io::Result<Vec<OutageResult>> {
 /// Walls stood by the real agent, all at once.
 fn real(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResult>> {
     let mut standing = Vec::new();
-    for OutageResult { seed, wall_s, .. } in simulated.iter().take(REAL) {
+    for OutageResult { seed, outage_s: wall_s, .. } in simulated.iter().take(REAL) {
         let (seed, wall) = (*seed, Duration::from_secs_f64(*wall_s));
         let (place, api) = (Sandbox::new()?, Api::start(wall)?);
         let mut command = place.agent_command(&bench.longhaul, &api);
@@ -129,7 +129,7 @@ fn stood(seed: u64, wall: Duration, asked: &RequestStats, done: bool) -> OutageR
         .map(|(first, answered)| answered.saturating_duration_since(first + wall));
     OutageResult {
         seed,
-        wall_s: wall.as_secs_f64(),
+        outage_s: wall.as_secs_f64(),
         // Never answered: late beyond any bar.
         lateness_s: late.map_or(f64::INFINITY, |late| late.as_secs_f64()),
         refused: f64::from(asked.refused),

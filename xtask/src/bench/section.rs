@@ -16,7 +16,7 @@ pub struct Section {
 
 /// One figure.
 pub struct Row {
-    what: String,
+    label: String,
     bar: String,
     measured: String,
     /// Against something measured in the same run.
@@ -29,7 +29,7 @@ impl Row {
     /// A figure that must not be above its bar.
     pub fn at_most(what: impl Into<String>, bar: f64, unit: &str, measured: f64) -> Row {
         Row {
-            what: what.into(),
+            label: what.into(),
             bar: format!("≤ {}", quantity(bar, unit)),
             measured: quantity(measured, unit),
             ratio: String::new(),
@@ -46,7 +46,7 @@ impl Row {
         met: bool,
     ) -> Row {
         Row {
-            what: what.into(),
+            label: what.into(),
             bar: bar.into(),
             measured: measured.into(),
             ratio: String::new(),
@@ -57,7 +57,7 @@ impl Row {
     /// A figure without a bar.
     pub fn render(what: impl Into<String>, unit: &str, measured: f64) -> Row {
         let measured = quantity(measured, unit);
-        Row { what: what.into(), bar: String::new(), measured, ratio: String::new(), met: None }
+        Row { label: what.into(), bar: String::new(), measured, ratio: String::new(), met: None }
     }
 
     /// The same, with what it is as a multiple of something else from the same run.
@@ -111,7 +111,7 @@ impl Section {
             out += "\n| what | bar | measured | in the same run | verdict |\n|---|---|---|---|---|\n";
         }
         for row in &self.rows {
-            let Row { what, bar, measured, ratio, met: _ } = row;
+            let Row { label: what, bar, measured, ratio, met: _ } = row;
             let _ = writeln!(out, "| {what} | {bar} | {measured} | {ratio} | {} |", row.verdict());
         }
         if !self.appendix.is_empty() {

@@ -20,7 +20,7 @@ pub struct Case {
     #[serde(default = "key")]
     pub auth: String,
     #[serde(default)]
-    pub strikes: Victim,
+    pub victim: Victim,
     #[serde(default)]
     pub killed: bool,
     #[serde(default)]
@@ -89,7 +89,7 @@ impl Case {
         Case {
             name: format!("ideal, {auth}{work}"),
             says: "nothing goes wrong".to_owned(),
-            strikes: Victim::Agent,
+            victim: Victim::Agent,
             killed: false,
             in_vain: false,
             slow: false,

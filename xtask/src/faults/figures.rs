@@ -85,9 +85,9 @@ fn struck(case: &Case, scenario: &Scenario, played: &CaseRun) -> bool {
 }
 
 fn unclean(played: &CaseRun) -> Vec<String> {
-    let mut unclean = played.effects_amiss.clone();
-    if played.left > 0 {
-        unclean.push(format!("processes left: {}", played.left));
+    let mut unclean = played.effect_errors.clone();
+    if played.leftover_processes > 0 {
+        unclean.push(format!("processes left: {}", played.leftover_processes));
     }
     if played.sessions.files != 1 {
         unclean.push(format!("session files: {}", played.sessions.files));

@@ -46,9 +46,9 @@ pub struct CaseRun {
     /// Files that are not as the work leaves them.
     pub differences: Vec<String>,
     /// Steps of the work that were not done exactly once.
-    pub effects_amiss: Vec<String>,
+    pub effect_errors: Vec<String>,
     /// Processes of the run that were left.
-    pub left: usize,
+    pub leftover_processes: usize,
     pub sessions: Sessions,
     /// Messages whose final usage the agent's streams hold.
     pub announced: BTreeSet<String>,
@@ -64,8 +64,8 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
     let (begun_ms, begun) = (now_ms(), Instant::now());
     let mut hand = SignalSender {
         moments: api.signal_points(),
-        victim: case.strikes,
-        place: &place,
+        victim: case.victim,
+        sandbox: &place,
         struck_ms: None,
         strikes: 0,
     };
@@ -80,7 +80,7 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
     }
     // Each strike of longhaul takes one recovery.
     for number in 0..scenario.faults.len() {
-        if case.strikes == Victim::Agent || hand.strikes as usize <= number {
+        if case.victim == Victim::Agent || hand.strikes as usize <= number {
             break;
         }
         let room = draw(seed, number as u64, RECOVER_WAIT_ROOM_MS);
@@ -93,14 +93,14 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
     let mut files = workspace::read(&place.work()).map_err(io::Error::other)?;
     let effects_amiss = workspace::effect_errors(&mut files, scenario.expected_effects());
     let played = CaseRun {
-        left: processes::matching(&place).len(),
+        leftover_processes: processes::matching(&place).len(),
         envelope: envelope(&place),
         account: api.account(),
         started_ms: begun_ms,
         wall,
         struck_ms,
         differences: workspace::differences(&scenario.expected_files().unwrap_or_default(), &files),
-        effects_amiss,
+        effect_errors: effects_amiss,
         sessions: sessions::read(&place.home()),
         announced: journal::run_dir(&place).and_then(|dir| announced(&dir).ok()).unwrap_or_default(),
         records: journal::records(&place),
@@ -169,7 +169,7 @@ fn envelope(place: &Sandbox) -> Option<Value> {
 struct SignalSender<'a> {
     moments: Receiver<SignalPoint>,
     victim: Victim,
-    place: &'a Sandbox,
+    sandbox: &'a Sandbox,
     struck_ms: Option<u64>,
     strikes: u32,
 }
@@ -191,14 +191,14 @@ impl SignalSender<'_> {
         match self.victim {
             Victim::Longhaul => signal(longhaul, moment.signal.into()),
             Victim::All => {
-                for pid in processes::matching(self.place) {
-                    processes::signal(pid, moment.signal.into(), self.place);
+                for pid in processes::matching(self.sandbox) {
+                    processes::signal(pid, moment.signal.into(), self.sandbox);
                 }
                 signal(longhaul, moment.signal.into());
             }
             Victim::Agent => {
-                let Some(agent) = journal::agent(self.place) else { return Ok(()) };
-                processes::signal(agent, moment.signal.into(), self.place);
+                let Some(agent) = journal::agent(self.sandbox) else { return Ok(()) };
+                processes::signal(agent, moment.signal.into(), self.sandbox);
             }
         }
         self.struck_ms = Some(now_ms());

@@ -35,7 +35,7 @@ pub struct CaseRun {
     commits: String,
     records: Vec<Value>,
     /// Processes of the run that were left.
-    pub left: usize,
+    pub leftover_processes: usize,
 }
 
 impl TestRig {
@@ -48,7 +48,7 @@ impl TestRig {
         let played = self.played(scenario, flags, &api, &place);
         let left = processes::matching(&place).len();
         processes::end(&place);
-        played.map(|played| CaseRun { left, ..played })
+        played.map(|played| CaseRun { leftover_processes: left, ..played })
     }
 
     fn played(&self, scenario: &Scenario, flags: &[&str], api: &Api, place: &Sandbox) -> io::Result<CaseRun> {
@@ -84,7 +84,7 @@ impl TestRig {
             resident,
             commits: git(place, &["log", "--format=%s"])?,
             records: journal::records(place),
-            left: 0,
+            leftover_processes: 0,
         })
     }
 }

@@ -9,7 +9,7 @@ pub struct PointResult {
     pub agent: String,
     pub seed: u64,
     /// What struck: `SIGKILL of the agent`.
-    pub strike: String,
+    pub victim: String,
     pub point: u64,
     /// How many there are.
     pub points: u64,
@@ -25,7 +25,7 @@ pub struct CaseMetrics {
     pub struck: bool,
     pub workspace: String,
     pub reached: bool,
-    pub left: u64,
+    pub leftover_processes: u64,
     pub branches: u64,
     pub repeated: Repeated,
     pub wasted: u64,

@@ -25,14 +25,14 @@ const HEAD: &str = "| agent | strike | seeds | points / of | struck | workspace 
 pub fn table(told: &[PointResult], seeds_played: &[u64]) -> String {
     let mut strikes: Vec<&str> = Vec::new();
     for one in told {
-        if !strikes.contains(&one.strike.as_str()) {
-            strikes.push(&one.strike);
+        if !strikes.contains(&one.victim.as_str()) {
+            strikes.push(&one.victim);
         }
     }
     strikes.sort_unstable();
     let mut out = HEAD.to_owned();
     for strike in strikes {
-        let points: Vec<&PointResult> = told.iter().filter(|one| one.strike == strike).collect();
+        let points: Vec<&PointResult> = told.iter().filter(|one| one.victim == strike).collect();
         let (all, of) = (points.len(), points.iter().map(|one| one.points).max().unwrap_or(0));
         let figures = figures(&points);
         let sum = |figure: &dyn Fn(&CaseMetrics) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
@@ -43,7 +43,7 @@ pub fn table(told: &[PointResult], seeds_played: &[u64]) -> String {
             format!("{all} / {of}"),
             sum(&|one| u64::from(one.struck)).to_string(),
             format!("{} of {all}", sum(&|one| u64::from(one.reached))),
-            sum(&|one| one.left).to_string(),
+            sum(&|one| one.leftover_processes).to_string(),
             sum(&|one| u64::from(one.branches > 0)).to_string(),
             sum(&|one| one.repeated.completed).to_string(),
             sum(&|one| one.repeated.unnamed).to_string(),
@@ -65,9 +65,9 @@ pub fn table(told: &[PointResult], seeds_played: &[u64]) -> String {
 pub fn bars(told: &[PointResult], is_real: bool) -> Vec<Row> {
     let all: Vec<&PointResult> = told.iter().collect();
     let killed: Vec<&PointResult> =
-        all.iter().copied().filter(|one| one.strike.starts_with("SIGKILL")).collect();
+        all.iter().copied().filter(|one| one.victim.starts_with("SIGKILL")).collect();
     let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
-        all.iter().partition(|one| one.strike.starts_with("SIGKILL of the supervisor"));
+        all.iter().partition(|one| one.victim.starts_with("SIGKILL of the supervisor"));
     let whole = figures(&all);
     let none = |what: &str, figure: &dyn Fn(&CaseMetrics) -> u64| {
         let found: u64 = whole.iter().map(|one| figure(one)).sum();
@@ -82,7 +82,7 @@ pub fn bars(told: &[PointResult], is_real: bool) -> Vec<Row> {
     let mut rows = vec![
         every("points at which everything held", held),
         every("runs that reached the expected workspace", reached),
-        none("processes left", &|one| one.left),
+        none("processes left", &|one| one.leftover_processes),
         none("sessions with two branches", &|one| u64::from(one.branches > 0)),
         none("completed tool calls repeated", &|one| one.repeated.completed),
         none("other calls repeated that nobody named", &|one| one.repeated.unnamed),
@@ -112,7 +112,7 @@ pub fn failed(told: &[PointResult], broken: &[String]) -> String {
     for one in told.iter().filter(|one| !one.failed.is_empty()) {
         // A reason may be a whole report; its first line tells enough.
         let reasons: Vec<&str> = one.failed.iter().filter_map(|reason| reason.lines().next()).collect();
-        let PointResult { strike, point, seed, .. } = one;
+        let PointResult { victim: strike, point, seed, .. } = one;
         let _ = writeln!(out, "- **{strike} at point {point}** (seed {seed}): {}", reasons.join("; "));
     }
     for reason in broken {

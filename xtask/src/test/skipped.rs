@@ -11,9 +11,9 @@ use std::{fs, io};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct SkippedTest {
     /// What.
-    pub what: String,
+    pub description: String,
     /// What there is not.
-    pub why: String,
+    pub reason: String,
     /// What to do about that.
     pub remedy: String,
 }
@@ -39,7 +39,7 @@ pub fn told(left_out: &[SkippedTest]) -> String {
         return "nothing was left out\n".to_owned();
     }
     let mut reasons: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for SkippedTest { what, why, remedy } in left_out {
+    for SkippedTest { description: what, reason: why, remedy } in left_out {
         reasons.entry((why, remedy)).or_default().push(what);
     }
     let mut text = format!("left out: {}\n", left_out.len());

@@ -58,7 +58,7 @@ pub struct WalkthroughRun {
 
 /// The place of one story.
 pub struct WalkthroughRig {
-    place: Sandbox,
+    sandbox: Sandbox,
     api: Api,
     path: OsString,
     /// Serves the API as long as it is there.
@@ -81,7 +81,7 @@ impl WalkthroughRig {
         path.push(std::env::var_os("PATH").unwrap_or_default());
         let identity = "[user]\n\tname = Story\n\temail = story@localhost\n[init]\n\tdefaultBranch = main\n";
         fs::write(place.home().join(".gitconfig"), identity)?;
-        let stage = WalkthroughRig { place, api, path, _runtime: runtime };
+        let stage = WalkthroughRig { sandbox: place, api, path, _runtime: runtime };
         stage.typed("git init -q && git commit -q --allow-empty -m Begin", &[])?;
         Ok(stage)
     }
@@ -89,8 +89,8 @@ impl WalkthroughRig {
     /// Plays the story to its end; nothing of it is left.
     pub fn play(self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
         let played = self.played(lines, ends_in);
-        let left = processes::matching(&self.place).len();
-        processes::end(&self.place);
+        let left = processes::matching(&self.sandbox).len();
+        processes::end(&self.sandbox);
         let mut played = played?;
         if left > 0 {
             played.amiss.push(format!("{left} processes are left"));
@@ -99,13 +99,13 @@ impl WalkthroughRig {
     }
 
     fn played(&self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
-        let told = self.place.path().join("told");
+        let told = self.sandbox.path().join("told");
         // The shell becomes longhaul: its number is the child's.
         let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&told)?).spawn()?;
-        self.wait_for("the second step", || self.place.path().join("begun").exists())?;
+        self.wait_for("the second step", || self.sandbox.path().join("begun").exists())?;
         let agent =
-            journal::agent(&self.place).ok_or_else(|| io::Error::other("the journal names no agent"))?;
-        let session = session(&journal::records(&self.place)).unwrap_or_default();
+            journal::agent(&self.sandbox).ok_or_else(|| io::Error::other("the journal names no agent"))?;
+        let session = session(&journal::records(&self.sandbox)).unwrap_or_default();
         let names = [
             ("longhaul", run.id().to_string()),
             ("agent", agent.as_raw_nonzero().to_string()),
@@ -127,7 +127,7 @@ impl WalkthroughRig {
         let commits = self.typed(&format!("git -C ../{ends_in} log --reverse --format=%s"), &[])?;
         let commits: Vec<String> = text_lines(&commits).into_iter().filter(|line| line != "Begin").collect();
         let steps = text_lines(
-            &fs::read(self.place.work().with_file_name(ends_in).join("steps")).unwrap_or_default(),
+            &fs::read(self.sandbox.work().with_file_name(ends_in).join("steps")).unwrap_or_default(),
         );
         let mut amiss = Vec::new();
         if envelope["run"]["outcome"] != "done" {
@@ -137,7 +137,7 @@ impl WalkthroughRig {
             amiss.push("not each step once".to_owned());
         }
         let shown = serde_json::to_string_pretty(&envelope).unwrap_or_default();
-        let envelope = shown.replace(&*self.place.path().to_string_lossy(), "/story");
+        let envelope = shown.replace(&*self.sandbox.path().to_string_lossy(), "/story");
         Ok(WalkthroughRun { envelope, commits, steps, amiss })
     }
 
@@ -152,7 +152,7 @@ impl WalkthroughRig {
     }
 
     fn shell(&self, line: &str, names: &[(&str, String)]) -> Command {
-        let mut shell = self.place.command("/bin/sh");
+        let mut shell = self.sandbox.command("/bin/sh");
         shell.args(["-c", line]).env("PATH", &self.path).envs(self.api.environment());
         // As root the real agent refuses bypassPermissions unless it is told that this is a sandbox.
         shell.env("IS_SANDBOX", "1").envs(names.iter().map(|(name, value)| (name, value)));

@@ -31,11 +31,11 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 #[derive(Debug)]
 pub(super) struct ClaudeDecoder {
     lines: LineSplitter,
-    glance: AttemptSnapshot,
+    snapshot: AttemptSnapshot,
     spend: UsageMeter,
     tools: ToolCalls,
     effects: Arc<EffectRules>,
-    deeds: SideEffects,
+    side_effects: SideEffects,
     turn: ExchangeState,
     /// The last result.
     result: Option<AgentResult>,
@@ -59,15 +59,15 @@ impl Decoder for ClaudeDecoder {
         let mut lines = mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, out));
         self.lines = lines;
-        self.glance.tally = self.spend.tally();
+        self.snapshot.usage = self.spend.tally();
     }
 
     fn snapshot(&self) -> &AttemptSnapshot {
-        &self.glance
+        &self.snapshot
     }
 
     fn side_effects(&self) -> &SideEffects {
-        &self.deeds
+        &self.side_effects
     }
 
     fn take_replies(&mut self) -> Vec<Vec<u8>> {
@@ -83,7 +83,7 @@ impl Decoder for ClaudeDecoder {
         let mut unheard = Vec::new();
         mem::take(&mut self.lines).finish(|line| self.line(line, &mut unheard));
         self.spend.close_all();
-        self.glance.tally = self.spend.tally();
+        self.snapshot.usage = self.spend.tally();
         Evidence {
             startup: self.startup.or_else(|| self.startup_by_stderr(exit, stderr_tail)),
             result: self.result,
@@ -92,22 +92,22 @@ impl Decoder for ClaudeDecoder {
             guard_lapsed: self.guard_lapsed || self.guarding.has_lapsed() || self.hides_a_lapse(),
             denied_calls: self.guarding.denied,
             questions: self.guarding.questions,
-            session: self.glance.session.clone(),
+            session: self.snapshot.session.clone(),
             made_progress: self.progressed,
             claimed_done: self.claim.made,
             results: self.turns,
             background: self.background.count(),
-            usage: self.glance.tally,
+            usage: self.snapshot.usage,
             ..Evidence::of_exit(exit)
         }
     }
 
     fn is_compactable(&self) -> bool {
-        self.glance.events.new(Kind::StreamEvent.word()) > 0
+        self.snapshot.events.new(Kind::StreamEvent.word()) > 0
     }
 
     fn keeps_line(&self, line: &[u8]) -> bool {
-        self.spend.cut.keeps(line)
+        self.spend.truncated.keeps(line)
     }
 }
 
@@ -120,11 +120,11 @@ impl ClaudeDecoder {
     ) -> ClaudeDecoder {
         ClaudeDecoder {
             lines: LineSplitter::default(),
-            glance: AttemptSnapshot::default(),
+            snapshot: AttemptSnapshot::default(),
             spend: UsageMeter::new(prices),
             tools: ToolCalls::default(),
             effects,
-            deeds: SideEffects::default(),
+            side_effects: SideEffects::default(),
             turn: ExchangeState::default(),
             result: None,
             turn_open: false,
@@ -155,19 +155,19 @@ impl ClaudeDecoder {
     }
 
     fn bad(&mut self, out: &mut Vec<Notice>) {
-        self.glance.invalid_lines += 1;
+        self.snapshot.invalid_lines += 1;
         stir(out);
     }
 
     fn event(&mut self, head: &Head<'_>, line: &[u8], out: &mut Vec<Notice>) {
         let Some(kind) = Kind::from_name(head.kind.as_str(), head.subtype.as_str()) else {
-            self.glance.unknown_events += 1;
+            self.snapshot.unknown_events += 1;
             let subtype = head.subtype.stated().map_or_else(String::new, |subtype| format!("/{subtype}"));
-            self.glance.events.count_unknown(&format!("{}{subtype}", head.kind.as_str()));
+            self.snapshot.events.count_unknown(&format!("{}{subtype}", head.kind.as_str()));
             stir(out);
             return;
         };
-        self.glance.events.count(kind.word());
+        self.snapshot.events.count(kind.word());
         let said = out.len();
         match kind {
             Kind::StreamEvent => self.stream_event(head, out),
@@ -177,7 +177,7 @@ impl ClaudeDecoder {
                 self.user(head, out);
                 if self.background.awaits_output() {
                     self.with(line, |own, row| own.background.answered(&row));
-                    self.glance.background = self.background.seen();
+                    self.snapshot.background = self.background.seen();
                 }
             }
             Kind::Result => self.with(line, |own, result| own.result(&result, out)),
@@ -192,8 +192,8 @@ impl ClaudeDecoder {
             Kind::ModelFallback => self.with(line, |own, note| own.model_fallback(&note)),
             Kind::ControlRequest => self.with(line, |own, note: Note<'_>| {
                 let answered = own.guarding.asked(note.request_id.as_str(), &note.request);
-                answered.into_iter().for_each(|answered| own.glance.answered(answered));
-                own.guarding.blocked.take().into_iter().for_each(|call| own.glance.blocked(call));
+                answered.into_iter().for_each(|answered| own.snapshot.answered(answered));
+                own.guarding.blocked.take().into_iter().for_each(|call| own.snapshot.blocked(call));
             }),
             Kind::ControlCancel => self.with(line, |own, note: Note<'_>| {
                 own.guarding.on_withdrawn(note.request_id.as_str());
@@ -241,7 +241,7 @@ impl ClaudeDecoder {
                 "text" => self.act("writing"),
                 "tool_use" => {
                     let name = head.event.content_block.name.as_str();
-                    self.glance.activity = activity::one_line(&format!("preparing {name}"));
+                    self.snapshot.activity = activity::one_line(&format!("preparing {name}"));
                 }
                 _ => {}
             },
@@ -254,11 +254,11 @@ impl ClaudeDecoder {
         if let Some(id) = init.session_id.stated() {
             self.open_session(id, out);
         }
-        self.glance.model = text(init.model.stated());
-        self.glance.version = text(init.version.stated());
-        self.glance.permission_mode = text(init.permission_mode.stated());
+        self.snapshot.model = text(init.model.stated());
+        self.snapshot.version = text(init.version.stated());
+        self.snapshot.permission_mode = text(init.permission_mode.stated());
         let tools: Vec<&str> = init.tools.0.iter().map(|tool| tool.as_str()).collect();
-        self.glance.unmatched_tools = self.guarding.unmatched(&tools);
+        self.snapshot.unmatched_tools = self.guarding.unmatched(&tools);
         self.turn = ExchangeState::default();
         self.continued();
         self.begin_turn(out);
@@ -267,8 +267,8 @@ impl ClaudeDecoder {
     fn open_session(&mut self, id: &str, out: &mut Vec<Notice>) {
         let session = SessionId::from(id);
         // The next attempt gets the id as an argument.
-        if session.is_uuid() && self.glance.session.as_ref() != Some(&session) {
-            self.glance.session = Some(session.clone());
+        if session.is_uuid() && self.snapshot.session.as_ref() != Some(&session) {
+            self.snapshot.session = Some(session.clone());
             out.push(Notice::SessionOpened(session));
         }
     }
@@ -309,16 +309,16 @@ impl ClaudeDecoder {
         self.clear_errors(thread, out);
         self.spend.row(&row.message, thread);
         for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
-            self.glance.set_last_text(block.text.as_str());
+            self.snapshot.set_last_text(block.text.as_str());
         }
         for call in row.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
-            effect_tracker::began(&mut self.deeds, &self.effects, call, row);
+            effect_tracker::began(&mut self.side_effects, &self.effects, call, row);
             self.background.called(call);
             // After the result, tools are those of sub-agents in the background, which are counted as such.
             let label = activity::of_tool(call);
             if self.turn_open && self.tools.begin(call.id.as_str(), &label) {
-                self.glance.tool = Some(label.clone());
-                self.glance.activity = label;
+                self.snapshot.tool = Some(label.clone());
+                self.snapshot.activity = label;
                 self.claim.called(call, thread);
                 out.push(Notice::ToolStarted);
             }
@@ -334,13 +334,13 @@ impl ClaudeDecoder {
             self.tools.judge(meta);
         }
         for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
-            effect_tracker::answered(&mut self.deeds, block, row);
+            effect_tracker::answered(&mut self.side_effects, block, row);
             self.guarding.returned(block.tool_use_id.as_str(), block.is_error.0);
             if self.tools.end(block.tool_use_id.as_str()) {
                 self.guarding.ended(block.tool_use_id.as_str(), block.is_error.0);
                 self.progressed = true;
                 self.act("thinking");
-                self.glance.tool = self.tools.open_label().map(str::to_owned);
+                self.snapshot.tool = self.tools.open_label().map(str::to_owned);
                 out.push(Notice::ToolEnded);
                 if self.claim.answered(block) {
                     out.push(Notice::ClaimedDone);
@@ -353,28 +353,28 @@ impl ClaudeDecoder {
         let stated = line.session_id.stated().map(SessionId::from).filter(SessionId::is_uuid);
         // The result of another session says nothing of this one.
         let is_foreign = |own: &SessionId| stated.as_ref().is_some_and(|stated| stated != own);
-        if self.glance.session.as_ref().is_some_and(is_foreign) {
+        if self.snapshot.session.as_ref().is_some_and(is_foreign) {
             return self.bad(out);
         }
         self.continued();
         self.spend.settle(line);
         self.refused_start(line);
         let result = self.turn.result(line, &self.tools);
-        if let (None, None, Some(session)) = (self.startup, &self.glance.session, stated) {
+        if let (None, None, Some(session)) = (self.startup, &self.snapshot.session, stated) {
             // The plain `json` format has no `init`.
-            self.glance.session = Some(session);
+            self.snapshot.session = Some(session);
         }
-        self.glance.set_result(line.result.stated().filter(|_| !result.is_error));
+        self.snapshot.set_result(line.result.stated().filter(|_| !result.is_error));
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
-            self.glance.push_error(error.as_str());
+            self.snapshot.push_error(error.as_str());
         }
         for denial in &line.permission_denials.0 {
-            self.deeds.on_never_ran(denial.tool_use_id.as_str());
+            self.side_effects.on_never_ran(denial.tool_use_id.as_str());
         }
-        self.glance.results += 1;
+        self.snapshot.results += 1;
         self.rest();
         self.tools.end_all();
-        self.glance.tool = None;
+        self.snapshot.tool = None;
         self.guarding.turn_ended();
         self.turn = ExchangeState::default();
         self.turn_open = false;
@@ -390,7 +390,7 @@ impl ClaudeDecoder {
     fn refused_start(&mut self, line: &ResultLine<'_>) {
         let typed = line.startup_failure_reason.stated().map(vendor_terms::startup_failure);
         let unopened =
-            self.glance.session.is_none() && line.is_error.0 && line.terminal_reason.stated().is_none();
+            self.snapshot.session.is_none() && line.is_error.0 && line.terminal_reason.stated().is_none();
         let by_text = || {
             let mut errors = line.errors.0.iter().filter(|_| unopened);
             errors.find_map(|error| startup_error::by_text(error.as_str()))
@@ -405,16 +405,16 @@ impl ClaudeDecoder {
             Exit::Unobserved => true,
             Exit::Signal(_) | Exit::NeverSpawned => false,
         };
-        if self.glance.session.is_some() {
+        if self.snapshot.session.is_some() {
             return None;
         }
         let refused = failed.then(|| startup_error::by_text(stderr_tail)).flatten();
         // It speaks another language, or exited by itself without a word. An agent exits so with 0 after SIGINT, with 143 after
         // SIGTERM and with 129 after SIGHUP.
-        let speaks_otherwise = self.glance.invalid_lines > 0;
+        let speaks_otherwise = self.snapshot.invalid_lines > 0;
         let exited = matches!(exit, Exit::Code(code) if ![0, 129, 143].contains(&code) || speaks_otherwise);
         let is_silent = stderr_tail.trim().is_empty() || speaks_otherwise;
-        let is_other = exited && is_silent && self.glance.events.is_empty();
+        let is_other = exited && is_silent && self.snapshot.events.is_empty();
         refused.or_else(|| is_other.then_some(StartupError::NotAnAgent))
     }
 
@@ -425,7 +425,7 @@ impl ClaudeDecoder {
         let delay = Span(retry.retry_delay_ms.0.unwrap_or_default() as u64);
         let cause = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
         let of = retry.max_retries.0.map_or_else(String::new, |most| format!(" of {most}"));
-        self.glance.activity = format!("repeating a request ({cause}), {attempt}{of}");
+        self.snapshot.activity = format!("repeating a request ({cause}), {attempt}{of}");
         out.push(Notice::Retrying { attempt, status, delay });
     }
 
@@ -453,68 +453,68 @@ impl ClaudeDecoder {
     fn informational(&mut self, note: &Note<'_>) {
         self.guard_lapsed |= note.tag.is("hook_no_verdict") || note.tag.is("hook_callback_failed");
         if note.tag.stated().is_some() {
-            self.glance.push_error(note.content.as_str());
+            self.snapshot.push_error(note.content.as_str());
         }
     }
 
     fn notification(&mut self, note: &Note<'_>) {
         if note.key.is("stop-hook-block-cap") {
             self.turn.stop_hook_capped = true;
-            self.glance.push_error(note.text.as_str());
+            self.snapshot.push_error(note.text.as_str());
         }
     }
 
     fn permission_denied(&mut self, note: &Note<'_>) {
         self.tools.deny(note.tool_use_id.as_str());
-        self.deeds.on_never_ran(note.tool_use_id.as_str());
-        self.glance.push_error(note.message.as_str());
+        self.side_effects.on_never_ran(note.tool_use_id.as_str());
+        self.snapshot.push_error(note.message.as_str());
     }
 
     fn background_changed(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
         self.background.changed(note);
-        self.glance.background = self.background.seen();
+        self.snapshot.background = self.background.seen();
         out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
     }
 
     /// No exchange is open.
     fn rest(&mut self) {
-        let tasks: Vec<&str> = self.glance.background.iter().map(|task| task.command.as_str()).collect();
+        let tasks: Vec<&str> = self.snapshot.background.iter().map(|task| task.command.as_str()).collect();
         let waits = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));
-        self.glance.activity = waits.map_or_else(String::new, |waits| activity::one_line(&waits));
+        self.snapshot.activity = waits.map_or_else(String::new, |waits| activity::one_line(&waits));
     }
 
     /// The agent continues.
     fn continued(&mut self) {
         if self.background.continued() {
-            self.glance.background = self.background.seen();
+            self.snapshot.background = self.background.seen();
         }
     }
 
     fn task_started(&mut self, note: &Note<'_>) {
         self.background.started(note);
-        self.glance.background = self.background.seen();
+        self.snapshot.background = self.background.seen();
         if note.is_backgrounded.0 {
-            self.deeds.on_backgrounded(note.tool_use_id.as_str());
+            self.side_effects.on_backgrounded(note.tool_use_id.as_str());
         }
     }
 
     /// The end of a call in the background. One that was stopped stays unknown: the model may never hear of it.
     fn task_notification(&mut self, note: &Note<'_>) {
         self.background.ended(note);
-        self.glance.background = self.background.seen();
+        self.snapshot.background = self.background.seen();
         let failed = note.status.is("failed");
         if failed || note.status.is("completed") {
-            self.deeds.on_end(note.tool_use_id.as_str(), failed, None);
+            self.side_effects.on_end(note.tool_use_id.as_str(), failed, None);
         }
     }
 
     fn model_fallback(&mut self, note: &Note<'_>) {
-        self.glance.model = note.fallback_model.stated().map(str::to_owned);
+        self.snapshot.model = note.fallback_model.stated().map(str::to_owned);
     }
 
     fn status(&mut self, note: &Note<'_>) {
         if let Some(mode) = note.permission_mode.stated() {
-            self.glance.permission_mode = Some(mode.to_owned());
+            self.snapshot.permission_mode = Some(mode.to_owned());
         }
         match note.status.as_str() {
             "requesting" => self.act("waiting for the model"),
@@ -524,9 +524,9 @@ impl ClaudeDecoder {
     }
 
     fn act(&mut self, activity: &str) {
-        if self.glance.activity != activity {
-            self.glance.activity.clear();
-            self.glance.activity.push_str(activity);
+        if self.snapshot.activity != activity {
+            self.snapshot.activity.clear();
+            self.snapshot.activity.push_str(activity);
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) fn began(deeds: &mut SideEffects, effects: &EffectRules, call: &Block
     };
     deeds.on_start(UnresolvedCall {
         id: call.id.as_str().to_owned(),
-        what,
+        effect: what,
         is_outside: reach != EffectScope::Workspace,
         in_background: call.input.run_in_background.0,
         of_subagent: row.parent_tool_use_id.stated().is_some(),

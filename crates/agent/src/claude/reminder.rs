@@ -99,7 +99,7 @@ impl Lines {
 fn done_lines(deeds: &SideEffects) -> Vec<String> {
     let succeeded: Vec<&CompletedEffect> = deeds.completed.iter().filter(|done| !done.is_error).collect();
     let line = |(at, done): (usize, &&CompletedEffect)| {
-        let is_same = |other: &&&CompletedEffect| other.what == done.what;
+        let is_same = |other: &&&CompletedEffect| other.effect == done.effect;
         let is_last = !succeeded[at + 1..].iter().any(|other| is_same(&other));
         let times = succeeded.iter().filter(is_same).count();
         let often = if times > 1 { format!("{times} times, last ") } else { String::new() };
@@ -108,7 +108,7 @@ fn done_lines(deeds: &SideEffects) -> Vec<String> {
             None if times > 1 => format!(" ({times} times)"),
             None => String::new(),
         };
-        is_last.then(|| quoted(&done.what) + &note)
+        is_last.then(|| quoted(&done.effect) + &note)
     };
     succeeded.iter().enumerate().filter_map(line).collect()
 }
@@ -117,9 +117,9 @@ fn done_lines(deeds: &SideEffects) -> Vec<String> {
 fn failed_lines(deeds: &SideEffects) -> Vec<String> {
     let calls: Vec<&CompletedEffect> = deeds.completed.iter().collect();
     let line = |(at, done): (usize, &&CompletedEffect)| {
-        let is_repeated = calls[at + 1..].iter().any(|later| later.what == done.what);
+        let is_repeated = calls[at + 1..].iter().any(|later| later.effect == done.effect);
         let when = done.when.as_ref().map_or_else(String::new, |when| format!(" at {when}"));
-        (done.is_error && !is_repeated).then(|| format!("{} (ended with an error{when})", quoted(&done.what)))
+        (done.is_error && !is_repeated).then(|| format!("{} (ended with an error{when})", quoted(&done.effect)))
     };
     calls.iter().enumerate().filter_map(line).collect()
 }
@@ -131,7 +131,7 @@ fn unshown_lines(past: &PriorAttempts) -> Vec<String> {
     let is_told = |id: &str| past.side_effects.completed.iter().any(|done| done.id == id && !done.is_error);
     let line = |ended: &EndedCall| {
         let note = if ended.is_error { " (with an error)" } else { "" };
-        quoted(&ended.what) + note
+        quoted(&ended.effect) + note
     };
     let ended = past.side_effects.ended.iter();
     ended.filter(|ended| !shown.contains(&ended.id) && !is_told(&ended.id)).map(line).collect()
@@ -141,7 +141,7 @@ fn unshown_lines(past: &PriorAttempts) -> Vec<String> {
 fn unknown_lines(past: &PriorAttempts) -> Vec<String> {
     let is_listed = |id: &str| past.stopped.iter().any(|task| task.call == id);
     let unknown = past.side_effects.unresolved.iter().filter(|call| !is_listed(&call.id));
-    unknown.map(|call| quoted(&call.what)).collect()
+    unknown.map(|call| quoted(&call.effect)).collect()
 }
 
 /// A text as code on one line: its fence is longer than any row of backticks in it.

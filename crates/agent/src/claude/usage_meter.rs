@@ -37,7 +37,7 @@ pub(super) struct UsageMeter {
     /// Messages that are done with, as fingerprints.
     recent: RecentMessages,
     /// Messages that were cut.
-    pub(super) cut: CompactionFilter,
+    pub(super) truncated: CompactionFilter,
     /// The last result's cumulative cost, for versions that state no difference.
     total: Usd,
     /// Whether anything was counted since somebody asked.
@@ -47,11 +47,11 @@ pub(super) struct UsageMeter {
 /// What one or more messages used.
 #[derive(Clone, Copy, Debug, Default)]
 struct UsageInterval {
-    tally: Usage,
+    usage: Usage,
     /// What its messages cost by our table, in billionths of a dollar. The tally's money is not set before the end.
     nano: u64,
     /// The part of it that is output of cut messages: the agent states less of that than is billed.
-    cut_output_nano: u64,
+    truncated_output_nano: u64,
     /// Whether the final usage of a message is not known.
     guessed: bool,
 }
@@ -86,7 +86,7 @@ impl UsageMeter {
             shares: ModelShares::default(),
             live: Vec::new(),
             recent: RecentMessages::default(),
-            cut: CompactionFilter::default(),
+            truncated: CompactionFilter::default(),
             total: Usd::ZERO,
             news: false,
         }
@@ -203,7 +203,7 @@ impl UsageMeter {
             *output = (*output).max(message.bytes / BYTES_PER_TOKEN);
         }
         if !complete {
-            self.cut.remember(print);
+            self.truncated.remember(print);
         }
         let used = self.used(&message, complete, exact);
         self.span.add(used);
@@ -226,9 +226,9 @@ impl UsageMeter {
             nano.saturating_sub(self.prices.price(&message.model, silent).unwrap_or(nano))
         });
         UsageInterval {
-            tally,
+            usage: tally,
             nano: price.unwrap_or_default(),
-            cut_output_nano: cut_output_nano.unwrap_or_default(),
+            truncated_output_nano: cut_output_nano.unwrap_or_default(),
             guessed: complete && !exact,
         }
     }
@@ -265,9 +265,9 @@ impl UsageMeter {
     /// What a statement leaves out: of a message that was cut it counts the input and the first token,
     /// while all that was sent until the cut is billed (2.1.330).
     fn left_out(&self, stated: Tokens) -> Usd {
-        let (counted, cut) = (self.span.tally.tokens.output, self.span.tally.truncated_tokens.output);
+        let (counted, cut) = (self.span.usage.tokens.output, self.span.usage.truncated_tokens.output);
         let missing = (counted + cut).saturating_sub(stated.output).min(cut);
-        let nano = u128::from(self.span.cut_output_nano) * u128::from(missing) / u128::from(cut.max(1));
+        let nano = u128::from(self.span.truncated_output_nano) * u128::from(missing) / u128::from(cut.max(1));
         usd_from_nano(nano as u64)
     }
 
@@ -298,7 +298,7 @@ impl UsageMeter {
     }
 
     fn closed_span(&self) -> Usage {
-        Usage { estimated_cost: usd_from_nano(self.span.nano), ..self.span.tally }
+        Usage { estimated_cost: usd_from_nano(self.span.nano), ..self.span.usage }
     }
 
     fn is_known(&self, id: &str) -> bool {
@@ -328,7 +328,7 @@ fn stated_models(line: &ResultLine<'_>) -> Option<Models> {
     for (name, model) in &line.since_last.as_ref()?.0 {
         let cost = model.cost.0.and_then(Usd::from_dollars).unwrap_or_default();
         let tally = Usage { tokens: tokens_of(model), reported_cost: cost, ..Usage::default() };
-        stated.add(name.as_str(), UsageInterval { tally, ..UsageInterval::default() });
+        stated.add(name.as_str(), UsageInterval { usage: tally, ..UsageInterval::default() });
     }
     Some(stated)
 }
@@ -398,9 +398,9 @@ pub(super) fn billed(usage: &WireUsage<'_>) -> BilledTokens {
 
 impl UsageInterval {
     fn add(&mut self, other: UsageInterval) {
-        self.tally = self.tally.plus(other.tally);
+        self.usage = self.usage.plus(other.usage);
         self.nano = self.nano.saturating_add(other.nano);
-        self.cut_output_nano = self.cut_output_nano.saturating_add(other.cut_output_nano);
+        self.truncated_output_nano = self.truncated_output_nano.saturating_add(other.truncated_output_nano);
         self.guessed |= other.guessed;
     }
 }

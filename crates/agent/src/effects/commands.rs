@@ -63,12 +63,12 @@ struct PartialCommand {
     /// The word under way; an empty one is a word if it was quoted.
     push_word: Option<String>,
     next: WordRole,
-    began: usize,
+    start_index: usize,
 }
 
 impl PartialCommand {
     fn at(began: usize) -> PartialCommand {
-        PartialCommand { words: Vec::new(), push_word: None, next: WordRole::Word, began }
+        PartialCommand { words: Vec::new(), push_word: None, next: WordRole::Word, start_index: began }
     }
 
     fn push_word(&mut self) -> &mut String {
@@ -120,7 +120,7 @@ impl Reader<'_> {
                 '\n' => {
                     self.end_command(&mut open, before);
                     self.heredocs();
-                    open.began = self.at;
+                    open.start_index = self.at;
                 }
                 '#' if open.push_word.is_none() => {
                     self.end_command(&mut open, before);
@@ -208,7 +208,7 @@ impl Reader<'_> {
         let Some(word) = open.push_word.take() else { return };
         match mem::replace(&mut open.next, WordRole::Word) {
             WordRole::Word if open.words.is_empty() && KEYWORDS.contains(&word.as_str()) => {
-                open.began = self.at
+                open.start_index = self.at
             }
             WordRole::Word => open.words.push(word),
             WordRole::Target => {}
@@ -225,7 +225,7 @@ impl Reader<'_> {
             heredoc.reader = Some(self.found.len());
         }
         // Also without words: here-documents count commands.
-        let text = self.script.get(open.began..end).unwrap_or_default().trim().to_owned();
+        let text = self.script.get(open.start_index..end).unwrap_or_default().trim().to_owned();
         self.found.push(Command { words: open.words, text, input: None });
     }
 

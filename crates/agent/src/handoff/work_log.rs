@@ -15,7 +15,7 @@ const UNKNOWN_MAX: usize = 50;
 /// The work.
 #[derive(Debug, Default)]
 pub(super) struct WorkLog<'a> {
-    asked: Vec<&'a str>,
+    prompts_sent: Vec<&'a str>,
     summary: Option<&'a str>,
     flow: Vec<WorkItem<'a>>,
 }
@@ -45,7 +45,7 @@ impl<'a> WorkLog<'a> {
         let mut steps = WorkLog::default();
         for entry in work() {
             match &entry.kind {
-                EntryKind::Prompt(text) if !is_in_task(text) => steps.asked.push(text),
+                EntryKind::Prompt(text) if !is_in_task(text) => steps.prompts_sent.push(text),
                 EntryKind::Prompt(_) => {}
                 EntryKind::Compaction(text) => steps.summary = Some(text),
                 EntryKind::ModelText(text) => steps.flow.push(WorkItem::ModelText(text)),
@@ -64,7 +64,7 @@ impl<'a> WorkLog<'a> {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.asked.is_empty() && self.summary.is_none() && self.flow.is_empty()
+        self.prompts_sent.is_empty() && self.summary.is_none() && self.flow.is_empty()
     }
 
     /// What the person said besides the task.
@@ -72,7 +72,7 @@ impl<'a> WorkLog<'a> {
         &self,
         weight_max: u64,
     ) -> impl DoubleEndedIterator<Item = String> + ExactSizeIterator {
-        self.asked.iter().map(move |text| render::block(text, weight_max))
+        self.prompts_sent.iter().map(move |text| render::block(text, weight_max))
     }
 
     /// The agent's last summary.

@@ -3,7 +3,7 @@ use super::{CompletedEffect, SideEffects, UnresolvedCall, plain};
 fn call(id: &str, is_outside: bool) -> UnresolvedCall {
     UnresolvedCall {
         id: id.to_owned(),
-        what: format!("Bash: {id}"),
+        effect: format!("Bash: {id}"),
         is_outside,
         in_background: false,
         of_subagent: false,

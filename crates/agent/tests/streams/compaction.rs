@@ -23,7 +23,7 @@ fn the_compacted_stream_proves_the_same() {
         dropped += fixture.bytes.len() - kept.len();
         let read = fixture.read([&kept[..]]);
         assert_eq!(read.evidence, evidence, "{}", fixture.name);
-        assert_eq!(read.deeds, *decoder.side_effects(), "{}", fixture.name);
+        assert_eq!(read.side_effects, *decoder.side_effects(), "{}", fixture.name);
         assert_eq!(read.by_model, decoder.usage_by_model(), "{}", fixture.name);
     }
     assert!(dropped > 20_000, "only {dropped} bytes dropped");

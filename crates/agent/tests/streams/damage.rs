@@ -72,7 +72,7 @@ fn bad_lines_are_counted_and_change_nothing() {
         let undamaged = fixture.read([&fixture.bytes[..]]);
         let what = String::from_utf8_lossy(&bad[..bad.len().min(60)]).into_owned();
         assert_eq!(evidence, undamaged.evidence, "{} with {what}", fixture.name);
-        assert_eq!(*decoder.side_effects(), undamaged.deeds, "{} with {what}", fixture.name);
+        assert_eq!(*decoder.side_effects(), undamaged.side_effects, "{} with {what}", fixture.name);
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| *line == bad).count();
         assert_eq!(decoder.snapshot().invalid_lines, lines as u64, "{} with {what}", fixture.name);
     }

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 fn told(deeds: &SideEffects) -> String {
     let when = |when: &Option<String>| when.as_ref().map_or_else(String::new, |when| format!(", {when}"));
     let done = deeds.completed.iter().map(|done| {
-        format!("{} {}{}\n", if done.is_error { "failed" } else { "done" }, done.what, when(&done.when))
+        format!("{} {}{}\n", if done.is_error { "failed" } else { "done" }, done.effect, when(&done.when))
     });
-    let unknown = deeds.unresolved.iter().map(|call| format!("unknown {}{}\n", call.what, when(&call.when)));
+    let unknown = deeds.unresolved.iter().map(|call| format!("unknown {}{}\n", call.effect, when(&call.when)));
     done.chain(unknown).collect()
 }
 
@@ -62,7 +62,7 @@ fn check(rows: &[Value], expected: Expect) {
 fn of_the_recorded_streams() {
     let mut text = String::new();
     for fixture in all() {
-        let deeds = told(&fixture.read([&fixture.bytes[..]]).deeds);
+        let deeds = told(&fixture.read([&fixture.bytes[..]]).side_effects);
         if !deeds.is_empty() {
             text += &format!("{}: {deeds}", fixture.name);
         }

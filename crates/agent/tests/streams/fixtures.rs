@@ -46,7 +46,7 @@ pub struct Fixture {
 pub struct Read {
     pub notices: Vec<Notice>,
     pub evidence: Evidence,
-    pub deeds: SideEffects,
+    pub side_effects: SideEffects,
     pub by_model: Vec<(String, Usage)>,
 }
 
@@ -94,7 +94,7 @@ impl Fixture {
             decoder.feed(piece, &mut notices);
         }
         let evidence = decoder.evidence(self.exit, self.stderr);
-        Read { notices, evidence, deeds: decoder.side_effects().clone(), by_model: decoder.usage_by_model() }
+        Read { notices, evidence, side_effects: decoder.side_effects().clone(), by_model: decoder.usage_by_model() }
     }
 
     pub fn check(&self, evidence: &Evidence, how: &str) {

@@ -21,7 +21,7 @@ fn parts_add_up_in_every_recorded_stream() {
         let mut decoder = decoder();
         for line in fixture.bytes.split_inclusive(|byte| *byte == b'\n') {
             decoder.feed(line, &mut Vec::new());
-            check_sum(&decoder.usage_by_model(), decoder.snapshot().tally, &fixture.name);
+            check_sum(&decoder.usage_by_model(), decoder.snapshot().usage, &fixture.name);
         }
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
         check_sum(&decoder.usage_by_model(), evidence.usage, &fixture.name);
@@ -219,7 +219,7 @@ proptest! {
         let (mut decoder, mut whole) = (decoder(), decoder());
         for piece in lines.as_bytes().chunks(piece) {
             decoder.feed(piece, &mut Vec::new());
-            check_sum(&decoder.usage_by_model(), decoder.snapshot().tally, &lines);
+            check_sum(&decoder.usage_by_model(), decoder.snapshot().usage, &lines);
         }
         let evidence = decoder.evidence(Exit::Code(0), "");
         check_sum(&decoder.usage_by_model(), evidence.usage, &lines);

@@ -22,7 +22,7 @@ pub struct ConfigSourceArgs {
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
     #[command(subcommand)]
-    pub what: ConfigCommand,
+    pub command: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]

@@ -21,7 +21,7 @@ pub struct HandoffArgs {
     pub task_file: Option<PathBuf>,
     /// How long it may be, in tokens
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX)]
-    pub seed_tokens: u64,
+    pub handoff_tokens: u64,
     /// Have this model condense what is older than the most recent work, in at most a minute; where it does not, that
     /// is told in a line each
     #[arg(long, value_name = "MODEL", value_parser = model)]

@@ -14,7 +14,7 @@ pub struct KeepGoingArgs {
     /// Ask it for more than the task: to improve the work until no part of it can be made better [default: if the run
     /// may take 24h or more]
     #[arg(long, requires = "keep_going")]
-    pub extended: bool,
+    pub keep_improving: bool,
     /// Let it also say that the work is finished by ending its last message with this line, twice running
     #[arg(long, value_name = "TEXT", requires = "keep_going")]
     pub done_when: Option<String>,
@@ -23,5 +23,5 @@ pub struct KeepGoingArgs {
     pub status_every: Option<u32>,
     /// After how many stops in a row that change nothing in the workspace the run ends as failed [default: 3]
     #[arg(long, value_name = "N", requires = "keep_going")]
-    pub idle_stops: Option<NonZeroU32>,
+    pub max_idle_stops: Option<NonZeroU32>,
 }

@@ -41,7 +41,7 @@ pub struct LimitArgs {
 pub struct WrapUpArgs {
     /// How much of a limit on time is held back for the agent to save its work [default: a tenth, from 30s to 5m]
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "no_wrap_up")]
-    pub wrap_up_time: Option<Span>,
+    pub wrap_up_reserve: Option<Span>,
     /// What the agent is told then [default: to write down where it stands, to commit, and to stop]
     #[arg(long, value_name = "TEXT", conflicts_with = "no_wrap_up")]
     pub wrap_up_prompt: Option<String>,

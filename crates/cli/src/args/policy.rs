@@ -59,7 +59,7 @@ pub struct PolicyValueArgs {
     pub orphan_timeout: Option<Span>,
     /// The longest wait for a usage window's reset; a later one ends the run with `retry_later` [default: 192h]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
-    pub max_wait: Option<Span>,
+    pub max_reset_wait: Option<Span>,
     /// How long background commands may outlive the result before they are stopped; with --keep-going, before the agent is
     /// asked about them: then only a limit of the run stops them [default: 10m]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
@@ -69,7 +69,7 @@ pub struct PolicyValueArgs {
     pub inner_retries: Option<u32>,
     /// Checks in vain after which the run ends as check_failed [default: 10]
     #[arg(long, value_name = "N")]
-    pub check_attempts: Option<NonZeroU32>,
+    pub max_failed_checks: Option<NonZeroU32>,
     /// How long one check may take, all of its commands together [default: 30m]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
     pub check_timeout: Option<Span>,

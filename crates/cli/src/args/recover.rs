@@ -12,7 +12,7 @@ pub struct RecoverArgs {
     pub run: Option<String>,
     /// Leave alone what has not been active for longer than this
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "168h", conflicts_with = "run")]
-    pub within: Option<Span>,
+    pub active_within: Option<Span>,
     /// Print the runs that would be recovered, and start nothing
     #[arg(long)]
     pub list: bool,

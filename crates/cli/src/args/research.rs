@@ -76,7 +76,7 @@ pub struct ResearchArgs {
     pub handoff_summary: Option<String>,
     /// Let the agent stop by itself this many times in a row without using a tool
     #[arg(long = "idle-stops", alias = "idle_stops", value_name = "N")]
-    pub idle_stops: Option<NonZeroU32>,
+    pub max_idle_stops: Option<NonZeroU32>,
     /// Ask about background work that lasts longer than this
     #[arg(long = "background-wait", alias = "background_wait", value_name = "DURATION", value_parser = duration_limit)]
     pub background_wait: Option<Span>,
@@ -181,7 +181,7 @@ mod tests {
             );
             assert!(args.dry_run && args.runs_dir.is_some() && args.blocked_urls.is_some(), "{flags}");
             assert!(args.resume_session.is_some() && args.blocked_urls_file.is_some(), "{flags}");
-            assert!(args.handoff_summary.is_some() && args.idle_stops.is_some(), "{flags}");
+            assert!(args.handoff_summary.is_some() && args.max_idle_stops.is_some(), "{flags}");
             assert!(args.background_wait.is_some(), "{flags}");
         };
         let names = "--claude_hours 2 --budget_limit 3 --dry_run --runs_dir r --blocked_urls [] --resume_session s \

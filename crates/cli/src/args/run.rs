@@ -34,7 +34,7 @@ pub struct RunArgs {
     pub resume_or_new: Option<String>,
     /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX, hide_default_value = true)]
-    pub seed_tokens: u64,
+    pub handoff_tokens: u64,
     /// Have this model condense what of that account is older than the most recent work, in at most a minute; where
     /// it does not, that is told in a line each
     #[arg(long, value_name = "MODEL", value_parser = model)]
@@ -43,12 +43,12 @@ pub struct RunArgs {
     /// `[[model]]`, its `names` and what `input`, `output`, `cache_write`, `cache_write_hour` and `cache_read` cost, in
     /// dollars per million tokens
     #[arg(long, value_name = "FILE")]
-    pub prices: Option<PathBuf>,
+    pub prices_file: Option<PathBuf>,
     /// Calls with effects outside of the workspace, besides the bundled ones, which a resumed agent is told not to
     /// repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each `[[program]]`, its `names` and how its
     /// arguments begin: `begins = ["prod"]`
     #[arg(long, value_name = "FILE")]
-    pub effects: Option<PathBuf>,
+    pub effects_file: Option<PathBuf>,
     /// Let the agent's commands reach these hosts alone, or `none`: names like `example.com`, `*.example.com` or
     /// `example.com:443`. The agent runs them in its own sandbox, and does not start where that cannot be had
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
@@ -78,7 +78,7 @@ pub struct RunArgs {
     pub block_paths: Vec<String>,
     /// Keep the partial messages in the stream file after the run
     #[arg(long)]
-    pub keep_stream: bool,
+    pub keep_partial_messages: bool,
     /// Leave a text on each noteworthy event in the run's `diagnostic/`, as LONGHAUL_DIAGNOSTIC=1 does; a project that
     /// has a file `.claude/diagnostic_mode` gets them in `.claude/diagnostic/`, too
     #[arg(long)]

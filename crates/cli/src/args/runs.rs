@@ -79,7 +79,7 @@ pub(super) fn state(text: &str) -> Result<StateFilter, String> {
 pub struct CostArgs {
     /// What the spending is told apart by
     #[arg(long, value_enum, value_name = "WHAT", default_value = "day")]
-    pub by: GroupBy,
+    pub group_by: GroupBy,
     /// Only what was spent since then: a duration like 12h or 7d, a date, or a time, to a quarter of an hour [default:
     /// 30d; all of it, if --all]
     #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "all")]

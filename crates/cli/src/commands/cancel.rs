@@ -17,7 +17,7 @@ pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;
     let runtime = runtime::new()?;
-    let report = runtime.block_on(end(&home, dir, args.now, global))?;
+    let report = runtime.block_on(end(&home, dir, args.immediately, global))?;
     print_end(&report, output::format(global));
     Ok(0)
 }

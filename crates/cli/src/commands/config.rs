@@ -49,7 +49,7 @@ pub struct ConfigWritten {
 /// Carries out the command and returns its exit code.
 pub fn config(global: &GlobalArgs, args: &ConfigArgs) -> Result<u8, Failure> {
     let format = output::format(global);
-    match &args.what {
+    match &args.command {
         ConfigCommand::Show(args) => show::show(global, args, format),
         ConfigCommand::Path(args) => path(args, format),
         ConfigCommand::Init(args) => init(args, format),

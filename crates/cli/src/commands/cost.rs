@@ -70,7 +70,7 @@ struct Row {
     task: Option<String>,
     /// As the agent states it.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    stated_cost_usd: f64,
+    reported_cost_usd: f64,
     /// As we price what no statement covers.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     estimated_cost_usd: f64,
@@ -90,7 +90,7 @@ struct Row {
     /// Input written to the prompt cache.
     cache_creation_input_tokens: u64,
     /// Tokens of messages that were cut, estimated; not among the others.
-    cut_tokens: u64,
+    truncated_tokens: u64,
 }
 
 /// Carries out the command and returns its exit code.
@@ -99,7 +99,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     let since = args.since.or_else(|| (!args.all).then(month));
     let home = open_home::locate()?;
     let mut ledger = open_ledger::open(&home)?;
-    let found = match args.by {
+    let found = match args.group_by {
         GroupBy::Day => ledger.costs_by_quarter(since).map(days),
         GroupBy::Model => ledger.costs(CostBy::Model, since),
         GroupBy::Project => ledger.costs(CostBy::Project, since),
@@ -107,14 +107,14 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
         GroupBy::Agent => ledger.costs(CostBy::Agent, since),
     };
     let found = found.map_err(|error| open_ledger::failure(&error))?;
-    let found = with_judge(found, &judged(&home, since), args.by);
+    let found = with_judge(found, &judged(&home, since), args.group_by);
     let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
     let mut rows: Vec<Row> = found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect();
-    if args.by == GroupBy::Run {
+    if args.group_by == GroupBy::Run {
         name_runs(&mut rows, &mut ledger)?;
     }
     let costs = CostOutput {
-        by: group_label(args.by),
+        by: group_label(args.group_by),
         since: since.map(rfc3339),
         basis: BASIS,
         rows,
@@ -252,7 +252,7 @@ impl Row {
             key: key.filter(|key| !key.is_empty()).cloned(),
             name: None,
             task: None,
-            stated_cost_usd: spend.cost.as_dollars(),
+            reported_cost_usd: spend.cost.as_dollars(),
             estimated_cost_usd: spend.cost_estimated.as_dollars(),
             total_cost_usd: (spend.cost + spend.cost_estimated).as_dollars(),
             unpriced: spend.unpriced,
@@ -261,7 +261,7 @@ impl Row {
             output_tokens: output,
             cache_read_input_tokens: cache_read,
             cache_creation_input_tokens: cache_write,
-            cut_tokens: spend.truncated,
+            truncated_tokens: spend.truncated,
         }
     }
 }
@@ -299,7 +299,7 @@ fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>
         let at_least = if row.unpriced { ">" } else { "" };
         [
             key.to_owned(),
-            dollars(row.stated_cost_usd),
+            dollars(row.reported_cost_usd),
             dollars(row.estimated_cost_usd),
             format!("{at_least}{}", dollars(row.total_cost_usd)),
             count(row.messages),
@@ -326,7 +326,7 @@ fn csv(costs: &CostOutput) -> String {
         out += &format!(
             "{},{:.6},{:.6},{},{},{},{},{},{},{},{},{}\n",
             quoted(row.key.as_deref().unwrap_or_default()),
-            row.stated_cost_usd,
+            row.reported_cost_usd,
             row.estimated_cost_usd,
             row.unpriced,
             row.messages,
@@ -334,7 +334,7 @@ fn csv(costs: &CostOutput) -> String {
             row.output_tokens,
             row.cache_read_input_tokens,
             row.cache_creation_input_tokens,
-            row.cut_tokens,
+            row.truncated_tokens,
             quoted(row.name.as_deref().unwrap_or_default()),
             quoted(row.task.as_deref().unwrap_or_default())
         );

@@ -36,7 +36,7 @@ pub struct DiffOutput<'a> {
     /// The same in figures.
     totals: DiffStat,
     /// Files that were not compared.
-    left_out: Vec<&'a OsText>,
+    omitted: Vec<&'a OsText>,
 }
 
 /// A state of the workspace.
@@ -60,7 +60,7 @@ struct DiffEnd<'a> {
     #[serde(flatten)]
     state: DiffState<'a>,
     /// Whether that is now, because the run is not over or its end is not on record.
-    now: bool,
+    live: bool,
 }
 
 /// Carries out the command and returns its exit code.
@@ -129,11 +129,11 @@ fn print_json(dir: &RunDir, viewed: &WorkspaceDiff) -> Result<(), Failure> {
         run: dir.id().as_str(),
         workspace,
         from: state(&viewed.from),
-        to: DiffEnd { state: state(&viewed.to), now: viewed.now.is_some() },
+        to: DiffEnd { state: state(&viewed.to), live: viewed.live.is_some() },
         commits: viewed.commits.as_deref(),
         files: &viewed.files,
         totals: viewed.figures(),
-        left_out,
+        omitted: left_out,
     });
     Ok(())
 }

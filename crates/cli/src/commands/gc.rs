@@ -25,7 +25,7 @@ pub struct GcOutput {
     /// What that frees of the disk, with what earlier removals had left.
     bytes: u64,
     /// How many old runs are kept, by why.
-    kept: BTreeMap<&'static str, u64>,
+    retained: BTreeMap<&'static str, u64>,
 }
 
 /// Why one is kept however old it is.
@@ -56,7 +56,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let filter = RunFilter { states: vec![RunState::Finished], ..RunFilter::default() };
     let over = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
     let now = output::now();
-    let mut collected = GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, kept: BTreeMap::new() };
+    let mut collected = GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, retained: BTreeMap::new() };
     for (place, row) in over.into_iter().map(Row::new).enumerate() {
         let ended = row.known.ended_at.unwrap_or(now);
         if now.since(ended) <= args.older_than {
@@ -65,7 +65,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
         // The ledger finds them; what is removed for good is a matter of its journal.
         let row = Row::new(LedgerEntry::read(&row.known.run_dir()).run);
         match keep_reason(&home, args, place, &row) {
-            Some(why) => *collected.kept.entry(why).or_default() += 1,
+            Some(why) => *collected.retained.entry(why).or_default() += 1,
             None => collect(&home, &row, ended, &mut collected)?,
         }
     }
@@ -116,7 +116,7 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> R
             Ok(bytes) => bytes,
             // Somebody has just let it go on.
             Err(longhaul_store::StoreError::JournalLocked { .. }) => {
-                *collected.kept.entry("in somebody's hands").or_default() += 1;
+                *collected.retained.entry("in somebody's hands").or_default() += 1;
                 return Ok(());
             }
             Err(error) => return Err(of_store(&error)),
@@ -153,7 +153,7 @@ fn text(collected: &GcOutput, now: Moment) -> String {
     let done = if collected.dry_run { "would be removed" } else { "removed" };
     let runs = if collected.runs.len() == 1 { "run" } else { "runs" };
     out += &format!("{} {runs} {done}: {}\n", collected.runs.len(), phrases::bytes(collected.bytes));
-    for (why, count) in &collected.kept {
+    for (why, count) in &collected.retained {
         let flag = if *why == NEWEST { " (--keep-last)" } else { "" };
         out += &format!("{count} kept: {why}{flag}\n");
     }

@@ -34,7 +34,7 @@ pub fn seed(args: &HandoffArgs) -> Result<u8, Failure> {
         },
         None => None,
     };
-    output::print_text(&work.handoff_prompt(args.seed_tokens, summary.as_ref()));
+    output::print_text(&work.handoff_prompt(args.handoff_tokens, summary.as_ref()));
     Ok(0)
 }
 
@@ -47,7 +47,7 @@ enum SummaryOutcome {
 }
 
 fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<SummaryOutcome, Failure> {
-    let Some(prompt) = work.summary_prompt(args.seed_tokens) else {
+    let Some(prompt) = work.summary_prompt(args.handoff_tokens) else {
         return Ok(SummaryOutcome::Written(None));
     };
     let without = |why: &str| {
@@ -69,7 +69,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
         Err(SummarizeError::Cancelled(by)) => Ok(SummaryOutcome::Cancelled(by)),
         Err(SummarizeError::TimedOut(timeout)) => without(&format!("it gave no answer within {timeout}")),
-        Err(SummarizeError::Failed { fault, said }) => {
+        Err(SummarizeError::Failed { fault, message: said }) => {
             let said = said.map(|said| format!(" ({})", one_line(&said))).unwrap_or_default();
             without(&format!("{}{said}", phrases::fault_text(fault)))
         }
@@ -97,7 +97,7 @@ fn order(args: &HandoffArgs) -> Result<AgentSpec, String> {
         network: None,
         learn: None,
         extra_args: Vec::new(),
-        handoff_tokens: args.seed_tokens,
+        handoff_tokens: args.handoff_tokens,
         handoff_summary: args.handoff_summary.clone(),
         inner_retries: Preset::Default.policy().inner_retries,
         run_id: RunId::from(""),

@@ -29,7 +29,7 @@ pub const SUBCOMMAND: &str = "hook";
 struct HookInvocation {
     at: Moment,
     event: HookEvent,
-    place: LearningPaths,
+    project: LearningPaths,
     learning: LearningArgs,
 }
 
@@ -58,7 +58,7 @@ pub fn hook(args: &HookArgs) {
     // Without a home there is nothing to tell, and nowhere to put anything down.
     let Some(place) = place() else { return };
     let HookArgs { event, learning } = args;
-    let called = HookInvocation { at: output::now(), event: *event, place, learning: learning.clone() };
+    let called = HookInvocation { at: output::now(), event: *event, project: place, learning: learning.clone() };
     if let Err(what) = called.go() {
         called.trouble(&what);
     }
@@ -77,7 +77,7 @@ impl HookInvocation {
                 let noted = input
                     .session_id
                     .as_deref()
-                    .map(|session| record_session_api(&self.place, session, &destination()));
+                    .map(|session| record_session_api(&self.project, session, &destination()));
                 if let Some(Err(error)) = noted {
                     self.trouble(&format!("put down which API the session talks to: {error}"));
                 }
@@ -87,7 +87,7 @@ impl HookInvocation {
             HookEvent::PreCompact => {
                 // Whatever becomes of the rest, the session is told again.
                 let forgotten =
-                    input.session_id.as_deref().map(|session| clear_injection(&self.place, session));
+                    input.session_id.as_deref().map(|session| clear_injection(&self.project, session));
                 self.learn(&input)?;
                 forgotten
                     .unwrap_or(Ok(()))
@@ -96,7 +96,7 @@ impl HookInvocation {
             HookEvent::SessionEnd => {
                 // What is cleared is gone from the context. One that ended otherwise may be resumed, and has it still.
                 if input.reason.as_deref() == Some("clear") {
-                    let _ = input.session_id.as_deref().map(|session| clear_injection(&self.place, session));
+                    let _ = input.session_id.as_deref().map(|session| clear_injection(&self.project, session));
                 }
                 self.learn(&input)
             }
@@ -107,7 +107,7 @@ impl HookInvocation {
     /// Tells the playbook, unless this session was told.
     fn tell(&self, input: &HookInput) -> Result<(), String> {
         let session = input.session_id.as_deref();
-        if session.is_some_and(|session| was_injected(&self.place, session)) {
+        if session.is_some_and(|session| was_injected(&self.project, session)) {
             return Ok(());
         }
         let project = project(input)?;
@@ -117,9 +117,9 @@ impl HookInvocation {
             prompt,
             self.learning.max_tokens,
         )
-        .map_err(|untold| format!("{}; {}", untold.what, untold.hint))?;
+        .map_err(|untold| format!("{}; {}", untold.content, untold.hint))?;
         let Some(told) = told else { return Ok(()) };
-        match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.place, session)) {
+        match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.project, session)) {
             InjectionClaim::AlreadyInjected => return Ok(()),
             InjectionClaim::Claimed => {}
             InjectionClaim::Unknown(error) => {
@@ -155,7 +155,7 @@ impl HookInvocation {
             destination: api.clone(),
         };
         let explained = |error: LearningError| format!("{error}; {}", error.hint());
-        let learning = LearningDb::open(&self.place).map_err(explained)?;
+        let learning = LearningDb::open(&self.project).map_err(explained)?;
         learning.enqueue(self.at, &queued).map_err(explained)?;
         self.start_worker(&api, judge)
     }
@@ -163,7 +163,7 @@ impl HookInvocation {
     /// What an outage or a reboot has left is learnt when the next session is used.
     fn start_worker_if_due(&self) -> Result<(), String> {
         let explained = |error: LearningError| format!("{error}; {}", error.hint());
-        let Some(learning) = LearningDb::open_existing(&self.place).map_err(explained)? else {
+        let Some(learning) = LearningDb::open_existing(&self.project).map_err(explained)? else {
             return Ok(());
         };
         let (api, judge) = (destination(), JudgeKind::from(self.learning.judge));
@@ -174,12 +174,12 @@ impl HookInvocation {
     }
 
     fn start_worker(&self, destination: &str, judge: JudgeKind) -> Result<(), String> {
-        start_worker(&self.place, destination, judge).map_err(|error| format!("start a worker: {error}"))
+        start_worker(&self.project, destination, judge).map_err(|error| format!("start a worker: {error}"))
     }
 
     fn trouble(&self, what: &str) {
         // Whoever cannot write even this has other things to worry about.
-        let _ = note(&self.place, self.at, self.event.as_str(), what);
+        let _ = note(&self.project, self.at, self.event.as_str(), what);
     }
 }
 

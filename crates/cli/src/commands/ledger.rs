@@ -30,7 +30,7 @@ pub struct Rebuilt {
     /// How many runs it had whose directories are gone.
     removed: u64,
     /// How long that took.
-    took_ms: Span,
+    duration_ms: Span,
     /// The file.
     ledger: String,
 }
@@ -49,14 +49,14 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let rebuilt = Rebuilt {
         runs: made.derived,
         removed: made.removed,
-        took_ms: Span(begun.elapsed().as_millis() as u64),
+        duration_ms: Span(begun.elapsed().as_millis() as u64),
         ledger: Ledger::path_in(home).display().to_string(),
     };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&format!(
             "{} in {:.1} s: {}\n",
             counted(rebuilt.runs, "run"),
-            rebuilt.took_ms.millis() as f64 / 1_000.0,
+            rebuilt.duration_ms.millis() as f64 / 1_000.0,
             rebuilt.ledger
         )),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&rebuilt),

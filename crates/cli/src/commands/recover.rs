@@ -37,7 +37,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = open_home::locate()?;
     if args.install || args.print {
-        let unit = service::unit(&home, args.within)?;
+        let unit = service::unit(&home, args.active_within)?;
         return if args.print { Ok(service::print(&unit)) } else { service::install(&unit, global) };
     }
     if args.uninstall {
@@ -45,10 +45,10 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     }
     let runs = match &args.run {
         Some(asked) => vec![open_home::find_run(&home, asked)?],
-        None => all(&home, args.within, global)?,
+        None => all(&home, args.active_within, global)?,
     };
     let unreadable =
-        if args.run.is_none() { complain_of_unreadable(&home, args.within)? } else { Vec::new() };
+        if args.run.is_none() { complain_of_unreadable(&home, args.active_within)? } else { Vec::new() };
     if args.list {
         list(&runs, global);
         return Ok(0);

@@ -104,7 +104,7 @@ fn about(report: &ReportData, clock: &TimeFormat) -> String {
         }
         (None, None) => counted(report.summary.runs.into(), "run"),
     };
-    format!("{runs}; made {}.", clock.minute(report.made_at))
+    format!("{runs}; made {}.", clock.minute(report.generated_at))
 }
 
 /// What must be known to read the money of the summary.
@@ -135,16 +135,16 @@ fn because(run: &ReportRun, clock: &TimeFormat) -> String {
         Some(_) => format!("; trying again makes sense at {}", clock.short(at)),
         None => format!("; until {}", clock.short(at)),
     });
-    sentence(&format!("{}{}", run.because, when.unwrap_or_default()))
+    sentence(&format!("{}{}", run.explanation, when.unwrap_or_default()))
 }
 
 /// A run in figures.
 fn facts(run: &ReportRun, clock: &TimeFormat) -> String {
     let mut facts =
-        vec![format!("began {}", clock.short(run.began_at)), counted(run.attempts_total.into(), "attempt")];
+        vec![format!("began {}", clock.short(run.started_at)), counted(run.attempts_total.into(), "attempt")];
     facts.push(format!("took {}", run.wall));
-    if run.lost > Span::ZERO {
-        facts.push(format!("lost {}", run.lost));
+    if run.lost_time > Span::ZERO {
+        facts.push(format!("lost {}", run.lost_time));
     }
     facts.push(cost(run.cost, run.cost_estimated, run.unpriced));
     facts.push(format!("{} tokens", short_count(run.tokens)));
@@ -163,12 +163,12 @@ fn place(run: &ReportRun) -> String {
 
 /// How long an attempt took.
 fn took(attempt: &TimelineAttempt) -> String {
-    attempt.ended_at.map_or_else(|| "-".to_owned(), |ended| ended.since(attempt.began_at).to_string())
+    attempt.ended_at.map_or_else(|| "-".to_owned(), |ended| ended.since(attempt.started_at).to_string())
 }
 
 /// How an attempt began and ended, and how long the run waited then.
 fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
-    let began = output::phrases::strategy_text(attempt.strategy, attempt.because);
+    let began = output::phrases::strategy_text(attempt.strategy, attempt.reason);
     let last = run.attempts.last().is_some_and(|last| last.number == attempt.number);
     let waited = match attempt.waited {
         Span::ZERO => String::new(),
@@ -192,7 +192,7 @@ fn attempts_heading(run: &ReportRun) -> String {
 
 fn calls_heading(run: &ReportRun) -> String {
     let count = run.calls.last.len() as u64;
-    if run.calls.cut {
+    if run.calls.truncated {
         format!("The last {}; longhaul logs {} has them all", counted(count, "tool call"), run.id)
     } else {
         counted(count, "tool call")

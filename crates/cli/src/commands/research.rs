@@ -226,7 +226,7 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
     let flags = [
         ("--runs_dir", args.runs_dir.as_deref().is_some_and(|runs| !contains(runs, dir.path()))),
         ("--handoff-summary", args.handoff_summary.is_some()),
-        ("--idle-stops", args.idle_stops.is_some()),
+        ("--idle-stops", args.max_idle_stops.is_some()),
         ("--resume-session", args.resume_session.is_some()),
         ("--blocked-urls", args.blocked_urls.is_some()),
         ("--blocked-urls-file", args.blocked_urls_file.is_some()),
@@ -302,7 +302,7 @@ fn run_args(
     let is_short = limits.time <= Span::from_mins(2);
     RunArgs {
         // What was told of earlier work is a part of the task from now on, and leaves room for an account of ours.
-        seed_tokens: HANDOFF_TOKENS_MAX + estimated_tokens(&prompt),
+        handoff_tokens: HANDOFF_TOKENS_MAX + estimated_tokens(&prompt),
         prompt: Some(prompt),
         agent: AgentArgs {
             model: args.model.clone(),
@@ -317,20 +317,20 @@ fn run_args(
         network: args.everywhere.network.clone(),
         block_urls_file: args.everywhere.block_urls_file.clone(),
         block_paths: args.everywhere.block_paths.clone(),
-        effects: args.everywhere.effects.clone(),
-        prices: args.everywhere.prices.clone(),
+        effects_file: args.everywhere.effects.clone(),
+        prices_file: args.everywhere.prices.clone(),
         runs_dir: args.runs_dir.clone(),
         agent_args: args.agent_args.clone(),
         limits: LimitArgs { budget: limits.budget, time_limit: Some(limits.time), ..LimitArgs::default() },
         wrap_up: WrapUpArgs {
-            wrap_up_time: is_short.then_some(Span(limits.time.millis() / 2)),
+            wrap_up_reserve: is_short.then_some(Span(limits.time.millis() / 2)),
             ..WrapUpArgs::default()
         },
         // ResearchGym's loop, too, has the agent go on for as long as anything is left.
         keep_going: KeepGoingArgs {
             keep_going: true,
-            extended: args.extended_continue,
-            idle_stops: args.idle_stops,
+            keep_improving: args.extended_continue,
+            max_idle_stops: args.max_idle_stops,
             ..KeepGoingArgs::default()
         },
         handoff_summary: args.handoff_summary.clone(),

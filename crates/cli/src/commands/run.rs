@@ -110,7 +110,7 @@ pub struct PreparedRun {
     resolved: ResolvedPolicy,
     notify: Vec<String>,
     dialect: Claude,
-    keep_stream: bool,
+    keep_partial_messages: bool,
     diagnostic: bool,
     permission_named: bool,
 }
@@ -142,7 +142,7 @@ impl PreparedRun {
             notify: self.notify,
             policy: self.resolved.policy,
             origins: self.resolved.origins,
-            keep_stream: self.keep_stream,
+            keep_partial_messages: self.keep_partial_messages,
             diagnostic: self.diagnostic,
         };
         let supervised =
@@ -173,7 +173,7 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
 /// Reads the flags, and refuses whatever is wrong with them.
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let mut resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
-    for (name, table) in [("prices", &args.prices), ("effects", &args.effects)] {
+    for (name, table) in [("prices", &args.prices_file), ("effects", &args.effects_file)] {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
     resolved.policy.summarize = args.handoff_summary.is_some();
@@ -191,7 +191,7 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
         inherited: None,
         dialect: table_files::claude(args)?,
         resolved,
-        keep_stream: args.keep_stream,
+        keep_partial_messages: args.keep_partial_messages,
         diagnostic,
         permission_named: args.agent.permission_mode.is_some(),
     })
@@ -363,7 +363,7 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure
         learn,
         guards,
         extra_args: args.agent_args.clone(),
-        handoff_tokens: args.seed_tokens,
+        handoff_tokens: args.handoff_tokens,
         handoff_summary: args.handoff_summary.clone(),
         inner_retries: resolved.policy.inner_retries,
         // Given when the run has its directory.

@@ -62,7 +62,7 @@ pub struct ShowOutput {
     /// Who worked.
     agent: AgentInfo,
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    began_at: Option<String>,
+    started_at: Option<String>,
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     ended_at: Option<String>,
     #[serde(flatten)]
@@ -93,7 +93,7 @@ pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String>
 struct Loaded {
     shown: ShowOutput,
     outcome: Option<Outcome>,
-    began: Option<Moment>,
+    start: Option<Moment>,
     as_of: Moment,
     attempts: Vec<run_history::AttemptHistory>,
 }
@@ -102,10 +102,10 @@ struct Loaded {
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let clock = TimeFormat::here();
-    let Loaded { shown, outcome, began, as_of, attempts } = load(&dir, &clock)?;
+    let Loaded { shown, outcome, start: began, as_of, attempts } = load(&dir, &clock)?;
     match output::format(global) {
         OutputFormat::Text => {
-            let times = text::RunTimes { began, as_of, attempts: &attempts, clock: &clock };
+            let times = text::RunTimes { started_at: began, as_of, attempts: &attempts, clock: &clock };
             page(global, &text::text(&shown, outcome, &times));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -143,7 +143,7 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
         .collect();
     let run = Run::replay(history.records());
-    let state = &State { tally: dir.usage(run.state()), ..run.state().clone() };
+    let state = &State { usage: dir.usage(run.state()), ..run.state().clone() };
     let (outcome, stand) = (state.outcome(), run_status(dir)?);
     // While nobody supervises it, it is as it was when its last decision was made.
     let as_of = match (outcome, stand.is_supervised) {
@@ -167,10 +167,10 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         cwd: plan.cwd.as_path().display().to_string(),
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
-        total_cost_usd: state.tally.total_cost().as_dollars(),
+        total_cost_usd: state.usage.total_cost().as_dollars(),
         attempts: attempts.iter().map(|attempt| Attempt::new(attempt, &facts, dir)).collect(),
         agent: agent_seen(dir, &plan, &told),
-        began_at: began.map(|(at, _)| rfc3339(*at)),
+        started_at: began.map(|(at, _)| rfc3339(*at)),
         ended_at: outcome.map(|_| rfc3339(state.finished_at)),
         figures: figures(state, plan.policy.limits, as_of),
         recoveries,
@@ -182,7 +182,7 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         next: next_step(dir.id(), &run, (&plan).into(), stand, clock),
     };
     let began = began.map(|(at, _)| *at);
-    Ok(Loaded { shown, outcome, began, as_of, attempts })
+    Ok(Loaded { shown, outcome, start: began, as_of, attempts })
 }
 
 /// How often a new supervisor took the run over, and for how long nobody had supervised it, at most.

@@ -34,7 +34,7 @@ struct ActiveRun {
     #[serde(flatten)]
     row: Row,
     /// What it does or waits for, in words.
-    now: String,
+    activity: String,
     /// Commands that its agent runs in the background.
     background: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl ActiveRun {
         let running =
             (!background.is_empty()).then(|| format!("; in the background: {}", background.join("; ")));
         let now = activity(&row, output::now()).unwrap_or_default() + &running.unwrap_or_default();
-        ActiveRun { row, now, background }
+        ActiveRun { row, activity: now, background }
     }
 }
 
@@ -75,7 +75,7 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
             output::print_text("no unfinished runs; `longhaul runs` lists all runs\n")
         }
         OutputFormat::Text => {
-            let rows: Vec<_> = status.runs.iter().map(|run| (&run.row, Some(run.now.clone()))).collect();
+            let rows: Vec<_> = status.runs.iter().map(|run| (&run.row, Some(run.activity.clone()))).collect();
             page(global, &table::runs(&rows, now, output::width(), Colors::stdout()));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),

@@ -51,7 +51,7 @@ pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
     let entries = entries_of(&dir, &history);
     let clock = TimeFormat::here();
     let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
-    let mut next = next(dir.id(), &run, (&plan).into(), run_status(&dir)?, &clock);
+    let mut next = next_step(dir.id(), &run, (&plan).into(), run_status(&dir)?, &clock);
     let outcome = run.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
     if outcome.is_none() && !background.is_empty() {

@@ -51,7 +51,7 @@ pub struct Reader<'a> {
     pub keys: &'a Keys,
     /// The command tree, which knows what is a value of which flag.
     pub root: &'a Command,
-    pub whose: FileOwner,
+    pub owner: FileOwner,
     pub path: &'a Path,
     /// What `~/` is, where that is known.
     pub home: Option<&'a Path>,
@@ -174,14 +174,14 @@ impl Reader<'_> {
         let key = self.key(line, place.0, name.get_ref().as_ref())?;
         let values = self.values(lines, key, line, value)?;
         let profile = place.1.map(str::to_owned);
-        let origin = Origin::File { whose: self.whose, path: self.path.to_owned(), line, profile };
+        let origin = Origin::File { owner: self.owner, path: self.path.to_owned(), line, profile };
         Ok(Setting { key: key.name.clone(), values, origin })
     }
 
     /// The key of this name, if it may stand here.
     fn key(&self, line: usize, table: Option<&str>, name: &str) -> Result<&Key, Failure> {
         let Some(key) = self.keys.find(table, name) else { return Err(self.unknown(line, table, name)) };
-        match (self.whose, key.trust) {
+        match (self.owner, key.trust) {
             (FileOwner::Project, ProjectTrust::UserOnly(reason)) => {
                 let error = format!("`{}` cannot be set by a project: {reason}", key.path());
                 let place = self
@@ -290,13 +290,13 @@ impl Reader<'_> {
         }
         // A stranger's model must not be one of the agent's flags.
         if let Some((line, word)) = words.iter().find(|(_, word)| word.starts_with('-'))
-            && (self.whose, key.kind) == (FileOwner::Project, ValueKind::Text)
+            && (self.owner, key.kind) == (FileOwner::Project, ValueKind::Text)
         {
             let error = format!("`{}` is `{word}`, which looks like a flag", key.path());
             return Err(self.wrong(*line, &error, "no such value begins with `-`"));
         }
         // What a project blocks is where it says, from whatever folder of it a run is begun.
-        let is_path = self.whose == FileOwner::Project && key.name == "block_path";
+        let is_path = self.owner == FileOwner::Project && key.name == "block_path";
         let written = |(_, word): (usize, String)| if is_path { self.absolute(&word) } else { word };
         Ok(words.into_iter().map(written).collect())
     }

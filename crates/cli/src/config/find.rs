@@ -54,7 +54,7 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Fil
             FileOwner::Project => trusted::of(path, &text),
         };
         let (home, user_file) = (home.as_deref(), user.as_deref());
-        Reader { keys, root, whose, path, home, user_file, trust }.read(&text)
+        Reader { keys, root, owner: whose, path, home, user_file, trust }.read(&text)
     };
     let of_project = |path: PathBuf| {
         let file = read(FileOwner::Project, &path)?;

@@ -18,7 +18,7 @@ pub enum Origin {
     /// A variable of the environment.
     Variable(String),
     /// A line of a file, below one of its profiles or none.
-    File { whose: FileOwner, path: PathBuf, line: usize, profile: Option<String> },
+    File { owner: FileOwner, path: PathBuf, line: usize, profile: Option<String> },
 }
 
 impl fmt::Display for Origin {

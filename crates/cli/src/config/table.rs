@@ -41,7 +41,7 @@ fn the_example_can_be_read() {
     let reader = Reader {
         keys: &keys,
         root: &root,
-        whose: FileOwner::User,
+        owner: FileOwner::User,
         path,
         home: None,
         user_file: None,

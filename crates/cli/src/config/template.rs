@@ -105,7 +105,7 @@ mod tests {
                 Reader {
                     keys: &keys,
                     root: &root,
-                    whose,
+                    owner: whose,
                     path,
                     home: None,
                     user_file: None,

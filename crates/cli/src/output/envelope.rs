@@ -45,7 +45,7 @@ pub struct EnvelopeUsage {
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
     /// Tokens of messages that were cut in mid-flight, estimated, not contained in the counts above.
-    pub cut_tokens: u64,
+    pub truncated_tokens: u64,
     /// Whether some tokens have no known price.
     pub unpriced: bool,
 }
@@ -68,7 +68,7 @@ pub struct RunInfo {
     /// How many attempts it had.
     pub attempts: u32,
     /// How many of the agent's tool calls our guards denied.
-    pub denied: u32,
+    pub denied_calls: u32,
     /// How the agent's questions were answered.
     pub questions: Questions,
     /// Background commands that were stopped with the agent of the last attempt.
@@ -101,7 +101,7 @@ impl Envelope {
             result: report.result.clone(),
             errors: report.errors.clone(),
             session_id: report.session.as_ref().map(ToString::to_string),
-            usage: usage(report.tally),
+            usage: usage(report.usage),
             duration_ms: report.wall().millis(),
             run: RunInfo {
                 id: Some(report.run.to_string()),
@@ -111,7 +111,7 @@ impl Envelope {
                 fault: outcome.fault,
                 limit: outcome.limit,
                 attempts: report.attempts,
-                denied: report.denied_calls,
+                denied_calls: report.denied_calls,
                 questions: report.questions,
                 background_stopped: report.background_stopped.clone(),
                 retry_at: outcome
@@ -145,7 +145,7 @@ impl Envelope {
                 fault,
                 limit: None,
                 attempts: 0,
-                denied: 0,
+                denied_calls: 0,
                 questions: Questions::default(),
                 background_stopped: Vec::new(),
                 retry_at: None,
@@ -169,7 +169,7 @@ fn usage(tally: Usage) -> EnvelopeUsage {
         cache_creation_input_tokens: tally.tokens.cache_write,
         total_cost_usd: (tally.reported_cost + tally.estimated_cost).as_dollars(),
         estimated_cost_usd: tally.estimated_cost.as_dollars(),
-        cut_tokens: tally.truncated_tokens.total(),
+        truncated_tokens: tally.truncated_tokens.total(),
         unpriced: tally.unpriced,
     }
 }

@@ -57,7 +57,7 @@ impl LiveView {
         let glance = view.snapshot.filter(|_| self.state.process.is_some());
         let mut activity = Activity { since: now, ..Activity::default() };
         if let Some(glance) = glance {
-            self.state.tally = self.state.tally.plus(glance.tally);
+            self.state.usage = self.state.usage.plus(glance.usage);
             activity.tool.clone_from(&glance.tool);
             activity.other.clone_from(&glance.activity);
             activity.message = glance.last_text.chars().take(MESSAGE_CHARS_MAX).collect();
@@ -181,7 +181,7 @@ fn activity_line(view: &LiveView, now: Moment, width: usize) -> Option<String> {
 
 /// `18 turns, 1.2M tokens, $3.45`.
 fn usage_line(view: &LiveView) -> Option<String> {
-    let tally = view.state.tally;
+    let tally = view.state.usage;
     let tokens = tally.tokens.total() + tally.truncated_tokens.total();
     let at_least = if tally.unpriced { "at least " } else { "" };
     (tokens > 0).then(|| {
@@ -202,12 +202,12 @@ fn limits_line(view: &LiveView, now: Moment) -> Option<String> {
 }
 
 fn share(used: &LimitStatus) -> String {
-    let percent = if used.of > 0.0 { (used.used / used.of * 100.0).floor() } else { 100.0 };
+    let percent = if used.limit_value > 0.0 { (used.used / used.limit_value * 100.0).floor() } else { 100.0 };
     let of = match used.limit {
-        Limit::Budget => phrases::dollars(used.of),
-        Limit::Tokens => short_count(used.of as u64),
-        Limit::Turns | Limit::Attempts => grouped(used.of as u64),
-        Limit::Time | Limit::Wall => Span(used.of as u64).to_string(),
+        Limit::Budget => phrases::dollars(used.limit_value),
+        Limit::Tokens => short_count(used.limit_value as u64),
+        Limit::Turns | Limit::Attempts => grouped(used.limit_value as u64),
+        Limit::Time | Limit::Wall => Span(used.limit_value as u64).to_string(),
     };
     format!("{} {percent}% of {of}", used.limit)
 }

@@ -239,7 +239,7 @@ pub fn one_line(text: &str) -> String {
 
 /// Why an attempt was ended that nobody supervised.
 pub fn orphaned(orphaned: &WatchdogStop) -> String {
-    let WatchdogStop { at, silent_ms: silent, processes_ended } = orphaned;
+    let WatchdogStop { at, silent_ms: silent, processes_stopped: processes_ended } = orphaned;
     let ended = processes_ended
         .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
         .unwrap_or_default();

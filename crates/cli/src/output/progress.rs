@@ -102,7 +102,7 @@ impl ProgressDisplay {
     /// What a model costs that no price is known of is told by its agent, at the end of each turn: so late is a budget
     /// heeded.
     fn warn_prices(&mut self, view: StepView<'_>) {
-        let Some(glance) = view.snapshot.filter(|glance| glance.tally.unpriced) else { return };
+        let Some(glance) = view.snapshot.filter(|glance| glance.usage.unpriced) else { return };
         if self.unpriced_warned || view.policy.limits.budget.is_none() {
             return;
         }

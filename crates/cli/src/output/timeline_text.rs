@@ -59,13 +59,13 @@ fn changed(changes: &[SettingChange]) -> String {
 
 /// One entry in a sentence.
 pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
-    match &entry.what {
+    match &entry.kind {
         TimelineEvent::Started { session } => match session {
             SessionPlan::New(_) => "began, in a new session".to_owned(),
             SessionPlan::Resume(id) => format!("began, in session {id}"),
             SessionPlan::Fork { from, .. } => format!("began, in a copy of session {from}"),
         },
-        TimelineEvent::Reopened { ask, over_ms, changes } => {
+        TimelineEvent::Reopened { ask, finished_ms: over_ms, changes } => {
             let said = match ask {
                 ResumeRequest::Continue => "to continue",
                 ResumeRequest::RepeatTask => "with its task once more",
@@ -78,7 +78,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let told = describe(*say).map(|told| format!("; it was told {told}")).unwrap_or_default();
             format!("attempt {attempt} began: {}{told}", phrases::strategy_text(*rung, *because))
         }
-        TimelineEvent::Summary { outcome, took_ms, total_cost_usd, .. } => {
+        TimelineEvent::Summary { outcome, duration_ms: took_ms, total_cost_usd, .. } => {
             let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
             format!("{} ({took_ms}{cost})", phrases::summary(*outcome))
         }
@@ -88,17 +88,17 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             Some(told) => format!("the agent was told {told}"),
             None => "the agent was told to go on".to_owned(),
         },
-        TimelineEvent::AgentStopped { stops, claims, prompts: told, .. } => {
+        TimelineEvent::AgentStopped { stops, done_claims: claims, prompts: told, .. } => {
             stops_words(*stops, *claims, *told)
         }
-        TimelineEvent::StallDeferred { times, silence, .. } => {
+        TimelineEvent::StallDeferred { times, stall: silence, .. } => {
             let words = silence.describe(StopCause::Stalled);
             format!(
                 "the agent was silent and something of it worked, so it had more time{}: {words}",
                 many(*times)
             )
         }
-        TimelineEvent::WatchdogStopped { silent_ms, processes_ended, .. } => {
+        TimelineEvent::WatchdogStopped { silent_ms, processes_stopped: processes_ended, .. } => {
             let ended = processes_ended
                 .map(|count| format!(", with {count} {}", plural(count, "process", "processes")))
                 .unwrap_or_default();
@@ -121,15 +121,15 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
                 changed(changes)
             )
         }
-        TimelineEvent::Downtime { ms } => {
+        TimelineEvent::Downtime { duration_ms: ms } => {
             format!("nothing ran for {ms}: the machine slept, or the run had no supervisor")
         }
-        TimelineEvent::CheckEnded { check, result, took_ms } => {
+        TimelineEvent::CheckEnded { check, result, duration_ms: took_ms } => {
             let result = phrases::check_words(*result).trim_start_matches("the check ");
             format!("check {check} {result} ({took_ms})")
         }
-        TimelineEvent::Cancelled { by } => cancelled(*by).to_owned(),
-        TimelineEvent::Suspended { by } => format!("{} suspended the run", by.signal()),
+        TimelineEvent::Cancelled { source: by } => cancelled(*by).to_owned(),
+        TimelineEvent::Suspended { source: by } => format!("{} suspended the run", by.signal()),
         TimelineEvent::Finished { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {
             let spans = [(waiting_ms, "waiting"), (downtime_ms, "asleep or without a supervisor")];
             let parts = spans.into_iter().filter(|(span, _)| **span > Span::ZERO);
@@ -158,8 +158,8 @@ fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &Time
     };
     let proof = ended.evidence.as_ref().map(|proof| format!(" ({proof})")).unwrap_or_default();
     let how = match ended.fault {
-        Some(fault) => format!("{}{proof}", phrases::cause_of(fault, ended.stopped)),
-        None if ended.finished => "the agent says that it is done".to_owned(),
+        Some(fault) => format!("{}{proof}", phrases::cause_of(fault, ended.stop_cause)),
+        None if ended.claimed_done => "the agent says that it is done".to_owned(),
         None => "the agent ended by itself".to_owned(),
     };
     let mut parts = vec![how];
@@ -169,13 +169,13 @@ fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &Time
     if ended.killed {
         parts.push("it had to be killed".to_owned());
     }
-    if ended.left_behind > 0 {
-        let processes = plural(ended.left_behind, "process", "processes");
-        parts.push(format!("ended {} {processes} that it left behind", ended.left_behind));
+    if ended.leftover_processes > 0 {
+        let processes = plural(ended.leftover_processes, "process", "processes");
+        parts.push(format!("ended {} {processes} that it left behind", ended.leftover_processes));
     }
     parts.extend(ended.background_stopped.iter().map(stopped_words));
-    if ended.denied > 0 {
-        parts.push(phrases::denied(ended.denied));
+    if ended.denied_calls > 0 {
+        parts.push(phrases::denied(ended.denied_calls));
     }
     if ended.questions > 0 {
         let questions = plural(ended.questions, "question was", "questions were");
@@ -189,11 +189,11 @@ fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &Time
 /// What followed a failure.
 fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
     let remedy = ended.remedy?;
-    if let Some(until) = ended.waits_until {
+    if let Some(until) = ended.waiting_until {
         return Some(phrases::about_to(remedy, &clock.near(until, at), until.since(at)));
     }
     let waited = ended.waited_ms?;
-    let planned = ended.planned_ms.unwrap_or_default();
+    let planned = ended.planned_wait_ms.unwrap_or_default();
     // A second is what a sweep and a start take.
     let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
     let planned = if late { format!(", planned were {planned}") } else { String::new() };
@@ -212,11 +212,11 @@ fn work(work: WorkDone) -> Option<String> {
         .map(|calls| format!("{calls} tool {}", if calls == 1 { "call" } else { "calls" }));
     let done: Vec<String> = turns.into_iter().chain(calls).collect();
     let cost = cost(work.total_cost_usd, work.estimated_cost_usd).map(|cost| format!(", {cost}"));
-    if done.is_empty() && cost.is_none() && work.took_ms < BRIEF {
+    if done.is_empty() && cost.is_none() && work.duration_ms < BRIEF {
         return None;
     }
     let done = if done.is_empty() { "nothing finished".to_owned() } else { done.join(", ") };
-    Some(format!("{done} in {}{}", work.took_ms, cost.unwrap_or_default()))
+    Some(format!("{done} in {}{}", work.duration_ms, cost.unwrap_or_default()))
 }
 
 /// `$1.20`, or `$1.20 (partly estimated)`; nothing for nothing.

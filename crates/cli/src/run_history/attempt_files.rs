@@ -14,7 +14,7 @@ pub struct AttemptFiles {
     /// How its process ended; nothing while it has not, or where that cannot be read.
     pub exit: Option<Exit>,
     /// That a watchdog ended it, because its supervisor had died and nobody had come back.
-    pub orphaned: Option<WatchdogStop>,
+    pub watchdog_stop: Option<WatchdogStop>,
     /// Background commands that were stopped with its agent.
     pub background_stopped: Vec<StoppedTask>,
     /// How many tools it called; nothing where nobody counted.
@@ -26,7 +26,7 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
     let facts = |attempt: &AttemptHistory| {
         let files = dir.attempt(attempt.number);
         // A supervisor that sees an end writes it down before it decides what that means.
-        let unseen = attempt.ended.is_some() && attempt.spawned.is_some();
+        let unseen = attempt.end.is_some() && attempt.spawned.is_some();
         let exit = match files.exit() {
             Ok(Some(seen)) => Some(seen.exit),
             Ok(None) => unseen.then_some(Exit::Unobserved),
@@ -34,7 +34,7 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
         };
         let facts = AttemptFiles {
             exit,
-            orphaned: files.watchdog_stop().ok().flatten(),
+            watchdog_stop: files.watchdog_stop().ok().flatten(),
             background_stopped: files.stopped_tasks().unwrap_or_default(),
             tool_calls: None,
         };

@@ -29,16 +29,16 @@ pub struct AttemptHistory {
     /// How long nothing ran in its course.
     pub slept: Span,
     /// Why it was stopped by us first, if it was.
-    pub stopped: Option<StopCause>,
+    pub stop_cause: Option<StopCause>,
     /// What was heard and seen of it, if it was stopped because it stalled.
-    pub silence: Option<StallReport>,
+    pub stall: Option<StallReport>,
     /// Whether it had to be killed.
     pub killed: bool,
     /// How often it was silent for too long while something of it worked.
-    pub excused: u32,
-    pub ended: Option<AttemptEnd>,
+    pub deferrals: u32,
+    pub end: Option<AttemptEnd>,
     /// How many processes had to be ended that it left behind.
-    pub left_behind: u32,
+    pub leftover_processes: u32,
     /// When nothing was left of it.
     pub swept: Option<Moment>,
     /// How long the run then waited with no process resident; nothing as long as it does.
@@ -51,8 +51,8 @@ pub struct AttemptEnd {
     pub at: Moment,
     pub fault: Option<Fault>,
     pub result: Option<AgentResult>,
-    pub tally: Usage,
-    pub denied: u32,
+    pub usage: Usage,
+    pub denied_calls: u32,
     pub questions: Questions,
     pub continuity: Option<Continuity>,
     pub next: AfterAttempt,
@@ -71,12 +71,12 @@ impl AttemptHistory {
             summary: None,
             progressed: false,
             slept: Span::ZERO,
-            stopped: None,
-            silence: None,
+            stop_cause: None,
+            stall: None,
             killed: false,
-            excused: 0,
-            ended: None,
-            left_behind: 0,
+            deferrals: 0,
+            end: None,
+            leftover_processes: 0,
             swept: None,
             waited: None,
         }
@@ -94,7 +94,7 @@ impl AttemptHistory {
 
     /// How long was to be waited after it; nothing where no attempt was to follow.
     pub fn planned(&self) -> Option<Span> {
-        let ended = self.ended.as_ref()?;
+        let ended = self.end.as_ref()?;
         match &ended.next {
             AfterAttempt::Attempt { at, .. } => Some(at.since(ended.at)),
             AfterAttempt::Check | AfterAttempt::Finish(_) => None,
@@ -137,13 +137,13 @@ impl AttemptHistory {
             Record::AttemptSpawned { at, .. } => self.spawned = Some(*at),
             Record::ProgressMade { .. } => self.progressed = true,
             Record::StopOrdered { cause: why, level, stall: silence, .. } => {
-                self.stopped.get_or_insert(*why);
+                self.stop_cause.get_or_insert(*why);
                 // A harder stop looks no more.
-                self.silence = self.silence.or(*silence);
+                self.stall = self.stall.or(*silence);
                 self.killed |= *level == StopLevel::Kill;
             }
-            Record::StallDeferred { .. } => self.excused += 1,
-            Record::Downtime { duration: span } if self.ended.is_none() && self.spawned.is_some() => {
+            Record::StallDeferred { .. } => self.deferrals += 1,
+            Record::Downtime { duration: span } if self.end.is_none() && self.spawned.is_some() => {
                 self.slept = self.slept + *span;
             }
             Record::AttemptEnded {
@@ -157,12 +157,12 @@ impl AttemptHistory {
                 next,
                 ..
             } => {
-                self.ended = Some(AttemptEnd {
+                self.end = Some(AttemptEnd {
                     at: *at,
                     fault: *fault,
                     result: *result,
-                    tally: *tally,
-                    denied: *denied,
+                    usage: *tally,
+                    denied_calls: *denied,
                     questions: *questions,
                     continuity: *continuity,
                     next: next.clone(),
@@ -170,7 +170,7 @@ impl AttemptHistory {
             }
             Record::Swept { at, stopped_processes: ended } => {
                 self.swept.get_or_insert(*at);
-                self.left_behind += ended;
+                self.leftover_processes += ended;
             }
             Record::Suspended { .. } | Record::RunFinished { .. } => self.end_wait(at),
             Record::RunStarted { .. }

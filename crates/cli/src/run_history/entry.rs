@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TimelineEntry {
     #[serde(flatten)]
-    pub what: TimelineEvent,
+    pub kind: TimelineEvent,
     /// When it happened; of what happened several times, the first time.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
@@ -41,7 +41,7 @@ pub enum TimelineEvent {
         /// What is to be said to the agent.
         ask: ResumeRequest,
         /// How long it had been over.
-        over_ms: Span,
+        finished_ms: Span,
         /// The settings that the person changed.
         changes: Vec<SettingChange>,
     },
@@ -63,7 +63,7 @@ pub enum TimelineEvent {
         /// What came of it.
         outcome: SummaryResult,
         /// How long it took.
-        took_ms: Span,
+        duration_ms: Span,
         /// What it cost.
         #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
         total_cost_usd: f64,
@@ -93,7 +93,7 @@ pub enum TimelineEvent {
         /// How often it stopped.
         stops: u32,
         /// How often it said then that the work is finished.
-        claims: u32,
+        done_claims: u32,
         /// How often it was told to go on.
         prompts: u32,
     },
@@ -104,7 +104,7 @@ pub enum TimelineEvent {
         /// How often.
         times: u32,
         /// What was heard and seen, the last time.
-        silence: StallReport,
+        stall: StallReport,
     },
     /// A watchdog ended the agent of a supervisor that had died.
     WatchdogStopped {
@@ -113,7 +113,7 @@ pub enum TimelineEvent {
         /// For how long nothing had been heard by then.
         silent_ms: Span,
         /// How many processes were ended; nothing if the watchdog did not live to see them gone.
-        processes_ended: Option<u32>,
+        processes_stopped: Option<u32>,
     },
     /// A supervisor had died, and a new one took the run over.
     Recovered {
@@ -131,7 +131,7 @@ pub enum TimelineEvent {
     /// Nothing ran.
     Downtime {
         /// For how long.
-        ms: Span,
+        duration_ms: Span,
     },
     /// The work was judged.
     CheckEnded {
@@ -140,17 +140,17 @@ pub enum TimelineEvent {
         /// What came of it.
         result: CheckResult,
         /// How long it took.
-        took_ms: Span,
+        duration_ms: Span,
     },
     /// Somebody asked for the end.
     Cancelled {
         /// Who.
-        by: CancelSource,
+        source: CancelSource,
     },
     /// SIGTERM or SIGHUP suspended the run.
     Suspended {
         /// Which signal.
-        by: CancelSource,
+        source: CancelSource,
     },
     /// The run is over.
     Finished {
@@ -191,14 +191,14 @@ pub struct AttemptEnded {
     /// How the process ended; `unseen` where no supervisor was there.
     pub exit: Option<Exit>,
     /// Why we stopped it, if we did.
-    pub stopped: Option<StopCause>,
+    pub stop_cause: Option<StopCause>,
     /// Whether it had to be killed.
     pub killed: bool,
     pub work: WorkDone,
     /// Processes that had to be ended.
-    pub left_behind: u32,
+    pub leftover_processes: u32,
     /// Tool calls that the guards denied.
-    pub denied: u32,
+    pub denied_calls: u32,
     /// Questions that were answered.
     pub questions: u32,
     /// Background commands that were stopped with the agent.
@@ -206,17 +206,17 @@ pub struct AttemptEnded {
     /// What was done about the fault; nothing if no attempt followed.
     pub remedy: Option<Remedy>,
     /// How long was to be waited, in all.
-    pub planned_ms: Option<Span>,
+    pub planned_wait_ms: Option<Span>,
     /// How long was waited, in all; nothing as long as the run waits.
     pub waited_ms: Option<Span>,
     /// Until when it waits, as long as it does.
     #[serde(serialize_with = "stamp_if_any")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub waits_until: Option<Moment>,
+    pub waiting_until: Option<Moment>,
     /// Whether the work was then to be judged.
-    pub checks: bool,
+    pub check_follows: bool,
     /// Whether the agent's word that the work is done was what ended it.
-    pub finished: bool,
+    pub claimed_done: bool,
 }
 
 /// What was done in one or more attempts.
@@ -227,7 +227,7 @@ pub struct WorkDone {
     pub turns: u32,
     /// Tools that were called; nothing where nobody counted.
     pub tool_calls: Option<u64>,
-    pub took_ms: Span,
+    pub duration_ms: Span,
     /// Stated by the agent plus estimated by us.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
@@ -243,7 +243,7 @@ impl WorkDone {
         WorkDone {
             turns: self.turns + other.turns,
             tool_calls: calls,
-            took_ms: self.took_ms + other.took_ms,
+            duration_ms: self.duration_ms + other.duration_ms,
             total_cost_usd: self.total_cost_usd + other.total_cost_usd,
             estimated_cost_usd: self.estimated_cost_usd + other.estimated_cost_usd,
         }

@@ -79,7 +79,7 @@ fn under_way(state: &State, (clock, now): (&TimeFormat, Moment)) -> String {
             };
             format!("attempt {} {until}{cause}", plan.attempt)
         }
-        Phase::Suspended { since, by, .. } => {
+        Phase::Suspended { since, source: by, .. } => {
             format!("{} suspended the run at {}", by.signal(), clock.near(*since, now))
         }
         Phase::Finished { outcome } => format!("it is over: {}", outcome.kind),

@@ -26,7 +26,7 @@ pub fn timeline(
         started: told.first().map_or(Moment(0), |(at, _)| *at),
         ordered: Moment(0),
         checks: 0,
-        over: None,
+        finished: None,
     };
     for (at, record) in told {
         teller.run.apply(record);
@@ -47,12 +47,12 @@ struct TimelineBuilder<'a> {
     ordered: Moment,
     checks: u32,
     /// Since when the run was over, if it was.
-    over: Option<Moment>,
+    finished: Option<Moment>,
 }
 
 impl TimelineBuilder<'_> {
     fn push(&mut self, at: Moment, what: TimelineEvent) {
-        self.entries.push(TimelineEntry { what, at, until: at, elapsed_ms: at.since(self.started) });
+        self.entries.push(TimelineEntry { kind: what, at, until: at, elapsed_ms: at.since(self.started) });
     }
 
     fn tell(&mut self, at: Moment, record: &Record) {
@@ -60,10 +60,10 @@ impl TimelineBuilder<'_> {
         match record {
             Record::RunStarted { .. } => self.started = at,
             Record::RunReopened { request: ask, changes, .. } => {
-                let over_ms = self.over.map_or(Span::ZERO, |over| at.since(over));
+                let over_ms = self.finished.map_or(Span::ZERO, |over| at.since(over));
                 self.push(
                     at,
-                    TimelineEvent::Reopened { ask: ask.clone(), over_ms, changes: changes.clone() },
+                    TimelineEvent::Reopened { ask: ask.clone(), finished_ms: over_ms, changes: changes.clone() },
                 );
             }
             Record::AttemptStarted { plan, .. } if self.entries.is_empty() => {
@@ -74,7 +74,7 @@ impl TimelineBuilder<'_> {
             Record::SummaryStarted { .. } | Record::CheckStarted { .. } => self.ordered = at,
             Record::SummaryEnded { result: outcome, usage: tally, .. } => {
                 let (took_ms, total_cost_usd) = (at.since(self.ordered), tally.total_cost().as_dollars());
-                self.push(at, TimelineEvent::Summary { attempt, outcome: *outcome, took_ms, total_cost_usd });
+                self.push(at, TimelineEvent::Summary { attempt, outcome: *outcome, duration_ms: took_ms, total_cost_usd });
             }
             Record::LimitReached { limit, threshold: reach, .. } => {
                 self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, reach: *reach });
@@ -83,7 +83,7 @@ impl TimelineBuilder<'_> {
             Record::PromptSent { prompt: say, .. } => self.say(at, attempt, *say),
             Record::StallDeferred { stall: silence, .. } => {
                 if let Some(TimelineEntry {
-                    what: TimelineEvent::StallDeferred { times, silence: last, .. },
+                    kind: TimelineEvent::StallDeferred { times, stall: last, .. },
                     until,
                     ..
                 }) = self.entries.last_mut()
@@ -91,13 +91,13 @@ impl TimelineBuilder<'_> {
                     *times += 1;
                     (*last, *until) = (*silence, at);
                 } else {
-                    self.push(at, TimelineEvent::StallDeferred { attempt, times: 1, silence: *silence });
+                    self.push(at, TimelineEvent::StallDeferred { attempt, times: 1, stall: *silence });
                 }
             }
             Record::Recovered { at, finding: remains, last_record_at: last_at, changes } => {
                 self.recover((*at, attempt), (*remains, changes), *last_at);
             }
-            Record::Downtime { duration: span } => self.push(at, TimelineEvent::Downtime { ms: *span }),
+            Record::Downtime { duration: span } => self.push(at, TimelineEvent::Downtime { duration_ms: *span }),
             Record::AttemptEnded { .. } => {
                 self.on_watchdog_stop(attempt, Some(at));
                 let known = self.attempts.iter().find(|known| known.number == attempt);
@@ -109,12 +109,12 @@ impl TimelineBuilder<'_> {
             Record::CheckEnded { result, .. } => {
                 self.checks += 1;
                 let took_ms = at.since(self.ordered);
-                self.push(at, TimelineEvent::CheckEnded { check: self.checks, result: *result, took_ms });
+                self.push(at, TimelineEvent::CheckEnded { check: self.checks, result: *result, duration_ms: took_ms });
             }
-            Record::CancelRequested { source: by, .. } => self.push(at, TimelineEvent::Cancelled { by: *by }),
-            Record::Suspended { source: by, .. } => self.push(at, TimelineEvent::Suspended { by: *by }),
+            Record::CancelRequested { source: by, .. } => self.push(at, TimelineEvent::Cancelled { source: *by }),
+            Record::Suspended { source: by, .. } => self.push(at, TimelineEvent::Suspended { source: *by }),
             Record::RunFinished { outcome, .. } => {
-                self.over = Some(at);
+                self.finished = Some(at);
                 let state = self.run.state();
                 let what = TimelineEvent::Finished {
                     outcome: *outcome,
@@ -122,7 +122,7 @@ impl TimelineBuilder<'_> {
                     wall_ms: state.clocks.wall(at),
                     waiting_ms: state.clocks.waiting,
                     downtime_ms: state.clocks.downtime,
-                    total_cost_usd: state.tally.total_cost().as_dollars(),
+                    total_cost_usd: state.usage.total_cost().as_dollars(),
                 };
                 self.push(at, what);
             }
@@ -157,11 +157,11 @@ impl TimelineBuilder<'_> {
         last_at: Option<Moment>,
     ) {
         let slept = self.entries.pop_if(|entry| {
-            matches!(entry.what, TimelineEvent::Downtime { .. })
+            matches!(entry.kind, TimelineEvent::Downtime { .. })
                 && last_at.is_some_and(|last| entry.at > last)
         });
         let idle_ms = match slept {
-            Some(TimelineEntry { what: TimelineEvent::Downtime { ms }, .. }) => ms,
+            Some(TimelineEntry { kind: TimelineEvent::Downtime { duration_ms: ms }, .. }) => ms,
             Some(_) | None => Span::ZERO,
         };
         let unsupervised_ms = last_at.map(|last| at.since(last));
@@ -180,12 +180,12 @@ impl TimelineBuilder<'_> {
 
     fn stop(&mut self, at: Moment, attempt: u32, claimed: u32) {
         if let Some(TimelineEntry {
-            what: TimelineEvent::AgentStopped { stops, claims, .. }, until, ..
+            kind: TimelineEvent::AgentStopped { stops, done_claims: claims, .. }, until, ..
         }) = self.entries.last_mut()
         {
             (*stops, *claims, *until) = (*stops + 1, *claims + claimed, at);
         } else {
-            self.push(at, TimelineEvent::AgentStopped { attempt, stops: 1, claims: claimed, prompts: 0 });
+            self.push(at, TimelineEvent::AgentStopped { attempt, stops: 1, done_claims: claimed, prompts: 0 });
         }
     }
 
@@ -194,7 +194,7 @@ impl TimelineBuilder<'_> {
             (
                 PromptKind::KeepGoing(_) | PromptKind::ConfirmDone,
                 Some(TimelineEntry {
-                    what: TimelineEvent::AgentStopped { prompts: told, .. }, until, ..
+                    kind: TimelineEvent::AgentStopped { prompts: told, .. }, until, ..
                 }),
             ) => (*told, *until) = (*told + 1, at),
             (
@@ -215,18 +215,18 @@ impl TimelineBuilder<'_> {
 
     /// That a watchdog ended this attempt, where one did before `end`.
     fn on_watchdog_stop(&mut self, attempt: u32, end: Option<Moment>) {
-        let told = |entry: &TimelineEntry| matches!(entry.what, TimelineEvent::WatchdogStopped { attempt: of, .. } if of == attempt);
-        let orphaned = self.facts.get(&attempt).and_then(|facts| facts.orphaned);
+        let told = |entry: &TimelineEntry| matches!(entry.kind, TimelineEvent::WatchdogStopped { attempt: of, .. } if of == attempt);
+        let orphaned = self.facts.get(&attempt).and_then(|facts| facts.watchdog_stop);
         let Some(orphaned) = orphaned.filter(|_| !self.entries.iter().any(told)) else { return };
         let at = end.map_or(orphaned.at, |end| end.min(orphaned.at));
-        let (silent_ms, processes_ended) = (orphaned.silent_ms, orphaned.processes_ended);
-        self.push(at, TimelineEvent::WatchdogStopped { attempt, silent_ms, processes_ended });
+        let (silent_ms, processes_ended) = (orphaned.silent_ms, orphaned.processes_stopped);
+        self.push(at, TimelineEvent::WatchdogStopped { attempt, silent_ms, processes_stopped: processes_ended });
     }
 }
 
 /// How this attempt ended, if it has; `facts` is what is known of it besides its records.
 pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<AttemptEnded> {
-    let ended = attempt.ended.as_ref()?;
+    let ended = attempt.end.as_ref()?;
     let exit = facts.and_then(|facts| facts.exit);
     let remedy = match &ended.next {
         AfterAttempt::Attempt { remedy, .. } => Some(*remedy),
@@ -237,9 +237,9 @@ pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<
         AfterAttempt::Attempt { .. } | AfterAttempt::Check | AfterAttempt::Finish(_) => None,
     };
     let work = WorkDone {
-        turns: ended.tally.turns,
+        turns: ended.usage.turns,
         tool_calls: facts.and_then(|facts| facts.tool_calls),
-        ..work(attempt.took(ended.at), ended.tally)
+        ..work(attempt.took(ended.at), ended.usage)
     };
     Some(AttemptEnded {
         attempt: attempt.number,
@@ -249,25 +249,25 @@ pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<
         evidence: phrases::evidence(attempt, exit),
         result: ended.result,
         exit,
-        stopped: attempt.stopped,
+        stop_cause: attempt.stop_cause,
         killed: attempt.killed,
         work,
-        left_behind: attempt.left_behind,
-        denied: ended.denied,
+        leftover_processes: attempt.leftover_processes,
+        denied_calls: ended.denied_calls,
         questions: ended.questions.answered,
         background_stopped: facts.map(|facts| facts.background_stopped.clone()).unwrap_or_default(),
         remedy,
-        planned_ms: attempt.planned(),
+        planned_wait_ms: attempt.planned(),
         waited_ms: attempt.waited,
-        waits_until,
-        checks: ended.next == AfterAttempt::Check,
-        finished: is_finished(ended),
+        waiting_until: waits_until,
+        check_follows: ended.next == AfterAttempt::Check,
+        claimed_done: is_finished(ended),
     })
 }
 
 fn work(took_ms: Span, tally: Usage) -> WorkDone {
     let (total, estimated) = (tally.total_cost().as_dollars(), tally.estimated_cost.as_dollars());
-    WorkDone { took_ms, total_cost_usd: total, estimated_cost_usd: estimated, ..WorkDone::default() }
+    WorkDone { duration_ms: took_ms, total_cost_usd: total, estimated_cost_usd: estimated, ..WorkDone::default() }
 }
 
 /// Whether the agent's word that the work is done was what ended the attempt.
@@ -284,11 +284,11 @@ fn is_finished(ended: &AttemptEnd) -> bool {
 fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let mut folded: Vec<TimelineEntry> = Vec::new();
     for entry in entries {
-        if let TimelineEvent::AttemptsEnded(ended) = &entry.what {
+        if let TimelineEvent::AttemptsEnded(ended) = &entry.kind {
             if folded.last().and_then(is_plain_start) == Some(ended.attempt) {
                 folded.pop();
             }
-            if let Some(TimelineEntry { what: TimelineEvent::AttemptsEnded(before), until, .. }) =
+            if let Some(TimelineEntry { kind: TimelineEvent::AttemptsEnded(before), until, .. }) =
                 folded.last_mut()
                 && is_same_wall(before, ended)
             {
@@ -307,7 +307,7 @@ fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
 
 /// The attempt of which an entry says no more than that it began, as those do that lost nothing of the conversation.
 fn is_plain_start(entry: &TimelineEntry) -> Option<u32> {
-    let TimelineEvent::AttemptStarted { attempt, strategy: rung, reason: because, say } = entry.what else {
+    let TimelineEvent::AttemptStarted { attempt, strategy: rung, reason: because, say } = entry.kind else {
         return None;
     };
     let is_whole =
@@ -336,14 +336,14 @@ impl AttemptEnded {
         (self.result, self.exit) = (next.result, next.exit);
         self.killed |= next.killed;
         self.work = self.work.plus(next.work);
-        self.left_behind += next.left_behind;
-        self.denied += next.denied;
+        self.leftover_processes += next.leftover_processes;
+        self.denied_calls += next.denied_calls;
         self.questions += next.questions;
         self.background_stopped.extend(next.background_stopped.iter().cloned());
-        self.planned_ms = sum(self.planned_ms, next.planned_ms);
+        self.planned_wait_ms = sum(self.planned_wait_ms, next.planned_wait_ms);
         self.waited_ms = sum(self.waited_ms, next.waited_ms);
-        self.waits_until = next.waits_until;
-        self.checks = next.checks;
-        self.finished = next.finished;
+        self.waiting_until = next.waiting_until;
+        self.check_follows = next.check_follows;
+        self.claimed_done = next.claimed_done;
     }
 }

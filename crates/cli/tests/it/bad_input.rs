@@ -243,7 +243,7 @@ fn pipes_and_devices_are_refused_at_once_where_files_belong() {
         let ended = stage.longhaul(args).env("LONGHAUL_AGENT_PATH", stage.agent()).end();
         assert!(matches!(ended.code, 2 | 25), "{args:?}: {ended:?}");
         ended.says(&["this is a pipe or a device", "hint:"]);
-        assert!(ended.took < Duration::from_secs(5), "{args:?}: {ended:?}");
+        assert!(ended.duration < Duration::from_secs(5), "{args:?}: {ended:?}");
     };
     for path in [fifo.as_str(), "/dev/zero"] {
         refused(&["run", "--prompt-file", path]);

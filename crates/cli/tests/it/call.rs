@@ -179,7 +179,7 @@ impl Started {
             stdout: text(self.stdout.take()),
             stderr: text(self.stderr.take()),
             code: status.code().unwrap_or(-1),
-            took,
+            duration: took,
         };
         assert!(status.code().is_some(), "ended by {status} after {took:?}: {ended:?}");
         if let Some(called) = &self.called {
@@ -207,7 +207,7 @@ pub struct Ended {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
-    pub took: Duration,
+    pub duration: Duration,
 }
 
 impl Ended {

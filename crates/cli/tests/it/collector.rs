@@ -35,7 +35,7 @@ use tonic::{Request, Response, Status};
 
 /// A running collector. Its threads serve until it is dropped.
 pub struct Collector {
-    told: Shared,
+    requests: Shared,
     pub http: String,
     pub grpc: String,
     _runtime: Runtime,
@@ -61,7 +61,7 @@ pub struct Told {
 pub struct Point {
     pub metric: String,
     pub attributes: BTreeMap<String, String>,
-    pub began: u64,
+    pub started_at: u64,
     pub sum: f64,
 }
 
@@ -91,11 +91,11 @@ impl Collector {
             tokio::spawn(server.serve_with_incoming(TcpIncoming::from(grpc)));
             (format!("http://{}", addresses[0]), format!("http://{}", addresses[1]))
         });
-        Collector { told, http, grpc, _runtime: runtime }
+        Collector { requests: told, http, grpc, _runtime: runtime }
     }
 
     pub fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock()
+        self.requests.lock()
     }
 }
 
@@ -121,7 +121,7 @@ impl Shared {
             let point = |attributes: &[KeyValue], began: u64, sum: f64| Point {
                 metric: metric.name.clone(),
                 attributes: plain(attributes),
-                began,
+                started_at: began,
                 sum,
             };
             let points: Vec<Point> = match metric.data.as_ref().expect("it has some") {
@@ -148,8 +148,8 @@ impl Shared {
             };
             for point in points {
                 let same = |known: &&mut Point| {
-                    (&known.metric, &known.attributes, known.began)
-                        == (&point.metric, &point.attributes, point.began)
+                    (&known.metric, &known.attributes, known.started_at)
+                        == (&point.metric, &point.attributes, point.started_at)
                 };
                 match told.points.iter_mut().find(same) {
                     Some(known) => *known = point,

@@ -125,7 +125,7 @@ fn a_run_of_an_older_version_is_found_by_its_id() {
     until("the tool runs", || stage.work().join("begun").exists());
     held.kill();
     let older = stage.only_run();
-    older.replace_plan(&Plan { mark: None, ..older.plan().expect("a plan") }).expect("it is ours");
+    older.replace_plan(&Plan { marker: None, ..older.plan().expect("a plan") }).expect("it is ours");
 
     // A run of this version, and of its id, is none of its own.
     let (neighbour, others) = (Stage::new(), Server::plays(HELD));

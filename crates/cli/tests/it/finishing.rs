@@ -81,7 +81,7 @@ fn run(
         harness: None,
         policy,
         origins: BTreeMap::new(),
-        keep_stream: false,
+        keep_partial_messages: false,
         diagnostic: false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

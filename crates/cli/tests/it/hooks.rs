@@ -118,7 +118,7 @@ fn a_session_is_told_the_playbook_once() {
         assert_eq!(prompted("early").as_ref(), expected, "{reason}");
     }
     // The agent names no transcript here, and nothing is queued for that.
-    assert!(stage.troubles().iter().all(|trouble| trouble.what == "the agent names no transcript"));
+    assert!(stage.troubles().iter().all(|trouble| trouble.description == "the agent names no transcript"));
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn what_cannot_be_told_is_put_down() {
     let playbook = stage.work().join(".claude/playbook.json");
     fs::write(&playbook, "{").expect("the stage can be written");
     assert_eq!(told(&stage.hook(&["UserPromptSubmit"], prompt("a")).end()), None);
-    let what: Vec<String> = stage.troubles().into_iter().map(|trouble| trouble.what).collect();
+    let what: Vec<String> = stage.troubles().into_iter().map(|trouble| trouble.description).collect();
     assert!(what.len() == 1 && what[0].contains("playbook.json"), "{what:?}");
     assert_eq!(fs::read_to_string(playbook).expect("it is there"), "{");
 
@@ -152,7 +152,7 @@ fn a_hook_never_fails() {
         let noted = stage.troubles();
         assert_eq!(noted.len(), before + 1, "{args:?}: {noted:?}");
         let last = noted.last().expect("there is one");
-        assert!(last.what.contains(expected), "{args:?}: {last:?}");
+        assert!(last.description.contains(expected), "{args:?}: {last:?}");
     };
     for event in ["UserPromptSubmit", "SessionStart", "SessionEnd", "PreCompact", "SubagentStop"] {
         check(&[event], b"", "EOF while parsing");
@@ -249,7 +249,7 @@ fn without_room_nothing_is_lost_in_silence() {
     assert_eq!(told(&stage.hook(&["SessionEnd"], input).end()), None);
     let noted = stage.troubles();
     assert!(
-        noted.len() == 1 && noted[0].event == "SessionEnd" && noted[0].what.contains("learning.sqlite3"),
+        noted.len() == 1 && noted[0].event == "SessionEnd" && noted[0].description.contains("learning.sqlite3"),
         "{noted:?}"
     );
     fs::remove_dir(stage.place().database()).expect("it is empty");

@@ -363,5 +363,5 @@ fn why_a_worker_left_that_nobody_hears_is_put_down() {
     assert_ne!(learn(&stage, &server, &["--worker"]).code, 0);
     let noted = troubles(&LearningPaths::in_home(&stage.home()));
     assert!(noted.len() == 1 && noted[0].event == "learn", "{noted:?}");
-    assert!(noted[0].what.ends_with("a newer version of longhaul wrote it; update longhaul"), "{noted:?}");
+    assert!(noted[0].description.ends_with("a newer version of longhaul wrote it; update longhaul"), "{noted:?}");
 }

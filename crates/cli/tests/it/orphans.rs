@@ -112,7 +112,7 @@ fn an_orphan_that_hangs_is_ended_and_its_run_can_be_recovered() {
     let orphaned = orphaned(&run).expect("it is told");
     assert!((2_000..4_000).contains(&orphaned.silent_ms.millis()), "{orphaned:?}");
     // The agent, the tool's shell, and what that had started.
-    assert!(orphaned.processes_ended.is_some_and(|count| count >= 2), "{orphaned:?}");
+    assert!(orphaned.processes_stopped.is_some_and(|count| count >= 2), "{orphaned:?}");
 
     let show = |format: &str| stage.longhaul(["show", "@", "--output-format", format]).end().stdout;
     assert!(show("text").contains("attempt 1: its supervisor had died"), "{}", show("text"));

@@ -171,7 +171,7 @@ fn a_model_that_hangs_is_ended_in_time() {
 fn a_cancel_ends_a_summary_at_once() {
     with_each_agent("cancelling a summary", "fault = { silence = {} }", |stage, agent, server| {
         let run = in_mid_summary(stage, agent, server);
-        assert_eq!(stage.only_run().status().expect("a status").then.as_deref(), Some("condense_timeout"));
+        assert_eq!(stage.only_run().status().expect("a status").deadline.as_deref(), Some("condense_timeout"));
         run.signal(Signal::INT);
         let ended = run.end();
         ended.envelope(130);
@@ -256,7 +256,7 @@ fn seeds(stage: &Stage, agent: &Path, server: &Server) {
         call.signal(Signal::INT);
         let ended = call.end();
         assert_eq!((ended.code, ended.stdout.as_str()), (130, ""), "{ended:?}");
-        assert!(ended.took < Duration::from_secs(30), "{ended:?}");
+        assert!(ended.duration < Duration::from_secs(30), "{ended:?}");
     }
     assert_eq!(files(stage), before, "the run was changed");
     tidy::check(stage);

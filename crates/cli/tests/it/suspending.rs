@@ -156,7 +156,7 @@ fn waiting(stage: &Stage, server: &Server) -> Started {
 fn a_waiting_run_is_suspended_at_once_and_waits_on() {
     let (stage, server) = (Stage::new(), Server::plays(WALL));
     let run = waiting(&stage, &server);
-    let until_before = stage.only_run().status().expect("the status can be read").until;
+    let until_before = stage.only_run().status().expect("the status can be read").deadline_at;
     run.signal(Signal::TERM);
     let ended = run.end();
     suspended(&stage, &ended, 143);
@@ -166,7 +166,7 @@ fn a_waiting_run_is_suspended_at_once_and_waits_on() {
         stage.only_run().status().is_ok_and(|status| status.phase == StatusPhase::Waiting)
     });
     let status = stage.only_run().status().expect("the status can be read");
-    assert_eq!(status.until, until_before, "the wait is decided once");
+    assert_eq!(status.deadline_at, until_before, "the wait is decided once");
     again.signal(Signal::HUP);
     suspended(&stage, &again.end(), 129);
     assert_eq!(suspensions(&stage), ["SIGTERM", "SIGHUP"]);

@@ -50,7 +50,7 @@ fn ask(
                 assert!(at > now, "a request that failed is never made again at once");
                 now = at;
             }
-            CallDecision::GiveUp { why, not_before } => {
+            CallDecision::GiveUp { reason: why, not_before } => {
                 return Told { requests, ended: now, why, not_before };
             }
         }

@@ -72,14 +72,14 @@ impl State {
                     plan.strategy = Some(*rung);
                 }
             }
-            Record::SummaryStarted { at } => self.phase = Phase::Summarizing { since: *at, stopped: None },
+            Record::SummaryStarted { at } => self.phase = Phase::Summarizing { since: *at, stop_cause: None },
             Record::SummaryStopOrdered { cause: why, .. } => {
-                if let Phase::Summarizing { stopped, .. } = &mut self.phase {
+                if let Phase::Summarizing { stop_cause: stopped, .. } = &mut self.phase {
                     *stopped = Some(*why);
                 }
             }
             Record::SummaryEnded { result: outcome, usage: tally, .. } => {
-                self.tally = self.tally.plus(*tally);
+                self.usage = self.usage.plus(*tally);
                 self.phase = Phase::Starting;
                 if let Some(plan) = &mut self.plan {
                     plan.remaining.budget =
@@ -127,7 +127,7 @@ impl State {
                 self.apply_agent_stop(*claimed, *workspace);
                 if *background > 0 {
                     // Work continues, wherever it writes its files.
-                    self.idle_stops = 0;
+                    self.max_idle_stops = 0;
                 }
             }
             Record::PromptSent { prompt: say, results: turns, .. } => {
@@ -144,7 +144,7 @@ impl State {
             Record::StallDeferred { until, .. } => self.stall_deferred_until = Some(*until),
             Record::Recovered { at, .. } => self.recover(*at),
             Record::StopOrdered { at, cause: why, level, .. } => {
-                self.phase = Phase::Stopping { since: *at, why: *why, level: *level };
+                self.phase = Phase::Stopping { since: *at, cause: *why, level: *level };
                 self.kills += u32::from(*level == StopLevel::Kill);
             }
             Record::Downtime { duration: span } => {
@@ -174,12 +174,12 @@ impl State {
                 ..
             } => {
                 self.process = None;
-                self.denied = self.denied.saturating_add(*denied);
+                self.denied_calls = self.denied_calls.saturating_add(*denied);
                 self.questions = self.questions.plus(*questions);
                 self.fault = *fault;
                 self.startup = evidence.as_ref().and_then(|evidence| evidence.startup);
                 self.result = *result;
-                self.tally = Usage::plus(self.tally, *tally);
+                self.usage = Usage::plus(self.usage, *tally);
                 if let (Some(fault), AfterAttempt::Attempt { remedy, plan, .. }) = (*fault, next) {
                     self.count_retry(fault, *remedy, plan, *at);
                 }
@@ -192,10 +192,10 @@ impl State {
             }
             Record::CheckStarted { at } => {
                 self.checks += 1;
-                self.phase = Phase::Checking { since: *at, stopped: None };
+                self.phase = Phase::Checking { since: *at, stop_cause: None };
             }
             Record::CheckStopOrdered { cause: why, .. } => {
-                if let Phase::Checking { stopped, .. } = &mut self.phase {
+                if let Phase::Checking { stop_cause: stopped, .. } = &mut self.phase {
                     *stopped = Some(*why);
                 }
             }
@@ -207,7 +207,7 @@ impl State {
             Record::Suspended { at, source: by } => {
                 self.end_wait(*at);
                 let then = Box::new(std::mem::take(&mut self.phase));
-                self.phase = Phase::Suspended { since: *at, by: *by, then };
+                self.phase = Phase::Suspended { since: *at, source: *by, then };
             }
             Record::RunFinished { at, outcome } => {
                 self.end_wait(*at);
@@ -228,7 +228,7 @@ impl State {
             }
         }
         // A check that was stopped for the suspension runs again.
-        if let Phase::Checking { since, stopped: stopped @ Some(StopCause::Suspended) } = &mut self.phase {
+        if let Phase::Checking { since, stop_cause: stopped @ Some(StopCause::Suspended) } = &mut self.phase {
             (*since, *stopped) = (at, None);
         }
     }
@@ -238,7 +238,7 @@ impl State {
         let unchanged = workspace.is_some() && workspace == self.workspace;
         self.voluntary_stops += 1;
         self.done_claims = if claimed { self.done_claims + 1 } else { 0 };
-        self.idle_stops = if unchanged { self.idle_stops + 1 } else { 0 };
+        self.max_idle_stops = if unchanged { self.max_idle_stops + 1 } else { 0 };
         self.workspace = workspace;
     }
 
@@ -255,7 +255,7 @@ impl State {
     /// A person decided that the run goes on: what bounded it before was spent on another decision.
     fn reset_for_reopen(&mut self, at: Moment) {
         self.reopen_count = self.reopen_count.saturating_add(1);
-        self.usage_before_reopen = self.tally;
+        self.usage_before_reopen = self.usage;
         self.attempts_before = self.attempts();
         self.clocks.finished = self.clocks.finished + at.since(self.finished_at);
         self.cancelled_by = None;
@@ -264,7 +264,7 @@ impl State {
         self.wrap_ups = 0;
         self.checks_failed = 0;
         self.done_claims = 0;
-        self.idle_stops = 0;
+        self.max_idle_stops = 0;
         self.limit_warning_sent = false;
         self.failures_since_progress = 0;
         self.outage_started_at = None;

@@ -46,10 +46,10 @@ impl Run {
         let deadline = |at, why| Some(Deadline { at, kind: why });
         match &self.state.phase {
             Phase::Waiting { until, .. } => deadline(*until, DeadlineKind::NextAttempt),
-            Phase::Summarizing { since, stopped: None } => {
+            Phase::Summarizing { since, stop_cause: None } => {
                 deadline(*since + policy.summary_timeout, DeadlineKind::SummaryTimeout)
             }
-            Phase::Checking { since, stopped: None } => self.check_deadline(policy, *since),
+            Phase::Checking { since, stop_cause: None } => self.check_deadline(policy, *since),
             // A turn that began meanwhile (a background shell ended) is finished like any other.
             Phase::Closing { .. } if self.seen.result.is_none() => self.live_deadline(policy),
             Phase::Closing { since } => deadline(
@@ -66,8 +66,8 @@ impl Run {
             Phase::Running => self.live_deadline(policy),
             Phase::New
             | Phase::Starting
-            | Phase::Summarizing { stopped: Some(_), .. }
-            | Phase::Checking { stopped: Some(_), .. }
+            | Phase::Summarizing { stop_cause: Some(_), .. }
+            | Phase::Checking { stop_cause: Some(_), .. }
             | Phase::Sweeping { .. }
             | Phase::Suspended { .. }
             | Phase::Finished { .. } => None,
@@ -97,7 +97,7 @@ impl Run {
     fn background_deadline(&self, policy: &Policy, settled: Moment) -> Option<Deadline> {
         let over = settled + policy.background_wait;
         let at = match self.waits_for_background(policy) {
-            true if self.seen.asked => return None,
+            true if self.seen.background_prompted => return None,
             true => over,
             false => over.min(self.limit_at(policy, LimitThreshold::Exhausted).unwrap_or(Moment::MAX)),
         };

@@ -96,7 +96,7 @@ pub(super) fn reopened(state: &State, now: Now, ask: &ResumeRequest) -> AttemptP
         }
         (None, _) => {
             let say =
-                if state.tally.is_empty() { PromptKind::Task } else { PromptKind::TaskAfterLoss(fault) };
+                if state.usage.is_empty() { PromptKind::Task } else { PromptKind::TaskAfterLoss(fault) };
             (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), say)
         }
     };
@@ -237,7 +237,7 @@ impl FailedAttempt<'_> {
 
     /// What the run has used by then, this attempt included.
     fn used(&self, at: Moment) -> LimitUsage {
-        let tally = self.state.tally.plus(self.evidence.usage);
+        let tally = self.state.usage.plus(self.evidence.usage);
         let times = (self.state.active(at), self.state.clocks.wall(at));
         LimitUsage::new(&tally, times, (Usd::ZERO, 0))
     }
@@ -275,7 +275,7 @@ impl FailedAttempt<'_> {
 
     /// Whether nothing was ever said in the session that is lost: it had no history, and got none.
     fn session_is_unused(&self) -> bool {
-        !self.state.began_with_history && self.state.tally.is_empty() && self.evidence.usage.is_empty()
+        !self.state.began_with_history && self.state.usage.is_empty() && self.evidence.usage.is_empty()
     }
 
     /// The task in a new session, as if the lost one had never been.

@@ -80,7 +80,7 @@ impl Run {
             );
         }
         // Nobody may have been there to count what it used.
-        let tally = self.state.tally.plus(evidence.usage);
+        let tally = self.state.usage.plus(evidence.usage);
         let times = (self.state.active(now.at), self.state.clocks.wall(now.at));
         let used = LimitUsage::new(&tally, times, self.seen.largest_recent_turn());
         match (self.after_stop(policy, &keep_going, now.at, &used), self.state.cancelled_by) {
@@ -141,7 +141,7 @@ impl Run {
         match state.done_claims {
             DONE_CLAIMS_REQUIRED.. => AfterStop::Finished,
             1 => AfterStop::Prompt(PromptKind::ConfirmDone),
-            _ if state.idle_stops >= keep_going.idle_stops_max => AfterStop::Idle,
+            _ if state.max_idle_stops >= keep_going.idle_stops_max => AfterStop::Idle,
             _ => {
                 let due = keep_going.status_every > 0
                     && state.voluntary_stops.is_multiple_of(keep_going.status_every);

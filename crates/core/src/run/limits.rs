@@ -13,7 +13,7 @@ use crate::{
 impl Run {
     /// What the run has used by then.
     pub fn used(&self, at: Moment) -> LimitUsage {
-        let tally = self.state.tally.plus(self.seen.usage);
+        let tally = self.state.usage.plus(self.seen.usage);
         let used = LimitUsage::new(
             &tally,
             (self.state.active(at), self.state.clocks.wall(at)),

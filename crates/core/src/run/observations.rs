@@ -24,7 +24,7 @@ pub struct Observations {
     /// Background shells and sub-agents under way.
     pub background_tasks: u32,
     /// Whether the agent was prompted while these run.
-    pub asked: bool,
+    pub background_prompted: bool,
     /// The last result, unless a new turn began after it.
     pub result: Option<(Moment, AgentResult)>,
     /// How many turns have ended.
@@ -95,7 +95,7 @@ impl Observations {
             Notice::Idle => self.idle = true,
             Notice::BackgroundChanged(count) => {
                 self.background_tasks = *count;
-                self.asked &= *count > 0;
+                self.background_prompted &= *count > 0;
                 // The end of a shell starts a turn of its own: wait for the agent to be idle anew.
                 self.idle = false;
             }
@@ -126,7 +126,7 @@ impl Observations {
         self.last_progress_at = self.last_progress_at.max(at);
         self.probing_since = None;
         (self.auth_retry, self.auth_retries) = (0, 0);
-        self.asked = self.background_tasks > 0;
+        self.background_prompted = self.background_tasks > 0;
         self.reopen();
         self.claimed = false;
     }

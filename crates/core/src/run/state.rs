@@ -18,7 +18,7 @@ pub enum Phase {
         /// Since when.
         since: Moment,
         /// Why it is being ended, if it is.
-        stopped: Option<StopCause>,
+        stop_cause: Option<StopCause>,
     },
     /// The agent works.
     Running,
@@ -32,7 +32,7 @@ pub enum Phase {
         /// Since when at this level.
         since: Moment,
         /// Why.
-        why: StopCause,
+        cause: StopCause,
         /// How hard.
         level: StopLevel,
     },
@@ -46,7 +46,7 @@ pub enum Phase {
         /// Since when.
         since: Moment,
         /// Why that is being ended, if it is.
-        stopped: Option<StopCause>,
+        stop_cause: Option<StopCause>,
     },
     /// No process is resident; the next attempt has its time.
     Waiting {
@@ -62,7 +62,7 @@ pub enum Phase {
         /// Since when.
         since: Moment,
         /// Which signal.
-        by: CancelSource,
+        source: CancelSource,
         /// The phase in which the next supervisor continues the run.
         then: Box<Phase>,
     },
@@ -156,7 +156,7 @@ pub struct State {
     /// How often in a row it said at that that the work is finished.
     pub done_claims: u32,
     /// How often in a row nothing had changed since the stop before.
-    pub idle_stops: u32,
+    pub max_idle_stops: u32,
     /// What the workspace looked like at the last stop.
     pub workspace: Option<u64>,
     /// Whether it was told that a limit is near.
@@ -166,9 +166,9 @@ pub struct State {
     /// How often in vain, since somebody last decided that the run goes on.
     pub checks_failed: u32,
     /// What all ended attempts used.
-    pub tally: Usage,
+    pub usage: Usage,
     /// How many calls our guards denied in them.
-    pub denied: u32,
+    pub denied_calls: u32,
     /// How their questions were answered.
     pub questions: Questions,
     /// When it was over last.

@@ -47,11 +47,11 @@ impl Run {
             // It has its result.
             Phase::Closing { .. } => self.stop(at, StopCause::Suspended, StopLevel::Term, step),
             Phase::Waiting { .. } => self.suspended(at, step),
-            Phase::Summarizing { stopped: None, .. } => self.stop_summary(at, StopCause::Suspended, step),
-            Phase::Checking { stopped: None, .. } => self.stop_checking(at, StopCause::Suspended, step),
+            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Suspended, step),
+            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Suspended, step),
             // The next event of the world finds the suspension in the state.
-            Phase::Summarizing { stopped: Some(_), .. }
-            | Phase::Checking { stopped: Some(_), .. }
+            Phase::Summarizing { stop_cause: Some(_), .. }
+            | Phase::Checking { stop_cause: Some(_), .. }
             | Phase::Stopping { .. }
             | Phase::Starting
             | Phase::Sweeping { .. }

@@ -87,7 +87,7 @@ impl Run {
             let (rung, because) = resume_strategy::strategy_for_new_session(
                 &plan,
                 self.state.strategies_tried,
-                !self.state.tally.is_empty(),
+                !self.state.usage.is_empty(),
             );
             self.record(step, Record::ResumeStrategyChosen { at, strategy: rung, reason: because });
             // Once for each seed: that rung is not taken again without progress.
@@ -157,7 +157,7 @@ impl Run {
         mut condensation: SummaryReport,
         step: &mut Step,
     ) {
-        let Phase::Summarizing { stopped, .. } = self.state.phase else { return };
+        let Phase::Summarizing { stop_cause: stopped, .. } = self.state.phase else { return };
         if let SummaryReport::Ended(evidence) = &mut condensation {
             evidence.stop_cause = stopped;
         }
@@ -199,7 +199,7 @@ impl Run {
             // A turn may begin just as the input ends: it counts like any other.
             Phase::Running | Phase::Closing { .. } => {}
             // An interrupt is answered with a result.
-            Phase::Stopping { level: StopLevel::Interrupt, why, .. } => {
+            Phase::Stopping { level: StopLevel::Interrupt, cause: why, .. } => {
                 let why = *why;
                 match notice {
                     Notice::ExchangeEnded(result) if self.has_new_result() => {
@@ -319,7 +319,7 @@ impl Run {
 
     fn on_exited(&mut self, policy: &Policy, now: Now, mut evidence: Evidence, step: &mut Step) {
         evidence.stop_cause = match &self.state.phase {
-            Phase::Stopping { why, .. } => Some(*why),
+            Phase::Stopping { cause: why, .. } => Some(*why),
             // A summary may have used the rest.
             Phase::Starting if self.is_exhausted() => Some(StopCause::LimitReached),
             Phase::Starting | Phase::Running | Phase::Closing { .. } => None,
@@ -449,7 +449,7 @@ impl Run {
                     self.close_input(now.at, step);
                 }
             }
-            (DeadlineKind::EscalateStop, Phase::Stopping { why, level, .. }) => {
+            (DeadlineKind::EscalateStop, Phase::Stopping { cause: why, level, .. }) => {
                 let (why, level) = (*why, *level);
                 self.escalate_stop(now.at, why, level, step);
             }
@@ -490,11 +490,11 @@ impl Run {
                 self.stop(at, StopCause::Cancelled, first_stop_level(by), step);
             }
             Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(by), step),
-            Phase::Summarizing { stopped: None, .. } => self.stop_summary(at, StopCause::Cancelled, step),
-            Phase::Checking { stopped: None, .. } => self.stop_checking(at, StopCause::Cancelled, step),
+            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Cancelled, step),
+            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Cancelled, step),
             // The next event of the world finds the cancel in the state.
-            Phase::Summarizing { stopped: Some(_), .. }
-            | Phase::Checking { stopped: Some(_), .. }
+            Phase::Summarizing { stop_cause: Some(_), .. }
+            | Phase::Checking { stop_cause: Some(_), .. }
             | Phase::Stopping { .. }
             | Phase::Starting
             | Phase::Sweeping { .. }
@@ -530,7 +530,7 @@ impl Run {
                 self.on_summary_ended(policy, now, SummaryReport::Ended(evidence), step);
             }
             // Nothing of it is left: it is done again, or was to be ended anyway.
-            (Phase::Checking { stopped: Some(_), .. }, FoundAttempt::Ended(_)) => {
+            (Phase::Checking { stop_cause: Some(_), .. }, FoundAttempt::Ended(_)) => {
                 self.checked(policy, now, CheckResult::Stopped, step);
             }
             (_, FoundAttempt::Running(_)) => {

@@ -17,7 +17,7 @@ pub(super) struct Faults {
 struct Pending {
     /// The turn it strikes; `None` for any.
     turn: Option<u32>,
-    left: Times,
+    remaining: Times,
     kind: FaultKind,
     /// For a usage limit or another wall: when it is over, once it has struck.
     resets: Option<Instant>,
@@ -39,12 +39,12 @@ impl Faults {
                 When::OneOf(turns) => turns.get(dice.below(turns.len() as u64) as usize).copied(),
                 When::Always => None,
             };
-            Pending { turn, left: fault.times, kind: drawn(&fault.kind, dice), resets: None }
+            Pending { turn, remaining: fault.times, kind: drawn(&fault.kind, dice), resets: None }
         });
         let pending = pending.collect();
         let side = side.fault.as_ref().map(|kind| Pending {
             turn: None,
-            left: side.times,
+            remaining: side.times,
             kind: drawn(kind, dice),
             resets: None,
         });
@@ -69,11 +69,11 @@ impl Faults {
 
 impl Pending {
     fn take_fault(&mut self, stream: bool, now: Instant) -> Option<ActiveFault> {
-        if self.left == Times::Count(0) || (self.kind.needs_stream() && !stream) {
+        if self.remaining == Times::Count(0) || (self.kind.needs_stream() && !stream) {
             return None;
         }
         let Some(lasting) = self.lasting() else {
-            self.left = one_less(self.left);
+            self.remaining = one_less(self.remaining);
             return Some(ActiveFault { kind: self.kind.clone(), resets_in: Duration::ZERO });
         };
         // A wall refuses everything until it is over, however often it is asked.
@@ -81,13 +81,13 @@ impl Pending {
         if now < resets {
             return Some(ActiveFault { kind: self.kind.clone(), resets_in: resets - now });
         }
-        (self.left, self.resets) = (one_less(self.left), None);
+        (self.remaining, self.resets) = (one_less(self.remaining), None);
         None
     }
 
     /// How long it lasts once it has struck, if it is a matter of time.
     fn lasting(&self) -> Option<Duration> {
-        match (&self.kind, self.left) {
+        match (&self.kind, self.remaining) {
             (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
             (_, Times::Outage(lasting)) => Some(lasting),
             (_, Times::Count(_) | Times::Always) => None,

@@ -36,7 +36,7 @@ impl Stream for BodyStream {
 pub(super) struct Sender {
     pub(super) stage: Arc<ApiState>,
     pub(super) caller: ClientConnection,
-    pub(super) asked: Arc<ParsedRequest>,
+    pub(super) requests: Arc<ParsedRequest>,
     pub(super) answer: ScriptedMessage,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn start(playing: Sender, steps: Vec<SendStep>) -> Body {
 }
 
 async fn play(playing: Sender, steps: Vec<SendStep>, sender: mpsc::Sender<Piece>) {
-    let Sender { stage, caller, asked, answer } = playing;
-    let turn = asked.place.turn;
+    let Sender { stage, caller, requests: asked, answer } = playing;
+    let turn = asked.position.turn;
     let mut bill = None;
     let mut chars = 0;
     for step in steps {

@@ -182,7 +182,7 @@ async fn respond(
         return error_responses::json_body(&answer.json(), &limits);
     }
     let steps = send_plan::steps(stage.events(&answer), fault);
-    let playing = Sender { stage: Arc::clone(stage), caller, asked, answer };
+    let playing = Sender { stage: Arc::clone(stage), caller, requests: asked, answer };
     let mut response = Response::new(send::start(playing, steps));
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -233,7 +233,7 @@ fn read(stage: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
         ..LoggedRequest::asked(kind, session.clone(), stage.at_ms())
     });
     ParsedRequest {
-        place,
+        position: place,
         reply,
         prompt: told,
         side,

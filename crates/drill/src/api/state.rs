@@ -48,7 +48,7 @@ struct MutableState {
 /// What a model request asks for.
 #[derive(Debug)]
 pub(super) struct ParsedRequest {
-    pub(super) place: ScriptPosition,
+    pub(super) position: ScriptPosition,
     /// The reply that it asks for, and which of its turns.
     pub(super) reply: Option<(usize, usize)>,
     /// What the prompts say.
@@ -148,11 +148,11 @@ impl ApiState {
         let strike = if asked.side {
             books.faults.strike_side(asked.stream, Instant::now())?
         } else {
-            books.faults.take_fault(asked.place.turn, asked.stream, Instant::now())?
+            books.faults.take_fault(asked.position.turn, asked.stream, Instant::now())?
         };
         let detail = detail(&strike);
         let injected =
-            InjectedFault { fault: strike.kind.name().to_owned(), detail, turn: asked.place.turn, at_ms };
+            InjectedFault { fault: strike.kind.name().to_owned(), detail, turn: asked.position.turn, at_ms };
         books.account.injected.push(injected);
         Some(strike)
     }
@@ -165,13 +165,13 @@ impl ApiState {
                 .replies
                 .get(reply)
                 .and_then(|reply| reply.turns.get(turn).or(reply.turns.last())),
-            None => self.scenario.turns.get(asked.place.turn.saturating_sub(1) as usize),
+            None => self.scenario.turns.get(asked.position.turn.saturating_sub(1) as usize),
         };
         let (mut content, mut output) = match turn {
             _ if asked.side && asked.reply.is_none() => {
                 (vec![json!({"type": "text", "text": self.scenario.side.text})], None)
             }
-            Some(turn) => (scripted_message::content(turn, asked.place, &asked.prompt), turn.output_tokens),
+            Some(turn) => (scripted_message::content(turn, asked.position, &asked.prompt), turn.output_tokens),
             None => (Vec::new(), None),
         };
         let calls = content.iter().any(|block| block["type"] == "tool_use");
@@ -212,7 +212,7 @@ impl ApiState {
             id: answer.id.clone(),
             request_id: asked.request_id.clone(),
             session: asked.session.clone(),
-            turn: if asked.side { 0 } else { asked.place.turn },
+            turn: if asked.side { 0 } else { asked.position.turn },
             model: answer.model.clone(),
             at_ms,
             tokens: Tokens { output: 1, ..answer.tokens },

@@ -96,7 +96,7 @@ pub struct Overrides {
     pub stall_timeout: Option<Duration>,
     /// The longest single wait the supervisor may enter.
     #[serde(rename = "max_wait_s", deserialize_with = "maybe_seconds")]
-    pub max_wait: Option<Duration>,
+    pub max_reset_wait: Option<Duration>,
     /// The longest one attempt may take.
     #[serde(rename = "attempt_timeout_s", deserialize_with = "maybe_seconds")]
     pub attempt_timeout: Option<Duration>,

@@ -101,7 +101,7 @@ impl Agent {
 
     /// Whether it asked somebody who will never answer.
     fn lost_host(&self) -> bool {
-        self.input_ended && self.callbacks.asked.is_some()
+        self.input_ended && self.callbacks.requests.is_some()
     }
 
     /// A line of stdin.

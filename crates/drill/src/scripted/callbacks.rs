@@ -22,7 +22,7 @@ const SILENT: &str = "PreToolUse hook did not respond before its timeout (host c
 pub(super) struct Callbacks {
     registered: Vec<Callback>,
     /// The question that is open, and its answer when it has come.
-    pub(super) asked: Option<(String, Option<Value>)>,
+    pub(super) requests: Option<(String, Option<Value>)>,
 }
 
 #[derive(Debug, Clone)]
@@ -47,12 +47,12 @@ impl Callbacks {
                 Some(Callback { matcher: matcher.clone(), id: id.as_str()?.to_owned(), timeout, blocks })
             })
         });
-        Callbacks { registered: registered.collect(), asked: None }
+        Callbacks { registered: registered.collect(), requests: None }
     }
 
     /// The host answers; what nobody asked is passed over.
     pub(super) fn take(&mut self, response: &Value) {
-        if let Some((id, answer)) = &mut self.asked
+        if let Some((id, answer)) = &mut self.requests
             && response["request_id"] == id.as_str()
         {
             *answer = Some(response.clone());
@@ -61,7 +61,7 @@ impl Callbacks {
 
     /// Whether the open question has its answer.
     pub(super) fn is_answered(&self) -> bool {
-        self.asked.as_ref().is_some_and(|(_, answer)| answer.is_some())
+        self.requests.as_ref().is_some_and(|(_, answer)| answer.is_some())
     }
 }
 
@@ -155,14 +155,14 @@ impl Agent {
 
     fn ask_question(&mut self, question: &Value, timeout: Option<Duration>) -> Result<HostReply, Stop> {
         let id = self.out.dice.uuid();
-        self.callbacks.asked = Some((id.clone(), None));
+        self.callbacks.requests = Some((id.clone(), None));
         self.out.ask(&id, question);
         let until = timeout.map(|timeout| Instant::now() + timeout);
         let has_time = || until.is_none_or(|until| Instant::now() < until);
         while !self.callbacks.is_answered() && !self.input_ended && has_time() {
             self.wait(until)?;
         }
-        Ok(match self.callbacks.asked.take().and_then(|(_, answer)| answer) {
+        Ok(match self.callbacks.requests.take().and_then(|(_, answer)| answer) {
             Some(answer) if answer["subtype"] == "error" => HostReply::Failure,
             Some(answer) => HostReply::Answer(answer["response"].clone()),
             None if self.input_ended => HostReply::Gone,

@@ -93,7 +93,7 @@ pub(crate) fn post(
         let length = header(&headers, "content-length").and_then(|value| value.parse().ok());
         length.map_or(BodyRemaining::UntilClosed, BodyRemaining::Bytes)
     };
-    Ok(HttpResponse { status, headers, body: Body { reader, left } })
+    Ok(HttpResponse { status, headers, body: Body { reader, remaining: left } })
 }
 
 fn read_head(reader: &mut BufReader<TcpStream>) -> io::Result<(u16, Vec<(String, String)>)> {
@@ -139,7 +139,7 @@ enum BodyRemaining {
 #[derive(Debug)]
 pub(crate) struct Body {
     reader: BufReader<TcpStream>,
-    left: BodyRemaining,
+    remaining: BodyRemaining,
 }
 
 impl Body {
@@ -158,20 +158,20 @@ impl Body {
 
 impl Read for Body {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.left == BodyRemaining::Chunk(0) {
+        if self.remaining == BodyRemaining::Chunk(0) {
             let size = self.next_chunk()?;
-            self.left = if size == 0 { BodyRemaining::Nothing } else { BodyRemaining::Chunk(size) };
+            self.remaining = if size == 0 { BodyRemaining::Nothing } else { BodyRemaining::Chunk(size) };
         }
-        let limit = match self.left {
+        let limit = match self.remaining {
             BodyRemaining::Nothing | BodyRemaining::Bytes(0) => return Ok(0),
             BodyRemaining::Bytes(left) | BodyRemaining::Chunk(left) => left.min(buffer.len()),
             BodyRemaining::UntilClosed => buffer.len(),
         };
         let count = self.reader.read(buffer.get_mut(..limit).unwrap_or_default())?;
-        if count == 0 && limit > 0 && self.left != BodyRemaining::UntilClosed {
+        if count == 0 && limit > 0 && self.remaining != BodyRemaining::UntilClosed {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
-        match &mut self.left {
+        match &mut self.remaining {
             BodyRemaining::Bytes(left) => *left -= count,
             BodyRemaining::Chunk(left) => {
                 *left -= count;

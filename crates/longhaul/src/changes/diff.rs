@@ -18,12 +18,12 @@ pub struct WorkspaceDiff {
     /// When it was over, or now.
     pub to: WorkspaceState,
     /// Why that is now; nothing if it is not.
-    pub now: Option<LiveReason>,
+    pub live: Option<LiveReason>,
     /// What differs in between.
     pub files: Vec<ChangedFile>,
     /// The commits that came, the oldest first; nothing if the history is another one, or is not there any more.
     pub commits: Option<Vec<Commit>>,
-    ours: ScratchRepo,
+    scratch_repo: ScratchRepo,
     paths: Vec<OsString>,
     _scratch: TempDir,
 }
@@ -79,7 +79,7 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
     let record = record.ok_or(ChangesError::Unrecorded(UnrecordedReason::NotWritten))?;
     if record.start.tree.is_none() {
         return Err(ChangesError::Unrecorded(
-            record.start.unrecorded.unwrap_or(UnrecordedReason::NotWritten),
+            record.start.unrecorded_reason.unwrap_or(UnrecordedReason::NotWritten),
         ));
     }
     let cwd = dir.plan()?.cwd;
@@ -96,13 +96,13 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
         None => {
             let excluded = excluded(home, dir, &repository)?;
             let now = workspace_tree::take(&repository, &ours, &excluded, LiveClock::new().now().at).await?;
-            let unrecorded = record.end.as_ref().and_then(|ended| ended.state.unrecorded);
+            let unrecorded = record.end.as_ref().and_then(|ended| ended.state.unrecorded_reason);
             (now, Some(if is_over { LiveReason::Unrecorded(unrecorded) } else { LiveReason::NotFinished }))
         }
     };
     let files = stats::figures(&ours, &record.start, &to, &paths).await?;
     let commits = commits(&ours, record.start.head.as_deref(), to.head.as_deref()).await;
-    Ok(WorkspaceDiff { from: record.start, to, now, files, commits, ours, paths, _scratch: scratch })
+    Ok(WorkspaceDiff { from: record.start, to, live: now, files, commits, scratch_repo: ours, paths, _scratch: scratch })
 }
 
 impl WorkspaceDiff {
@@ -125,7 +125,7 @@ impl WorkspaceDiff {
         let [trees, paths] = between(&self.from, &self.to, &self.paths);
         let how = COMPARE.iter().map(OsString::from).chain([form.into()]);
         let args: Vec<OsString> = how.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
-        self.ours.git.call(&args).await
+        self.scratch_repo.git.call(&args).await
     }
 }
 

@@ -21,12 +21,12 @@ pub enum ChangesError {
     #[error("start git: {0}")]
     NoGit(io::Error),
     /// Git refused.
-    #[error("git {doing}: {said}")]
+    #[error("git {doing}: {git_error}")]
     Git {
         /// What it was asked to do.
         doing: String,
         /// The first lines of its complaint.
-        said: String,
+        git_error: String,
     },
     /// The system refused something.
     #[error("{doing} {}: {source}", path.display())]

@@ -95,5 +95,5 @@ impl Git {
 
 fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> ChangesError {
     let doing = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
-    ChangesError::Git { doing, said: complaint(output) }
+    ChangesError::Git { doing, git_error: complaint(output) }
 }

@@ -50,7 +50,7 @@ impl UserRepo {
         let (looked, set) =
             tokio::join!(look(&git), git.ask(&["config", "--null", "--get-regexp", SETTINGS]));
         let RepoPaths { paths, object_format, head, branch } = looked.map_err(|error| match error {
-            ChangesError::Git { said, .. } if said.starts_with(NO_REPOSITORY) => none(),
+            ChangesError::Git { git_error: said, .. } if said.starts_with(NO_REPOSITORY) => none(),
             error => error,
         })?;
         let [top, index, objects, exclude, shallow] = paths;
@@ -97,7 +97,7 @@ async fn look(git: &Git) -> Result<RepoPaths, ChangesError> {
     lines.pop();
     let odd = || ChangesError::Git {
         doing: "rev-parse".to_owned(),
-        said: "the repository's path has a line break in it".to_owned(),
+        git_error: "the repository's path has a line break in it".to_owned(),
     };
     if lines.len() != if is_born { 8 } else { 6 } {
         return Err(odd());

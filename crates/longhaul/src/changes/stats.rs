@@ -75,7 +75,7 @@ pub(super) async fn figures(
     let listed = ours.git.call(&args).await?;
     parsed(&listed).ok_or_else(|| ChangesError::Git {
         doing: "diff-tree".to_owned(),
-        said: "it lists the files in a way that this version does not know".to_owned(),
+        git_error: "it lists the files in a way that this version does not know".to_owned(),
     })
 }
 

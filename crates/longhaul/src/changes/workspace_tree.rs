@@ -42,7 +42,7 @@ pub(super) async fn take(
     .concat();
     let (changed, added) = tokio::try_join!(git.call(&changed), git.call(&added))?;
     let uncommitted: BTreeSet<&[u8]> = paths(&changed).chain(paths(&added)).collect();
-    let ClassifiedPaths { gone, taken, left_out } = sort_out(&repository.top, &uncommitted)?;
+    let ClassifiedPaths { gone, taken, omitted: left_out } = sort_out(&repository.top, &uncommitted)?;
     // First what is gone: something else may have its name now, or that of a directory above.
     if !gone.is_empty() {
         git.feed(&["update-index", "-z", "--force-remove", "--stdin"], &gone).await?;
@@ -58,7 +58,7 @@ pub(super) async fn take(
         branch: repository.branch.clone(),
         tree: Some(String::from_utf8_lossy(tree.trim_ascii_end()).into_owned()),
         omitted: left_out,
-        unrecorded: None,
+        unrecorded_reason: None,
         git_error: None,
     })
 }
@@ -68,7 +68,7 @@ pub(super) async fn take(
 struct ClassifiedPaths {
     gone: Vec<u8>,
     taken: Vec<u8>,
-    left_out: Vec<OsText>,
+    omitted: Vec<OsText>,
 }
 
 fn sort_out(top: &Path, uncommitted: &BTreeSet<&[u8]>) -> Result<ClassifiedPaths, ChangesError> {
@@ -89,14 +89,14 @@ fn sort_out(top: &Path, uncommitted: &BTreeSet<&[u8]>) -> Result<ClassifiedPaths
                 &mut sorted.taken
             }
             FileState::Bytes(_) | FileState::Unreadable => {
-                sorted.left_out.push(OsString::from_vec(path.to_vec()).into());
+                sorted.omitted.push(OsString::from_vec(path.to_vec()).into());
                 continue;
             }
         };
         to.extend_from_slice(path);
         to.push(0);
     }
-    if sorted.left_out.len() > LEFT_OUT_MAX { Err(too_much()) } else { Ok(sorted) }
+    if sorted.omitted.len() > LEFT_OUT_MAX { Err(too_much()) } else { Ok(sorted) }
 }
 
 /// What there is of a path.

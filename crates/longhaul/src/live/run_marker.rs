@@ -35,7 +35,7 @@ impl RunMarker {
 
     /// That of a run of this id and plan.
     pub(crate) fn new(run: &RunId, plan: &Plan) -> RunMarker {
-        RunMarker { run: run.clone(), drawn: plan.mark.clone() }
+        RunMarker { run: run.clone(), drawn: plan.marker.clone() }
     }
 
     /// One of nobody's, for a process that belongs to no run.

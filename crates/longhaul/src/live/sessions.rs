@@ -38,7 +38,7 @@ pub(crate) struct PreparedSession {
     /// What is written down for later.
     pub(crate) session: Option<SessionBaseline>,
     /// The tool calls whose results the conversation shows.
-    pub(crate) shown: Option<BTreeSet<String>>,
+    pub(crate) visible_tool_results: Option<BTreeSet<String>>,
     /// The message that the agent is to go on from, if that is not the end.
     pub(crate) resume_at: Option<String>,
 }
@@ -132,7 +132,7 @@ impl<'a> SessionFiles<'a> {
         let history =
             resume_at.as_ref().map_or(&*bytes, |message| self.sessions.history_up_to(&bytes, message));
         Ok(PreparedSession {
-            shown: Some(self.sessions.visible_tool_results(history)),
+            visible_tool_results: Some(self.sessions.visible_tool_results(history)),
             session: Some(SessionBaseline { resume_at: resume_at.clone(), ..session }),
             resume_at,
         })

@@ -45,7 +45,7 @@ pub(crate) struct WorldConfig<'a> {
     pub(crate) home: &'a Home,
     pub(crate) dir: RunDir,
     /// What its processes carry.
-    pub(crate) mark: RunMarker,
+    pub(crate) marker: RunMarker,
     pub(crate) journal: Journal,
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) order: AgentSpec,
@@ -102,7 +102,7 @@ pub(crate) struct LiveWorld<'a> {
     /// Whether the due deadline has already waited for one more look at the stream.
     looked_when_due: bool,
     /// What the last attempt's stream said, kept for the report.
-    glance: AttemptSnapshot,
+    snapshot: AttemptSnapshot,
     /// What the ended attempts have left for the next one to know.
     past: PriorAttempts,
     /// Why the agent could not be started, in the system's words.
@@ -176,7 +176,7 @@ impl<'a> LiveWorld<'a> {
             spending: None,
             locks: Vec::new(),
             looked_when_due: false,
-            glance: AttemptSnapshot::default(),
+            snapshot: AttemptSnapshot::default(),
             past: PriorAttempts::default(),
             spawn_error: None,
             stderr_tail: String::new(),
@@ -248,7 +248,7 @@ impl World for LiveWorld<'_> {
                 Ok(())
             }
             Action::Sweep => {
-                let ended = sweep(&self.setup.mark).await?;
+                let ended = sweep(&self.setup.marker).await?;
                 self.events.push_back(Event::Swept(ended));
                 Ok(())
             }
@@ -307,7 +307,7 @@ impl World for LiveWorld<'_> {
 impl LiveWorld<'_> {
     /// The last attempt's stream, for the report.
     pub(crate) fn glance(&self) -> &AttemptSnapshot {
-        &self.glance
+        &self.snapshot
     }
 
     /// Why the last attempt could not be started or what it said on stderr, if anything.
@@ -367,7 +367,7 @@ impl LiveWorld<'_> {
     /// Nothing is journalled: the journal is what broke.
     pub(crate) async fn abandon(&mut self) {
         self.stop(StopLevel::Term);
-        let _ = sweep(&self.setup.mark).await;
+        let _ = sweep(&self.setup.marker).await;
     }
 
     /// Has somebody end the agent, should we die and nobody come back.

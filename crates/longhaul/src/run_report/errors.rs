@@ -92,8 +92,8 @@ fn actor(by: Option<CancelSource>) -> &'static str {
 
 fn describe(state: &State, fault: Fault) -> String {
     match fault {
-        Fault::Unfinished if state.idle_stops > 0 => {
-            format!("the agent stopped {} times in a row without changing anything", state.idle_stops + 1)
+        Fault::Unfinished if state.max_idle_stops > 0 => {
+            format!("the agent stopped {} times in a row without changing anything", state.max_idle_stops + 1)
         }
         _ => fault.describe_with(state.result.as_ref()).to_owned(),
     }

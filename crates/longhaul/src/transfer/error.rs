@@ -28,12 +28,12 @@ pub enum TransferError {
     #[error("write {}: it is there already", .0.display())]
     FileExists(PathBuf),
     /// The file cannot be what an export writes.
-    #[error("import {}: {why}", path.display())]
+    #[error("import {}: {reason}", path.display())]
     InvalidArchive {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        why: String,
+        reason: String,
     },
     /// The file unpacks to much more than its size: it may have been made to fill the disk.
     #[error("import {}: it unpacks to {} MiB, more than ten times its size", path.display(), unpacked >> 20)]
@@ -82,12 +82,12 @@ pub enum TransferError {
     #[error("start git: {0}")]
     NoGit(io::Error),
     /// Git refused.
-    #[error("git {doing}: {said}")]
+    #[error("git {doing}: {git_error}")]
     Git {
         /// What it was asked to do.
         doing: String,
         /// The first lines of its complaint.
-        said: String,
+        git_error: String,
     },
     /// The system refused something.
     #[error("{doing} {}: {source}", path.display())]
@@ -109,7 +109,7 @@ impl TransferError {
 
     /// For `map_err` and `ok_or_else`: the file is not what an export writes.
     pub(super) fn unsound(path: &Path, why: impl Into<String>) -> TransferError {
-        TransferError::InvalidArchive { path: path.to_owned(), why: why.into() }
+        TransferError::InvalidArchive { path: path.to_owned(), reason: why.into() }
     }
 
     /// Whether other arguments would mend it; else it is the state of things that refuses.

@@ -91,7 +91,7 @@ pub fn import(
         return Err(TransferError::RunningHere { run: manifest.run, processes });
     }
     // Nothing of it lives here, and should it go on where it comes from, in another home, that is another run's.
-    plan.mark = Some(RunMarker::random());
+    plan.marker = Some(RunMarker::random());
     let history = Journal::load(&dir.journal_path())?;
     let outcome = Run::replay(history.records()).state().outcome();
     settle_agent(&mut plan.agent, outcome.is_some(), destination.agent_path)?;

@@ -34,20 +34,20 @@ impl OutputPosition {
 /// A silence so far.
 #[derive(Debug)]
 pub(super) struct SilenceTimer {
-    heard: OutputPosition,
+    output: OutputPosition,
     lasted: Duration,
 }
 
 impl SilenceTimer {
     /// One that begins now.
     pub(super) fn begin(heard: OutputPosition) -> SilenceTimer {
-        SilenceTimer { heard, lasted: Duration::ZERO }
+        SilenceTimer { output: heard, lasted: Duration::ZERO }
     }
 
     /// So much time has passed, which was meant to be `meant` at most, and this is heard at its end. A machine that
     /// was asleep, or a watchdog that was frozen beside its agent, has waited for longer than it meant to.
     pub(super) fn pass(&mut self, time: Duration, meant: Duration, heard: OutputPosition) {
-        if heard == self.heard {
+        if heard == self.output {
             // A busy machine wakes us late too, by less than as long again.
             self.lasted += time.min(meant * 2);
         } else {
@@ -57,7 +57,7 @@ impl SilenceTimer {
 
     /// What was heard before it.
     pub(super) fn heard(&self) -> OutputPosition {
-        self.heard
+        self.output
     }
 
     /// How long it has lasted.

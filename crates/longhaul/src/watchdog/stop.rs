@@ -21,10 +21,10 @@ pub(super) async fn end(
         return Ok(None);
     }
     let orphaned =
-        WatchdogStop { at: LiveClock::new().at(), silent_ms: silence.lasted(), processes_ended: None };
+        WatchdogStop { at: LiveClock::new().at(), silent_ms: silence.lasted(), processes_stopped: None };
     note(dir, &orphaned);
     let ended = end_processes((dir, mark), grace).await?;
-    note(dir, &WatchdogStop { processes_ended: Some(ended), ..orphaned });
+    note(dir, &WatchdogStop { processes_stopped: Some(ended), ..orphaned });
     Ok(Some(ended))
 }
 

@@ -38,7 +38,7 @@ pub struct JudgeBackoff {
     /// Whether a person must change something first.
     pub person: bool,
     /// What it said.
-    pub why: String,
+    pub reason: String,
 }
 
 const COLUMNS: &str = "id, project, session, transcript, event, reason, judge, destination, tries";
@@ -110,7 +110,7 @@ impl LearningDb {
                     failures: row.get(0)?,
                     not_before: Moment(row.get::<_, i64>(1)?.cast_unsigned()),
                     person: row.get(2)?,
-                    why: row.get(3)?,
+                    reason: row.get(3)?,
                 })
             })
             .optional()
@@ -147,7 +147,7 @@ impl LearningDb {
     ) -> Result<bool, LearningError> {
         let Queued { judge, destination, .. } = &item.queued;
         let known = self.backoff(*judge, destination)?;
-        let is_news = known.is_none_or(|silent| !silent.person || silent.why != why);
+        let is_news = known.is_none_or(|silent| !silent.person || silent.reason != why);
         self.change(|db| hush(db, item, (now, why), (1, now, true)))?;
         Ok(is_news)
     }

@@ -18,7 +18,7 @@ pub struct JudgeRequest<'a> {
     /// The slice that it was asked for.
     pub slice: Option<i64>,
     /// What was asked for.
-    pub what: JudgeQuestion,
+    pub question: JudgeQuestion,
     /// Who was asked.
     pub judge: JudgeKind,
     /// The model that was asked for; the answer says itself whose it is.
@@ -26,7 +26,7 @@ pub struct JudgeRequest<'a> {
     /// A hash of the question.
     pub prompt: i64,
     /// What came of it.
-    pub came: Result<&'a Reply, &'a JudgeError>,
+    pub result: Result<&'a Reply, &'a JudgeError>,
 }
 
 impl LearningDb {
@@ -35,7 +35,7 @@ impl LearningDb {
     /// # Errors
     /// [`LearningError`].
     pub fn asked(&self, asked: &JudgeRequest<'_>) -> Result<(), LearningError> {
-        let reply = asked.came.ok();
+        let reply = asked.result.ok();
         let Tokens { input, output, cache_read, cache_write } =
             reply.map_or_else(Tokens::default, |reply| reply.tokens);
         let sql = "INSERT INTO asked (at, project, slice, what, judge, model, input, output, cache_read, cache_write, cost,
@@ -49,7 +49,7 @@ impl LearningDb {
                     number(asked.at.0),
                     asked.project.to_string_lossy(),
                     asked.slice,
-                    asked.what.as_str(),
+                    asked.question.as_str(),
                     asked.judge.as_str(),
                     reply.map_or(asked.model, |reply| &reply.model),
                     number(input),
@@ -57,7 +57,7 @@ impl LearningDb {
                     number(cache_read),
                     number(cache_write),
                     reply.and_then(|reply| reply.cost).map(|Usd(cost)| number(cost)),
-                    asked.came.err().map(|error| error.fault.word()),
+                    asked.result.err().map(|error| error.fault.word()),
                     asked.prompt,
                     // Nobody asks again for what has no slice.
                     asked.slice.and(reply).map(|reply| &reply.text),

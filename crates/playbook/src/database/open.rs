@@ -28,9 +28,9 @@ const BESIDE: &[&str] = &["-wal", "-shm"];
 #[derive(Debug)]
 pub struct LearningDb {
     pub(super) db: Connection,
-    place: LearningPaths,
+    paths: LearningPaths,
     path: PathBuf,
-    set_aside: Option<PathBuf>,
+    damaged_copy: Option<PathBuf>,
 }
 
 /// Why the database cannot be used.
@@ -122,12 +122,12 @@ impl LearningDb {
                 Err(error) => return Err(error),
             }
         };
-        Ok(LearningDb { set_aside, ..LearningDb::open_as_it_is(place)? })
+        Ok(LearningDb { damaged_copy: set_aside, ..LearningDb::open_as_it_is(place)? })
     }
 
     /// Where the damaged database is kept that was found when this one was opened: worth a word to a person.
     pub fn set_aside(&self) -> Option<&Path> {
-        self.set_aside.as_deref()
+        self.damaged_copy.as_deref()
     }
 
     /// Every damaged database that was set aside, the oldest first.
@@ -138,7 +138,7 @@ impl LearningDb {
 
     /// Where it is.
     pub fn place(&self) -> &LearningPaths {
-        &self.place
+        &self.paths
     }
 
     /// Flushes the log: what was committed is on disk then, however it was.
@@ -208,7 +208,7 @@ impl LearningDb {
     fn connect(place: &LearningPaths, path: &Path) -> Result<LearningDb, LearningError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).map_err(|error| failed(path, &error))?;
-        let learning = LearningDb { db, place: place.clone(), path: path.to_owned(), set_aside: None };
+        let learning = LearningDb { db, paths: place.clone(), path: path.to_owned(), damaged_copy: None };
         learning.prepare()?;
         Ok(learning)
     }

@@ -17,13 +17,13 @@ pub struct QueueStatus {
     /// How many items are done.
     pub done: u64,
     /// What is being judged, or was when its worker died.
-    pub judging: Vec<SliceInProgress>,
+    pub in_progress: Vec<SliceInProgress>,
     /// What was learnt last, the last one first.
     pub lessons: Vec<Lesson>,
     /// How many slices were learnt.
     pub learned: u64,
     /// Judges that gave no answer when they were asked last, each with its API.
-    pub silent: Vec<(JudgeKind, String, JudgeBackoff)>,
+    pub paused_judges: Vec<(JudgeKind, String, JudgeBackoff)>,
 }
 
 /// Something that is queued, or was.
@@ -48,7 +48,7 @@ pub struct QueueEntry {
     /// When it is due again.
     pub not_before: Moment,
     /// What happened at the last try.
-    pub why: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// A slice that is not at its end.
@@ -76,7 +76,7 @@ pub struct Lesson {
     /// When.
     pub at: Moment,
     /// What came of it.
-    pub what: String,
+    pub description: String,
 }
 
 /// An answer that was paid for.
@@ -105,7 +105,7 @@ impl LearningDb {
                 waiting: entries(db, "waiting")?,
                 failed: entries(db, "failed")?,
                 done: count(db, "SELECT count(*) FROM queue WHERE state = 'done'")?,
-                judging: rows(
+                in_progress: rows(
                     db,
                     "SELECT transcript, begins, ends, state, begun_at FROM slices
                      WHERE state IN ('begun', 'reflected', 'curated') ORDER BY id LIMIT ?",
@@ -130,7 +130,7 @@ impl LearningDb {
                             project: path(row, 0)?,
                             transcript: path(row, 1)?,
                             at: Moment(number(row, 2)?),
-                            what: row.get(3)?,
+                            description: row.get(3)?,
                         })
                     },
                 )?,
@@ -138,7 +138,7 @@ impl LearningDb {
                     let learnt = SliceState::Learned.as_str();
                     count(db, &format!("SELECT count(*) FROM slices WHERE state = '{learnt}'"))?
                 },
-                silent: rows(
+                paused_judges: rows(
                     db,
                     "SELECT judge, destination, failures, not_before, person, why FROM silent LIMIT ?",
                     i64::MAX,
@@ -147,7 +147,7 @@ impl LearningDb {
                             failures: row.get(2)?,
                             not_before: Moment(number(row, 3)?),
                             person: row.get(4)?,
-                            why: row.get(5)?,
+                            reason: row.get(5)?,
                         };
                         let judge = JudgeKind::parse(&row.get::<_, String>(0)?).unwrap_or(JudgeKind::Api);
                         Ok((judge, row.get(1)?, silent))
@@ -222,7 +222,7 @@ fn entries(db: &Connection, state: &str) -> rusqlite::Result<Vec<QueueEntry>> {
             destination: row.get(6)?,
             tries: row.get(7)?,
             not_before: Moment(number(row, 8)?),
-            why: row.get(9)?,
+            reason: row.get(9)?,
         })
     });
     entries?.collect()

@@ -15,7 +15,7 @@ fn the_lines_of_the_hooks() {
         expected.assert_eq(&line("extract_keypoints", &asking).unwrap_or_default());
     };
     let again = |request, wait| RequestEvent::Retrying { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
-    let given_up = |request, why| RequestEvent::GivenUp { request, of: 3, error: &TIMEOUT, why };
+    let given_up = |request, why| RequestEvent::GivenUp { request, of: 3, error: &TIMEOUT, reason: why };
     check(
         again(1, 2_049),
         expect![
@@ -81,7 +81,7 @@ fn texts_are_left_where_a_project_asks_for_them() {
     // 2026-11-23T00:30:00Z
     let at = Moment(1_795_393_800_000);
     let given_up =
-        RequestEvent::GivenUp { request: 3, of: 3, error: &TIMEOUT, why: GiveUpReason::RetriesExhausted };
+        RequestEvent::GivenUp { request: 3, of: 3, error: &TIMEOUT, reason: GiveUpReason::RetriesExhausted };
     let leave = || {
         diagnostics.request_observer(KEYPOINTS).on_request(at, &given_up);
         diagnostics.request_observer(KEYPOINTS).on_request(at, &RequestEvent::Answered { request: 1 });

@@ -19,7 +19,7 @@ const LOOKS_MAX: u32 = 20;
 /// What a file holds.
 pub(super) enum Held {
     Nothing,
-    Playbook { text: String, playbook: Box<Playbook>, noticed: Vec<String> },
+    Playbook { text: String, playbook: Box<Playbook>, warnings: Vec<String> },
     Damage { bytes: Vec<u8>, cause: String },
 }
 
@@ -30,11 +30,11 @@ pub(super) struct State {
     /// What it says.
     pub(super) playbook: Playbook,
     /// What was taken over or is odd about it.
-    pub(super) noticed: Vec<String>,
+    pub(super) warnings: Vec<String>,
     /// The file as it is, damaged or not; nothing if there is none.
     pub(super) bytes: Option<Vec<u8>>,
     /// Where a damaged file is kept.
-    pub(super) set_aside: Option<PathBuf>,
+    pub(super) damaged_copy: Option<PathBuf>,
     /// The last save.
     pub(super) last: Option<Revision>,
 }
@@ -60,7 +60,7 @@ pub(super) fn held(place: &Place) -> Result<Held, FileError> {
         }
     };
     match Playbook::read(&text) {
-        Ok((playbook, noticed)) => Ok(Held::Playbook { text, playbook: Box::new(playbook), noticed }),
+        Ok((playbook, noticed)) => Ok(Held::Playbook { text, playbook: Box::new(playbook), warnings: noticed }),
         Err(ReadError::Newer { version }) => Err(FileError::Newer { path: place.path.clone(), version }),
         Err(error @ (ReadError::NotJson { .. } | ReadError::NotAPlaybook { .. })) => {
             Ok(Held::Damage { cause: error.to_string(), bytes: text.into_bytes() })
@@ -143,7 +143,7 @@ impl PlaybookFile {
             }
         }
         let (text, bytes, noticed) = match held {
-            Held::Playbook { text, noticed, .. } => (Some(text.clone()), Some(text.into_bytes()), noticed),
+            Held::Playbook { text, warnings: noticed, .. } => (Some(text.clone()), Some(text.into_bytes()), noticed),
             Held::Nothing => (None, None, Vec::new()),
             Held::Damage { cause, bytes } => {
                 let text = last.as_ref().and_then(|last| last.content.clone());
@@ -152,7 +152,7 @@ impl PlaybookFile {
         };
         let text = text.unwrap_or_else(|| Playbook::default().text());
         let (playbook, _) = Playbook::read(&text).unwrap_or_default();
-        Ok(State { text, playbook, noticed, bytes, set_aside: kept, last })
+        Ok(State { text, playbook, warnings: noticed, bytes, damaged_copy: kept, last })
     }
 }
 

@@ -115,7 +115,7 @@ impl Place {
         let failed = |source| FileError::io("write", &self.path, source);
         // Never through a link of this name.
         let file = File::options().write(true).create_new(true).open(&prepared).map_err(failed)?;
-        let prepared = Prepared { prepared, place: self.clone() };
+        let prepared = Prepared { prepared, target: self.clone() };
         if let Ok(found) = fs::metadata(&self.path) {
             file.set_permissions(found.permissions()).map_err(failed)?;
             // Who may not give a file away owns the new one; the mode still says who may read it.
@@ -143,13 +143,13 @@ fn real_dir(dir: &Path) -> io::Result<PathBuf> {
 /// A text that is to be in the place of another. It is gone if it is not put there.
 pub(super) struct Prepared {
     prepared: PathBuf,
-    place: Place,
+    target: Place,
 }
 
 impl Prepared {
     /// Puts it there, and says whether it is sure to stay there when the power fails.
     pub(super) fn put(self) -> Result<bool, FileError> {
-        let Prepared { prepared, place } = &self;
+        let Prepared { prepared, target: place } = &self;
         fs::rename(prepared, &place.path).map_err(|source| FileError::io("write", &place.path, source))?;
         let synced = File::open(&place.dir).and_then(|dir| dir.sync_all());
         pass(Step::Placed);

@@ -131,7 +131,7 @@ fn what_others_wrote_is_kept_and_in_the_history() {
     assert_eq!(stage.history(), ["found", "slice 1", "found", "slice 2"]);
     let saves = stage.learning().saves(&stage.file.project()).expect("read");
     assert_eq!(saves[0].content.as_deref(), Some(THEIRS));
-    assert!(matches!(&saves[2].changes.applied[..], [AppliedChange::Updated { was, .. }] if was == "theirs"));
+    assert!(matches!(&saves[2].changes.applied[..], [AppliedChange::Updated { previous_text, .. }] if previous_text == "theirs"));
 }
 
 #[test]
@@ -319,8 +319,8 @@ fn a_damaged_file_is_kept_and_learning_goes_on() {
         stage.write(damage);
         assert!(matches!(stage.file.read(), Err(FileError::Damaged { .. })));
         let changed = stage.learnt(2, "more");
-        assert_eq!(changed.set_aside, Some(stage.claude().join("playbook.json.damaged-1")));
-        assert_eq!(changed.noticed.len(), 1);
+        assert_eq!(changed.damaged_copy, Some(stage.claude().join("playbook.json.damaged-1")));
+        assert_eq!(changed.warnings.len(), 1);
         assert_eq!(fs::read(stage.claude().join("playbook.json.damaged-1")).expect("kept"), damage);
         assert_eq!(stage.texts(), ["ours", "more"]);
         // Another time, another name.

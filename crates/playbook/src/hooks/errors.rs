@@ -23,7 +23,7 @@ pub struct HookError {
     /// At which event of the agent.
     pub event: String,
     /// What happened.
-    pub what: String,
+    pub description: String,
 }
 
 /// Puts it down. The file has a limit: its oldest lines go.
@@ -32,7 +32,7 @@ pub struct HookError {
 /// What the system says; nothing more can be done about it.
 pub fn note(place: &LearningPaths, at: Moment, event: &str, what: &str) -> io::Result<()> {
     let what = what.chars().take(WHAT_CHARS_MAX).collect();
-    let trouble = HookError { at: rfc3339(at), event: event.to_owned(), what };
+    let trouble = HookError { at: rfc3339(at), event: event.to_owned(), description: what };
     let line = serde_json::to_string(&trouble)? + "\n";
     DirBuilder::new().mode(0o700).recursive(true).create(place.dir())?;
     let path = place.hook_errors();
@@ -70,7 +70,7 @@ mod tests {
         let told = HookError {
             at: "1970-01-01T00:00:00.000Z".to_owned(),
             event: "SessionEnd".to_owned(),
-            what: "no\nroom".to_owned(),
+            description: "no\nroom".to_owned(),
         };
         assert_eq!(troubles(&place), [told]);
         for at in 0..400 {
@@ -80,7 +80,7 @@ mod tests {
         assert!(fs::metadata(place.hook_errors()).expect("it is there").len() < BYTES_MAX + 4096);
         assert_eq!(kept.last().map(|last| last.at.as_str()), Some("1970-01-01T00:00:00.399Z"));
         assert!(
-            kept.iter().all(|trouble| trouble.event == "PreCompact" && trouble.what.chars().count() == 1000)
+            kept.iter().all(|trouble| trouble.event == "PreCompact" && trouble.description.chars().count() == 1000)
         );
     }
 }

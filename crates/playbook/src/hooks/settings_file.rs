@@ -135,13 +135,13 @@ impl SettingsFile {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
             Ok(_) => Err(self
-                .of_shape(entries::UnexpectedShape { place: "the whole".to_owned(), expected: "an object" })),
+                .of_shape(entries::UnexpectedShape { path: "the whole".to_owned(), expected: "an object" })),
             Err(error) => Err(unreadable(&self.path, text, &error)),
         }
     }
 
     fn of_shape(&self, shape: entries::UnexpectedShape) -> InstallError {
-        InstallError::Shape { path: self.path.clone(), place: shape.place, expected: shape.expected }
+        InstallError::Shape { path: self.path.clone(), key: shape.path, expected: shape.expected }
     }
 
     fn change(&self, before: Option<String>, after: String, backs_up: bool) -> Change {

@@ -61,7 +61,7 @@ pub enum RequestEvent<'a> {
         /// Why it failed.
         error: &'a MessagesError,
         /// Why there are no more.
-        why: GiveUpReason,
+        reason: GiveUpReason,
     },
 }
 
@@ -171,12 +171,12 @@ impl Judge for ApiJudge {
                     witness.on_request(now.at, &RequestEvent::Retrying { request, of, error: &error, wait });
                     self.clock.sleep_until(at).await;
                 }
-                CallDecision::GiveUp { why, not_before } => {
-                    witness.on_request(now.at, &RequestEvent::GivenUp { request, of, error: &error, why });
+                CallDecision::GiveUp { reason, not_before } => {
+                    witness.on_request(now.at, &RequestEvent::GivenUp { request, of, error: &error, reason });
                     return Err(JudgeError {
                         fault: error.fault(),
                         retry: error.retry_advice(not_before),
-                        message: said(&error, why, request),
+                        message: said(&error, reason, request),
                         requests: request,
                     });
                 }

@@ -23,20 +23,20 @@ pub enum MessagesError {
         cause: String,
     },
     /// The API refuses requests for a while.
-    #[error("Error code: 429 - {}", said.message)]
+    #[error("Error code: 429 - {}", message.message)]
     RateLimit {
         /// What it says.
-        said: ErrorBody,
+        message: ErrorBody,
         /// How long it wants to be left alone.
         retry_after: Option<Span>,
     },
     /// The API refuses this request, or failed.
-    #[error("Error code: {status} - {}", said.message)]
+    #[error("Error code: {status} - {}", message.message)]
     Status {
         /// The HTTP status.
         status: u16,
         /// What it says.
-        said: ErrorBody,
+        message: ErrorBody,
         /// How long it wants to be left alone.
         retry_after: Option<Span>,
     },
@@ -115,9 +115,9 @@ pub(super) fn refused(status: u16, body: &[u8], retry_after: Option<Span>) -> Me
     let message = if message.is_empty() { "it says nothing more".to_owned() } else { message };
     let said = ErrorBody { kind, message, about: about.map(|(_, about)| *about) };
     if status == 429 {
-        MessagesError::RateLimit { said, retry_after }
+        MessagesError::RateLimit { message: said, retry_after }
     } else {
-        MessagesError::Status { status, said, retry_after }
+        MessagesError::Status { status, message: said, retry_after }
     }
 }
 
@@ -170,7 +170,7 @@ impl MessagesError {
     /// The fault that it is.
     pub fn fault(&self) -> Fault {
         let about = match self {
-            MessagesError::Status { status: 400, said, .. } => said.about,
+            MessagesError::Status { status: 400, message: said, .. } => said.about,
             MessagesError::Timeout { .. }
             | MessagesError::Connection { .. }
             | MessagesError::RateLimit { .. }
@@ -211,7 +211,7 @@ impl MessagesError {
         let texts = match &mut self {
             MessagesError::Timeout { .. } => vec![],
             MessagesError::Connection { cause, .. } | MessagesError::Validation { cause } => vec![cause],
-            MessagesError::RateLimit { said, .. } | MessagesError::Status { said, .. } => {
+            MessagesError::RateLimit { message: said, .. } | MessagesError::Status { message: said, .. } => {
                 vec![&mut said.kind, &mut said.message]
             }
         };

@@ -65,7 +65,7 @@ impl Applier {
         for written in operations.iter().take(OPERATIONS_MAX) {
             match Operation::parse(written) {
                 Ok(operation) => self.operation(operation),
-                Err(not) => self.changes.push_skipped(&not.what, not.why),
+                Err(not) => self.changes.push_skipped(&not.description, not.reason),
             }
         }
         let beyond = operations.len().saturating_sub(OPERATIONS_MAX);
@@ -109,7 +109,7 @@ impl Applier {
         if was == text {
             return self.changes.push_skipped("UPDATE", format!("[{name}] says that already"));
         }
-        self.changes.applied.push(AppliedChange::Updated { name, was, text });
+        self.changes.applied.push(AppliedChange::Updated { name, previous_text: was, text });
     }
 
     fn delete(&mut self, name: PointId, reason: String) {

@@ -45,7 +45,7 @@ pub enum AppliedChange {
         /// The point.
         name: PointId,
         /// What it said.
-        was: String,
+        previous_text: String,
         /// What it says.
         text: String,
     },
@@ -114,9 +114,9 @@ pub enum AppliedChange {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkippedChange {
     /// What was asked for: `ADD`, `tag`.
-    pub what: String,
+    pub description: String,
     /// Why it was not done.
-    pub why: String,
+    pub reason: String,
 }
 
 impl ChangeSummary {
@@ -149,7 +149,7 @@ impl ChangeSummary {
 
     /// Notes what was not done.
     pub(super) fn push_skipped(&mut self, what: &str, why: impl Into<String>) {
-        self.skipped.push(SkippedChange { what: what.to_owned(), why: why.into() });
+        self.skipped.push(SkippedChange { description: what.to_owned(), reason: why.into() });
     }
 }
 
@@ -165,7 +165,7 @@ impl ChangeSummary {
                 continue;
             };
             if was.text != text {
-                done.push(AppliedChange::Updated { name: name.clone(), was: was.text.clone(), text });
+                done.push(AppliedChange::Updated { name: name.clone(), previous_text: was.text.clone(), text });
             }
             let is_moved = before.section_of(&name) != Some(section);
             if (was.helpful, was.harmful) != (*helpful, *harmful) || is_moved {

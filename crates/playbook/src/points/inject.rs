@@ -14,7 +14,7 @@ pub struct Injection {
     /// How many points are in it.
     pub points: usize,
     /// How many are not, for want of room.
-    pub left_out: usize,
+    pub omitted: usize,
 }
 
 /// What a session that begins with this prompt is told; nothing if there is nothing to tell, or no room for a single point.
@@ -38,7 +38,7 @@ pub fn inject(
         return Ok(None);
     }
     if fits(&whole) {
-        return Ok(Some(Injection { text: whole, points: points.len(), left_out: 0 }));
+        return Ok(Some(Injection { text: whole, points: points.len(), omitted: 0 }));
     }
     let frame = estimated_tokens(&framed(&left_out(points.len()))?);
     let room = max_tokens.unwrap_or(u64::MAX).saturating_sub(frame);
@@ -57,7 +57,7 @@ pub fn inject(
             return Ok(None);
         }
         if fits(&text) {
-            return Ok(Some(Injection { text, points: told.len(), left_out }));
+            return Ok(Some(Injection { text, points: told.len(), omitted: left_out }));
         }
         // A template may name the points twice.
         chosen.pop();

@@ -50,12 +50,12 @@ pub enum Operation {
 
 /// What a curator said that is no operation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{what}: {why}")]
+#[error("{description}: {reason}")]
 pub struct NotAnOperation {
     /// The kind that it says it is.
-    pub what: String,
+    pub description: String,
     /// Why it is none.
-    pub why: String,
+    pub reason: String,
 }
 
 impl Operation {
@@ -67,8 +67,8 @@ impl Operation {
     pub fn parse(written: &Value) -> Result<Operation, NotAnOperation> {
         let kind = written.get("type").and_then(Value::as_str).unwrap_or_default();
         let not = |why: &str| NotAnOperation {
-            what: if kind.is_empty() { "operation".to_owned() } else { kind.to_owned() },
-            why: why.to_owned(),
+            description: if kind.is_empty() { "operation".to_owned() } else { kind.to_owned() },
+            reason: why.to_owned(),
         };
         let optional = |field: &str| written.get(field).and_then(Value::as_str).map(str::to_owned);
         let needed = |field: &str| {

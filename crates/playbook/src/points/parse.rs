@@ -14,22 +14,22 @@ const MAJOR: u64 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReadError {
     /// It is no JSON.
-    #[error("line {line}, column {column}: {what}")]
+    #[error("line {line}, column {column}: {description}")]
     NotJson {
         /// Where, from 1.
         line: usize,
         /// Where in the line, from 1.
         column: usize,
         /// What is wrong there.
-        what: String,
+        description: String,
     },
     /// It is JSON, and no playbook.
-    #[error("{at}: {what}")]
+    #[error("{at}: {description}")]
     NotAPlaybook {
         /// Where: `sections.OTHERS[2]`, counted from 0 as JSON tools do.
         at: String,
         /// What is wrong there.
-        what: String,
+        description: String,
     },
     /// A later format.
     #[error("its version is {version}, and this program knows {MAJOR}.x")]
@@ -264,11 +264,11 @@ fn list(at: &str, points: Value) -> Result<Vec<Value>, ReadError> {
 fn not_json(error: &serde_json::Error) -> ReadError {
     let said = error.to_string();
     let what = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what).to_owned();
-    ReadError::NotJson { line: error.line(), column: error.column(), what }
+    ReadError::NotJson { line: error.line(), column: error.column(), description: what }
 }
 
 fn wrong(at: &str, what: &str) -> ReadError {
-    ReadError::NotAPlaybook { at: at.to_owned(), what: what.to_owned() }
+    ReadError::NotAPlaybook { at: at.to_owned(), description: what.to_owned() }
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 /// What is asked, and what is made of the answers.
 pub struct LearnSteps {
     /// Where states of playbooks are kept.
-    pub place: LearningPaths,
+    pub paths: LearningPaths,
     /// What the judges are told.
     pub templates: Templates,
     /// By what two points are known to say the same.
@@ -78,7 +78,7 @@ impl LearnSteps {
         match file.read() {
             Ok(found) => Ok(found.playbook),
             Err(FileError::Damaged { .. }) => {
-                let last = LearningDb::open(&self.place)
+                let last = LearningDb::open(&self.paths)
                     .and_then(|learning| learning.last_saves(&file.project()))
                     .map_err(|error| StepError::Later(format!("{error}; {}", error.hint())))?;
                 let text = last.0.and_then(|save| save.content);
@@ -130,7 +130,7 @@ fn of_file(error: &FileError) -> StepError {
 
 /// What came of it, in a few words.
 fn said(changed: &Changed) -> String {
-    let Changed { outcome, changes: told, set_aside, noticed, .. } = changed;
+    let Changed { outcome, changes: told, damaged_copy: set_aside, warnings: noticed, .. } = changed;
     let mut said = match outcome {
         Outcome::Saved | Outcome::Already => told.summary_line(),
         Outcome::Unchanged => "nothing that the playbook did not say".to_owned(),

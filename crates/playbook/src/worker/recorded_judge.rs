@@ -20,14 +20,14 @@ pub(super) struct RecordedJudge<'a> {
     clock: &'a dyn Clock,
     item: &'a Item,
     slice: i64,
-    what: JudgeQuestion,
+    question: JudgeQuestion,
     kept: Mutex<AnswerCache>,
 }
 
 struct AnswerCache {
     learning: LearningDb,
     /// How often each question was asked: the same one is asked again where its answer was of no use.
-    asked: BTreeMap<i64, usize>,
+    requests: BTreeMap<i64, usize>,
 }
 
 impl<'a> RecordedJudge<'a> {
@@ -36,8 +36,8 @@ impl<'a> RecordedJudge<'a> {
         (learning, item): (LearningDb, &'a Item),
         (slice, what): (i64, JudgeQuestion),
     ) -> RecordedJudge<'a> {
-        let kept = Mutex::new(AnswerCache { learning, asked: BTreeMap::new() });
-        RecordedJudge { judge: worker.judge, kind: worker.kind, clock: worker.clock, item, slice, what, kept }
+        let kept = Mutex::new(AnswerCache { learning, requests: BTreeMap::new() });
+        RecordedJudge { judge: worker.judge, kind: worker.kind, clock: worker.clock, item, slice, question: what, kept }
     }
 
     fn kept(&self) -> MutexGuard<'_, AnswerCache> {
@@ -52,11 +52,11 @@ impl<'a> RecordedJudge<'a> {
     /// The answer that was given to this question when it was asked as often as it is now.
     fn known(&self, prompt: i64) -> Option<Reply> {
         let mut kept = self.kept();
-        let asked = kept.asked.entry(prompt).or_default();
+        let asked = kept.requests.entry(prompt).or_default();
         let place = *asked;
         *asked += 1;
         // What cannot be read is asked again.
-        kept.learning.answers(self.slice, self.what, prompt).ok()?.into_iter().nth(place)
+        kept.learning.answers(self.slice, self.question, prompt).ok()?.into_iter().nth(place)
     }
 }
 
@@ -68,7 +68,7 @@ impl Judge for RecordedJudge<'_> {
             return Ok(reply);
         }
         pass(Failpoint::Asking);
-        let (diagnostics, of) = (self.diagnostics(), diagnostics::Asked::new(self.what));
+        let (diagnostics, of) = (self.diagnostics(), diagnostics::Asked::new(self.question));
         let came = self.judge.ask_observed(prompt, &diagnostics.request_observer(of)).await;
         if let Ok(reply) = &came {
             diagnostics.answered(self.clock.now().at, of, of.answer, prompt, &reply.text);
@@ -78,11 +78,11 @@ impl Judge for RecordedJudge<'_> {
             at: self.clock.now().at,
             project: &self.item.queued.project,
             slice: Some(self.slice),
-            what: self.what,
+            question: self.question,
             judge: self.kind,
             model: self.judge.model(),
             prompt: hash,
-            came: came.as_ref(),
+            result: came.as_ref(),
         };
         // Where it cannot be written down, what comes of it cannot either, and the worker says so then.
         let _ = kept.learning.asked(&asked);

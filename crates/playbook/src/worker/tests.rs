@@ -19,7 +19,7 @@ const BEGAN: Moment = Moment(1_000_000);
 /// A home, a judge whose answers are written down beforehand, and time that passes when somebody waits.
 struct Stage {
     dir: TempDir,
-    place: LearningPaths,
+    paths: LearningPaths,
     now: Mutex<Moment>,
     /// What happens while somebody waits, and when.
     later: Mutex<VecDeque<(Moment, Queued)>>,
@@ -114,7 +114,7 @@ impl Stage {
     fn new() -> Stage {
         let dir = tempfile::tempdir().expect("a temporary directory");
         Stage {
-            place: LearningPaths::in_home(dir.path()),
+            paths: LearningPaths::in_home(dir.path()),
             dir,
             now: Mutex::new(BEGAN),
             later: Mutex::default(),
@@ -150,7 +150,7 @@ impl Stage {
     }
 
     fn enqueue(&self, queued: &Queued) {
-        let learning = LearningDb::open(&self.place).expect("a database");
+        let learning = LearningDb::open(&self.paths).expect("a database");
         learning.enqueue(self.now().at, queued).expect("it is queued");
     }
 
@@ -188,14 +188,14 @@ impl Stage {
                 WorkerEvent::Waits(item, until, why) => {
                     format!("{after} {} waits {}: {why}", name(item), until.since(self.now().at))
                 }
-                WorkerEvent::NeedsPerson { why, is_news } => format!("{after} person, news {is_news}: {why}"),
+                WorkerEvent::NeedsPerson { reason: why, is_news } => format!("{after} person, news {is_news}: {why}"),
                 WorkerEvent::SetAside(path) => {
                     format!("{after} set aside {}", path.file_name().expect("a name").to_string_lossy())
                 }
             });
         };
         let worker = Worker {
-            place: &self.place,
+            paths: &self.paths,
             judge: self,
             kind: JudgeKind::Api,
             destination: API,
@@ -225,12 +225,12 @@ impl Stage {
     }
 
     fn changes(&self, sql: &str) {
-        let learning = LearningDb::open(&self.place).expect("a database");
+        let learning = LearningDb::open(&self.paths).expect("a database");
         learning.known(|db| db.execute(sql, [])).expect("it is changed");
     }
 
     fn asks<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
-        let learning = LearningDb::open(&self.place).expect("a database");
+        let learning = LearningDb::open(&self.paths).expect("a database");
         learning.known(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
     }
 }
@@ -393,7 +393,7 @@ fn who_does_not_stay_says_when_to_come_back() {
     assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
     assert_eq!(stage.prompts().len(), 1);
     // A person may know better.
-    let mut learning = LearningDb::open(&stage.place).expect("a database");
+    let mut learning = LearningDb::open(&stage.paths).expect("a database");
     learning.make_due(JudgeKind::Api, "http://other").expect("none");
     assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
     learning.make_due(JudgeKind::Api, API).expect("one");
@@ -479,7 +479,7 @@ fn what_will_never_be_answered_is_kept_and_tried_again_by_hand() {
     stage.queue("one", &["a"]);
     stage.queue("two", &["b"]);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 1, ..WorkerReport::default() });
-    let mut learning = LearningDb::open(&stage.place).expect("a database");
+    let mut learning = LearningDb::open(&stage.paths).expect("a database");
     assert_eq!(learning.try_failed_again(JudgeKind::Api, "http://other").expect("none"), 0);
     assert_eq!(learning.try_failed_again(JudgeKind::Api, API).expect("one"), 1);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
@@ -523,13 +523,13 @@ fn one_worker_at_a_time() {
     stage.queue("one", &["a"]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let take =
-        || runtime.block_on(WorkerLock::take(&stage.place, API, JudgeKind::Api, &stage)).expect("a lock");
+        || runtime.block_on(WorkerLock::take(&stage.paths, API, JudgeKind::Api, &stage)).expect("a lock");
     let lock = take();
     assert!(lock.is_some() && take().is_none());
-    assert!(WorkerLock::is_any_held(&stage.place));
+    assert!(WorkerLock::is_any_held(&stage.paths));
     assert_eq!(stage.work(true), WorkerReport { other_worker_active: true, ..WorkerReport::default() });
     drop(lock);
-    assert!(!WorkerLock::is_any_held(&stage.place));
+    assert!(!WorkerLock::is_any_held(&stage.paths));
     assert_eq!(stage.work(true).learned, 1);
 }
 
@@ -537,11 +537,11 @@ fn one_worker_at_a_time() {
 fn a_damaged_database_keeps_nobody_from_learning() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
-    LearningDb::open(&stage.place).expect("a database").checkpoint().expect("it is tidied");
-    let mut bytes = fs::read(stage.place.database()).expect("a file");
+    LearningDb::open(&stage.paths).expect("a database").checkpoint().expect("it is tidied");
+    let mut bytes = fs::read(stage.paths.database()).expect("a file");
     // Behind the first page: it can be opened.
     bytes[4096..].fill(0xa5);
-    fs::write(stage.place.database(), &bytes).expect("a file");
+    fs::write(stage.paths.database(), &bytes).expect("a file");
     stage.work(false);
     stage.queue("two", &["b"]);
     assert_eq!(stage.work(false).learned, 1);
@@ -570,7 +570,7 @@ fn an_answer_of_another_form_is_the_matter_of_its_slice() {
     stage.queue("one", &["a"]);
     stage.work(false);
     stage.changes("UPDATE slices SET reflection = '7'");
-    LearningDb::open(&stage.place)
+    LearningDb::open(&stage.paths)
         .and_then(|mut learning| learning.try_failed_again(JudgeKind::Api, API))
         .expect("it is tried again");
     stage.queue("two", &["b"]);

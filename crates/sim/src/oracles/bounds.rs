@@ -18,7 +18,7 @@ pub(crate) struct Bounds {
     /// Waits against a server since then.
     pub(crate) waits: u32,
     /// When these waits began.
-    pub(crate) wall_began: Option<Moment>,
+    pub(crate) outage_started_at: Option<Moment>,
     /// Answers since then that came from something else than the API.
     malformed: u32,
     /// Parks since then.
@@ -59,7 +59,7 @@ impl Bounds {
         if policy.progress_resets_retries {
             self.failures = 0;
             self.waits = 0;
-            self.wall_began = None;
+            self.outage_started_at = None;
             self.malformed = 0;
             self.parks = 0;
             self.restarted = [false; FAULTS];
@@ -89,7 +89,7 @@ impl Bounds {
                     let malformed = is_malformed(case.evidence)
                         && self.malformed >= 1
                         && self.wall_age(case.now) >= MALFORMED_PATIENCE;
-                    let began = self.wall_began.unwrap_or(case.now);
+                    let began = self.outage_started_at.unwrap_or(case.now);
                     malformed
                         || match policy.outage_bound {
                             OutageBound::Retries => spent,
@@ -166,7 +166,7 @@ impl Bounds {
         match fault {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
                 self.waits += 1;
-                self.wall_began.get_or_insert(case.now);
+                self.outage_started_at.get_or_insert(case.now);
                 self.malformed += u32::from(is_malformed(case.evidence));
             }
             Fault::Crashed | Fault::Interrupted | Fault::Stalled | Fault::AttemptTimeout => {
@@ -196,7 +196,7 @@ impl Bounds {
 
     /// How old the present wall is.
     pub(crate) fn wall_age(&self, now: Moment) -> Span {
-        self.wall_began.map_or(Span::ZERO, |began| now.since(began))
+        self.outage_started_at.map_or(Span::ZERO, |began| now.since(began))
     }
 }
 

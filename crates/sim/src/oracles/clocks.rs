@@ -6,10 +6,10 @@ use longhaul_core::{AfterAttempt, Moment, Record, Run, Span};
 /// Time as the records tell it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClockWatch {
-    began: Moment,
+    started_at: Moment,
     waiting: Span,
     downtime: Span,
-    over: Span,
+    finished: Span,
     /// The run is over since then.
     over_since: Option<Moment>,
     /// The run is suspended since then, and whether it waited before.
@@ -23,10 +23,10 @@ pub(crate) struct ClockWatch {
 impl ClockWatch {
     pub(crate) fn take(&mut self, record: &Record) {
         match record {
-            Record::RunStarted { at } => self.began = *at,
+            Record::RunStarted { at } => self.started_at = *at,
             Record::RunReopened { at, .. } => {
                 let since = self.over_since.take().unwrap_or(*at);
-                self.over = self.over + at.since(since);
+                self.finished = self.finished + at.since(since);
             }
             Record::AttemptEnded { next, .. } => self.more = matches!(next, AfterAttempt::Attempt { .. }),
             Record::Swept { at, .. } if self.more => self.waits_since = Some(*at),
@@ -76,7 +76,7 @@ impl ClockWatch {
 
     /// How long the run has taken by then.
     pub(crate) fn wall(&self, at: Moment) -> Span {
-        at.since(self.began) - self.over
+        at.since(self.started_at) - self.finished
     }
 
     /// How long it has worked by then.
@@ -88,13 +88,13 @@ impl ClockWatch {
     /// At the end the run's clocks say the same.
     pub(crate) fn check(&self, run: &Run, now: Moment) -> OracleResult {
         let clocks = run.state().clocks;
-        let same = clocks.started == self.began
+        let same = clocks.started == self.started_at
             && clocks.waiting == self.waiting
             && clocks.downtime == self.downtime
-            && clocks.finished == self.over;
+            && clocks.finished == self.finished;
         ensure(same, Oracle::Clocks, || format!("the run says {clocks:?}, the world {self:?}"))?;
         let parts = clocks.active(now) + clocks.waiting + clocks.downtime;
-        let whole = now.since(self.began) - self.over;
+        let whole = now.since(self.started_at) - self.finished;
         ensure(parts == whole && clocks.wall(now) == whole, Oracle::Clocks, || {
             format!(
                 "active, waiting and downtime are {parts}, the wall clock says {}, it was {whole}",

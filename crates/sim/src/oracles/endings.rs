@@ -97,7 +97,7 @@ pub(crate) fn check_ending(
     policy: &Policy,
     asked_by_them: bool,
 ) -> OracleResult {
-    let ended = world.ended.as_ref();
+    let ended = world.finished.as_ref();
     let truth = ended.map(|ended| ended.truth);
     let done = truth == Some(None) || truth == Some(Some(Fault::Permission)) && policy.allow_denials;
     ensure(outcome.kind != OutcomeKind::Done || done, Oracle::NoFalseSuccess, || {

@@ -23,7 +23,7 @@ struct AgentSignals {
 /// The stops of one run, counted anew.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeepGoingWatch {
-    heard: AgentSignals,
+    signals: AgentSignals,
     /// So many of its turns were over when it was last told something, or when its last stop was counted.
     answered: u32,
     /// Its stop was counted, and nothing was said to that yet.
@@ -58,12 +58,12 @@ impl KeepGoingWatch {
     /// Takes in an event before the run does.
     pub(crate) fn hear(&mut self, event: &Event) {
         match event {
-            Event::Noticed(notice) => self.heard.note(notice),
+            Event::Noticed(notice) => self.signals.note(notice),
             Event::Exited(evidence) | Event::Recovered { found: FoundAttempt::Ended(evidence), .. } => {
-                self.heard = AgentSignals::new(evidence);
+                self.signals = AgentSignals::new(evidence);
             }
             // It is told again from the beginning.
-            Event::Recovered { found: FoundAttempt::Running(_), .. } => self.heard = AgentSignals::default(),
+            Event::Recovered { found: FoundAttempt::Running(_), .. } => self.signals = AgentSignals::default(),
             Event::Started(_)
             | Event::Reopened(..)
             | Event::SessionInspected(_)
@@ -87,11 +87,11 @@ impl KeepGoingWatch {
                 *self = KeepGoingWatch { stops, workspace, ..KeepGoingWatch::default() };
             }
             Record::AttemptStarted { plan, .. } => {
-                (self.heard, self.answered) = (AgentSignals::default(), 0);
+                (self.signals, self.answered) = (AgentSignals::default(), 0);
                 (self.owed, self.stopping) = (false, false);
                 self.tell(plan.prompt)?;
             }
-            Record::AttemptSpawned { .. } => self.heard = AgentSignals::default(),
+            Record::AttemptSpawned { .. } => self.signals = AgentSignals::default(),
             Record::AgentStopped {
                 claimed_done: claimed,
                 workspace_fingerprint: workspace,
@@ -106,10 +106,10 @@ impl KeepGoingWatch {
                     self.check_prompt(*at, *say, sources)?;
                 }
                 self.tell(*say)?;
-                (self.answered, self.owed, self.stopping) = (self.heard.turns, false, false);
+                (self.answered, self.owed, self.stopping) = (self.signals.turns, false, false);
             }
             Record::LimitReached { threshold: reach, .. } => {
-                (self.limited, self.answered) = (true, self.heard.turns);
+                (self.limited, self.answered) = (true, self.signals.turns);
                 self.saving |= *reach == LimitThreshold::Exhausted;
             }
             Record::CancelRequested { .. } => self.cancelled = true,
@@ -147,7 +147,7 @@ impl KeepGoingWatch {
         self.claims = if claimed { self.claims + 1 } else { 0 };
         self.idle = if unchanged { self.idle + 1 } else { 0 };
         self.workspace = workspace;
-        (self.answered, self.owed) = (self.heard.turns, true);
+        (self.answered, self.owed) = (self.signals.turns, true);
     }
 
     /// The agent hears this.
@@ -197,10 +197,10 @@ impl KeepGoingWatch {
 
     fn check_stop(&self, recorded: (bool, Option<u64>, u32), (policy, ..): Sources<'_>) -> OracleResult {
         let right = kept(policy).is_some()
-            && self.heard.turns > self.answered
-            && self.heard.settled.is_some_and(|result| is_good(policy, &result))
+            && self.signals.turns > self.answered
+            && self.signals.settled.is_some_and(|result| is_good(policy, &result))
             && !self.saving
-            && recorded == (self.heard.claimed, self.heard.workspace, self.heard.shells);
+            && recorded == (self.signals.claimed, self.signals.workspace, self.signals.shells);
         ensure(right, Oracle::KeepsGoing, || format!("a stop at {recorded:?} that was none: {self:?}"))
     }
 
@@ -215,8 +215,8 @@ impl KeepGoingWatch {
     /// Its input ends.
     fn check_let_go(&self, at: Moment, (policy, ..): Sources<'_>) -> OracleResult {
         let Some(keep_going) = kept(policy) else { return Ok(()) };
-        let stopped = self.heard.turns > self.answered || self.owed;
-        let good = self.heard.settled.is_some_and(|result| is_good(policy, &result));
+        let stopped = self.signals.turns > self.answered || self.owed;
+        let good = self.signals.settled.is_some_and(|result| is_good(policy, &result));
         let may = !(stopped && good)
             || self.is_final(&keep_going)
             || self.cancelled
@@ -239,7 +239,7 @@ impl KeepGoingWatch {
         let Some(keep_going) = kept(policy).filter(|_| good && !self.saving) else {
             return ensure(!pushed, Oracle::KeepsGoing, || format!("kept going with {next:?}: {self:?}"));
         };
-        ensure(self.heard.turns <= self.answered, Oracle::KeepsGoing, || {
+        ensure(self.signals.turns <= self.answered, Oracle::KeepsGoing, || {
             format!("its last stop was not counted: {self:?}")
         })?;
         let right = self.right(&keep_going, at, sources);

@@ -50,7 +50,7 @@ pub(crate) struct LimitWatch {
     input_ended: bool,
     cancelled: bool,
     /// What the attempt that is ordered may use.
-    left: Remaining,
+    remaining: Remaining,
     /// A summary for it used the rest.
     spent: bool,
 }
@@ -226,7 +226,7 @@ impl LimitWatch {
                 self.begin();
                 (self.leaving, self.counts, self.interrupted, self.input_ended) = (false, true, None, false);
                 self.check_start(policy, clocks, *at, plan)?;
-                (self.left, self.spent) = (self.left(policy, clocks, *at), false);
+                (self.remaining, self.spent) = (self.left(policy, clocks, *at), false);
                 self.wrap_up_sent += u32::from(matches!(plan.prompt, PromptKind::WrapUp(_)));
             }
             Record::PromptSent { at, prompt: say, remaining: left, .. } => {
@@ -269,7 +269,7 @@ impl LimitWatch {
                 self.counts = true;
                 self.ended = self.ended.plus(*tally);
                 self.late = self.late.plus(*tally);
-                self.left.budget = self.left.budget.map(|usd| Usd(usd.0.saturating_sub(money(tally))));
+                self.remaining.budget = self.remaining.budget.map(|usd| Usd(usd.0.saturating_sub(money(tally))));
                 self.spent = self.is_over(policy, clocks, *at);
             }
             Record::RunReopened { .. } => {
@@ -303,7 +303,7 @@ impl LimitWatch {
 
     /// A process knows what it may use, and there is something.
     pub(crate) fn check_spawn(&self, plan: &AttemptPlan) -> OracleResult {
-        ensure(!self.spent && plan.remaining == self.left, Oracle::Limits, || {
+        ensure(!self.spent && plan.remaining == self.remaining, Oracle::Limits, || {
             format!("attempt {} is spawned with {:?}: {self:?}", plan.attempt, plan.remaining)
         })
     }

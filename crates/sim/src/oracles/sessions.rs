@@ -14,14 +14,14 @@ pub(crate) struct SessionWatch {
     used: Vec<(SessionId, u32)>,
     /// The open session that the work is in.
     line: Option<SessionId>,
-    left_behind: Vec<SessionId>,
+    leftover_processes: Vec<SessionId>,
 }
 
 impl SessionWatch {
     pub(crate) fn clear(&mut self) {
         self.used.clear();
         self.line = None;
-        self.left_behind.clear();
+        self.leftover_processes.clear();
     }
 
     /// Whether there is an open session that the work is in.
@@ -37,7 +37,7 @@ impl SessionWatch {
                 self.used.push((id.clone(), plan.attempt));
                 ensure(!again, Oracle::Sessions, || format!("a second session under the id {id}"))
             }
-            SessionPlan::Resume(id) => ensure(!self.left_behind.contains(id), Oracle::Sessions, || {
+            SessionPlan::Resume(id) => ensure(!self.leftover_processes.contains(id), Oracle::Sessions, || {
                 format!("session {id} is resumed, and was left behind")
             }),
         }
@@ -123,7 +123,7 @@ impl SessionWatch {
 
     fn leave(&mut self) -> Option<SessionId> {
         let line = self.line.take();
-        self.left_behind.extend(line.clone());
+        self.leftover_processes.extend(line.clone());
         line
     }
 }

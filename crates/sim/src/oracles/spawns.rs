@@ -138,11 +138,11 @@ fn check_moment(next: &AfterAttempt, plan: &AttemptPlan, world: &World, now: Mom
     ensure(now >= *at, Oracle::NotBefore, || {
         format!("attempt {} starts {} early", plan.attempt, at.since(now))
     })?;
-    let limit = world.ended.as_ref().and_then(|ended| ended.evidence.rate_limit);
+    let limit = world.finished.as_ref().and_then(|ended| ended.evidence.rate_limit);
     let reset =
         limit.filter(|limit| limit.status == RateLimitStatus::Rejected).and_then(|limit| limit.resets_at);
     // How a turn that had begun since would have ended, nobody knows.
-    let settled = world.ended.as_ref().is_some_and(|ended| {
+    let settled = world.finished.as_ref().is_some_and(|ended| {
         let evidence = &ended.evidence;
         evidence.result.is_some() && !evidence.exchange_open
     });

@@ -19,14 +19,14 @@ pub(crate) struct StallWatch {
     live: bool,
     closing_since: Option<Moment>,
     stopping: bool,
-    began: Moment,
+    started_at: Moment,
     heard_at: Moment,
     /// When a message or a tool call was finished last.
     finished_at: Moment,
     /// Until when its silence is excused.
-    excused_until: Moment,
+    deferred_until: Moment,
     /// What was seen of its processes, and when.
-    signs: Option<(Moment, ProcessActivity)>,
+    processes: Option<(Moment, ProcessActivity)>,
     /// When a new supervisor began to read the stream anew.
     recovered_at: Moment,
     halted: bool,
@@ -70,7 +70,7 @@ impl StallWatch {
             Event::Downtime(_) | Event::Ticked => {}
             Event::ProcessesProbed(signs) => {
                 self.overdue(now, policy)?;
-                self.signs = signs.map(|signs| (now, signs));
+                self.processes = signs.map(|signs| (now, signs));
             }
             Event::Started(_)
             | Event::Reopened(..)
@@ -87,17 +87,17 @@ impl StallWatch {
     }
 
     fn begin_listening(&mut self, now: Moment) {
-        let StallWatch { live, closing_since, stopping, began, excused_until, turns_before, ends, .. } =
+        let StallWatch { live, closing_since, stopping, started_at: began, deferred_until: excused_until, turns_before, ends, .. } =
             *self;
         *self = StallWatch {
             ordered: self.ordered.take(),
             live,
             closing_since,
             stopping,
-            began,
+            started_at: began,
             heard_at: now,
             finished_at: now,
-            excused_until,
+            deferred_until: excused_until,
             turns_before,
             ends,
             recovered_at: now,
@@ -106,10 +106,10 @@ impl StallWatch {
     }
 
     fn sleep(&mut self, span: Span) {
-        self.began = self.began + span;
+        self.started_at = self.started_at + span;
         self.heard_at = self.heard_at + span;
         self.finished_at = self.finished_at + span;
-        self.excused_until = self.excused_until + span;
+        self.deferred_until = self.deferred_until + span;
         self.settled_at = self.settled_at.map(|at| at + span);
         self.closing_since = self.closing_since.map(|at| at + span);
     }
@@ -185,7 +185,7 @@ impl StallWatch {
             format!("more memory than it may have, and left alone: {self:?}")
         })?;
         let silent = self.settled_at.is_none() && (self.tools == 0 || self.halted);
-        let due = |stall| (self.heard_at + stall).max(self.excused_until).max(self.halted_at) + LOOK;
+        let due = |stall| (self.heard_at + stall).max(self.deferred_until).max(self.halted_at) + LOOK;
         let hangs = policy.stall_timeout.is_some_and(|stall| now > due(stall));
         ensure(!silent || !hangs, Oracle::Patience, || {
             format!("silent for {} and left alone", now.since(self.heard_at))
@@ -203,7 +203,7 @@ impl StallWatch {
             (None, _) => false,
         };
         ensure(!lingers, Oracle::Patience, || "its work is over, and it is left running".to_owned())?;
-        let late = policy.attempt_timeout.is_some_and(|timeout| now > self.began + timeout);
+        let late = policy.attempt_timeout.is_some_and(|timeout| now > self.started_at + timeout);
         ensure(!late || self.closing_since.is_some(), Oracle::Patience, || {
             "the attempt outlives its timeout".to_owned()
         })?;
@@ -224,16 +224,16 @@ impl StallWatch {
                 let ordered = Some(plan.session.id().clone());
                 let ends = self.ends;
                 let since =
-                    StallWatch { began: *at, heard_at: *at, finished_at: *at, ..StallWatch::default() };
+                    StallWatch { started_at: *at, heard_at: *at, finished_at: *at, ..StallWatch::default() };
                 *self = StallWatch { ordered, ends, ..since };
             }
             Record::AttemptSpawned { at, .. } => {
                 self.live = true;
-                (self.began, self.heard_at, self.finished_at) = (*at, *at, *at);
+                (self.started_at, self.heard_at, self.finished_at) = (*at, *at, *at);
             }
             Record::StallDeferred { at, until, .. } => {
                 self.may_excuse(*at, *until, policy)?;
-                self.excused_until = *until;
+                self.deferred_until = *until;
             }
             Record::InputClosed { at } => {
                 self.may_end_input(*at, policy)?;
@@ -294,7 +294,7 @@ impl StallWatch {
 
     /// Whether something was seen just now that excuses a silence, and the silence is not too long for that.
     fn is_excusable(&self, at: Moment, stall: Span) -> bool {
-        let works = self.signs.is_some_and(|(seen_at, signs)| {
+        let works = self.processes.is_some_and(|(seen_at, signs)| {
             seen_at == at && signs.busy_children > 0 && signs.agent != ProcessState::Frozen
         });
         works && !self.halted && at < self.longest(stall)
@@ -306,7 +306,7 @@ impl StallWatch {
 
     fn may_excuse(&self, at: Moment, until: Moment, policy: &Policy) -> OracleResult {
         let stall = policy.stall_timeout.unwrap_or_default();
-        let due = at >= (self.heard_at + stall).max(self.excused_until)
+        let due = at >= (self.heard_at + stall).max(self.deferred_until)
             && at < until
             && until <= self.longest(stall).min(at + stall);
         ensure(due && self.is_excusable(at, stall), Oracle::Patience, || {
@@ -319,7 +319,7 @@ impl StallWatch {
         let may = match why {
             StopCause::Stalled => {
                 let hangs =
-                    |stall| silence >= stall && at >= self.excused_until && !self.is_excusable(at, stall);
+                    |stall| silence >= stall && at >= self.deferred_until && !self.is_excusable(at, stall);
                 (self.tools == 0 || self.halted)
                     && self.settled_at.is_none()
                     && policy.stall_timeout.is_some_and(hangs)
@@ -329,7 +329,7 @@ impl StallWatch {
                     && self.settled_at.is_none()
                     && policy.progress_timeout.is_some_and(|limit| at >= self.finished_at + limit)
             }
-            StopCause::TimedOut => policy.attempt_timeout.is_some_and(|timeout| at >= self.began + timeout),
+            StopCause::TimedOut => policy.attempt_timeout.is_some_and(|timeout| at >= self.started_at + timeout),
             StopCause::AuthRejected => self.rejections >= 2,
             StopCause::MemoryLimit => self.swollen,
             // Those who count say whether it was time.

@@ -175,7 +175,7 @@ impl OracleSet {
             return ensure(false, Oracle::Bounds, || "an attempt ended that never started".to_owned());
         };
         let never;
-        let ended = match &world.ended {
+        let ended = match &world.finished {
             Some(ended) if ended.attempt == plan.attempt => ended,
             Some(_) | None => {
                 let evidence = Evidence::of_exit(Exit::NeverSpawned);

@@ -50,13 +50,13 @@ impl World {
             Some(session) => {
                 session.elsewhere |= moved;
                 session.damaged |= damaged;
-                session.behind |= behind;
+                session.stale |= behind;
                 match *session {
                     Session { lost: true, .. } => SessionFileState::Missing,
                     Session { spoken: false, .. } => SessionFileState::Empty,
                     Session { elsewhere: true, .. } => SessionFileState::Elsewhere,
                     Session { damaged: true, .. } => SessionFileState::Damaged,
-                    Session { behind: true, .. } => SessionFileState::Stale,
+                    Session { stale: true, .. } => SessionFileState::Stale,
                     Session { .. } => SessionFileState::Ready,
                 }
             }
@@ -67,7 +67,7 @@ impl World {
     pub(crate) fn start_nothing(&mut self, attempt: u32, truth: Fault) {
         let startup = (truth == Fault::SessionLost).then_some(StartupError::SessionUnknown);
         let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
-        self.ended = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
+        self.finished = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
     }
 
     /// Brings the session to where the agent looks; whether that could be done.
@@ -87,7 +87,7 @@ impl World {
         let Some(session) = self.sessions.open_if_there(from).filter(|_| !fails) else { return false };
         // A copy is placed whole.
         session.damaged &= !(repairs || places);
-        session.behind &= !(repairs || places);
+        session.stale &= !(repairs || places);
         session.elsewhere &= !places;
         true
     }
@@ -148,7 +148,7 @@ impl World {
     fn fail_spawn(&mut self, plan: &AttemptPlan, error: SpawnError, truth: Fault) {
         self.spawned = Err(Some(error));
         let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
-        self.ended = Some(EndedAttempt { attempt: plan.attempt, truth: Some(truth), evidence });
+        self.finished = Some(EndedAttempt { attempt: plan.attempt, truth: Some(truth), evidence });
     }
 
     /// How the agent refuses to start on this session, if it does.
@@ -275,7 +275,7 @@ impl World {
         if let Some(agent) = &self.agent {
             return FoundAttempt::Running(agent.proc);
         }
-        match &mut self.ended {
+        match &mut self.finished {
             Some(ended) if ended.attempt == attempt => {
                 unsee(ended, &mut self.dice);
                 FoundAttempt::Ended(ended.evidence.clone())

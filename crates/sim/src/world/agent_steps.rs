@@ -189,7 +189,7 @@ impl World {
         if let Some(limit) = self.server.limit {
             return self.limits(agent, limit);
         }
-        if let Some(wall) = self.server.wall {
+        if let Some(wall) = self.server.outage {
             return self.refuses(agent, wall.fault, wall.result, wall.hint);
         }
         let session = self.sessions.open(agent.session());
@@ -221,7 +221,7 @@ impl World {
                 let result = if portal { PORTAL } else { result };
                 let hinted = fault == Fault::RateLimited && self.dice.odds(self.mix.hinted);
                 let until = now + Span(self.dice.magnitude(self.mix.outage));
-                self.server.wall =
+                self.server.outage =
                     Some(Outage { fault, until, result, hint: hinted.then(|| until.since(now)) });
             }
             Fault::UsageLimit => {
@@ -489,7 +489,7 @@ impl World {
         agent.evidence.workspace_fingerprint = self.kept.then_some(self.workspace);
         let truth = agent.truth(cause);
         self.billed = self.billed.plus(agent.evidence.usage);
-        self.ended = Some(EndedAttempt { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
+        self.finished = Some(EndedAttempt { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
         Some(WorldEvent::Exited)
     }
 

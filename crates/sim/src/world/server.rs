@@ -8,7 +8,7 @@ use longhaul_core::{AgentResult, Fault, Moment, RateLimit, Span, Tokens, Usage};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
     /// It does not serve until then.
-    pub(crate) wall: Option<Outage>,
+    pub(crate) outage: Option<Outage>,
     /// The account has no more quota until then.
     pub(crate) limit: Option<Limit>,
     /// It will never serve this account or this request again.
@@ -43,7 +43,7 @@ pub(crate) struct PermanentFailure {
 impl Server {
     /// Forgets what has passed.
     pub(crate) fn refresh(&mut self, now: Moment) {
-        self.wall = self.wall.filter(|wall| now < wall.until);
+        self.outage = self.outage.filter(|wall| now < wall.until);
         self.limit = self.limit.filter(|limit| now < limit.until);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Session {
     /// Parts of its file are no rows.
     pub(crate) damaged: bool,
     /// Its file lacks what the agent said last.
-    pub(crate) behind: bool,
+    pub(crate) stale: bool,
     /// Something is written in it.
     pub(crate) spoken: bool,
 }
@@ -46,7 +46,7 @@ impl Sessions {
                 lost: false,
                 elsewhere: false,
                 damaged: false,
-                behind: false,
+                stale: false,
                 spoken: false,
             });
             self.0.len() - 1

@@ -17,7 +17,7 @@ fn the_names_are_those_of_the_harness() {
             downtime: Span::from_secs(5),
             finished: Span::ZERO,
         },
-        tally: Usage {
+        usage: Usage {
             tokens: tokens(100),
             truncated_tokens: tokens(1),
             messages: 7,
@@ -147,7 +147,7 @@ fn a_session_ends_with_a_word_and_a_time() {
 #[test]
 fn what_another_harness_used_is_inherited() {
     let state = State {
-        tally: Usage { reported_cost: Usd(500_000), ..Usage::default() },
+        usage: Usage { reported_cost: Usd(500_000), ..Usage::default() },
         usage_before_reopen: Usage { reported_cost: Usd(200_000), ..Usage::default() },
         ..State::default()
     };

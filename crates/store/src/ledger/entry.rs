@@ -65,7 +65,7 @@ pub struct LedgerRun {
     /// When trying again makes sense.
     pub retry_at: Option<Moment>,
     /// When it was created.
-    pub began_at: Moment,
+    pub started_at: Moment,
     /// When it was over.
     pub ended_at: Option<Moment>,
     /// How long it worked, once it is over.
@@ -172,7 +172,7 @@ pub struct LedgerAttempt {
     /// Its session.
     pub session: SessionId,
     /// When it was ordered.
-    pub began_at: Moment,
+    pub started_at: Moment,
     /// When it was over.
     pub ended_at: Option<Moment>,
     /// Why it failed.
@@ -211,7 +211,7 @@ impl LedgerEntry {
             model: plan.model.clone(),
             project: plan.cwd.as_path().display().to_string(),
             task: task(&plan.prompt.text),
-            began_at: plan.started_at,
+            started_at: plan.started_at,
             ..unknown(dir)
         };
         LedgerEntry { summary_model: plan.handoff_summary.clone(), ..LedgerEntry::from_run(run) }
@@ -251,7 +251,7 @@ impl LedgerEntry {
             let modified = fs::metadata(dir.path()).map_or(0, |found| found.mtime());
             let began_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
             let (state, complaint) = (RunState::Unreadable, Some(error.to_string()));
-            LedgerEntry::from_run(LedgerRun { state, began_at, error: complaint, ..unknown(dir) })
+            LedgerEntry::from_run(LedgerRun { state, started_at: began_at, error: complaint, ..unknown(dir) })
         });
         entry.run.journal = journal;
         entry
@@ -274,7 +274,7 @@ impl LedgerEntry {
             self.run.cost += spent.cost;
             self.run.cost_estimated += spent.cost_estimated;
             self.run.unpriced |= spent.unpriced;
-            self.run.tokens += spent.tokens.total() + spent.cut_tokens.total();
+            self.run.tokens += spent.tokens.total() + spent.truncated_tokens.total();
             add(&mut self.spend, quarter, &spent);
         }
         self
@@ -301,7 +301,7 @@ impl LedgerEntry {
                 self.attempts.push(LedgerAttempt {
                     number: plan.attempt,
                     session: plan.session.id().clone(),
-                    began_at: *at,
+                    started_at: *at,
                     ended_at: None,
                     fault: None,
                     waited: Span::ZERO,
@@ -370,7 +370,7 @@ impl LedgerEntry {
                 cost_estimated: tally.estimated_cost,
                 unpriced: tally.unpriced,
                 tokens: tally.tokens,
-                cut_tokens: tally.truncated_tokens,
+                truncated_tokens: tally.truncated_tokens,
                 messages: tally.messages,
             };
             return add(&mut self.spend, quarter, &spent);
@@ -398,7 +398,7 @@ impl LedgerEntry {
             | Phase::Checking { .. } => (RunState::Running, None),
         };
         let ended_at = outcome.map(|_| state.finished_at);
-        let tally = state.tally;
+        let tally = state.usage;
         let known = &mut self.run;
         known.state = stands;
         known.outcome = outcome.map(|outcome| outcome.kind);
@@ -420,7 +420,7 @@ fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, sp
     sum.cost_estimated += spent.cost_estimated;
     sum.unpriced |= spent.unpriced;
     sum.tokens += spent.tokens;
-    sum.truncated += spent.cut_tokens.total();
+    sum.truncated += spent.truncated_tokens.total();
     sum.messages += u64::from(spent.messages);
 }
 
@@ -451,7 +451,7 @@ fn unknown(dir: &RunDir) -> LedgerRun {
         fault: None,
         until: None,
         retry_at: None,
-        began_at: Moment(0),
+        started_at: Moment(0),
         ended_at: None,
         active: None,
         waiting: Span::ZERO,

@@ -187,7 +187,7 @@ fn attempt(row: &Row<'_>) -> Result<LedgerAttempt> {
     Ok(LedgerAttempt {
         number: row::count(row, 0)?,
         session: SessionId::from(row.get::<_, String>(1)?.as_str()),
-        began_at: Moment(number(row, 2)?),
+        started_at: Moment(number(row, 2)?),
         ended_at: some_number(row, 3)?.map(Moment),
         fault: some_fault(row, 4)?,
         waited: Span(number(row, 5)?),

@@ -107,7 +107,7 @@ pub(super) fn run(runs: &Path, row: &Row<'_>) -> Result<LedgerRun> {
         fault: some_fault(row, 10)?,
         until: some_number(row, 11)?.map(Moment),
         retry_at: some_number(row, 12)?.map(Moment),
-        began_at: Moment(number(row, 13)?),
+        started_at: Moment(number(row, 13)?),
         ended_at: some_number(row, 14)?.map(Moment),
         active: some_number(row, 15)?.map(Span),
         waiting: Span(number(row, 16)?),

@@ -139,7 +139,7 @@ fn a_run_is_told_by_its_records() {
         cost_estimated: Usd::ZERO,
         unpriced: false,
         tokens: Tokens::default(),
-        cut_tokens: Tokens::default(),
+        truncated_tokens: Tokens::default(),
         messages: 1,
     };
     attempt.write_model_usage(&[spent("large", 15), spent("small", 5)]).expect("it is written");
@@ -194,7 +194,7 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
             cost_estimated: Usd::ZERO,
             unpriced: false,
             tokens: Tokens::default(),
-            cut_tokens: Tokens::default(),
+            truncated_tokens: Tokens::default(),
             messages: 1,
         };
         attempt.write_model_usage(&[spent]).expect("it is written");

@@ -101,7 +101,7 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
         &(&other.name, &other.task, &other.project),
     );
     part(&mut parts, "agent", &(&one.agent, &one.model), &(&other.agent, &other.model));
-    part(&mut parts, "begin", &one.began_at, &other.began_at);
+    part(&mut parts, "begin", &one.started_at, &other.started_at);
     part(
         &mut parts,
         "end",

@@ -5,7 +5,7 @@ use longhaul_core::Preset;
 /// A plan for tests of other files too.
 pub(crate) fn plan() -> Plan {
     Plan {
-        longhaul: "0.1.0".to_owned(),
+        longhaul_version: "0.1.0".to_owned(),
         started_at: Moment(1_763_775_245_120),
         name: None,
         prompt: PlanPrompt { text: "fix the failing tests".to_owned(), file: None },
@@ -32,19 +32,19 @@ pub(crate) fn plan() -> Plan {
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         harness: None,
         policy: Preset::Drill.policy(),
-        seed_tokens: 12_000,
+        handoff_tokens: 12_000,
         checks: Vec::new(),
         notify: Vec::new(),
         finish_tool: false,
         done_when: None,
         wrap_up_prompt: None,
         handoff_summary: None,
-        keep_stream: false,
+        keep_partial_messages: false,
         diagnostic: false,
         prices: None,
         effects: None,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
-        mark: None,
+        marker: None,
         imported: None,
         inherited: None,
     }

@@ -80,7 +80,7 @@ fn what_an_attempt_leaves_comes_back() {
     let answer = AnsweredQuestion { question: "Which?".into(), answer: "This".into(), key: None };
     attempt.write_answers(std::slice::from_ref(&answer)).expect("written");
     assert_eq!(attempt.answers().expect("answers"), [answer]);
-    let orphaned = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_ended: Some(2) };
+    let orphaned = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_stopped: Some(2) };
     attempt.write_watchdog_stop(&orphaned).expect("written");
     assert_eq!(attempt.watchdog_stop().expect("orphaned"), Some(orphaned));
     let argv = Argv {

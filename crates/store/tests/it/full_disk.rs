@@ -18,7 +18,7 @@ const TOO_MUCH_BYTES: usize = 64 << 10;
 
 fn plan(prompt: String) -> Plan {
     Plan {
-        longhaul: "0.1.0".to_owned(),
+        longhaul_version: "0.1.0".to_owned(),
         started_at: Moment(0),
         name: None,
         prompt: PlanPrompt { text: prompt, file: None },
@@ -33,14 +33,14 @@ fn plan(prompt: String) -> Plan {
         session: None,
         model: None,
         permission_mode: None,
-        seed_tokens: 12_000,
+        handoff_tokens: 12_000,
         handoff_summary: None,
         checks: Vec::new(),
         notify: Vec::new(),
         finish_tool: false,
         done_when: None,
         wrap_up_prompt: None,
-        keep_stream: false,
+        keep_partial_messages: false,
         diagnostic: false,
         prices: None,
         effects: None,
@@ -52,7 +52,7 @@ fn plan(prompt: String) -> Plan {
         harness: None,
         policy: Preset::Default.policy(),
         origins: BTreeMap::new(),
-        mark: None,
+        marker: None,
         imported: None,
         inherited: None,
     }

@@ -27,8 +27,8 @@ fn line(told: &CompletedSpan) -> String {
     match told {
         CompletedSpan::Turn(turn) => format!(
             "{}..{} turn {}{}: {} tokens, {}\n",
-            after(turn.began),
-            after(turn.ended),
+            after(turn.started_at),
+            after(turn.ended_at),
             turn.id,
             of(&turn.parent),
             turn.usage.map_or("unknown".to_owned(), |usage| usage.output_tokens.to_string()),
@@ -36,11 +36,11 @@ fn line(told: &CompletedSpan) -> String {
         ),
         CompletedSpan::Call(call) => format!(
             "{}..{} {} {}{}: {:?}\n",
-            after(call.began),
-            after(call.ended),
+            after(call.started_at),
+            after(call.ended_at),
             call.tool,
             call.id,
-            of(&call.within),
+            of(&call.parent),
             call.ending,
         ),
     }

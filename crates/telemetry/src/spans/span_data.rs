@@ -30,8 +30,8 @@ pub(super) struct SpanData {
     pub(super) called: String,
     pub(super) name: String,
     pub(super) kind: SpanKind,
-    pub(super) began: Moment,
-    pub(super) ended: Moment,
+    pub(super) started_at: Moment,
+    pub(super) ended_at: Moment,
     pub(super) attributes: Vec<KeyValue>,
     pub(super) notes: Vec<SpanEvent>,
     pub(super) error: Option<String>,
@@ -40,12 +40,12 @@ pub(super) struct SpanData {
 /// An attempt that is over.
 pub(super) struct AttemptSpan<'a> {
     pub(super) number: u32,
-    pub(super) began: Moment,
-    pub(super) ended: Moment,
+    pub(super) started_at: Moment,
+    pub(super) ended_at: Moment,
     pub(super) session: &'a SessionId,
     pub(super) strategy: Option<ResumeStrategy>,
     pub(super) fault: Option<Fault>,
-    pub(super) tally: &'a Usage,
+    pub(super) usage: &'a Usage,
     /// What is done next, if there is another one.
     pub(super) remedy: Option<&'a Remedy>,
 }
@@ -82,15 +82,15 @@ impl SpanData {
         ];
         attributes.extend(about.requested());
         attributes.extend(ended.strategy.map(|rung| KeyValue::new(attributes::RUNG, rung.as_str())));
-        attributes.extend(used(ended.tally));
+        attributes.extend(used(ended.usage));
         attributes
             .extend(ended.remedy.map(|remedy| KeyValue::new(attributes::REMEDY, strategy_name(remedy))));
         SpanData {
             called: called(ended.number),
             name: format!("invoke_agent {}", about.agent),
             kind: SpanKind::Internal,
-            began: ended.began,
-            ended: ended.ended,
+            started_at: ended.started_at,
+            ended_at: ended.ended_at,
             attributes,
             notes,
             error: ended.fault.map(|fault| fault.word().to_owned()),
@@ -119,8 +119,8 @@ impl SpanData {
             called: format!("{} turn {}", called(attempt), turn.id),
             name: turn.model.as_ref().map_or("chat".to_owned(), |model| format!("chat {model}")),
             kind: SpanKind::Client,
-            began: turn.began,
-            ended: turn.ended,
+            started_at: turn.started_at,
+            ended_at: turn.ended_at,
             attributes,
             notes: Vec::new(),
             error: None,
@@ -147,8 +147,8 @@ impl SpanData {
             called: called_call(attempt, &call.id),
             name: format!("execute_tool {}", call.tool),
             kind: SpanKind::Internal,
-            began: call.began,
-            ended: call.ended,
+            started_at: call.started_at,
+            ended_at: call.ended_at,
             attributes,
             notes: Vec::new(),
             error: error.map(str::to_owned),
@@ -163,8 +163,8 @@ impl SpanData {
             called: format!("wait {}", began.0),
             name: after.map_or("wait".to_owned(), |fault| format!("wait {}", fault.word())),
             kind: SpanKind::Internal,
-            began,
-            ended,
+            started_at: began,
+            ended_at: ended,
             attributes,
             notes: Vec::new(),
             error: None,
@@ -176,8 +176,8 @@ impl SpanData {
             called: format!("check {}", began.0),
             name: "check".to_owned(),
             kind: SpanKind::Internal,
-            began,
-            ended,
+            started_at: began,
+            ended_at: ended,
             error: (result != "passed").then(|| "check_failed".to_owned()),
             attributes: vec![KeyValue::new(attributes::CHECK, result)],
             notes: Vec::new(),

@@ -13,7 +13,7 @@ fn deeds(calls: &[&str]) -> SideEffects {
         let (id, when) = (at.to_string(), (!what.contains("timeless")).then(|| WHEN.to_owned()));
         deeds.on_start(UnresolvedCall {
             id: id.clone(),
-            what: what.to_owned(),
+            effect: what.to_owned(),
             is_outside: true,
             in_background: false,
             of_subagent: false,

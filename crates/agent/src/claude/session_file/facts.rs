@@ -108,7 +108,7 @@ pub fn facts(bytes: &[u8]) -> SessionFacts {
 #[derive(Debug, Default)]
 struct Messages {
     in_order: Vec<BilledMessage>,
-    places: BTreeMap<String, usize>,
+    indices: BTreeMap<String, usize>,
 }
 
 impl Messages {
@@ -126,11 +126,11 @@ impl Messages {
             },
             cache_write_hour: usage.cache_creation.hour.or_zero(),
         };
-        match self.places.get(id).and_then(|&place| self.in_order.get_mut(place)) {
+        match self.indices.get(id).and_then(|&place| self.in_order.get_mut(place)) {
             // Older versions state the usage so far; the last statement is the final one.
             Some(known) => *known = usage,
             None => {
-                self.places.insert(id.to_owned(), self.in_order.len());
+                self.indices.insert(id.to_owned(), self.in_order.len());
                 self.in_order.push(usage);
             }
         }

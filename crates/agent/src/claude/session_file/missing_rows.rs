@@ -33,7 +33,7 @@ pub fn missing(file: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
         }
     }
     fits &= match anchor {
-        Some(anchor) => end.said.as_ref().is_some_and(|(_, said)| anchor.is(said)),
+        Some(anchor) => end.text.as_ref().is_some_and(|(_, said)| anchor.is(said)),
         // Of this attempt, nothing is written but what the agent was told.
         None => begun.is_some_and(|begun| end.is_prompted_since(begun)),
     };
@@ -60,7 +60,7 @@ struct FileEnd<'a> {
     /// Where in the file the last prompt is.
     prompted: Option<usize>,
     /// The last message or answer, and where it is.
-    said: Option<(usize, String)>,
+    text: Option<(usize, String)>,
     /// What every row repeats of its session.
     setting: RowContext<'a>,
 }
@@ -72,7 +72,7 @@ impl<'a> FileEnd<'a> {
             calls: BTreeMap::new(),
             last: String::new(),
             prompted: None,
-            said: None,
+            text: None,
             setting: RowContext::default(),
         };
         let mut last_line = None;
@@ -98,7 +98,7 @@ impl<'a> FileEnd<'a> {
         let answers = parts.iter().any(|part| part.kind.is("tool_result"));
         match row.kind.as_str() {
             "user" if !answers => self.prompted = Some(offset),
-            "user" | "assistant" => self.said = Some((offset, uuid.clone())),
+            "user" | "assistant" => self.text = Some((offset, uuid.clone())),
             _ => {}
         }
         self.known.insert(uuid.clone());
@@ -107,7 +107,7 @@ impl<'a> FileEnd<'a> {
 
     /// Whether the file ends with a prompt from behind this place, that nobody has said anything to.
     fn is_prompted_since(&self, begun: usize) -> bool {
-        let said = self.said.as_ref().map(|(offset, _)| *offset);
+        let said = self.text.as_ref().map(|(offset, _)| *offset);
         self.prompted.is_some_and(|prompted| prompted >= begun && said < Some(prompted))
     }
 

@@ -55,7 +55,7 @@ impl ModelShares {
             None => models.split_cost(total.reported_cost),
         }
         // Beside a statement only what was cut is priced, because the agent states less of it than is billed.
-        let weight = |span: &UsageInterval| if statement.has_cost { span.cut_output_nano } else { span.nano };
+        let weight = |span: &UsageInterval| if statement.has_cost { span.truncated_output_nano } else { span.nano };
         models.split_estimate(total.estimated_cost, weight);
         models.fit(total, statement.only);
         self.settled.take_in(models);
@@ -69,7 +69,7 @@ impl ModelShares {
         span.fit(open, "");
         let mut models = self.settled.clone();
         models.take_in(span);
-        models.0.retain(|model| model.span.tally != Usage::default());
+        models.0.retain(|model| model.span.usage != Usage::default());
         if let [one, other] = models.0.as_mut_slice()
             && (one.name.is_empty() || other.name.is_empty())
         {
@@ -78,7 +78,7 @@ impl ModelShares {
             one.name.push_str(&name);
             models.0.truncate(1);
         }
-        let mut parts: Vec<_> = models.0.into_iter().map(|model| (model.name, model.span.tally)).collect();
+        let mut parts: Vec<_> = models.0.into_iter().map(|model| (model.name, model.span.usage)).collect();
         parts.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         parts
     }
@@ -156,8 +156,8 @@ impl Models {
         let mut left = sum;
         let mut strange = Vec::new();
         for Model { name, span } in &mut self.0 {
-            let tally = &mut span.tally;
-            match stated.0.iter().find(|model| model.name == *name).map(|model| model.span.tally) {
+            let tally = &mut span.usage;
+            match stated.0.iter().find(|model| model.name == *name).map(|model| model.span.usage) {
                 Some(stated) => {
                     tally.tokens = reconcile(tally.tokens, tally.truncated_tokens, stated.tokens, guessed);
                     tally.reported_cost = stated.reported_cost;
@@ -177,19 +177,19 @@ impl Models {
     fn split_cost(&mut self, cost: Usd) {
         let is_priced = self.0.iter().any(|model| model.span.nano > 0);
         let parts = self.parts_of(cost.0, |span| {
-            let tally = &span.tally;
+            let tally = &span.usage;
             if is_priced {
                 span.nano
             } else {
                 tally.tokens.output.saturating_add(tally.truncated_tokens.output)
             }
         });
-        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.tally.reported_cost = Usd(part));
+        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.usage.reported_cost = Usd(part));
     }
 
     fn split_estimate(&mut self, cost: Usd, weight: impl Fn(&UsageInterval) -> u64) {
         let parts = self.parts_of(cost.0, weight);
-        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.tally.estimated_cost = Usd(part));
+        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.usage.estimated_cost = Usd(part));
     }
 
     fn parts_of(&self, sum: u64, weight: impl Fn(&UsageInterval) -> u64) -> Vec<u64> {
@@ -204,7 +204,7 @@ impl Models {
         if self.0.is_empty() && total != Usage::default() {
             self.add(only, UsageInterval::default());
         }
-        let mut table: Vec<[u64; SUMS]> = self.0.iter().map(|model| sums(model.span.tally)).collect();
+        let mut table: Vec<[u64; SUMS]> = self.0.iter().map(|model| sums(model.span.usage)).collect();
         // Of two that are as large in one field, the larger on the whole counts.
         let sizes: Vec<u128> =
             table.iter().map(|row| row.iter().map(|value| u128::from(*value)).sum()).collect();
@@ -214,7 +214,7 @@ impl Models {
             table.iter_mut().zip(column).for_each(|(row, value)| row[field] = value);
         }
         for (model, row) in self.0.iter_mut().zip(table) {
-            model.span.tally = of_sums(row, model.span.tally.unpriced && total.unpriced);
+            model.span.usage = of_sums(row, model.span.usage.unpriced && total.unpriced);
         }
     }
 }
@@ -222,7 +222,7 @@ impl Models {
 /// Under which of some stated names, by which nobody answered, each of some models was asked that nobody states: the
 /// name that states just what the model's messages tell, or else the only one that states as long prompts.
 fn whom_was_asked<'a>(mut strange: Vec<Model>, silent: &[&'a Model]) -> Vec<(Model, Option<&'a str>)> {
-    let tokens = |model: &Model| model.span.tally.tokens;
+    let tokens = |model: &Model| model.span.usage.tokens;
     let mut left: Vec<(&str, Tokens)> = silent.iter().map(|one| (one.name.as_str(), tokens(one))).collect();
     // The longest first: fewest names can be theirs, and what they take is no other's.
     strange.sort_by_key(|model| Reverse(prompt(tokens(model))));

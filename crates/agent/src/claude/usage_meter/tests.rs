@@ -179,7 +179,7 @@ fn memory_is_flat() {
         let row = parse::<Head<'_>>(line.as_bytes()).expect("it is JSON");
         spend.row(&row.message, &format!("thread{number}"));
     }
-    assert!(spend.live.len() <= usage_meter::LIVE_MESSAGES_MAX);
+    assert!(spend.live.len() <= super::LIVE_MESSAGES_MAX);
     spend.close_all();
     assert_eq!(spend.tally().messages, 20_000);
 }

@@ -19,7 +19,7 @@ pub fn painted(text: &[u8], paint: Colors) -> String {
 /// How many lines of a file are still to come: what is in a file is never taken for what git says of it.
 #[derive(Default)]
 struct Hunk {
-    began: bool,
+    start_line: bool,
     old: u64,
     new: u64,
 }
@@ -41,8 +41,8 @@ impl Hunk {
             (self.old, self.new) = (old, new);
             return Some(Style::Hint);
         }
-        self.began |= line.starts_with("diff --git ");
-        (self.began && !line.starts_with('\\')).then_some(Style::Heading)
+        self.start_line |= line.starts_with("diff --git ");
+        (self.start_line && !line.starts_with('\\')).then_some(Style::Heading)
     }
 }
 

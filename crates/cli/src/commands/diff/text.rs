@@ -62,7 +62,7 @@ fn short(state: &WorkspaceState) -> &str {
 /// What a person should know of it.
 pub fn notes(viewed: &WorkspaceDiff) -> Vec<String> {
     let mut remarks = Vec::new();
-    remarks.extend(viewed.now.map(|now| match now {
+    remarks.extend(viewed.live.map(|now| match now {
         LiveReason::NotFinished => "the run is not over: compared with its workspace as it is now".to_owned(),
         LiveReason::Unrecorded(why) => {
             let why = why.map_or("", |why| describe(why));

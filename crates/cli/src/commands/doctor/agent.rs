@@ -120,7 +120,7 @@ mod tests {
     fn versions() {
         let check = |said: &str, state: Severity, found: &str| {
             let finding = version(Ok(said.to_owned()));
-            assert_eq!((finding.state, finding.found.as_str()), (state, found), "{said:?}");
+            assert_eq!((finding.state, finding.detail.as_str()), (state, found), "{said:?}");
         };
         let tested = "with which this was tested";
         check("2.1.330 (Claude Code)\n", Severity::Ok, &format!("2.1.330 (Claude Code), {tested}"));
@@ -133,6 +133,6 @@ mod tests {
         check("2.1\x1b[31m.x\n", Severity::Warning, "it is not known: it says `2.1[31m.x`");
         check(&"9".repeat(99), Severity::Warning, &format!("it is not known: it says `{}`", "9".repeat(60)));
         let silent = version(Err("it is silent".to_owned()));
-        assert_eq!((silent.state, silent.found.as_str()), (Severity::Problem, "it is silent"));
+        assert_eq!((silent.state, silent.detail.as_str()), (Severity::Problem, "it is silent"));
     }
 }

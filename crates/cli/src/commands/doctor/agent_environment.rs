@@ -95,7 +95,7 @@ mod tests {
     fn who_pays() {
         let check = |set: &[&str], has_credentials: bool, state: Severity, found: &str| {
             let finding = login(|name| set.contains(&name), has_credentials);
-            assert_eq!((finding.state, finding.found.as_str()), (state, found), "{set:?}");
+            assert_eq!((finding.state, finding.detail.as_str()), (state, found), "{set:?}");
         };
         let none = "neither a variable nor a login of the agent's own was found";
         check(&[], false, Severity::Warning, none);
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn what_the_agent_repeats() {
         let check = |set: &[&str], expected: &str| {
-            assert_eq!(retries(|name| set.contains(&name)).found, expected);
+            assert_eq!(retries(|name| set.contains(&name)).detail, expected);
         };
         check(&[], "as each run sets them");
         check(
@@ -124,7 +124,7 @@ mod tests {
         let check = |value: Option<&str>, state: Severity, begins: &str| {
             let finding = api_timeout(value.map(Into::into));
             assert_eq!(finding.state, state, "{value:?}");
-            assert!(finding.found.starts_with(begins), "{value:?}: {}", finding.found);
+            assert!(finding.detail.starts_with(begins), "{value:?}: {}", finding.detail);
         };
         check(None, Severity::Ok, "360 s");
         check(Some(""), Severity::Ok, "360 s");

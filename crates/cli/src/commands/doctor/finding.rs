@@ -13,7 +13,7 @@ pub struct Finding {
     /// How bad it is.
     pub state: Severity,
     /// What there is, in words.
-    pub found: String,
+    pub detail: String,
     /// What to do about it, to be typed where that is possible; nothing where all is well.
     pub remedy: Option<String>,
 }
@@ -50,15 +50,15 @@ impl Severity {
 
 impl Finding {
     pub fn ok(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { check, state: Severity::Ok, found: found.into(), remedy: None }
+        Finding { check, state: Severity::Ok, detail: found.into(), remedy: None }
     }
 
     pub fn warning(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { check, state: Severity::Warning, found: found.into(), remedy: Some(remedy.into()) }
+        Finding { check, state: Severity::Warning, detail: found.into(), remedy: Some(remedy.into()) }
     }
 
     pub fn problem(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { check, state: Severity::Problem, found: found.into(), remedy: Some(remedy.into()) }
+        Finding { check, state: Severity::Problem, detail: found.into(), remedy: Some(remedy.into()) }
     }
 }
 
@@ -69,7 +69,7 @@ pub fn text(findings: &[Finding], paint: Colors) -> String {
     };
     let (states, checks) = (widest(|finding| finding.state.as_str()), widest(|finding| finding.check));
     let mut out = String::new();
-    for Finding { check, state, found, remedy } in findings {
+    for Finding { check, state, detail: found, remedy } in findings {
         let check = check.replace('_', " ");
         let indent = states + checks + 4;
         let mut line = format!("{:<states$}  {check:<checks$}  ", state.as_str());

@@ -139,7 +139,7 @@ mod tests {
         let check =
             |free: u64, is_out_of_files: bool, network: Option<&'static str>, expected: (Severity, &str)| {
                 let finding = Disk { free, is_out_of_files, network }.judge();
-                assert_eq!((finding.state, finding.found.as_str()), expected);
+                assert_eq!((finding.state, finding.detail.as_str()), expected);
             };
         check(5 << 30, false, None, (Severity::Ok, "5.0 GiB free"));
         check(500 << 20, false, None, (Severity::Warning, "500.0 MiB free"));

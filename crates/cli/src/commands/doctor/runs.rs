@@ -103,7 +103,7 @@ fn orphaned(lost: &[String]) -> Finding {
 fn last_sign(run: &LedgerRun) -> Option<Moment> {
     let modified = fs::metadata(run.run_dir().journal_path()).and_then(|found| found.modified()).ok()?;
     let since = modified.duration_since(UNIX_EPOCH).ok()?;
-    Some(run.began_at.max(Moment(since.as_millis() as u64)))
+    Some(run.started_at.max(Moment(since.as_millis() as u64)))
 }
 
 /// Waits, limits and the order of runs are by the clock.
@@ -148,7 +148,7 @@ mod tests {
         let check = |count: usize, found: &str, remedy: Option<&str>| {
             let lost: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(str::to_owned)[..count].to_vec();
             let finding = orphaned(&lost);
-            assert_eq!((finding.found.as_str(), finding.remedy.as_deref()), (found, remedy));
+            assert_eq!((finding.detail.as_str(), finding.remedy.as_deref()), (found, remedy));
         };
         check(0, "none", None);
         check(1, "nobody supervises a any more", Some("longhaul recover a"));

@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn the_memory_controller_is_told() {
         let check = |own: &str, controllers: &str, expected: &str| {
-            assert_eq!(memory(own, controllers).found, expected, "{own:?} {controllers:?}");
+            assert_eq!(memory(own, controllers).detail, expected, "{own:?} {controllers:?}");
         };
         let none = "there is no memory controller of cgroup v2";
         check(

@@ -60,7 +60,7 @@ pub(super) struct DrillResult {
     pub(super) effect_errors: Vec<String>,
     pub(super) expected_hash: Option<String>,
     /// Processes that still carry the run's mark.
-    pub(super) left_behind: usize,
+    pub(super) leftover_processes: usize,
 }
 
 async fn played(
@@ -110,7 +110,7 @@ async fn played(
         session: SessionChoice::New,
         policy,
         origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
-        keep_stream: false,
+        keep_partial_messages: false,
         diagnostic: false,
     };
     let pid = Arc::new(AtomicU32::new(0));
@@ -126,7 +126,7 @@ async fn played(
     let effects_amiss = workspace::effect_errors(&mut files, scenario.expected_effects());
     let expected = scenario.expected_files();
     Ok(DrillResult {
-        left_behind: left_behind(&report.dir).map_err(unexpected)?,
+        leftover_processes: left_behind(&report.dir).map_err(unexpected)?,
         announced: announced(&report.dir).map_err(unexpected)?,
         report,
         account: api.account(),
@@ -161,7 +161,7 @@ fn policy(scenario: &Scenario) -> Result<Policy, Failure> {
     policy.inner_retries = run.inner_retries.unwrap_or(policy.inner_retries);
     policy.retries_max = run.max_retries.unwrap_or(policy.retries_max);
     policy.stall_timeout = run.stall_timeout.map(span).or(policy.stall_timeout);
-    policy.max_reset_wait = run.max_wait.map(span).or(policy.max_reset_wait);
+    policy.max_reset_wait = run.max_reset_wait.map(span).or(policy.max_reset_wait);
     policy.attempt_timeout = run.attempt_timeout.map(span).or(policy.attempt_timeout);
     if let OutageBound::Time(Some(limit)) = &mut policy.outage_bound {
         // The real agent's own retry-after waits take a minute and are none of the supervisor's.

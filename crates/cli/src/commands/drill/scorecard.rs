@@ -35,7 +35,7 @@ pub struct Scorecard {
     /// The faults that did not end the run, in their order.
     pub faults_survived: Vec<SurvivedFault>,
     /// Faults that the scenario demands to be met and that were not.
-    pub faults_not_met: Vec<String>,
+    pub faults_missing: Vec<String>,
     /// How many attempts it had.
     pub attempts: u32,
     /// How often it waited.
@@ -97,9 +97,9 @@ impl<T: PartialEq> Compared<T> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Messages {
     /// Completed, by the API's account.
-    pub completed_by_api: u32,
+    pub completed_billed: u32,
     /// Completed, by ours.
-    pub completed_by_us: u32,
+    pub completed_counted: u32,
     /// Cut in mid-flight or never announced to us: estimated.
     pub estimated: u32,
 }
@@ -109,9 +109,9 @@ pub struct Messages {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TokenCounts {
     /// Of completed messages, by the API.
-    pub completed_by_api: u64,
+    pub completed_billed: u64,
     /// Of completed messages, by us.
-    pub completed_by_us: u64,
+    pub completed_counted: u64,
     /// Of all messages.
     pub all: CountedAndBilled,
 }
@@ -158,7 +158,7 @@ impl Scorecard {
             exit_code: Compared { expected: scenario.expect.exit, actual: report.outcome.exit_code() },
             faults_injected: injected(account),
             faults_survived: survived.clone(),
-            faults_not_met: not_met.cloned().collect(),
+            faults_missing: not_met.cloned().collect(),
             attempts: report.attempts,
             waits: played.waits,
             waited_ms: report.clocks.waiting.millis(),
@@ -174,7 +174,7 @@ impl Scorecard {
                 .map(|expected| Compared { expected, actual: played.hash.clone() }),
             workspace_differences: played.differences.clone(),
             effect_errors: played.effect_errors.clone(),
-            processes_left: played.left_behind,
+            processes_left: played.leftover_processes,
             passed: false,
         };
         card.passed = card.disagreements().is_empty();
@@ -210,10 +210,10 @@ impl Scorecard {
             self.exit_code.agrees(),
             format!("exit code {} instead of {}", self.exit_code.actual, self.exit_code.expected),
         );
-        unless(self.faults_not_met.is_empty(), format!("not met: {}", self.faults_not_met.join(", ")));
+        unless(self.faults_missing.is_empty(), format!("not met: {}", self.faults_missing.join(", ")));
         unless(
-            self.messages.completed_by_us == self.messages.completed_by_api
-                && self.tokens.completed_by_us == self.tokens.completed_by_api,
+            self.messages.completed_counted == self.messages.completed_billed
+                && self.tokens.completed_counted == self.tokens.completed_billed,
             "the tokens of completed messages differ from the API's".to_owned(),
         );
         unless(
@@ -269,17 +269,17 @@ fn known(played: &DrillResult) -> impl Iterator<Item = &Billed> {
 fn messages(played: &DrillResult) -> Messages {
     let completed_by_api = known(played).count() as u32;
     Messages {
-        completed_by_api,
-        completed_by_us: played.report.tally.messages,
+        completed_billed: completed_by_api,
+        completed_counted: played.report.usage.messages,
         estimated: played.account.billed().count() as u32 - completed_by_api,
     }
 }
 
 fn tokens(played: &DrillResult) -> TokenCounts {
-    let tally = &played.report.tally;
+    let tally = &played.report.usage;
     TokenCounts {
-        completed_by_api: known(played).map(|message| message.tokens.total()).sum(),
-        completed_by_us: tally.tokens.total(),
+        completed_billed: known(played).map(|message| message.tokens.total()).sum(),
+        completed_counted: tally.tokens.total(),
         all: CountedAndBilled {
             billed: played.account.tokens().total(),
             counted: tally.tokens.total() + tally.truncated_tokens.total(),
@@ -290,7 +290,7 @@ fn tokens(played: &DrillResult) -> TokenCounts {
 /// Money, in micro-dollars. Only totals can be compared: an agent's statement covers what it completed and what
 /// was cut alike.
 fn cost(played: &DrillResult) -> CountedAndBilled {
-    let tally = &played.report.tally;
+    let tally = &played.report.usage;
     CountedAndBilled {
         counted: (tally.reported_cost + tally.estimated_cost).0,
         billed: played.account.cost().microdollars(),

@@ -56,12 +56,12 @@ fn write_card(out: &mut String, card: &Scorecard, paint: Colors) -> std::fmt::Re
         "completed messages",
         format!(
             "{} by us, {} by the API · {} tokens by us, {} by the API{}",
-            card.messages.completed_by_us,
-            card.messages.completed_by_api,
-            grouped(card.tokens.completed_by_us),
-            grouped(card.tokens.completed_by_api),
-            if card.messages.completed_by_us == card.messages.completed_by_api
-                && card.tokens.completed_by_us == card.tokens.completed_by_api
+            card.messages.completed_counted,
+            card.messages.completed_billed,
+            grouped(card.tokens.completed_counted),
+            grouped(card.tokens.completed_billed),
+            if card.messages.completed_counted == card.messages.completed_billed
+                && card.tokens.completed_counted == card.tokens.completed_billed
             {
                 " · equal"
             } else {

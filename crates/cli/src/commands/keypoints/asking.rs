@@ -63,12 +63,12 @@ fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<()
         at: output::now(),
         project,
         slice: None,
-        what: JudgeQuestion::Keypoints,
+        question: JudgeQuestion::Keypoints,
         judge: JudgeKind::Api,
         model,
         // Nobody looks for this question again.
         prompt: 0,
-        came,
+        result: came,
     };
     LearningDb::open(&LearningPaths::in_home(home.path()))?.asked(&asked)
 }

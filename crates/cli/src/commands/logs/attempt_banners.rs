@@ -68,7 +68,7 @@ impl Attempts {
 
     /// Whether this attempt has ended: then all that was said in it is written down.
     pub fn has_ended(&self, number: u32) -> bool {
-        self.attempt(number).is_some_and(|attempt| attempt.ended.is_some())
+        self.attempt(number).is_some_and(|attempt| attempt.end.is_some())
     }
 
     /// Refuses an attempt that is not there.
@@ -101,7 +101,7 @@ impl Attempts {
     pub fn ending(&self, number: u32) -> Option<String> {
         let attempt = self.attempt(number)?;
         let ended = ending(attempt, self.facts.get(&number))?;
-        let at = attempt.ended.as_ref()?.at;
+        let at = attempt.end.as_ref()?.at;
         Some(format!("{}\n", timeline_text::ending(&ended, at, &self.clock)))
     }
 }

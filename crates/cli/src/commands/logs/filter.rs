@@ -19,13 +19,13 @@ impl LogFilter {
 
     /// The same for a conversation from its beginning.
     pub fn filter(self) -> LogFilterState {
-        LogFilterState { wanted: self, has_started: self.since.is_none() }
+        LogFilterState { filter: self, has_started: self.since.is_none() }
     }
 }
 
 /// What takes the wanted messages of a conversation.
 pub struct LogFilterState {
-    wanted: LogFilter,
+    filter: LogFilter,
     /// Whether the moment was reached: what follows has no time of its own, or a later one.
     has_started: bool,
 }
@@ -42,16 +42,16 @@ impl LogFilterState {
     /// Whether this message is wanted.
     pub fn takes(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
         if let (false, Some(since), Some(at)) =
-            (self.has_started, self.wanted.since, timestamp.and_then(moment))
+            (self.has_started, self.filter.since, timestamp.and_then(moment))
         {
             self.has_started = at >= since;
         }
-        self.has_started && self.wanted.attempt.is_none_or(|wanted| wanted == attempt)
+        self.has_started && self.filter.attempt.is_none_or(|wanted| wanted == attempt)
     }
 
     /// The same for a line of a transcript. What is no message is wanted with all else.
     pub fn takes_line(&mut self, line: &[u8]) -> bool {
-        if self.wanted.is_all() {
+        if self.filter.is_all() {
             return true;
         }
         let sign = serde_json::from_slice::<LineHeader<'_>>(line);

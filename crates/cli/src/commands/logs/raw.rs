@@ -18,7 +18,7 @@ const TIMED_LINE_BYTES_MAX: u64 = 1 << 20;
 
 pub struct Raw {
     dir: RunDir,
-    wanted: LogFilter,
+    filter: LogFilter,
     /// Whether an attempt's stream may still grow.
     follows: bool,
     stream: Option<Stream>,
@@ -42,16 +42,16 @@ struct Stream {
 
 impl Raw {
     pub fn new(dir: &RunDir, wanted: LogFilter, follows: bool) -> Raw {
-        Raw { dir: dir.clone(), wanted, follows, stream: None, done: 0, has_shown: false }
+        Raw { dir: dir.clone(), filter: wanted, follows, stream: None, done: 0, has_shown: false }
     }
 
     /// Opens the stream of the next attempt that is wanted, if it is there.
     fn open(&mut self, attempts: &Attempts) -> Result<Option<Stream>, ReadError> {
         let done = self.done;
         for attempt in attempts.all().iter().filter(|attempt| attempt.number > done) {
-            let is_other = self.wanted.attempt.is_some_and(|wanted| wanted != attempt.number);
-            let since = self.wanted.since;
-            let is_before = attempt.ended.as_ref().zip(since).is_some_and(|(ended, since)| ended.at < since);
+            let is_other = self.filter.attempt.is_some_and(|wanted| wanted != attempt.number);
+            let since = self.filter.since;
+            let is_before = attempt.end.as_ref().zip(since).is_some_and(|(ended, since)| ended.at < since);
             let path = self.dir.attempt(attempt.number).stream_path();
             if !is_other && !is_before {
                 match open_regular(&path) {
@@ -71,7 +71,7 @@ impl Raw {
                         return Err(ReadError::Failed(StoreError::Io { doing: "read", path, cause }));
                     }
                     // Its agent was not started yet.
-                    Err(_) if self.follows && attempt.ended.is_none() => return Ok(None),
+                    Err(_) if self.follows && attempt.end.is_none() => return Ok(None),
                     Err(_) => {}
                 }
             }

@@ -18,13 +18,13 @@ pub struct ChangeReport {
     /// The number of the change, by which it can be taken back; nothing if there is none.
     change: Option<i64>,
     /// The changes that were taken back, the oldest first; none but for `undo`.
-    taken_back: Vec<i64>,
+    reverted: Vec<i64>,
     /// What was done, in its order.
-    done: Vec<AppliedChange>,
+    applied: Vec<AppliedChange>,
     /// What was asked for and not done.
     skipped: Vec<SkippedChange>,
     /// Where the file was kept that could not be read.
-    set_aside: Option<String>,
+    damaged_copy: Option<String>,
 }
 
 impl ChangeReport {
@@ -33,18 +33,18 @@ impl ChangeReport {
             save,
             outcome,
             changes: ChangeSummary { applied: done, skipped },
-            set_aside,
-            noticed: _,
+            damaged_copy: set_aside,
+            warnings: _,
         } = changed;
         ChangeReport {
             path: file.path().display().to_string(),
             dry_run: false,
             changed: outcome == Outcome::Saved,
             change: save,
-            taken_back,
-            done,
+            reverted: taken_back,
+            applied: done,
             skipped,
-            set_aside: set_aside.map(|path| path.display().to_string()),
+            damaged_copy: set_aside.map(|path| path.display().to_string()),
         }
     }
 
@@ -60,23 +60,23 @@ impl ChangeReport {
             dry_run: true,
             changed: !told.applied.is_empty(),
             change: None,
-            taken_back,
-            done: told.applied,
+            reverted: taken_back,
+            applied: told.applied,
             skipped: told.skipped,
-            set_aside: None,
+            damaged_copy: None,
         }
     }
 
     /// The same for people: a line each, and where it was done.
     pub fn text(&self) -> String {
-        let mut out: String = self.done.iter().map(|done| format!("{}\n", line(done))).collect();
+        let mut out: String = self.applied.iter().map(|done| format!("{}\n", line(done))).collect();
         let would = if self.dry_run { "would be " } else { "" };
         out += &match (self.changed, self.change) {
             (true, Some(change)) => format!("change {change} of {}\n", self.path),
             (true, None) => format!("{} {would}changed\n", self.path),
             (false, _) => format!("{}: nothing {would}changed\n", self.path),
         };
-        if let Some(kept) = &self.set_aside {
+        if let Some(kept) = &self.damaged_copy {
             out += &format!("the damaged file is kept as {kept}\n");
         }
         out
@@ -91,7 +91,7 @@ pub fn line(done: &AppliedChange) -> String {
         AppliedChange::Added { name, section, text, .. } => {
             format!("+ {name} {}  ({section})", one_line(text))
         }
-        AppliedChange::Updated { name, was, text } => {
+        AppliedChange::Updated { name, previous_text: was, text } => {
             format!("~ {name} {}  (was: {})", one_line(text), one_line(was))
         }
         AppliedChange::Deleted { name, text, .. } => format!("- {name} {}", one_line(text)),

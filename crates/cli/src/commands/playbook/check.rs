@@ -32,7 +32,7 @@ pub struct CheckOutput {
     /// What a person should see to.
     findings: Vec<String>,
     /// What is odd about the file and is read all the same.
-    noticed: Vec<String>,
+    warnings: Vec<String>,
     /// Points that say the same, and become one when something is learnt.
     near_duplicates: Vec<Duplicate>,
 }
@@ -62,7 +62,7 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
         },
         Err(error) => return Err(project::failure(&error)),
     };
-    checked.noticed.extend(flaw);
+    checked.warnings.extend(flaw);
     match output::format(global) {
         OutputFormat::Text => output::print_text(&text(&checked, Colors::stdout())),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&checked),
@@ -71,7 +71,7 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
 }
 
 fn found_in(found: &Found, threshold: f64) -> CheckOutput {
-    let Found { text, playbook, noticed } = found;
+    let Found { text, playbook, warnings: noticed } = found;
     let duplicates = playbook.near_duplicates(&WordOverlap, threshold).into_iter();
     CheckOutput {
         path: String::new(),
@@ -84,7 +84,7 @@ fn found_in(found: &Found, threshold: f64) -> CheckOutput {
             .map(|section| (section.title(), playbook.section(*section).len()))
             .collect(),
         findings: playbook.lint(),
-        noticed: noticed.clone(),
+        warnings: noticed.clone(),
         near_duplicates: duplicates
             .map(|(first, second)| Duplicate { name: first.name.clone(), duplicate: second.name.clone() })
             .collect(),
@@ -108,7 +108,7 @@ fn text(checked: &CheckOutput, paint: Colors) -> String {
         out += &format!("{} {}\n", paint.styled(word, Some(meaning)), one_line(text));
     };
     checked.findings.iter().for_each(|finding| tell("wrong:", Style::Bad, finding));
-    checked.noticed.iter().for_each(|noticed| tell("noticed:", Style::Warning, noticed));
+    checked.warnings.iter().for_each(|noticed| tell("noticed:", Style::Warning, noticed));
     for Duplicate { name, duplicate } in &checked.near_duplicates {
         tell("alike:", Style::Warning, &format!("[{duplicate}] says what [{name}] says; they become one"));
     }

@@ -19,19 +19,19 @@ pub struct InjectOutput {
     /// How many points are in it.
     points: usize,
     /// How many are not, for want of room.
-    left_out: usize,
+    omitted: usize,
 }
 
 /// Carries out the command and returns its exit code.
 pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
     let told = print_playbook(&project::file(&args.project)?, &args.prompt, args.max_tokens)
-        .map_err(|untold| Failure::not_started(untold.what, untold.hint, None))?;
-    let (points, left_out) = told.as_ref().map_or((0, 0), |told| (told.points, told.left_out));
+        .map_err(|untold| Failure::not_started(untold.content, untold.hint, None))?;
+    let (points, left_out) = told.as_ref().map_or((0, 0), |told| (told.points, told.omitted));
     let text = told.map(|told| told.text);
     match output::format(global) {
         OutputFormat::Text => output::print_text(&text.unwrap_or_default()),
         OutputFormat::Json | OutputFormat::StreamJson => {
-            output::print_json(&InjectOutput { text, points, left_out });
+            output::print_json(&InjectOutput { text, points, omitted: left_out });
         }
     }
     Ok(0)
@@ -50,18 +50,18 @@ pub fn print_playbook(
 /// Why nothing can be told.
 #[derive(Debug)]
 pub struct InjectError {
-    pub what: String,
+    pub content: String,
     pub hint: String,
 }
 
 impl From<FileError> for InjectError {
     fn from(error: FileError) -> InjectError {
-        InjectError { what: error.to_string(), hint: error.hint() }
+        InjectError { content: error.to_string(), hint: error.hint() }
     }
 }
 
 impl From<TemplatesError> for InjectError {
     fn from(error: TemplatesError) -> InjectError {
-        InjectError { what: error.to_string(), hint: error.hint() }
+        InjectError { content: error.to_string(), hint: error.hint() }
     }
 }

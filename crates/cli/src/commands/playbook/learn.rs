@@ -45,7 +45,7 @@ pub struct LearnOutput {
     /// What a person must change before anything is learnt; else nothing.
     needs_person: Option<String>,
     /// How many are queued for another judge or another API.
-    for_others: u64,
+    for_other_judges: u64,
     /// The judge that was asked, and how many of these are for the other one.
     #[serde(skip)]
     judge: (JudgeKind, u64),
@@ -60,12 +60,12 @@ struct Failed {
     /// The directory whose playbook was to learn.
     project: PathBuf,
     /// Why.
-    why: Option<String>,
+    reason: Option<String>,
 }
 
 /// All that a worker of this process needs to know of itself.
 struct WorkerTarget {
-    place: LearningPaths,
+    project: LearningPaths,
     kind: JudgeKind,
     destination: String,
 }
@@ -92,8 +92,8 @@ fn learn_here(
     args: &LearnArgs,
     transcripts: Vec<PathBuf>,
 ) -> Result<u8, Failure> {
-    let here = WorkerTarget { place: place.clone(), kind: args.judge.into(), destination: destination() };
-    let mut learning = LearningDb::open(&here.place).map_err(|error| failure(&error))?;
+    let here = WorkerTarget { project: place.clone(), kind: args.judge.into(), destination: destination() };
+    let mut learning = LearningDb::open(&here.project).map_err(|error| failure(&error))?;
     if let Some(path) = learning.set_aside() {
         progress::say_set_aside(path);
     }
@@ -173,17 +173,17 @@ impl WorkerTarget {
     /// Works, or waits for the worker that does.
     async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, LearningError> {
         let clock = Arc::new(SystemClock::new());
-        let judge = judge::of(self.kind, &self.place, &clock);
-        let lessons = lessons(&self.place, global);
+        let judge = judge::of(self.kind, &self.project, &clock);
+        let lessons = lessons(&self.project, global);
         let progress = Progress { quiet: global.quiet || is_worker, kind: self.kind };
         let told = |happening: WorkerEvent<'_>| {
             if is_worker {
-                progress::log_event(&self.place, happening);
+                progress::log_event(&self.project, happening);
             }
             progress.tell(happening);
         };
         let worker = Worker {
-            place: &self.place,
+            paths: &self.project,
             judge: &*judge,
             kind: self.kind,
             destination: &self.destination,
@@ -198,7 +198,7 @@ impl WorkerTarget {
 
     /// Says what came of it, by what the database knows: another worker may have done it.
     fn tell(&self, global: &GlobalArgs, before: &QueueStatus, worked: WorkerReport) -> Result<u8, Failure> {
-        let learning = LearningDb::open(&self.place).map_err(|error| failure(&error))?;
+        let learning = LearningDb::open(&self.project).map_err(|error| failure(&error))?;
         let after = learning.standing(0).map_err(|error| failure(&error))?;
         let next = learning.next(self.kind, &self.destination, Moment(0)).map_err(|error| failure(&error))?;
         let due = match next {
@@ -215,12 +215,12 @@ impl WorkerTarget {
         let learnt = LearnOutput {
             learned: after.learned.saturating_sub(before.learned),
             failed: failed
-                .map(|entry| Failed { transcript: entry.transcript, project: entry.project, why: entry.why })
+                .map(|entry| Failed { transcript: entry.transcript, project: entry.project, reason: entry.reason })
                 .collect(),
             waiting: own.len() as u64,
             due_at: due.map(rfc3339),
             needs_person: worked.person,
-            for_others: others.len() as u64,
+            for_other_judges: others.len() as u64,
             judge: (
                 self.kind,
                 others.iter().filter(|entry| entry.judge != self.kind.as_str()).count() as u64,
@@ -252,7 +252,7 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
             return Ok(worked);
         }
         let now = worker.clock.now().at;
-        match worker.next(&LearningDb::open(worker.place)?, now)? {
+        match worker.next(&LearningDb::open(worker.paths)?, now)? {
             NextItem::Due(_) => {}
             NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..worked }),
             NextItem::Nothing => return Ok(worked),
@@ -272,7 +272,7 @@ pub(super) fn lessons(home: &LearningPaths, global: &GlobalArgs) -> LearnSteps {
         output::print_warning(&odd, None);
     }
     LearnSteps {
-        place: home.clone(),
+        paths: home.clone(),
         templates: project::templates(),
         similarity: Box::new(WordOverlap),
         threshold,
@@ -287,7 +287,7 @@ fn text(learnt: &LearnOutput, due: Option<Moment>) -> String {
     if !learnt.failed.is_empty() {
         let again = command(learnt.judge.0);
         text += &format!("{} failed; `{again} --failed` tries again:\n", learnt.failed.len());
-        for Failed { transcript, why, .. } in &learnt.failed {
+        for Failed { transcript, reason: why, .. } in &learnt.failed {
             text += &format!("  {}: {}\n", transcript.display(), why.as_deref().unwrap_or_default());
         }
     }
@@ -300,7 +300,7 @@ fn text(learnt: &LearnOutput, due: Option<Moment>) -> String {
         let transcripts = counted(of_other_judge, "transcript");
         text += &format!("{transcripts} for another judge: `{}`\n", command(*other));
     }
-    let of_other_api = learnt.for_others - of_other_judge;
+    let of_other_api = learnt.for_other_judges - of_other_judge;
     if of_other_api > 0 {
         let transcripts = counted(of_other_api, "transcript");
         text += &format!("{transcripts} for another API: see `longhaul playbook status`\n");
@@ -334,12 +334,12 @@ mod tests {
             failed: vec![Failed {
                 transcript: "/t".into(),
                 project: "/p".into(),
-                why: Some("it".to_owned()),
+                reason: Some("it".to_owned()),
             }],
             waiting: 0,
             due_at: None,
             needs_person: None,
-            for_others: 3,
+            for_other_judges: 3,
             judge: (judge, 2),
         };
         let told = JudgeKind::ALL.iter().map(|judge| text(&learnt(*judge), None)).collect::<String>();

@@ -39,17 +39,17 @@ pub struct LearningStatus {
     /// How many transcripts are done with.
     done: u64,
     /// What is being judged, or was when its worker died.
-    judging: Vec<Judging>,
+    in_progress: Vec<Judging>,
     /// How many parts of sessions were learnt from.
     learned: u64,
     /// The last of them, the newest first.
     lessons: Vec<Lesson>,
     /// Judges that gave no answer when they were asked last.
-    silent: Vec<PausedJudge>,
+    paused_judges: Vec<PausedJudge>,
     /// Queues that were damaged, each kept under another name.
-    set_aside: Vec<PathBuf>,
+    damaged_copy: Vec<PathBuf>,
     /// What hooks and workers could not do, the oldest first.
-    troubles: Vec<HookError>,
+    hook_errors: Vec<HookError>,
     /// What the Messages API was asked for, and what that costs; runs of `--judge claude` are among the runs.
     spent: Spent,
     #[serde(skip)]
@@ -79,7 +79,7 @@ struct Queued {
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     due_at: Option<String>,
     /// What happened at the last try.
-    why: Option<String>,
+    reason: Option<String>,
 }
 
 /// A part of a transcript that is being judged.
@@ -111,7 +111,7 @@ struct Lesson {
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     at: String,
     /// What came of it.
-    what: String,
+    description: String,
     #[serde(skip)]
     when: Moment,
 }
@@ -132,7 +132,7 @@ struct PausedJudge {
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     retry_at: Option<String>,
     /// What it said.
-    why: String,
+    reason: String,
     #[serde(skip)]
     until: Moment,
 }
@@ -176,7 +176,7 @@ pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Fail
 impl LearningStatus {
     fn new(place: &LearningPaths, standing: QueueStatus, paid: &[JudgeCost]) -> LearningStatus {
         let now = output::now();
-        let QueueStatus { waiting, failed, done, judging, lessons, learned: learnt, silent } = standing;
+        let QueueStatus { waiting, failed, done, in_progress: judging, lessons, learned: learnt, paused_judges: silent } = standing;
         let queued =
             |entries: Vec<QueueEntry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
         LearningStatus {
@@ -185,7 +185,7 @@ impl LearningStatus {
             waiting: queued(waiting),
             failed: queued(failed),
             done,
-            judging: judging
+            in_progress: judging
                 .into_iter()
                 .map(|judging| Judging {
                     transcript: judging.transcript,
@@ -202,13 +202,13 @@ impl LearningStatus {
                     project: lesson.project,
                     transcript: lesson.transcript,
                     at: rfc3339(lesson.at),
-                    what: lesson.what,
+                    description: lesson.description,
                     when: lesson.at,
                 })
                 .collect(),
-            silent: silent.into_iter().map(PausedJudge::new).collect(),
-            set_aside: LearningDb::all_set_aside(place),
-            troubles: troubles(place),
+            paused_judges: silent.into_iter().map(PausedJudge::new).collect(),
+            damaged_copy: LearningDb::all_set_aside(place),
+            hook_errors: troubles(place),
             spent: Spent::new(paid),
             now,
         }
@@ -226,21 +226,21 @@ impl Queued {
             destination: entry.destination,
             tries: entry.tries,
             due_at: (entry.not_before > now).then(|| rfc3339(entry.not_before)),
-            why: entry.why,
+            reason: entry.reason,
         }
     }
 }
 
 impl PausedJudge {
     fn new((judge, destination, silent): (JudgeKind, String, JudgeBackoff)) -> PausedJudge {
-        let JudgeBackoff { failures, not_before, person, why } = silent;
+        let JudgeBackoff { failures, not_before, person, reason: why } = silent;
         PausedJudge {
             judge: judge.as_str(),
             destination,
             failures,
             needs_person: person,
             retry_at: (!person).then(|| rfc3339(not_before)),
-            why,
+            reason: why,
             until: not_before,
         }
     }
@@ -273,21 +273,21 @@ fn text(told: &LearningStatus) -> String {
         [] => "Claude Code's sessions do not call us: longhaul playbook install".to_owned(),
         files => format!("Claude Code's sessions call us by {}", files.join(", ")),
     });
-    for silent in &told.silent {
+    for silent in &told.paused_judges {
         let next = if silent.needs_person {
             let learn = command(JudgeKind::parse(silent.judge).unwrap_or(JudgeKind::Api));
             format!("nothing is learnt before that is changed; then: {learn}")
         } else {
             format!("asked again from {}", coming(silent.until))
         };
-        lines.push(format!("the judge at {} gave no answer: {}; {next}", silent.destination, silent.why));
+        lines.push(format!("the judge at {} gave no answer: {}; {next}", silent.destination, silent.reason));
     }
-    for judging in &told.judging {
+    for judging in &told.in_progress {
         let length = bytes(judging.ends.saturating_sub(judging.begins));
         lines.push(format!("judging {} of {}: {}", length, judging.transcript.display(), judging.state));
     }
     let reason = |queued: &Queued| {
-        let why = queued.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        let why = queued.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         format!("  {} ({}){why}", queued.transcript.display(), queued.event)
     };
     if !told.waiting.is_empty() {
@@ -305,19 +305,19 @@ fn text(told: &LearningStatus) -> String {
     if !told.lessons.is_empty() {
         lines.push(format!("{} learnt, the last ones:", counted(told.learned, "lesson")));
         lines.extend(told.lessons.iter().map(|lesson| {
-            format!("  {}, {}: {}", ago(lesson.when, told.now), lesson.project.display(), lesson.what)
+            format!("  {}, {}: {}", ago(lesson.when, told.now), lesson.project.display(), lesson.description)
         }));
     }
-    let first = told.troubles.len().saturating_sub(TROUBLES_MAX);
-    if !told.troubles.is_empty() {
-        lines.push(format!("{}, the last ones:", counted(told.troubles.len() as u64, "trouble")));
+    let first = told.hook_errors.len().saturating_sub(TROUBLES_MAX);
+    if !told.hook_errors.is_empty() {
+        lines.push(format!("{}, the last ones:", counted(told.hook_errors.len() as u64, "trouble")));
         lines.extend(
-            told.troubles[first..]
+            told.hook_errors[first..]
                 .iter()
-                .map(|trouble| format!("  {} {}: {}", trouble.at, trouble.event, trouble.what)),
+                .map(|trouble| format!("  {} {}: {}", trouble.at, trouble.event, trouble.description)),
         );
     }
-    for path in &told.set_aside {
+    for path in &told.damaged_copy {
         lines.push(format!("a damaged queue is kept as {}", path.display()));
     }
     if told.spent.answers > 0 {

@@ -18,7 +18,7 @@ pub struct ToolCalls {
     /// The last ones.
     pub last: Vec<ToolCall>,
     /// Whether there are earlier ones, or may be: not all of the transcript is read.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 /// One of them.
@@ -37,7 +37,7 @@ pub struct ToolCall {
     /// Whether a sub-agent made it.
     pub subagent: bool,
     /// How it ended.
-    pub ended: CallEnd,
+    pub ended_at: CallEnd,
 }
 
 /// How a call ended.
@@ -105,7 +105,7 @@ impl ToolCalls {
                 EventKind::ToolResult => {
                     let call = message.tool_use_id.as_ref().and_then(|id| open.remove(id));
                     if let Some(call) = call.and_then(|place| calls.get_mut(place)) {
-                        call.ended = CallEnd::new(&message);
+                        call.ended_at = CallEnd::new(&message);
                     }
                 }
                 EventKind::Prompt
@@ -117,7 +117,7 @@ impl ToolCalls {
             }
         }
         let first = calls.len().saturating_sub(most);
-        ToolCalls { cut: is_cut || first > 0, last: calls.split_off(first) }
+        ToolCalls { truncated: is_cut || first > 0, last: calls.split_off(first) }
     }
 }
 
@@ -130,7 +130,7 @@ impl ToolCall {
             tool: message.tool.unwrap_or_else(|| "tool".to_owned()),
             argument: one_line(&argument),
             at: message.timestamp,
-            ended: CallEnd::Unknown,
+            ended_at: CallEnd::Unknown,
         }
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         ];
         let calls = |most, cut| ToolCalls::new(lines.iter().map(|line| line.as_bytes()), most, cut);
         let all = calls(9, false);
-        let told: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.ended)).collect();
+        let told: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.ended_at)).collect();
         assert_eq!(
             told[..4],
             [
@@ -193,11 +193,11 @@ mod tests {
                 ("four", CallEnd::Interrupted)
             ]
         );
-        assert_eq!(all.last[4].ended, CallEnd::Unknown);
+        assert_eq!(all.last[4].ended_at, CallEnd::Unknown);
         assert_eq!(all.last[4].argument.chars().count(), 120);
-        assert!(!all.cut);
-        assert!(calls(9, true).cut, "it began within the transcript");
+        assert!(!all.truncated);
+        assert!(calls(9, true).truncated, "it began within the transcript");
         let last = calls(2, false);
-        assert_eq!((last.last.len(), last.last[0].argument.as_str(), last.cut), (2, "four", true));
+        assert_eq!((last.last.len(), last.last[0].argument.as_str(), last.truncated), (2, "four", true));
     }
 }

@@ -24,7 +24,7 @@ pub struct ReportData {
     /// When it was made.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub made_at: Moment,
+    pub generated_at: Moment,
     /// The one run that it was asked of.
     pub run: Option<String>,
     /// From when on runs were looked for.
@@ -40,7 +40,7 @@ pub struct ReportData {
     /// Why attempts failed.
     pub faults: Vec<FaultRow>,
     /// What kept the runs from working.
-    pub lost: Vec<LostTimeRow>,
+    pub lost_time: Vec<LostTimeRow>,
     /// What was used of each model.
     pub models: Vec<ModelRow>,
 }
@@ -58,7 +58,7 @@ pub struct Summary {
     /// How many only a person can go on with.
     pub needs_person: u32,
     /// How many go on.
-    pub going_on: u32,
+    pub running: u32,
     /// How many somebody stopped.
     pub cancelled: u32,
     /// How many attempts they had.
@@ -85,7 +85,7 @@ pub struct Summary {
     pub active: Span,
     /// How long they were kept from it.
     #[serde(rename = "lost_ms")]
-    pub lost: Span,
+    pub lost_time: Span,
 }
 
 /// A run as it is told.
@@ -108,7 +108,7 @@ pub struct ReportRun {
     /// The model that was asked for.
     pub model: Option<String>,
     /// What a person thinks of first.
-    pub standing: RunHealth,
+    pub health: RunHealth,
     /// How it ended.
     pub outcome: Option<OutcomeKind>,
     /// Why it waits, or why it ended so.
@@ -116,7 +116,7 @@ pub struct ReportRun {
     /// The limit that ended it.
     pub limit: Option<Limit>,
     /// How it ended or where it stands, in words for people.
-    pub because: String,
+    pub explanation: String,
     /// What to type next.
     pub next: Option<String>,
     /// What to do before that.
@@ -124,7 +124,7 @@ pub struct ReportRun {
     /// When it was created.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub began_at: Moment,
+    pub started_at: Moment,
     /// When it was over.
     #[serde(serialize_with = "stamp_or_null")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
@@ -141,7 +141,7 @@ pub struct ReportRun {
     pub active: Span,
     /// How long it was kept from working.
     #[serde(rename = "lost_ms")]
-    pub lost: Span,
+    pub lost_time: Span,
     /// What vendors stated that it cost.
     #[serde(rename = "stated_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
@@ -192,7 +192,7 @@ pub struct LostTimeRow {
     pub waiting: Span,
     /// In attempts that came to nothing, and in silences.
     #[serde(rename = "vain_ms")]
-    pub vain: Span,
+    pub wasted: Span,
     /// How many runs.
     pub runs: u32,
 }
@@ -206,7 +206,7 @@ pub struct ModelRow {
     /// Tokens of completed messages.
     pub tokens: Tokens,
     /// Tokens of cut messages, estimated.
-    pub cut_tokens: u64,
+    pub truncated_tokens: u64,
     /// Completed messages.
     pub messages: u64,
     /// What the vendor stated.
@@ -227,7 +227,7 @@ pub struct RunInput {
     /// What the ledger knows.
     pub entry: LedgerEntry,
     /// What its journal tells; nothing where that cannot be read.
-    pub story: Option<RunTimeline>,
+    pub timeline: Option<RunTimeline>,
     /// Whether a supervisor has it.
     pub attended: bool,
     /// What to do about files that cannot be understood.
@@ -288,7 +288,7 @@ impl ReportData {
             .map(|((quarter, model), spend)| (*quarter, model, *spend));
         let spent: Vec<(u64, &String, LedgerSpend)> = spent.collect();
         let mut report = ReportData {
-            made_at,
+            generated_at: made_at,
             since: asked.since,
             summary: Summary::default(),
             runs: Vec::new(),
@@ -298,16 +298,16 @@ impl ReportData {
                 zone,
             ),
             faults: totals::faults(&read),
-            lost: totals::lost(&read),
+            lost_time: totals::lost(&read),
             models: totals::models(&spent),
             run: asked.run,
         };
         report.summary.cost_before = report.since.map_or(Usd::ZERO, |since| spend::before(&spent, since));
         report.runs = read.into_iter().map(|read| ReportRun::new(read, bounds)).collect();
         report.runs.sort_by(|one, other| {
-            let newest = |run: &ReportRun| Reverse(run.began_at);
+            let newest = |run: &ReportRun| Reverse(run.started_at);
             let urgent =
-                |run: &ReportRun| if run.standing.is_urgent() { run.standing } else { RunHealth::Done };
+                |run: &ReportRun| if run.health.is_urgent() { run.health } else { RunHealth::Done };
             (urgent(one), newest(one), &one.id).cmp(&(urgent(other), newest(other), &other.id))
         });
         for run in &report.runs {
@@ -323,10 +323,10 @@ impl ReportData {
 impl Summary {
     fn count(&mut self, run: &ReportRun) {
         self.runs += 1;
-        *match run.standing {
+        *match run.health {
             RunHealth::NeedsPerson => &mut self.needs_person,
             RunHealth::Failed => &mut self.failed,
-            RunHealth::GoingOn => &mut self.going_on,
+            RunHealth::GoingOn => &mut self.running,
             RunHealth::Cancelled => &mut self.cancelled,
             RunHealth::Done => &mut self.done,
         } += 1;
@@ -336,18 +336,18 @@ impl Summary {
         self.unpriced |= run.unpriced;
         self.tokens += run.tokens;
         self.active = self.active + run.active;
-        self.lost = self.lost + run.lost;
+        self.lost_time = self.lost_time + run.lost_time;
     }
 }
 
 impl ReportRun {
     fn new(read: RunInput, bounds: Bounds) -> ReportRun {
-        let RunInput { entry, story, attended, hint, commands, calls } = read;
+        let RunInput { entry, timeline: story, attended, hint, commands, calls } = read;
         let run = entry.run;
         let story = story.unwrap_or_default();
         let outcome = story.outcome;
         let standing = standing(&run, outcome, attended);
-        let lost = story.lost.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);
+        let lost = story.lost_time.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);
         let mut attempts = story.attempts;
         let next = match (outcome, run.state) {
             (Some(_), _) => commands.into_iter().next(),
@@ -369,17 +369,17 @@ impl ReportRun {
         let advice =
             if standing.is_urgent() { fault.and_then(phrases::advice).map(str::to_owned) } else { None };
         ReportRun {
-            because: because(&run, outcome, attended),
+            explanation: because(&run, outcome, attended),
             advice: hint.or(advice),
             next,
-            standing,
+            health: standing,
             outcome: outcome.map(|outcome| outcome.kind),
             fault,
             limit: outcome.and_then(|outcome| outcome.limit),
             retry_at: outcome.map_or(run.until, |outcome| outcome.retry_at),
             wall: story.wall,
             active: story.active,
-            lost,
+            lost_time: lost,
             attempts_total: run.attempts.max(u32::try_from(attempts.len()).unwrap_or(u32::MAX)),
             attempts: attempts.split_off(attempts.len().saturating_sub(bounds.attempts)),
             timeline: story.timeline,
@@ -391,7 +391,7 @@ impl ReportRun {
             dir: run.dir.display().to_string(),
             agent: run.agent,
             model: run.model,
-            began_at: run.began_at,
+            started_at: run.started_at,
             ended_at: run.ended_at,
             cost: run.cost,
             cost_estimated: run.cost_estimated,

@@ -45,7 +45,7 @@ fn was_active(run: &LedgerRun, since: Moment) -> bool {
             run.until.max(Some(Moment(written)))
         }
     };
-    run.began_at >= since
+    run.started_at >= since
         || last.is_some_and(|last| last >= since)
         || run.state != RunState::Finished && is_attended(run)
 }
@@ -75,5 +75,5 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
         }
     };
     let calls = ToolCalls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);
-    RunInput { story, attended, hint, commands, calls, entry }
+    RunInput { timeline: story, attended, hint, commands, calls, entry }
 }

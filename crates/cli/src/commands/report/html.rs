@@ -28,7 +28,7 @@ pub fn page(report: &ReportData, clock: &TimeFormat) -> String {
             html.void("meta", &[("name", "referrer"), ("content", "no-referrer")]);
             html.void("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
             html.void("meta", &[("name", "color-scheme"), ("content", "light dark")]);
-            html.leaf("title", &[], &format!("Longhaul report of {}", clock.minute(report.made_at)));
+            html.leaf("title", &[], &format!("Longhaul report of {}", clock.minute(report.generated_at)));
             html.style(SHEET);
         });
         html.line();
@@ -48,7 +48,7 @@ fn body(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
         summary(html, report);
         attention(html, report, clock);
         html.element("div", &[("class", "columns")], |html| {
-            lost(html, &report.lost);
+            lost(html, &report.lost_time);
             faults(html, report);
         });
         spent(html, report, clock);
@@ -59,7 +59,7 @@ fn body(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
         html.format(format_args!(
             "Made by longhaul {} out of the runs' own journals. Times are {}.",
             env!("CARGO_PKG_VERSION"),
-            clock.zone(report.made_at)
+            clock.zone(report.generated_at)
         ));
     });
 }
@@ -114,13 +114,13 @@ fn head(html: &mut Html, columns: &[(&str, &str)]) {
 }
 
 fn summary(html: &mut Html, report: &ReportData) {
-    let Summary { runs, done, failed, needs_person, going_on, cancelled, .. } = report.summary;
+    let Summary { runs, done, failed, needs_person, running: going_on, cancelled, .. } = report.summary;
     section(html, "summary", "Summary", |html| {
         let attempts = counted(report.summary.attempts.into(), "attempt");
         html.element("dl", &[("class", "tiles")], |html| {
             if let (Some(_), [run]) = (&report.run, report.runs.as_slice()) {
-                let class = format!("tile first some-{}", run.standing.as_str());
-                return tile(html, &class, "The run", &capital(run.standing.label()), &attempts);
+                let class = format!("tile first some-{}", run.health.as_str());
+                return tile(html, &class, "The run", &capital(run.health.label()), &attempts);
             }
             tile(html, "tile first", "Runs", &runs.to_string(), &attempts);
             let standings = [
@@ -141,7 +141,7 @@ fn summary(html: &mut Html, report: &ReportData) {
             }
         });
         html.element("dl", &[("class", "tiles wide")], |html| {
-            let Summary { cost, cost_estimated, tokens, active, lost, .. } = report.summary;
+            let Summary { cost, cost_estimated, tokens, active, lost_time: lost, .. } = report.summary;
             let mut notes = vec!["stated by the vendor".to_owned()];
             if cost_estimated > Usd::ZERO {
                 notes.push(format!("about {} more estimated", money(cost_estimated)));
@@ -149,7 +149,7 @@ fn summary(html: &mut Html, report: &ReportData) {
             notes.push(format!("{} tokens", short_count(tokens)));
             notes.extend(super::remarks(report));
             tile(html, "tile", "Spent", &money(cost), &notes.join("; "));
-            let note = format!("{}attempts ran for {active}", most(&report.lost));
+            let note = format!("{}attempts ran for {active}", most(&report.lost_time));
             tile(html, "tile", "Time lost", &lost.to_string(), &note);
         });
     });
@@ -181,13 +181,13 @@ fn badge(html: &mut Html, standing: RunHealth) {
 /// The runs that are not well, and what to type next.
 fn attention(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
     section(html, "attention", "What needs you", |html| {
-        let mut urgent = report.runs.iter().filter(|run| run.standing.is_urgent()).peekable();
+        let mut urgent = report.runs.iter().filter(|run| run.health.is_urgent()).peekable();
         if urgent.peek().is_none() {
             return html.leaf("p", &[], "Nothing.");
         }
         html.element("ul", &[("class", "cards")], |html| {
             for run in urgent {
-                html.element("li", &[("class", &format!("card {}", run.standing.as_str()))], |html| {
+                html.element("li", &[("class", &format!("card {}", run.health.as_str()))], |html| {
                     card(html, run, clock)
                 });
             }
@@ -197,7 +197,7 @@ fn attention(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
 
 fn card(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
     html.element("h3", &[], |html| {
-        badge(html, run.standing);
+        badge(html, run.health);
         html.element("a", &[("href", &format!("#run-{}", run.id))], |html| html.leaf("code", &[], &run.id));
         html.format(format_args!(" {}", run.name.as_deref().unwrap_or_default()));
     });
@@ -238,7 +238,7 @@ fn lost(html: &mut Html, rows: &[LostTimeRow]) {
         if rows.is_empty() {
             return html.leaf("p", &[], "None.");
         }
-        let whole: u64 = rows.iter().map(|row| row.waiting.millis() + row.vain.millis()).sum();
+        let whole: u64 = rows.iter().map(|row| row.waiting.millis() + row.wasted.millis()).sum();
         table(html, "", |html| {
             head(
                 html,
@@ -249,9 +249,9 @@ fn lost(html: &mut Html, rows: &[LostTimeRow]) {
                     html.element("tr", &[], |html| {
                         html.element("th", &[("scope", "row")], |html| {
                             html.text(row.cause.label());
-                            charts::bar(html, row.waiting.millis() + row.vain.millis(), whole);
+                            charts::bar(html, row.waiting.millis() + row.wasted.millis(), whole);
                         });
-                        for span in [row.waiting, row.vain] {
+                        for span in [row.waiting, row.wasted] {
                             html.leaf("td", &[("class", "number")], &span_or_dash(span));
                         }
                         html.leaf("td", &[("class", "number")], &row.runs.to_string());
@@ -320,7 +320,7 @@ fn model(html: &mut Html, row: &ModelRow) {
     html.element("tr", &[], |html| {
         html.leaf("th", &[("scope", "row")], super::model_name(&row.model));
         let tokens = row.tokens;
-        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, row.cut_tokens];
+        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, row.truncated_tokens];
         for (name, count) in TOKENS.into_iter().zip(counts) {
             let attributes = [("class", "number"), ("data-name", name), ("title", &grouped(count))];
             html.leaf("td", &attributes, &short_count(count));
@@ -340,7 +340,7 @@ fn runs(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
         for run in &report.runs[..detailed] {
             html.line();
             let attributes =
-                [("id", format!("run-{}", run.id)), ("class", format!("run {}", run.standing.as_str()))];
+                [("id", format!("run-{}", run.id)), ("class", format!("run {}", run.health.as_str()))];
             let attributes = attributes.each_ref().map(|(name, value)| (*name, value.as_str()));
             html.element("article", &attributes, |html| one(html, run, bounds, clock));
         }
@@ -362,14 +362,14 @@ fn line(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
 
 fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &TimeFormat) {
     html.element("h3", &[], |html| {
-        badge(html, run.standing);
+        badge(html, run.health);
         html.leaf("code", &[], &run.id);
         html.format(format_args!(" {}", run.name.as_deref().unwrap_or_default()));
     });
     html.leaf("p", &[("class", "task")], &run.task);
     html.leaf("p", &[], &super::because(run, clock));
     html.leaf("p", &[("class", "facts")], &super::facts(run, clock));
-    if !run.standing.is_urgent() {
+    if !run.health.is_urgent() {
         // Of the others it is said above.
         next(html, run);
     }
@@ -402,7 +402,7 @@ fn attempts(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
 
 fn row(html: &mut Html, attempt: &TimelineAttempt, run: &ReportRun, clock: &TimeFormat) {
     html.leaf("th", &[("scope", "row"), ("class", "count")], &attempt.number.to_string());
-    html.leaf("td", &[], &clock.short(attempt.began_at));
+    html.leaf("td", &[], &clock.short(attempt.started_at));
     html.leaf("td", &[("class", "number")], &super::took(attempt));
     html.leaf("td", &[("class", "long")], &super::ending(attempt, run));
     html.leaf("td", &[("class", "number cost")], &cost(attempt.cost, attempt.cost_estimated, false));
@@ -423,10 +423,10 @@ fn calls(html: &mut Html, calls: &ToolCalls, clock: &TimeFormat) {
                     let by = if call.subagent { " (sub-agent)" } else { "" };
                     html.leaf("td", &[("class", "tool")], &format!("{}{by}", call.tool));
                     html.leaf("td", &[("class", "long call")], &call.argument);
-                    html.element("td", &[], |html| match call.ended {
-                        CallEnd::Ok => html.text(call.ended.label()),
+                    html.element("td", &[], |html| match call.ended_at {
+                        CallEnd::Ok => html.text(call.ended_at.label()),
                         CallEnd::Unknown | CallEnd::Failed | CallEnd::Denied | CallEnd::Interrupted => {
-                            html.leaf("strong", &[], call.ended.label());
+                            html.leaf("strong", &[], call.ended_at.label());
                         }
                     });
                 });

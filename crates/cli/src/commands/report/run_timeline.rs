@@ -17,7 +17,7 @@ pub struct RunTimeline {
     /// What it did when, without gaps but for those of a few milliseconds.
     pub timeline: Vec<TimelineSlice>,
     /// What kept it from working.
-    pub lost: BTreeMap<LostTimeCause, LostTime>,
+    pub lost_time: BTreeMap<LostTimeCause, LostTime>,
     /// How it ended.
     pub outcome: Option<Outcome>,
     /// How long it took so far, without the time in which it was over.
@@ -35,7 +35,7 @@ pub struct TimelineAttempt {
     /// When it was ordered.
     #[serde(serialize_with = "super::data::stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub began_at: Moment,
+    pub started_at: Moment,
     /// When it was over.
     #[serde(serialize_with = "super::data::stamp_or_null")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
@@ -43,11 +43,11 @@ pub struct TimelineAttempt {
     /// How the history of the conversation reached it.
     pub strategy: Option<ResumeStrategy>,
     /// Why by that one.
-    pub because: Option<StrategyReason>,
+    pub reason: Option<StrategyReason>,
     /// Why it failed.
     pub fault: Option<Fault>,
     /// Why it was stopped, if it was.
-    pub stopped: Option<StopCause>,
+    pub stop_cause: Option<StopCause>,
     /// How long the run then waited for the next one.
     #[serde(rename = "waited_ms")]
     pub waited: Span,
@@ -64,7 +64,7 @@ pub struct TimelineAttempt {
 impl TimelineAttempt {
     /// How it ended, or that it did not, in words for people.
     pub fn ending(&self) -> &'static str {
-        match (self.fault, self.stopped, self.ended_at) {
+        match (self.fault, self.stop_cause, self.ended_at) {
             (Some(fault), stopped, _) => phrases::cause_of(fault, stopped),
             (None, _, None) => "not over",
             (None, Some(why), Some(_)) => stopped(why),
@@ -231,7 +231,7 @@ impl RunTimeline {
 #[derive(Default)]
 struct RunTimelineBuilder {
     run: Run,
-    story: RunTimeline,
+    timeline: RunTimeline,
     /// The part of the timeline that is not over.
     open: Option<TimelineSlice>,
     /// What was slept through by the last record, and when that was said.
@@ -258,22 +258,22 @@ impl RunTimelineBuilder {
             Record::AttemptStarted { at, plan } => {
                 self.begin(SliceKind::Working, None, *at);
                 self.silent = Span::ZERO;
-                self.story.attempts.push(TimelineAttempt {
+                self.timeline.attempts.push(TimelineAttempt {
                     number: plan.attempt,
-                    began_at: *at,
+                    started_at: *at,
                     ended_at: None,
                     strategy: None,
-                    because: None,
+                    reason: None,
                     fault: None,
-                    stopped: None,
+                    stop_cause: None,
                     waited: Span::ZERO,
                     cost: Usd::ZERO,
                     cost_estimated: Usd::ZERO,
                 });
             }
             Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
-                if let Some(last) = self.story.attempts.last_mut() {
-                    (last.strategy, last.because) = (Some(*rung), Some(*because));
+                if let Some(last) = self.timeline.attempts.last_mut() {
+                    (last.strategy, last.reason) = (Some(*rung), Some(*because));
                 }
             }
             Record::StopOrdered { cause: why, stall: silence, .. } => {
@@ -291,8 +291,8 @@ impl RunTimelineBuilder {
                     | StopCause::BackgroundStopped
                     | StopCause::Cancelled => silence.silent_for,
                 });
-                if let Some(last) = self.story.attempts.last_mut() {
-                    last.stopped = Some(*why);
+                if let Some(last) = self.timeline.attempts.last_mut() {
+                    last.stop_cause = Some(*why);
                 }
             }
             Record::SummaryEnded { usage: tally, .. } => self.spend(*tally),
@@ -346,12 +346,12 @@ impl RunTimelineBuilder {
 
     fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, (began, progressed): (Moment, bool)) {
         self.close(at);
-        let Some(last) = self.story.attempts.last_mut() else { return };
+        let Some(last) = self.timeline.attempts.last_mut() else { return };
         (last.ended_at, last.fault) = (Some(at), fault);
         let Some(fault) = fault else { return };
-        let ordered = last.began_at;
+        let ordered = last.started_at;
         // All its parts: it may have been interrupted by a sleep of the machine.
-        for slice in self.story.timeline.iter_mut().rev().take_while(|slice| slice.from >= ordered) {
+        for slice in self.timeline.timeline.iter_mut().rev().take_while(|slice| slice.from >= ordered) {
             if slice.kind == SliceKind::Working {
                 (slice.kind, slice.fault) = (SliceKind::Failed, Some(fault));
             }
@@ -362,7 +362,7 @@ impl RunTimelineBuilder {
     }
 
     fn spend(&mut self, tally: Usage) {
-        if let Some(last) = self.story.attempts.last_mut() {
+        if let Some(last) = self.timeline.attempts.last_mut() {
             last.cost += tally.reported_cost;
             last.cost_estimated += tally.estimated_cost;
         }
@@ -371,7 +371,7 @@ impl RunTimelineBuilder {
     /// It waited so long for another attempt, after one with this fault.
     fn wait(&mut self, fault: Option<Fault>, span: Span) {
         self.lose_waiting(fault.map_or(LostTimeCause::BetweenAttempts, LostTimeCause::Fault), span);
-        if let Some(last) = self.story.attempts.last_mut() {
+        if let Some(last) = self.timeline.attempts.last_mut() {
             last.waited = last.waited + span;
         }
     }
@@ -382,7 +382,7 @@ impl RunTimelineBuilder {
     }
 
     fn lost_to(&mut self, cause: LostTimeCause) -> &mut LostTime {
-        self.story.lost.entry(cause).or_default()
+        self.timeline.lost_time.entry(cause).or_default()
     }
 
     /// Something else begins.
@@ -396,7 +396,7 @@ impl RunTimelineBuilder {
         if let Some(open) = self.open.take()
             && at > open.from
         {
-            self.story.timeline.push(TimelineSlice { to: at, ..open });
+            self.timeline.timeline.push(TimelineSlice { to: at, ..open });
         }
     }
 
@@ -410,20 +410,20 @@ impl RunTimelineBuilder {
 
     fn end(mut self, until: Moment) -> RunTimeline {
         let state = self.run.state();
-        self.story.outcome = state.outcome();
-        let until = if self.story.outcome.is_some() { state.finished_at } else { until };
+        self.timeline.outcome = state.outcome();
+        let until = if self.timeline.outcome.is_some() { state.finished_at } else { until };
         if state.phase == Phase::New {
             // Its clocks have not begun.
-            return self.story;
+            return self.timeline;
         }
-        (self.story.wall, self.story.active) = (state.clocks.wall(until), state.active(until));
+        (self.timeline.wall, self.timeline.active) = (state.clocks.wall(until), state.active(until));
         // A wait that is under way has cost its time, too.
         if let Phase::Waiting { since, .. } = state.phase {
             let fault = state.fault;
             self.wait(fault, until.since(since));
         }
         self.close(until);
-        self.story.lost.retain(|_, lost| lost.total() > Span::ZERO);
-        self.story
+        self.timeline.lost_time.retain(|_, lost| lost.total() > Span::ZERO);
+        self.timeline
     }
 }

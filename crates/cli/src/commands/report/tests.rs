@@ -120,7 +120,7 @@ impl Tale {
             cost_estimated: estimated,
             unpriced: false,
             tokens: tally(0, 0).tokens,
-            cut_tokens: Tokens { output: 7, ..Tokens::default() },
+            truncated_tokens: Tokens { output: 7, ..Tokens::default() },
             messages: 2,
         };
         for record in history.records() {
@@ -139,7 +139,7 @@ impl Tale {
         let story = Some(RunTimeline::new(&history, at(now)));
         let run = Run::replay(history.records());
         let commands = next_commands(&entry.run.id, &run, &plan(""));
-        RunInput { story, attended, hint: None, commands, calls: calls(), entry }
+        RunInput { timeline: story, attended, hint: None, commands, calls: calls(), entry }
     }
 }
 
@@ -160,9 +160,9 @@ fn calls() -> ToolCalls {
         tool: "Bash".to_owned(),
         argument: argument.to_owned(),
         subagent: false,
-        ended,
+        ended_at: ended,
     };
-    ToolCalls { last: vec![call("cargo test", CallEnd::Ok), call("git push", CallEnd::Denied)], cut: true }
+    ToolCalls { last: vec![call("cargo test", CallEnd::Ok), call("git push", CallEnd::Denied)], truncated: true }
 }
 
 fn of_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
@@ -180,7 +180,7 @@ fn runs() -> Vec<RunInput> {
         .over(3_600, None, Outcome::DONE);
     let budget = Outcome::from_limit(Limit::Budget, None);
     let mut unreadable = Tale::begun().read("eee-bad", "something", 9_000);
-    (unreadable.story, unreadable.attended) = (None, false);
+    (unreadable.timeline, unreadable.attended) = (None, false);
     (unreadable.entry.run.state, unreadable.entry.run.error) = (
         RunState::Unreadable,
         Some("read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged".to_owned()),
@@ -220,8 +220,8 @@ fn who_is_asked_for_comes_first() {
             format!(
                 "{} {}: {} | {}",
                 run.id,
-                run.standing.label(),
-                run.because,
+                run.health.label(),
+                run.explanation,
                 run.next.as_deref().unwrap_or("-")
             )
         })
@@ -258,8 +258,8 @@ fn the_summary_is_the_sum_of_the_ledger() {
     assert_eq!((by_model, by_time, by_attempt), ((stated, estimated), (stated, estimated), stated));
     // The ledger does not know of the wait that is under way, and of no attempt that came to nothing.
     let under_way = 9_000 - 30;
-    let vain = report.lost.iter().map(|row| row.vain.millis()).sum::<u64>();
-    assert_eq!(report.summary.lost.millis(), waiting + under_way * 1_000 + vain);
+    let vain = report.lost_time.iter().map(|row| row.wasted.millis()).sum::<u64>();
+    assert_eq!(report.summary.lost_time.millis(), waiting + under_way * 1_000 + vain);
     expect![[r#"
         Summary {
             runs: 6,
@@ -427,7 +427,7 @@ fn the_json_has_every_run() {
 
 #[test]
 fn every_standing_is_urgent_or_not() {
-    let urgent: Vec<_> = report_of(runs()).runs.iter().map(|run| run.standing.is_urgent()).collect();
+    let urgent: Vec<_> = report_of(runs()).runs.iter().map(|run| run.health.is_urgent()).collect();
     assert_eq!(urgent, [true, true, true, true, false, false]);
     assert!(!RunHealth::Cancelled.is_urgent(), "a person knows of it");
 }

@@ -27,7 +27,7 @@ pub fn text(report: &ReportData, clock: &TimeFormat) -> String {
 fn write_text(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     writeln!(out, "LONGHAUL REPORT")?;
     wrapped(out, "", &super::about(report, clock))?;
-    wrapped(out, "", &format!("Times are {}.", clock.zone(report.made_at)))?;
+    wrapped(out, "", &format!("Times are {}.", clock.zone(report.generated_at)))?;
     summary(out, report)?;
     attention(out, report, clock)?;
     tables(out, report, clock)?;
@@ -56,7 +56,7 @@ fn heading(out: &mut String, name: &str) -> Result {
 
 fn summary(out: &mut String, report: &ReportData) -> Result {
     let Summary {
-        runs, done, failed, needs_person, going_on, cancelled, attempts, tokens, active, lost, ..
+        runs, done, failed, needs_person, running: going_on, cancelled, attempts, tokens, active, lost_time: lost, ..
     } = report.summary;
     heading(out, "SUMMARY")?;
     let standings = [
@@ -89,12 +89,12 @@ fn row(out: &mut String, name: &str, value: &str) -> Result {
 
 fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     heading(out, "WHAT NEEDS YOU")?;
-    let mut urgent = report.runs.iter().filter(|run| run.standing.is_urgent()).peekable();
+    let mut urgent = report.runs.iter().filter(|run| run.health.is_urgent()).peekable();
     if urgent.peek().is_none() {
         return writeln!(out, "  Nothing.");
     }
     for run in urgent {
-        writeln!(out, "  {}  {}", run.id, run.standing.label())?;
+        writeln!(out, "  {}  {}", run.id, run.health.label())?;
         writeln!(out, "    {}", line(&titled(run), COLUMNS - 4))?;
         wrapped(out, "    ", &super::because(run, clock))?;
         if let Some(advice) = &run.advice {
@@ -118,13 +118,13 @@ fn titled(run: &ReportRun) -> String {
 
 fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     heading(out, "TIME LOST")?;
-    if report.lost.is_empty() {
+    if report.lost_time.is_empty() {
         writeln!(out, "  None.")?;
     } else {
         writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "to what", "waiting", "in attempts", "runs")?;
     }
-    for lost in &report.lost {
-        let spans = [lost.waiting, lost.vain].map(dash);
+    for lost in &report.lost_time {
+        let spans = [lost.waiting, lost.wasted].map(dash);
         writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", lost.cause.label(), spans[0], spans[1], lost.runs)?;
     }
     heading(out, "FAULTS")?;
@@ -178,7 +178,7 @@ fn models(out: &mut String, report: &ReportData) -> Result {
     row(out, "model", ["input", "output", "cache read", "cache written", "cut", "stated", "estimated"])?;
     for model in &report.models {
         let tokens = model.tokens;
-        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, model.cut_tokens]
+        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, model.truncated_tokens]
             .map(short_count);
         let [input, output, read, written, cut_tokens] = counts.each_ref().map(String::as_str);
         let stated = money(model.cost);
@@ -190,11 +190,11 @@ fn models(out: &mut String, report: &ReportData) -> Result {
 }
 
 fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
-    writeln!(out, "\n{}  {}", run.id, run.standing.label())?;
+    writeln!(out, "\n{}  {}", run.id, run.health.label())?;
     writeln!(out, "  {}", line(&titled(run), COLUMNS - 2))?;
     wrapped(out, "  ", &super::because(run, clock))?;
     wrapped(out, "  ", &super::facts(run, clock))?;
-    if let Some(next) = run.next.as_ref().filter(|_| !run.standing.is_urgent()) {
+    if let Some(next) = run.next.as_ref().filter(|_| !run.health.is_urgent()) {
         // Of the others it is said above.
         writeln!(out, "  $ {next}")?;
     }
@@ -208,7 +208,7 @@ fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
         let first = format!(
             "  {:>4}  {:<13}{:>9}  ",
             attempt.number,
-            clock.short(attempt.began_at),
+            clock.short(attempt.started_at),
             super::took(attempt)
         );
         let cost = cost(attempt.cost, attempt.cost_estimated, false);
@@ -220,7 +220,7 @@ fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
     for call in &run.calls.last {
         let at = call.at.as_deref().map(|at| clock.time_written(at)).unwrap_or_default();
         let by = if call.subagent { " (sub-agent)" } else { "" };
-        let told = format!("{:>8}  {:<9} {}{by} {}", at, call.ended.label(), call.tool, call.argument);
+        let told = format!("{:>8}  {:<9} {}{by} {}", at, call.ended_at.label(), call.tool, call.argument);
         writeln!(out, "    {}", line(&told, COLUMNS - 4))?;
     }
     wrapped(out, "  ", &super::place(run))

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Why attempts failed, the most frequent first.
 pub fn faults(read: &[RunInput]) -> Vec<FaultRow> {
     let mut rows: BTreeMap<Fault, FaultRow> = BTreeMap::new();
-    for story in read.iter().filter_map(|read| read.story.as_ref()) {
+    for story in read.iter().filter_map(|read| read.timeline.as_ref()) {
         let failed: Vec<Fault> = story.attempts.iter().filter_map(|attempt| attempt.fault).collect();
         failed.iter().for_each(|fault| fault_row(&mut rows, *fault).attempts += 1);
         let ended = story.outcome.and_then(|outcome| outcome.fault);
@@ -30,7 +30,7 @@ fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRo
 /// What kept the runs from working, the longest first.
 pub fn lost(read: &[RunInput]) -> Vec<LostTimeRow> {
     let mut rows: BTreeMap<LostTimeCause, (LostTime, u32)> = BTreeMap::new();
-    for (cause, lost) in read.iter().filter_map(|read| read.story.as_ref()).flat_map(|story| &story.lost) {
+    for (cause, lost) in read.iter().filter_map(|read| read.timeline.as_ref()).flat_map(|story| &story.lost_time) {
         let (sum, runs) = rows.entry(*cause).or_default();
         (sum.waiting, sum.wasted) = (sum.waiting + lost.waiting, sum.wasted + lost.wasted);
         *runs += 1;
@@ -38,11 +38,11 @@ pub fn lost(read: &[RunInput]) -> Vec<LostTimeRow> {
     let row = |(cause, (lost, runs)): (LostTimeCause, (LostTime, u32))| LostTimeRow {
         cause,
         waiting: lost.waiting,
-        vain: lost.wasted,
+        wasted: lost.wasted,
         runs,
     };
     let mut rows: Vec<LostTimeRow> = rows.into_iter().map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.waiting + row.vain));
+    rows.sort_by_key(|row| Reverse(row.waiting + row.wasted));
     rows
 }
 
@@ -53,14 +53,14 @@ pub fn models(spent: &[(u64, &String, LedgerSpend)]) -> Vec<ModelRow> {
         let row = rows.entry(model.as_str()).or_insert_with(|| ModelRow {
             model: (*model).clone(),
             tokens: Tokens::default(),
-            cut_tokens: 0,
+            truncated_tokens: 0,
             messages: 0,
             cost: Usd::ZERO,
             cost_estimated: Usd::ZERO,
             unpriced: false,
         });
         row.tokens += spend.tokens;
-        row.cut_tokens += spend.truncated;
+        row.truncated_tokens += spend.truncated;
         row.messages += spend.messages;
         row.cost += spend.cost;
         row.cost_estimated += spend.cost_estimated;

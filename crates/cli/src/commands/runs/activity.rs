@@ -48,7 +48,7 @@ fn working(dir: &RunDir) -> String {
 /// The newest tool call without a result.
 fn open_tool(dir: &RunDir) -> Option<String> {
     let calls = ToolCalls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX).last;
-    let open = calls.into_iter().rev().find(|call| call.ended == CallEnd::Unknown)?;
+    let open = calls.into_iter().rev().find(|call| call.ended_at == CallEnd::Unknown)?;
     let words = phrases::one_line(&format!("{}: {}", open.tool, open.argument));
     Some(words.trim_end_matches(':').to_owned())
 }

@@ -26,7 +26,7 @@ pub struct Row {
     pub retry_at: Option<String>,
     /// When it was created.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub began_at: String,
+    pub started_at: String,
     /// When it was over.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<String>,
@@ -59,7 +59,7 @@ pub struct Row {
     /// The run's directory.
     pub dir: String,
     /// Why nothing more is known.
-    pub complaint: Option<String>,
+    pub error: Option<String>,
     /// What to type next; nothing where there is nothing to do.
     pub next: Option<String>,
     #[serde(skip)]
@@ -96,7 +96,7 @@ impl Row {
             fault: run.fault,
             until: run.until.map(rfc3339),
             retry_at: run.retry_at.map(rfc3339),
-            began_at: rfc3339(run.began_at),
+            started_at: rfc3339(run.started_at),
             ended_at: run.ended_at.map(rfc3339),
             active_ms: run.active,
             waiting_ms: run.waiting,
@@ -111,7 +111,7 @@ impl Row {
             cwd: run.project.clone(),
             task: run.task.clone(),
             dir: run.dir.display().to_string(),
-            complaint: run.error.clone(),
+            error: run.error.clone(),
             next: next(&run, state),
             known: run,
         }

@@ -52,7 +52,7 @@ pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, paint: C
 }
 
 fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
-    let task = match (&row.complaint, &row.name) {
+    let task = match (&row.error, &row.name) {
         (Some(complaint), _) => complaint.clone(),
         (None, Some(name)) => format!("{name}: {}", row.task),
         (None, None) => row.task.clone(),
@@ -61,7 +61,7 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     // The beginning of an id names the run, too.
     let id = cut(&row.id, width.saturating_sub(REST_WIDTH));
     let task = phrases::one_line(&task);
-    vec![id, row.state().to_owned(), ago(row.known.began_at, now), active, cost(row), task]
+    vec![id, row.state().to_owned(), ago(row.known.started_at, now), active, cost(row), task]
 }
 
 /// The width that the other columns leave for the task.
@@ -140,7 +140,7 @@ mod tests {
             fault: None,
             until: None,
             retry_at: None,
-            began_at: Moment(NOW.0 - minutes_ago * 60_000),
+            started_at: Moment(NOW.0 - minutes_ago * 60_000),
             ended_at: Some(NOW),
             active: Some(Span::from_mins(minutes_ago / 2)),
             waiting: Span::ZERO,

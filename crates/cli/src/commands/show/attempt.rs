@@ -18,7 +18,7 @@ pub struct Attempt {
     pub number: u32,
     /// When it was ordered.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub began_at: String,
+    pub started_at: String,
     /// On which session it worked.
     pub session: SessionPlan,
     /// How the history of the conversation reached it; nothing where there was none.
@@ -33,7 +33,7 @@ pub struct Attempt {
     /// Whether it continued the conversation that it was to continue, where that could be read.
     pub continuity: Option<Continuity>,
     /// How many of its tool calls our guards denied.
-    pub denied: u32,
+    pub denied_calls: u32,
     /// How its questions were answered.
     pub questions: Questions,
     /// What it asked; the first hundred.
@@ -65,13 +65,13 @@ pub struct Attempt {
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
     /// How long it took, without what was slept through; nothing as long as it does.
-    pub took_ms: Option<Span>,
+    pub duration_ms: Option<Span>,
     /// How long was to be waited after it; nothing where no attempt was to follow.
     pub planned_wait_ms: Option<Span>,
     /// How long was waited; nothing as long as the run waits.
     pub waited_ms: Option<Span>,
     /// How many processes had to be ended that it left behind.
-    pub left_behind: u32,
+    pub leftover_processes: u32,
 }
 
 /// A summary that an attempt was to be told.
@@ -102,20 +102,20 @@ impl Attempt {
         facts: &BTreeMap<u32, AttemptFiles>,
         dir: &RunDir,
     ) -> Attempt {
-        let ended = told.ended.as_ref();
+        let ended = told.end.as_ref();
         let (facts, files) = (facts.get(&told.number), dir.attempt(told.number));
         let exit = facts.and_then(|facts| facts.exit);
-        let tally = ended.map_or_else(|| live_usage(&files), |ended| ended.tally);
+        let tally = ended.map_or_else(|| live_usage(&files), |ended| ended.usage);
         Attempt {
             number: told.number,
-            began_at: rfc3339(told.ordered),
+            started_at: rfc3339(told.ordered),
             session: told.session.clone(),
             strategy: told.strategy,
             reason: told.reason,
             ended_at: ended.map(|ended| rfc3339(ended.at)),
             fault: ended.and_then(|ended| ended.fault),
             continuity: ended.and_then(|ended| ended.continuity),
-            denied: ended.map_or(0, |ended| ended.denied),
+            denied_calls: ended.map_or(0, |ended| ended.denied_calls),
             questions: ended.map(|ended| ended.questions).unwrap_or_default(),
             // What cannot be read is told by nobody; the rest is.
             answers: files.answers().unwrap_or_default(),
@@ -128,18 +128,18 @@ impl Attempt {
             summary: told
                 .summary
                 .map(|(outcome, tally)| Summary { outcome, total_cost_usd: tally.total_cost().as_dollars() }),
-            stop_cause: told.stopped,
-            stall: told.silence,
-            stalls_deferred: told.excused,
-            watchdog: facts.and_then(|facts| facts.orphaned),
+            stop_cause: told.stop_cause,
+            stall: told.stall,
+            stalls_deferred: told.deferrals,
+            watchdog: facts.and_then(|facts| facts.watchdog_stop),
             evidence: phrases::evidence(told, exit),
             exit,
             turns: tally.turns,
             estimated_cost_usd: tally.estimated_cost.as_dollars(),
-            took_ms: ended.map(|ended| told.took(ended.at)),
+            duration_ms: ended.map(|ended| told.took(ended.at)),
             planned_wait_ms: told.planned(),
             waited_ms: told.waited,
-            left_behind: told.left_behind,
+            leftover_processes: told.leftover_processes,
         }
     }
 }
@@ -156,7 +156,7 @@ pub struct Check {
     /// What came of it; nothing as long as it is under way.
     pub result: Option<CheckResult>,
     /// How long it took.
-    pub took_ms: Option<Span>,
+    pub duration_ms: Option<Span>,
     /// What its commands said.
     pub output: String,
 }
@@ -169,9 +169,9 @@ pub fn checks_of(told: &[RecordAt<'_>], dir: &RunDir) -> Vec<Check> {
             let number = checks.len() as u32 + 1;
             let output = dir.check_output_path(number).display().to_string();
             ordered = *at;
-            checks.push(Check { number, at: rfc3339(*at), result: None, took_ms: None, output });
+            checks.push(Check { number, at: rfc3339(*at), result: None, duration_ms: None, output });
         } else if let (Record::CheckEnded { result, .. }, Some(check)) = (record, checks.last_mut()) {
-            (check.result, check.took_ms) = (Some(*result), Some(at.since(ordered)));
+            (check.result, check.duration_ms) = (Some(*result), Some(at.since(ordered)));
         }
     }
     checks

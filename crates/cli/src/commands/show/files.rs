@@ -27,7 +27,7 @@ pub struct AgentInfo {
     /// The model that worked, as it stated it.
     pub model: Option<String>,
     /// The model that was asked for.
-    pub model_asked: Option<String>,
+    pub requested_model: Option<String>,
     /// Whether it works on a subscription, so that costs are what the API would have taken; nothing where no record
     /// tells.
     pub subscription: Option<bool>,
@@ -40,7 +40,7 @@ pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[RecordAt<'_>]) -> AgentInfo
         program: plan.agent.program.as_path().display().to_string(),
         version: plan.agent.version.clone(),
         model: None,
-        model_asked: plan.model.clone(),
+        requested_model: plan.model.clone(),
         subscription: None,
     };
     // Only a subscription has usage windows.

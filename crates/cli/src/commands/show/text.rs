@@ -32,7 +32,7 @@ const THEN_CHARS_MIN: usize = 21;
 
 /// The moments behind what is shown, for local times.
 pub struct RunTimes<'a> {
-    pub began: Option<Moment>,
+    pub started_at: Option<Moment>,
     /// When the run was over, or as of when it is shown.
     pub as_of: Moment,
     pub attempts: &'a [run_history::AttemptHistory],
@@ -55,7 +55,7 @@ pub fn text(shown: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) 
     line(&mut out, "directory", &shown.cwd);
     line(&mut out, "session", shown.session_id.as_deref().unwrap_or("none"));
     line(&mut out, "agent", &agent(shown));
-    if let Some(began) = times.began {
+    if let Some(began) = times.started_at {
         line(&mut out, "began", &times.clock.whole(began));
         if outcome.is_some() {
             line(&mut out, "ended", &times.clock.whole(times.as_of));
@@ -167,7 +167,7 @@ fn line(out: &mut String, name: &str, value: &str) {
 fn agent(shown: &ShowOutput) -> String {
     let agent = &shown.agent;
     let version = agent.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    let model = agent.model.as_ref().or(agent.model_asked.as_ref());
+    let model = agent.model.as_ref().or(agent.requested_model.as_ref());
     let model = model.map(|model| format!(", {model}")).unwrap_or_default();
     format!("{}{version}{model}", agent.name)
 }
@@ -197,7 +197,7 @@ fn cost(shown: &ShowOutput) -> String {
         write!(
             cost,
             ": {} stated, {} estimated",
-            phrases::dollars(figures.stated_cost_usd),
+            phrases::dollars(figures.reported_cost_usd),
             phrases::dollars(figures.estimated_cost_usd)
         )
         .expect("a string takes all");
@@ -216,7 +216,7 @@ fn cost(shown: &ShowOutput) -> String {
 }
 
 fn tokens(shown: &ShowOutput) -> String {
-    let (tokens, cut) = (shown.figures.tokens, shown.figures.cut_tokens);
+    let (tokens, cut) = (shown.figures.tokens, shown.figures.truncated_tokens);
     let cut = if cut > 0 { format!("; {} in messages that were cut", grouped(cut)) } else { String::new() };
     format!(
         "{} input, {} output, {} read from the cache, {} written to it{cut}",
@@ -233,13 +233,13 @@ pub fn limit_line(used: &LimitStatus) -> String {
         Limit::Tokens | Limit::Turns | Limit::Attempts => grouped(amount as u64),
         Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
     };
-    let (of, spent, left) = (amount(used.of), amount(used.used), amount(used.left));
-    let left = if used.left > 0.0 { format!("{left} left") } else { "nothing left".to_owned() };
+    let (of, spent, left) = (amount(used.limit_value), amount(used.used), amount(used.remaining));
+    let left = if used.remaining > 0.0 { format!("{left} left") } else { "nothing left".to_owned() };
     format!("{} {of}: {spent} used, {left}", used.limit)
 }
 
 fn checks(checks: &[Check]) -> String {
-    let words = checks.iter().map(|check| match (check.result, check.took_ms) {
+    let words = checks.iter().map(|check| match (check.result, check.duration_ms) {
         (Some(result), Some(took)) => {
             let result = phrases::check_words(result).trim_start_matches("the check ");
             format!("{} {result} ({took})", check.number)
@@ -280,14 +280,14 @@ fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
     };
     row(["", "", "", "", "", "", ""]);
     row(["#", "began", "rung", "took", "ended by", "then", "cost"]);
-    let mut day = times.began.map_or_else(String::new, |began| times.clock.day(began));
+    let mut day = times.started_at.map_or_else(String::new, |began| times.clock.day(began));
     for (attempt, told) in shown.attempts.iter().zip(times.attempts) {
         let today = times.clock.day(told.began());
         if today != day {
             row(["", &today, "", "", "", "", ""]);
             day = today;
         }
-        let took = attempt.took_ms.map_or_else(|| "-".to_owned(), |took| took.to_string());
+        let took = attempt.duration_ms.map_or_else(|| "-".to_owned(), |took| took.to_string());
         row([
             &attempt.number.to_string(),
             &times.clock.time(told.began()),
@@ -318,7 +318,7 @@ fn ended_by(attempt: &Attempt) -> String {
 
 /// What was done about its fault.
 fn then(attempt: &Attempt, told: &run_history::AttemptHistory, times: &RunTimes<'_>) -> String {
-    match (attempt.remedy, attempt.waited_ms, told.ended.as_ref().zip(told.planned())) {
+    match (attempt.remedy, attempt.waited_ms, told.end.as_ref().zip(told.planned())) {
         (Some(remedy), Some(waited), _) => phrases::remedied(remedy, waited),
         (Some(_), None, Some((ended, planned))) => {
             format!("waits until {}", times.clock.time(ended.at + planned))
@@ -336,8 +336,8 @@ fn notes(out: &mut String, attempt: &Attempt) {
     if !is_whole {
         note(out, attempt, &phrases::strategy_text(attempt.strategy, attempt.reason));
     }
-    if attempt.denied > 0 {
-        note(out, attempt, &phrases::denied(attempt.denied));
+    if attempt.denied_calls > 0 {
+        note(out, attempt, &phrases::denied(attempt.denied_calls));
     }
     if !attempt.questions.is_empty() {
         note(out, attempt, &phrases::questions(attempt.questions));
@@ -358,8 +358,8 @@ fn notes(out: &mut String, attempt: &Attempt) {
         }
         None => {}
     }
-    if attempt.left_behind > 0 {
-        let (left, processes) = (attempt.left_behind, plural(attempt.left_behind, "process", "processes"));
+    if attempt.leftover_processes > 0 {
+        let (left, processes) = (attempt.leftover_processes, plural(attempt.leftover_processes, "process", "processes"));
         note(out, attempt, &format!("ended {left} {processes} that it left behind"));
     }
     if let Some(orphaned) = &attempt.watchdog {

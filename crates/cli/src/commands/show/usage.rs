@@ -17,7 +17,7 @@ pub struct RunUsage {
     pub downtime_ms: Span,
     /// What the agent stated.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub stated_cost_usd: f64,
+    pub reported_cost_usd: f64,
     /// What is priced by the table, where the agent did not state it.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
@@ -28,7 +28,7 @@ pub struct RunUsage {
     /// Tokens of completed messages.
     pub tokens: Tokens,
     /// Tokens of messages that were cut, estimated, and not among the others.
-    pub cut_tokens: u64,
+    pub truncated_tokens: u64,
     /// Each limit that it has.
     pub limits: Vec<LimitStatus>,
 }
@@ -40,16 +40,16 @@ pub struct LimitStatus {
     /// Which one.
     pub limit: Limit,
     /// How much the run may use.
-    pub of: f64,
+    pub limit_value: f64,
     /// How much it has used.
     pub used: f64,
     /// How much is left.
-    pub left: f64,
+    pub remaining: f64,
 }
 
 /// The figures of the run in this state, as of `at`.
 pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
-    let (clocks, tally) = (state.clocks, state.tally);
+    let (clocks, tally) = (state.clocks, state.usage);
     let has_begun = clocks.started != Moment(0);
     let wall = if has_begun { clocks.wall(at) } else { Span::ZERO };
     let active = if has_begun { state.active(at) } else { Span::ZERO };
@@ -66,7 +66,7 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
     };
     let limits = Limit::ALL.iter().filter_map(|limit| {
         let (of, used) = used(*limit)?;
-        Some(LimitStatus { limit: *limit, of, used, left: (of - used).max(0.0) })
+        Some(LimitStatus { limit: *limit, limit_value: of, used, remaining: (of - used).max(0.0) })
     });
     RunUsage {
         wall_ms: wall,
@@ -74,12 +74,12 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
         // Also of a wait that is under way.
         waiting_ms: wall - active - clocks.downtime,
         downtime_ms: clocks.downtime,
-        stated_cost_usd: tally.reported_cost.as_dollars(),
+        reported_cost_usd: tally.reported_cost.as_dollars(),
         estimated_cost_usd: tally.estimated_cost.as_dollars(),
         unpriced: tally.unpriced,
         turns: tally.turns,
         tokens: tally.tokens,
-        cut_tokens: tally.truncated_tokens.total(),
+        truncated_tokens: tally.truncated_tokens.total(),
         limits: limits.collect(),
     }
 }

@@ -119,7 +119,7 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
             watched.remove(&path);
             // The thread that draws waits for the board.
             drop(watched);
-            let (outcome, cost) = (outcome_words(report.outcome), phrases::money(report.tally.total_cost()));
+            let (outcome, cost) = (outcome_words(report.outcome), phrases::money(report.usage.total_cost()));
             let text = format!("{label}: {outcome}, {}, {cost}", report.wall());
             region.iter().for_each(|region| region.print_above(|| output::print_status(&text)));
         }

@@ -14,7 +14,7 @@ fn line(typed: &str, user: &str) -> CommandLine {
     let reader = Reader {
         keys: &keys,
         root: &root,
-        whose: FileOwner::User,
+        owner: FileOwner::User,
         path,
         home: None,
         user_file: None,

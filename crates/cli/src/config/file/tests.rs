@@ -13,7 +13,7 @@ fn read(whose: FileOwner, text: &str) -> Result<File, Failure> {
     Reader {
         keys: &keys,
         root: &root,
-        whose,
+        owner: whose,
         path,
         home,
         user_file: Some(user_file),

@@ -20,7 +20,7 @@ fn laid(
         Reader {
             keys: &keys,
             root: &root,
-            whose,
+            owner: whose,
             path: Path::new(path),
             home: None,
             user_file: None,

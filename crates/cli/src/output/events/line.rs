@@ -30,7 +30,7 @@ pub struct EventGap<'a> {
     /// The last of them.
     seq: u64,
     /// How many they are.
-    left_out: u64,
+    omitted: u64,
 }
 
 /// What tells which event a line is.
@@ -61,7 +61,7 @@ fn of_type(r#type: Option<&'static str>, (run, seq): (&str, u64), at: Moment, re
 
 /// That the events from one number to another could not be told.
 pub fn left_out(run: &str, (from, to): (u64, u64)) -> Vec<u8> {
-    line(&EventGap { run, seq: to, left_out: to + 1 - from })
+    line(&EventGap { run, seq: to, omitted: to + 1 - from })
 }
 
 fn line(value: &impl Serialize) -> Vec<u8> {

@@ -85,7 +85,7 @@ pub struct Writer {
 #[derive(Default)]
 struct DroppedEvents {
     events: u64,
-    because: Option<String>,
+    reason: Option<String>,
 }
 
 impl Writer {
@@ -121,7 +121,7 @@ impl Writer {
         let kept = "the run's journal.jsonl has them all";
         match ended.recv_timeout(FLUSH) {
             Ok(DroppedEvents { events: 0, .. }) => None,
-            Ok(DroppedEvents { events, because }) => {
+            Ok(DroppedEvents { events, reason: because }) => {
                 let because = because.map(|because| format!(": {because}")).unwrap_or_default();
                 Some(format!("{events} of the run's events did not get to {name}{because}; {kept}"))
             }
@@ -147,7 +147,7 @@ impl WriterThread {
         for item in items {
             shared.queued_bytes.fetch_sub(item.bytes(), Ordering::Relaxed);
             if let Err(error) = self.write(&item) {
-                self.missed.because.get_or_insert_with(|| error.to_string());
+                self.missed.reason.get_or_insert_with(|| error.to_string());
                 shared.owe(&item);
             }
         }

@@ -16,7 +16,7 @@ fn view(phase: Phase) -> LiveView {
             phase,
             clocks: Clocks { started: STARTED, ..Clocks::default() },
             plan: Some(plan(3)),
-            tally: Usage { tokens, turns: 18, estimated_cost: Usd(3_451_200), ..Usage::default() },
+            usage: Usage { tokens, turns: 18, estimated_cost: Usd(3_451_200), ..Usage::default() },
             ..State::default()
         },
         limits: Limits {
@@ -113,7 +113,7 @@ fn last_message_is_shown_between_tool_calls() {
     );
     view.activity.message.clear();
     view.limits = Limits::default();
-    view.state.tally = Usage::default();
+    view.state.usage = Usage::default();
     check(
         &view,
         60,
@@ -149,17 +149,17 @@ fn wait_is_shown_with_its_end_and_its_reason() {
 
 #[test]
 fn headline_names_the_state() {
-    let stopping = |why| Phase::Stopping { since: now(), why, level: StopLevel::Interrupt };
+    let stopping = |why| Phase::Stopping { since: now(), cause: why, level: StopLevel::Interrupt };
     let finished = |kind| Outcome { kind, fault: None, limit: None, retry_at: None, cancelled_by: None };
     for (phase, words) in [
         (Phase::Starting, "starting the agent"),
-        (Phase::Summarizing { since: now(), stopped: None }, "summarizing older work"),
+        (Phase::Summarizing { since: now(), stop_cause: None }, "summarizing older work"),
         (Phase::Running, "working"),
         (Phase::Closing { since: now() }, "finishing"),
         (stopping(StopCause::Cancelled), "stopping the agent"),
-        (Phase::Checking { since: now(), stopped: None }, "checking the work"),
+        (Phase::Checking { since: now(), stop_cause: None }, "checking the work"),
         (
-            Phase::Suspended { since: now(), by: CancelSource::Sigterm, then: Box::new(Phase::Running) },
+            Phase::Suspended { since: now(), source: CancelSource::Sigterm, then: Box::new(Phase::Running) },
             "suspended",
         ),
         (Phase::Finished { outcome: finished(OutcomeKind::Done) }, "done"),
@@ -186,7 +186,7 @@ fn every_limit_has_its_share() {
         turns: Some(50),
         ..Limits::default()
     };
-    view.state.tally.unpriced = true;
+    view.state.usage.unpriced = true;
     check(
         &view,
         120,

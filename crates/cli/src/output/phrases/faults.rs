@@ -63,9 +63,9 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
 
 /// What proved the fault of an attempt, in a few words; nothing where it had none, or nothing is on record.
 pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> {
-    let ended = attempt.ended.as_ref()?;
+    let ended = attempt.end.as_ref()?;
     let answered = || ended.result.and_then(answer);
-    let stopped = || attempt.stopped.and_then(|why| stop(why, attempt.silence));
+    let stopped = || attempt.stop_cause.and_then(|why| stop(why, attempt.stall));
     let exited = || exit.map(exit_words);
     match ended.fault? {
         Fault::RateLimited
@@ -82,7 +82,7 @@ pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> 
         | Fault::BadRequest
         | Fault::TurnLimit
         | Fault::AgentBudget => answered().or_else(stopped),
-        Fault::Interrupted => exited().filter(|_| attempt.stopped.is_none()),
+        Fault::Interrupted => exited().filter(|_| attempt.stop_cause.is_none()),
         Fault::Crashed | Fault::OutOfMemory => stopped().or_else(exited),
         Fault::Stalled | Fault::AttemptTimeout => stopped(),
         Fault::SessionLost => stopped().or_else(|| ended.continuity.and_then(broken)),

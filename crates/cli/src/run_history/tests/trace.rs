@@ -181,8 +181,8 @@ impl Story<'_> {
             }
             "orphaned" => {
                 let orphaned =
-                    WatchdogStop { at: self.at, silent_ms: parse_span(rest), processes_ended: Some(2) };
-                self.facts().orphaned = Some(orphaned);
+                    WatchdogStop { at: self.at, silent_ms: parse_span(rest), processes_stopped: Some(2) };
+                self.facts().watchdog_stop = Some(orphaned);
                 return None;
             }
             "separate" => {

@@ -35,7 +35,7 @@ pub struct Figures {
     pub workspace: String,
     pub reached: bool,
     /// Processes that were left at any end.
-    pub left: u64,
+    pub remaining_processes: u64,
     /// Places where a session has two branches.
     pub branches: u64,
     pub repeated: Repeated,
@@ -100,7 +100,7 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let _ends = Ends(stage.folder().to_owned());
     let _thaw = strike.is_stop().then(|| Thaw::of(stage.folder().to_owned()));
-    let mut played = Played { stage: &stage, envelopes: Vec::new(), left: 0, amiss: Vec::new() };
+    let mut played = Played { stage: &stage, envelopes: Vec::new(), remaining_processes: 0, amiss: Vec::new() };
 
     let log = stage.folder().join("points");
     let orders = [strike.order(point), ("LONGHAUL_CRASH_LOG", log.to_string_lossy().into_owned())];
@@ -152,7 +152,7 @@ struct Played<'a> {
     stage: &'a Stage,
     /// Of every end that told what it cost.
     envelopes: Vec<Value>,
-    left: u64,
+    remaining_processes: u64,
     amiss: Vec<String>,
 }
 
@@ -181,7 +181,7 @@ impl Played<'_> {
     fn count_left(&mut self) {
         let (begun, left) = (Instant::now(), || tidy::processes(self.stage.folder()));
         let _ = poll(|| (left().is_empty() || begun.elapsed() > GRACE).then_some(()));
-        self.left += left().len() as u64;
+        self.remaining_processes += left().len() as u64;
     }
 
     fn measured(mut self, struck: bool, account: &RequestLog) -> Figures {
@@ -193,7 +193,7 @@ impl Played<'_> {
         if !reached {
             self.amiss.extend(workspace::differences(&expected, &files));
         }
-        let (left, branches, repeated) = (self.left, branches(self.stage), repeated(self.stage));
+        let (left, branches, repeated) = (self.remaining_processes, branches(self.stage), repeated(self.stage));
         self.expect(left == 0, &format!("{left} processes are left"));
         self.expect(branches == 0, &format!("{branches} branches in a session"));
         self.expect(repeated.completed == 0, &format!("{} completed calls repeated", repeated.completed));
@@ -217,7 +217,7 @@ impl Played<'_> {
             struck,
             workspace: workspace::hash(&files),
             reached,
-            left,
+            remaining_processes: left,
             branches,
             repeated,
             wasted: (account.model_requests() as u64).saturating_sub(IDEAL_REQUESTS),

@@ -49,8 +49,8 @@ fn journals_of_earlier_versions_load_and_mean_the_same() {
     let state = run.state();
     assert_eq!(state.outcome().map(|outcome| outcome.exit_code()), Some(130));
     assert_eq!(state.attempts(), 6);
-    assert_eq!(state.tally.reported_cost.0, 160);
-    assert_eq!(state.tally.messages, 2);
+    assert_eq!(state.usage.reported_cost.0, 160);
+    assert_eq!(state.usage.messages, 2);
     assert_eq!(state.clocks.downtime, Span::from_hours(1));
     assert_eq!(state.session.as_ref().map(|session| session.as_str()), None);
 }

@@ -109,7 +109,7 @@ fn a_reopened_run_has_its_tries_anew_and_keeps_its_clocks_and_spend() {
     let run = Run::replay(&records_of(&plain(), &trace));
     let state = run.state();
     assert_eq!((state.failures_since_progress, state.attempts(), state.outcome()), (0, 7, None));
-    assert_eq!(state.tally.messages, 1);
+    assert_eq!(state.usage.messages, 1);
     assert_eq!(state.clocks.finished, Span::from_hours(1));
     let at = state.attempt_started_at;
     assert_eq!(

@@ -339,7 +339,7 @@ impl Story<'_> {
                     SummaryResult::NotNeeded => "no summary needed".to_owned(),
                     SummaryResult::Failed(fault) => format!("no summary ({fault})"),
                 };
-                let (spent, all) = (tally.reported_cost.0, self.run.state().tally.reported_cost.0);
+                let (spent, all) = (tally.reported_cost.0, self.run.state().usage.reported_cost.0);
                 format!("{came} for {spent} of {all}")
             }
             Record::AttemptSpawned { process: proc, .. } => format!("spawned {}", proc.pid),

@@ -21,7 +21,7 @@ pub(super) struct CheckRun {
     /// Which one of the run, from 1.
     number: u32,
     /// The command that runs, by its place.
-    place: usize,
+    attempt_dir: usize,
     process: OneShotProcess,
 }
 
@@ -48,7 +48,7 @@ impl LiveWorld<'_> {
         let _ = writeln!(output, "$ {command}");
         match self.start_check(&command, &output) {
             Ok(process) => {
-                self.checking = Some(CheckRun { number, place, process });
+                self.checking = Some(CheckRun { number, attempt_dir: place, process });
             }
             Err(error) => {
                 let _ = writeln!(output, "longhaul could not start it: {error}");
@@ -87,16 +87,16 @@ impl LiveWorld<'_> {
             input_outlives_supervisor: false,
         };
         let files = (output.try_clone()?, output.try_clone()?);
-        Ok(LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.mark, files))
+        Ok(LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, files))
     }
 
     /// A command is over, or is to end: whatever it left behind ends too, and the next one begins, or it is said what
     /// came of the check.
     pub(super) async fn end_check(&mut self, stopped: bool) -> Result<(), SuperviseError> {
         let Some(mut checking) = self.checking.take() else { return Ok(()) };
-        let exit = checking.process.end(&self.setup.mark).await?;
+        let exit = checking.process.end(&self.setup.marker).await?;
         match exit {
-            Exit::Code(0) if !stopped => self.begin_check(checking.number, checking.place + 1)?,
+            Exit::Code(0) if !stopped => self.begin_check(checking.number, checking.attempt_dir + 1)?,
             Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => {
                 let result = if stopped { CheckResult::Stopped } else { CheckResult::Failed };
                 if let (true, Ok(mut output)) =

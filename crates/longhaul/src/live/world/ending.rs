@@ -47,20 +47,20 @@ impl LiveWorld<'_> {
     ) -> Evidence {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { oom_killed: memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
-        self.glance = decoder.snapshot().clone();
+        self.snapshot = decoder.snapshot().clone();
         // For people; what decides is in the evidence.
-        let _ = write_answers(&dir, &self.glance.answers);
+        let _ = write_answers(&dir, &self.snapshot.answers);
         let _ = dir.write_model_usage(&spent(decoder.usage_by_model()));
         self.past.side_effects.extend(decoder.side_effects());
         if evidence.usage.messages > 0 {
             // Its prompt named those of earlier attempts.
             self.past.stopped.clear();
         }
-        self.past.stopped.extend(stopped(&dir, &self.glance.background));
+        self.past.stopped.extend(stopped(&dir, &self.snapshot.background));
         if self.setup.harness.is_some() {
             // For the harness; what cannot be written fails nothing.
             let _ = self.log_exec(&dir, decoder.as_ref());
-            let _ = write_blocked(&self.setup.dir, dir.number(), &self.glance, self.clock.at());
+            let _ = write_blocked(&self.setup.dir, dir.number(), &self.snapshot, self.clock.at());
         }
         self.ended.push((dir, decoder));
         evidence
@@ -92,7 +92,7 @@ pub(super) fn spent(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
         cost_estimated: tally.estimated_cost,
         unpriced: tally.unpriced,
         tokens: tally.tokens,
-        cut_tokens: tally.truncated_tokens,
+        truncated_tokens: tally.truncated_tokens,
         messages: tally.messages,
     });
     spent.collect()

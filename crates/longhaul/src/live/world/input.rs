@@ -40,7 +40,7 @@ impl LiveWorld<'_> {
     /// Looks what the processes of a silent agent do. What it said meanwhile is told first: then it is not silent.
     pub(super) async fn probe(&mut self) -> Result<(), SuperviseError> {
         let signs = match &self.attempt {
-            Some(attempt) => probe(&self.setup.mark, attempt.proc).await,
+            Some(attempt) => probe(&self.setup.marker, attempt.proc).await,
             None => None,
         };
         self.read_stream()?;
@@ -104,7 +104,7 @@ impl LiveWorld<'_> {
                     }
                     attempt.halted = halted;
                     let most = self.setup.memory_limit.unwrap_or(u64::MAX);
-                    if most < u64::MAX && resident(&self.setup.mark) > most {
+                    if most < u64::MAX && resident(&self.setup.marker) > most {
                         self.events.push_back(Event::Noticed(Notice::MemoryExceeded));
                     }
                     // Once may be a build that cleans up after itself.

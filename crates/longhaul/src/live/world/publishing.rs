@@ -27,7 +27,7 @@ impl LiveWorld<'_> {
     pub(super) fn publish(&mut self, run: &Run, policy: &Policy, at: Moment) {
         let status = Status::new(self.setup.dir.id(), run, policy, process::id(), at);
         let (state, limits) = (run.state().clone(), policy.limits);
-        let usage = state.tally;
+        let usage = state.usage;
         self.published = Some(Published { status, state, limits, usage, at });
         self.write_published(at);
     }
@@ -50,8 +50,8 @@ impl LiveWorld<'_> {
 
     /// Returns the usage of the run in `state`, the running attempt included.
     fn usage(&self, state: &State) -> Usage {
-        let live = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot().tally);
-        state.tally.plus(live.unwrap_or_default())
+        let live = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot().usage);
+        state.usage.plus(live.unwrap_or_default())
     }
 
     /// Returns the commands that the agent runs in the background.
@@ -75,8 +75,8 @@ impl LiveWorld<'_> {
             if let Some(attempt) = &self.attempt {
                 let _ = write_blocked(dir, attempt.dir.number(), attempt.decoder.snapshot(), now);
             }
-            let state = State { tally: published.usage, ..published.state.clone() };
-            let model = glance.unwrap_or(&self.glance).model.clone();
+            let state = State { usage: published.usage, ..published.state.clone() };
+            let model = glance.unwrap_or(&self.snapshot).model.clone();
             let spending = self.spending.get_or_insert_with(SpendingReader::new).read(dir);
             let _ =
                 dir.write_cost_summary(&cost_summary(dir, &state, published.limits, spending, model, now));

@@ -41,7 +41,7 @@ impl LiveWorld<'_> {
             return Ok(());
         }
         self.past.resume_at = begun.resume_at;
-        self.remember(plan, begun.shown);
+        self.remember(plan, begun.visible_tool_results);
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
         self.past.added = Remaining::default();
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
@@ -53,7 +53,7 @@ impl LiveWorld<'_> {
         let end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
         let launch = LaunchSpec {
             input: end.map(|end| InputFifo { end, path: dir.input_path() }),
-            ..LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.mark, output)
+            ..LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, output)
         };
         // A disk without room for this has none for what the agent says: it would work, and nobody would hear it.
         if let Err(error) = dir.write_argv(&launch.argv())

@@ -62,7 +62,7 @@ impl LiveWorld<'_> {
         let no_room = |_| SpawnError::NoResources;
         let dir = self.setup.dir.attempt(plan.attempt).create_summary().map_err(no_room)?;
         let output = (dir.create_stream().map_err(no_room)?, dir.create_stderr().map_err(no_room)?);
-        let launch = LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.mark, output);
+        let launch = LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, output);
         // For people.
         let _ = dir.write_argv(&launch.argv());
         let (process, proc) = OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
@@ -74,7 +74,7 @@ impl LiveWorld<'_> {
     /// Ends it if it lives, and whatever it left behind, and says what came of it.
     pub(super) async fn stop_summary(&mut self) -> Result<(), SuperviseError> {
         if let Some(SummaryRun { mut process, dir }) = self.summary_run.take() {
-            let exit = process.end(&self.setup.mark).await?;
+            let exit = process.end(&self.setup.marker).await?;
             let evidence = self.read_summary(dir, exit);
             self.events.push_back(Event::SummaryEnded(SummaryReport::Ended(evidence)));
         }
@@ -83,7 +83,7 @@ impl LiveWorld<'_> {
 
     /// What a dead supervisor left of it, of which nothing goes on.
     pub(super) async fn poll_summary(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
-        sweep(&self.setup.mark).await?;
+        sweep(&self.setup.marker).await?;
         let dir = dir.summary();
         let exit = exit_of(&dir);
         Ok(self.read_summary(dir, exit))

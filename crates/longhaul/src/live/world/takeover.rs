@@ -73,7 +73,7 @@ impl LiveWorld<'_> {
         if matches!(run.state().phase, Phase::Summarizing { .. }) {
             return self.poll_summary(&dir).await.map(FoundAttempt::Ended);
         }
-        if let Some(proc) = live_agent(&self.setup.mark, run) {
+        if let Some(proc) = live_agent(&self.setup.marker, run) {
             if let Some(busy) = self.lock_session(plan)? {
                 return Ok(FoundAttempt::Ended(busy));
             }
@@ -90,7 +90,7 @@ impl LiveWorld<'_> {
         // A dead agent's tools must not go on beside an agent that is about to be started.
         let phase = &run.state().phase;
         if matches!(phase, Phase::Starting | Phase::Checking { .. } | Phase::Suspended { .. }) {
-            sweep(&self.setup.mark).await?;
+            sweep(&self.setup.marker).await?;
         }
         let evidence = self.read_again(&dir)?;
         self.recorder.complete(plan.attempt);

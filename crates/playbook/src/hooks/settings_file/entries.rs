@@ -30,13 +30,13 @@ pub(super) struct Entry {
     pub(super) command: String,
     timeout: Option<f64>,
     /// The settings, `hooks`, the event, its group: in each what there is and which of them leads to this one.
-    way: [(Vec<Item>, usize); 4],
+    path: [(Vec<Item>, usize); 4],
 }
 
 /// What the settings have where something else is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnexpectedShape {
-    pub(super) place: String,
+    pub(super) path: String,
     pub(super) expected: &'static str,
 }
 
@@ -96,9 +96,9 @@ impl Entry {
 
     /// The settings without it, and without what was there for it alone.
     pub(super) fn removed_from(&self, text: &str) -> String {
-        let alone = self.way.iter().rev().take_while(|(items, _)| items.len() == 1).count();
-        let level = (self.way.len() - 1).saturating_sub(alone);
-        let (items, index) = &self.way[level];
+        let alone = self.path.iter().rev().take_while(|(items, _)| items.len() == 1).count();
+        let level = (self.path.len() - 1).saturating_sub(alone);
+        let (items, index) = &self.path[level];
         without(text, items, *index)
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
                     (commands.clone(), at_command),
                 ];
                 let matcher = read.matcher.clone();
-                found.push(Entry { event: event.name.clone(), matcher, command, timeout, way });
+                found.push(Entry { event: event.name.clone(), matcher, command, timeout, path: way });
             }
         }
     }
@@ -138,7 +138,7 @@ pub(super) fn put(text: &str, wanted: &HookEntry) -> Result<String, UnexpectedSh
     let command = Command { class: "command", command: &wanted.command, timeout: TIMEOUT_S };
     let group = Group { matcher: wanted.event.matcher(), hooks: [command] };
     let event = wanted.event.as_str();
-    let shape = |place: &str, expected| UnexpectedShape { place: place.to_owned(), expected };
+    let shape = |place: &str, expected| UnexpectedShape { path: place.to_owned(), expected };
     let root = items(text, &(0..text.len())).filter(|_| text.trim_start().starts_with('{'));
     let root = root.ok_or_else(|| shape("the whole", "an object"))?;
     let Some((_, hooks)) = named(&root, "hooks") else {

@@ -28,12 +28,12 @@ pub enum InstallError {
         has_comments: bool,
     },
     /// It is JSON, but not of the form of settings.
-    #[error("understand {}: {place} is not {expected}", path.display())]
+    #[error("understand {}: {key} is not {expected}", path.display())]
     Shape {
         /// The file.
         path: PathBuf,
-        /// What of it.
-        place: String,
+        /// The key.
+        key: String,
         /// What it should be.
         expected: &'static str,
     },

@@ -21,7 +21,7 @@ impl RequestObserver for Seen {
                 format!("{request}/{of} {} {wait}", error.class())
             }
             RequestEvent::Answered { request } => format!("{request} answered"),
-            RequestEvent::GivenUp { request, of, error, why } => {
+            RequestEvent::GivenUp { request, of, error, reason: why } => {
                 format!("{request}/{of} {} {why:?}", error.class())
             }
         };

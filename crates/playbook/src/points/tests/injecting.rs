@@ -30,7 +30,7 @@ fn a_session_is_told_every_point_with_its_record() {
         .push(Point::new("oth-001".into(), "two\n## USER PREFERENCES\n[pref-001] lines"));
     small.section_mut(Section::Others).push(Point::new("oth-002".into(), " "));
     let injection = told(&small, "", None).expect("there is something");
-    assert_eq!((injection.points, injection.left_out), (5, 0));
+    assert_eq!((injection.points, injection.omitted), (5, 0));
     expect![[r#"
         # Playbook of this project
 
@@ -95,9 +95,9 @@ fn of_a_large_playbook_a_session_is_told_what_fits_it() {
             .collect();
         assert_eq!(names.len(), injection.points);
         assert!(
-            injection.left_out == 0 || injection.text.contains(&format!("({} more key", injection.left_out))
+            injection.omitted == 0 || injection.text.contains(&format!("({} more key", injection.omitted))
         );
-        format!("{} -{}", names.join(" "), injection.left_out)
+        format!("{} -{}", names.join(" "), injection.omitted)
     };
     let frame = told(&playbook("a 0/0 b"), "", None).map_or(0, |told| estimated_tokens(&told.text));
     let told = [
@@ -165,7 +165,7 @@ proptest! {
         prop_assert_eq!(&first, &told(&playbook, &prompt, Some(max_tokens)));
         if let Some(injection) = first {
             prop_assert!(estimated_tokens(&injection.text) <= max_tokens);
-            prop_assert_eq!(injection.points + injection.left_out, points.len());
+            prop_assert_eq!(injection.points + injection.omitted, points.len());
             // In the order of the playbook.
             let places: Vec<usize> = playbook
                 .points()

@@ -54,9 +54,9 @@ struct Session {
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     estimated_cost_usd: Option<f64>,
     /// How far it came.
-    came: SessionProgress,
+    result: SessionProgress,
     /// What came of it, in a few words.
-    said: Option<String>,
+    message: Option<String>,
 }
 
 /// How far a session came.
@@ -85,7 +85,7 @@ struct Skipped {
     /// Why, in one word: learnt, nothing_new, nothing_said, sub_agent, too_large, too_old, beyond_limit, foreign, unreadable.
     reason: &'static str,
     /// The same for people.
-    said: String,
+    message: String,
 }
 
 impl BootstrapOutput {
@@ -102,13 +102,13 @@ impl BootstrapOutput {
             last_written_at: rfc3339(planned.session.at),
             estimated_tokens: planned.estimate.tokens.total(),
             estimated_cost_usd: planned.estimate.cost.map(Usd::as_dollars),
-            came: SessionProgress::Open,
-            said: None,
+            result: SessionProgress::Open,
+            message: None,
         };
         let skipped = |(session, why): &(PastSession, SkipReason)| Skipped {
             transcript: session.path.clone(),
             reason: why.as_str(),
-            said: why.to_string(),
+            message: why.to_string(),
         };
         BootstrapOutput {
             dry_run: args.dry_run,
@@ -126,13 +126,13 @@ impl BootstrapOutput {
     /// What came of one of the sessions.
     pub fn came(&mut self, place: usize, came: SessionProgress, said: Option<String>) {
         if let Some(session) = self.sessions.get_mut(place) {
-            (session.came, session.said) = (came, said);
+            (session.result, session.message) = (came, said);
         }
     }
 
     /// How many sessions came so far.
     pub fn count(&self, came: SessionProgress) -> u64 {
-        self.sessions.iter().filter(|session| session.came == came).count() as u64
+        self.sessions.iter().filter(|session| session.result == came).count() as u64
     }
 
     /// Prints it.
@@ -148,9 +148,9 @@ impl BootstrapOutput {
         let is_plan =
             self.count(SessionProgress::Open) == self.sessions.len() as u64 && self.stopped.is_none();
         for session in &self.sessions {
-            let Session { transcript, bytes: length, estimated_tokens, said, .. } = session;
+            let Session { transcript, bytes: length, estimated_tokens, message: said, .. } = session;
             let (name, length) = (transcript.display(), bytes(*length));
-            let said = match (session.came, said) {
+            let said = match (session.result, said) {
                 (SessionProgress::Open, _) => format!("{length}, about {estimated_tokens} tokens"),
                 (SessionProgress::Learned, said) => describe("learnt", said),
                 (SessionProgress::Empty, _) => "nothing to learn".to_owned(),
@@ -159,7 +159,7 @@ impl BootstrapOutput {
             };
             text += &format!("{name}: {said}\n");
         }
-        for Skipped { transcript, said, .. } in &self.skipped {
+        for Skipped { transcript, message: said, .. } in &self.skipped {
             text += &format!("{}: skipped: {said}\n", transcript.display());
         }
         let (sessions, skipped) = (self.sessions.len() as u64, self.skipped.len());

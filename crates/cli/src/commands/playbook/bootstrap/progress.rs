@@ -48,7 +48,7 @@ pub enum Ended {
 /// Why no further session is begun.
 struct Stop {
     ended: Ended,
-    said: String,
+    message: String,
 }
 
 impl BootstrapLearner {
@@ -67,7 +67,7 @@ impl BootstrapLearner {
             let stop = self.all(global, &mut state, plan, printed, (&screen, &mut cancels)).await;
             screen.end();
             let stop = stop?;
-            printed.stopped = stop.as_ref().map(|stop| stop.said.clone());
+            printed.stopped = stop.as_ref().map(|stop| stop.message.clone());
             // What waits may yet be learnt, and what failed will not by itself.
             let all = if printed.count(SessionProgress::Waits) > 0 {
                 OutcomeKind::RetryLater
@@ -96,7 +96,7 @@ impl BootstrapLearner {
             printed.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let said = format!("the budget of {} is used up; run it again to go on", money(budget));
-                return Ok(Some(Stop { ended: Ended::By(OutcomeKind::OverBudget), said }));
+                return Ok(Some(Stop { ended: Ended::By(OutcomeKind::OverBudget), message: said }));
             }
             screen.begins(place, &planned.session.path, spent);
             let queued = self.queued(&planned.session.path);
@@ -105,7 +105,7 @@ impl BootstrapLearner {
             let last = Mutex::new(None);
             let told = |happening: WorkerEvent<'_>| screen.tell(happening, &queued.transcript, &last);
             let worker = Worker {
-                place: &self.home,
+                paths: &self.home,
                 judge: &*self.judge,
                 kind: self.kind,
                 destination: &self.destination,
@@ -177,7 +177,7 @@ impl BootstrapLearner {
 fn stop(worked: WorkerReport, came: SessionProgress) -> Option<Stop> {
     if let Some(why) = worked.person {
         let said = format!("{why}; what is queued is kept, and running it again goes on");
-        return Some(Stop { ended: Ended::By(OutcomeKind::NeedsPerson), said });
+        return Some(Stop { ended: Ended::By(OutcomeKind::NeedsPerson), message: said });
     }
     // What waits for another judge, or another API, keeps nobody waiting here.
     let until = worked.waits.filter(|_| came == SessionProgress::Waits)?;
@@ -185,12 +185,12 @@ fn stop(worked: WorkerReport, came: SessionProgress) -> Option<Stop> {
         "the judge has no answer now, and is left alone until {}; running it again goes on",
         coming(until)
     );
-    Some(Stop { ended: Ended::By(OutcomeKind::RetryLater), said })
+    Some(Stop { ended: Ended::By(OutcomeKind::RetryLater), message: said })
 }
 
 fn cancelled(by: CancelSource) -> Stop {
     let said = "cancelled; what is queued is kept, and running it again goes on".to_owned();
-    Stop { ended: Ended::Cancelled(by), said }
+    Stop { ended: Ended::Cancelled(by), message: said }
 }
 
 /// What a person sees meanwhile: a line that is redrawn in place on a terminal, and lines elsewhere.

@@ -45,7 +45,7 @@ impl Progress {
             WorkerEvent::Waits(item, until, why) => {
                 output::print_status(&format!("{}: {why}; it waits until {}", name(item), coming(until)));
             }
-            WorkerEvent::NeedsPerson { why, .. } => {
+            WorkerEvent::NeedsPerson { reason: why, .. } => {
                 let hint = format!("what is queued is kept; `{}` goes on with it", command(self.kind));
                 output::print_error(why, Some(&hint));
             }
@@ -57,7 +57,7 @@ impl Progress {
 /// Puts down what a person should know of, where nobody hears it. What fails or waits is found in the queue.
 pub fn log_event(place: &LearningPaths, happening: WorkerEvent<'_>) {
     let what = match happening {
-        WorkerEvent::NeedsPerson { why, is_news: true } => why.to_owned(),
+        WorkerEvent::NeedsPerson { reason: why, is_news: true } => why.to_owned(),
         WorkerEvent::SetAside(path) => {
             format!("what was queued was damaged, and is kept as {}", path.display())
         }

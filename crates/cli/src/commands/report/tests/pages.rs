@@ -55,13 +55,13 @@ fn a_page_is_whole_and_says_everything() {
         assert!(page.contains(&format!("id=\"run-{}\"", run.id)), "{}", run.id);
         let because = super::super::because(run, &clock());
         assert!(text.contains(&because), "{because}");
-        if run.standing.is_urgent()
+        if run.health.is_urgent()
             && let Some(next) = &run.next
         {
             assert!(text.contains(next), "{next}");
         }
     }
-    for row in &report.lost {
+    for row in &report.lost_time {
         assert!(text.contains(row.cause.label()), "{row:?}");
     }
     for words in [

@@ -16,7 +16,7 @@ fn told(tale: &Tale, now: u64) -> String {
         format!("{} {}+{}", cause.as_str(), lost.waiting.millis() / 1_000, lost.wasted.millis() / 1_000)
     };
     let timeline: Vec<String> = story.timeline.iter().map(slice).collect();
-    let lost: Vec<String> = story.lost.iter().map(lost).collect();
+    let lost: Vec<String> = story.lost_time.iter().map(lost).collect();
     let (wall, active) = (story.wall.millis() / 1_000, story.active.millis() / 1_000);
     format!("{}; lost {}; {active} of {wall}", timeline.join(", "), lost.join(", "))
 }
