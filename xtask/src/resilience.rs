@@ -48,18 +48,18 @@ pub fn save(root: &Path, part: Part, text: &str) -> io::Result<()> {
 fn with(old: &str, part: Part, text: &str) -> String {
     let mut file = TITLE.to_owned();
     for each in Part::ALL {
-        let mark = each.mark();
-        if let Some(text) = if each == part { Some(text) } else { kept(old, mark) } {
+        let marker = each.mark();
+        if let Some(text) = if each == part { Some(text) } else { kept(old, marker) } {
             // Writing to a string cannot fail.
-            let _ = write!(file, "\n<!-- {mark} -->\n{}\n<!-- /{mark} -->\n", text.trim());
+            let _ = write!(file, "\n<!-- {marker} -->\n{}\n<!-- /{marker} -->\n", text.trim());
         }
     }
     file
 }
 
-fn kept<'a>(old: &'a str, mark: &str) -> Option<&'a str> {
-    let (_, from) = old.split_once(&format!("<!-- {mark} -->\n"))?;
-    Some(from.split_once(&format!("\n<!-- /{mark} -->"))?.0)
+fn kept<'a>(old: &'a str, marker: &str) -> Option<&'a str> {
+    let (_, from) = old.split_once(&format!("<!-- {marker} -->\n"))?;
+    Some(from.split_once(&format!("\n<!-- /{marker} -->"))?.0)
 }
 
 #[cfg(test)]

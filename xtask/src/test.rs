@@ -50,9 +50,9 @@ pub fn test(root: &Path, args: &[String]) -> io::Result<()> {
             failed.push(format!("{words}: {status}"));
         }
     }
-    let left_out = skipped::collected(notes.path())?;
-    print!("\n{}", skipped::told(&left_out));
-    verdict(failed, &left_out, deny)
+    let omitted = skipped::collected(notes.path())?;
+    print!("\n{}", skipped::told(&omitted));
+    verdict(failed, &omitted, deny)
 }
 
 /// Whether what is left out counts as failed: if that is asked for, and where nobody would read the list.
@@ -64,8 +64,8 @@ fn is_denied(args: &[String]) -> io::Result<bool> {
     }
 }
 
-fn verdict(mut failed: Vec<String>, left_out: &[SkippedTest], deny: bool) -> io::Result<()> {
-    if deny && !left_out.is_empty() {
+fn verdict(mut failed: Vec<String>, omitted: &[SkippedTest], deny: bool) -> io::Result<()> {
+    if deny && !omitted.is_empty() {
         failed.push(
             "something was left out, which is a failure with --deny-left-out and where CI is set".to_owned(),
         );

@@ -150,7 +150,7 @@ fn label_of<'a>(words: &str, labels: &[&'a str]) -> Option<&'a str> {
 fn plain(label: &str) -> &str {
     let start = label.len().checked_sub(FAVOURED.len()).filter(|start| label.is_char_boundary(*start));
     match start.map(|start| label.split_at(start)) {
-        Some((plain, mark)) if mark.eq_ignore_ascii_case(FAVOURED) => plain.trim_end(),
+        Some((plain, marker)) if marker.eq_ignore_ascii_case(FAVOURED) => plain.trim_end(),
         Some(_) | None => label,
     }
 }

@@ -114,9 +114,9 @@ impl<'a> Reader<'a> {
 
     /// A tuple, or a value that only stands in brackets.
     fn bracketed(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
-        let begun = self.at;
+        let started = self.at;
         let mut items = self.items('(', ')', depth)?;
-        let inside = self.text[begun..self.at - 1].trim_end();
+        let inside = self.text[started..self.at - 1].trim_end();
         Ok(if items.len() == 1 && !inside.ends_with(',') {
             items.remove(0)
         } else {
@@ -180,14 +180,14 @@ impl<'a> Reader<'a> {
         let mut fields = Vec::new();
         self.sign('(')?;
         while !self.has(')') {
-            let begun = self.at;
+            let started = self.at;
             let name = self.word(is_of_name).to_owned();
             self.blank();
             let named = !name.is_empty() && self.rest().starts_with('=');
             if named {
                 self.sign('=')?;
             } else {
-                self.at = begun;
+                self.at = started;
             }
             fields.push((named.then_some(name), self.value(depth + 1)?));
             self.next_or(')')?;

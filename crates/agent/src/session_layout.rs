@@ -30,7 +30,7 @@ pub trait SessionLayout {
 
     /// The rows that an attempt's stream tells and these bytes, which it wrote last, do not hold; they belong
     /// behind them. `begun` is how many bytes there were when the attempt began, if it was this file.
-    fn missing_rows(&self, bytes: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8>;
+    fn missing_rows(&self, bytes: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8>;
 
     /// The tool calls whose results the conversation shows, by the agent's names for them.
     fn visible_tool_results(&self, bytes: &[u8]) -> BTreeSet<String>;

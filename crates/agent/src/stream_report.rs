@@ -48,18 +48,18 @@ pub fn stream_report(
         notices.clear();
     }
     let evidence = decoder.evidence(exit, stderr);
-    let glance = decoder.snapshot();
+    let snapshot = decoder.snapshot();
     StreamReport {
         name: name.to_owned(),
-        session: glance.session.as_ref().map(ToString::to_string),
-        model: glance.model.clone(),
+        session: snapshot.session.as_ref().map(ToString::to_string),
+        model: snapshot.model.clone(),
         exit,
         ending: evidence.result,
         fault: classify(&evidence),
-        result: glance.result.clone(),
+        result: snapshot.result.clone(),
         usage: evidence.usage,
-        events: glance.events.by_name(),
-        unknown: glance.unknown_events,
-        bad: glance.invalid_lines,
+        events: snapshot.events.by_name(),
+        unknown: snapshot.unknown_events,
+        bad: snapshot.invalid_lines,
     }
 }

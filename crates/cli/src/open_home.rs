@@ -112,8 +112,8 @@ fn record_of(dir: &Path) -> Option<PathBuf> {
 
 /// The file that tells most of a run's work: that of its session, else the last stream with something in it.
 pub fn best_transcript(run: &RunDir) -> Option<PathBuf> {
-    let begun = || run.plan().ok()?.session.map(|session| session.id().clone());
-    let session = run.status().ok().and_then(|status| status.session_id).or_else(begun);
+    let started = || run.plan().ok()?.session.map(|session| session.id().clone());
+    let session = run.status().ok().and_then(|status| status.session_id).or_else(started);
     let file = session.and_then(|session| claude_session_file(&claude_config_dir()?, session.as_str()));
     let is_told = |stream: &PathBuf| fs::metadata(stream).is_ok_and(|found| found.len() > 0);
     let streams = run.attempts().unwrap_or_default().into_iter().rev().map(|attempt| attempt.stream_path());

@@ -81,8 +81,8 @@ pub fn start_worker(place: &LearningPaths, destination: &str, judge: JudgeKind) 
     let mut worker = Command::new(env::current_exe()?);
     worker.args(["playbook", "learn", "--worker", "--judge", judge.as_str()]).current_dir("/");
     // It is no part of a run, and does not end with one.
-    for mark in MARKS {
-        worker.env_remove(mark);
+    for marker in MARKS {
+        worker.env_remove(marker);
     }
     worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
@@ -96,7 +96,7 @@ fn enqueue(place: &LearningPaths, all: &[Queued]) -> Result<(), LearningError> {
 fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
     let attempts = run.attempts().unwrap_or_default();
     let sessions = attempts.into_iter().filter_map(|attempt| attempt.session().ok()?);
-    let files = sessions.map(|begun| (begun.session.to_string(), begun.file.as_path().to_owned()));
+    let files = sessions.map(|started| (started.session.to_string(), started.file.as_path().to_owned()));
     files.filter(|(_, file)| file.is_file()).collect()
 }
 

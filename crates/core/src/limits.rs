@@ -218,11 +218,11 @@ impl Remaining {
 
 impl LimitUsage {
     /// What these tallies and times amount to.
-    pub(crate) fn new(tally: &Usage, (time, wall): (Span, Span), largest: (Usd, u64)) -> LimitUsage {
+    pub(crate) fn new(usage: &Usage, (time, wall): (Span, Span), largest: (Usd, u64)) -> LimitUsage {
         LimitUsage {
-            cost: tally.total_cost(),
-            tokens: tally.tokens.total() + tally.truncated_tokens.total(),
-            turns: tally.turns,
+            cost: usage.total_cost(),
+            tokens: usage.tokens.total() + usage.truncated_tokens.total(),
+            turns: usage.turns,
             time,
             wall,
             largest_turn_cost: largest.0,

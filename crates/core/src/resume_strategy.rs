@@ -101,13 +101,13 @@ pub struct StrategySet(u8);
 
 impl StrategySet {
     /// This set with `rung` in it.
-    pub fn with(self, rung: ResumeStrategy) -> StrategySet {
-        StrategySet(self.0 | 1 << rung as u8)
+    pub fn with(self, strategy: ResumeStrategy) -> StrategySet {
+        StrategySet(self.0 | 1 << strategy as u8)
     }
 
     /// Whether `rung` is in it.
-    pub fn contains(self, rung: ResumeStrategy) -> bool {
-        self.0 & 1 << rung as u8 != 0
+    pub fn contains(self, strategy: ResumeStrategy) -> bool {
+        self.0 & 1 << strategy as u8 != 0
     }
 }
 

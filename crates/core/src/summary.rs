@@ -28,8 +28,8 @@ pub enum SummaryResult {
 }
 
 /// What a condensation came to, and what it used.
-pub(crate) fn summary_result(condensation: &SummaryReport) -> (SummaryResult, Usage) {
-    match condensation {
+pub(crate) fn summary_result(summary_report: &SummaryReport) -> (SummaryResult, Usage) {
+    match summary_report {
         SummaryReport::NotNeeded => (SummaryResult::NotNeeded, Usage::default()),
         SummaryReport::Ended(evidence) => {
             (classify(evidence).map_or(SummaryResult::Written, SummaryResult::Failed), evidence.usage)

@@ -36,13 +36,13 @@ fn costs() -> Result<(), Box<dyn Error>> {
     ledger.catch_up()?;
 
     for run in ledger.runs(&RunFilter { limit: Some(20), ..RunFilter::default() })? {
-        println!("{}  {:<12} {:>9}  {}", run.id, standing(&run), run.cost + run.cost_estimated, run.task);
+        println!("{}  {:<12} {:>9}  {}", run.id, standing(&run), run.cost + run.estimated_cost, run.task);
     }
     println!();
     for row in ledger.costs(CostBy::Model, None)? {
         let spend = row.spend;
         let tokens = spend.tokens.total() + spend.truncated;
-        println!("{:<32} {:>9}  {tokens} tokens", row.key, spend.cost + spend.cost_estimated);
+        println!("{:<32} {:>9}  {tokens} tokens", row.key, spend.cost + spend.estimated_cost);
     }
     Ok(())
 }

@@ -76,15 +76,15 @@ async fn measure(fleet: &Fleet, home: &Home) -> Result<(), Box<dyn Error>> {
     }
     sleep(SETTLE).await;
 
-    let (begun, lines) = (Instant::now(), seen.lines.get());
+    let (started, lines) = (Instant::now(), seen.lines.get());
     let mut shares = Vec::new();
     for _ in 0..PARTS {
-        let (begun, cpu) = (Instant::now(), cpu()?);
+        let (started, cpu) = (Instant::now(), cpu()?);
         sleep(fleet.window / PARTS).await;
-        shares.push((self::cpu()? - cpu).as_secs_f64() / begun.elapsed().as_secs_f64());
+        shares.push((self::cpu()? - cpu).as_secs_f64() / started.elapsed().as_secs_f64());
     }
     shares.sort_by(f64::total_cmp);
-    let (lines, seconds) = (seen.lines.get() - lines, begun.elapsed().as_secs_f64());
+    let (lines, seconds) = (seen.lines.get() - lines, started.elapsed().as_secs_f64());
     let memory = memory_kib("VmHWM:")?;
     let steady = seen.ended.get() == 0;
 

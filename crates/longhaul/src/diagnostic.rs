@@ -44,7 +44,14 @@ impl Diagnostic {
     pub(crate) fn new(asked: bool, dir: &RunDir, cwd: &Path, environment: &Environment) -> Diagnostic {
         let flagged = cwd.join(FLAG).is_file();
         let secrets = Secrets::new(environment);
-        Diagnostic { follow_ups: asked, flagged, dir: dir.clone(), cwd: cwd.to_owned(), secrets, remaining_bytes: NOTES_MAX }
+        Diagnostic {
+            follow_ups: asked,
+            flagged,
+            dir: dir.clone(),
+            cwd: cwd.to_owned(),
+            secrets,
+            remaining_bytes: NOTES_MAX,
+        }
     }
 
     /// A step was made and written down.

@@ -117,30 +117,28 @@ impl FollowState<'_> {
     }
 
     fn read_stream(&mut self, observer: &mut dyn Observer) -> io::Result<()> {
-        let mut unheard = Vec::new();
+        let mut silent_for = Vec::new();
         while let Some((tail, decoder)) = &mut self.attempt {
             let bytes = tail.read()?;
             if bytes.is_empty() {
                 break;
             }
             observer.on_output(bytes);
-            decoder.feed(bytes, &mut unheard);
-            unheard.clear();
+            decoder.feed(bytes, &mut silent_for);
+            silent_for.clear();
             self.show(&Step::default(), observer);
         }
         Ok(())
     }
 
     fn show(&self, step: &Step, observer: &mut dyn Observer) {
-        let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot());
-        observer.on_step(
-            StepView { run: &self.run, policy: &self.plan.policy, at: self.at, snapshot: glance },
-            step,
-        );
+        let snapshot = self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot());
+        observer.on_step(StepView { run: &self.run, policy: &self.plan.policy, at: self.at, snapshot }, step);
     }
 
     fn report(&self, outcome: Outcome) -> RunReport {
-        let glance = self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot().clone()).unwrap_or_default();
-        RunReport::new(self.dir, &self.run, (outcome, self.at), &glance, None)
+        let snapshot =
+            self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot().clone()).unwrap_or_default();
+        RunReport::new(self.dir, &self.run, (outcome, self.at), &snapshot, None)
     }
 }

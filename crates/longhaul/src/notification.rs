@@ -173,7 +173,7 @@ impl NotificationBody {
         task: &str,
         next: String,
     ) -> NotificationBody {
-        let tally = run.state().usage;
+        let usage = run.state().usage;
         NotificationBody {
             kind,
             run: id.clone(),
@@ -184,7 +184,7 @@ impl NotificationBody {
             limit: None,
             until: None,
             attempts: run.state().attempts(),
-            total_cost_usd: (tally.reported_cost + tally.estimated_cost).as_dollars(),
+            total_cost_usd: (usage.reported_cost + usage.estimated_cost).as_dollars(),
             task: beginning(task),
             dir: dir.display().to_string(),
             next,

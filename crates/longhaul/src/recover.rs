@@ -45,8 +45,8 @@ pub async fn recover(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
     let changes = PlanChanges { notify, ..PlanChanges::default() };
-    let begun = open_run(home, dir, OpenMode::Recover(changes), environment, observer, cancels).await;
-    let (supervised, first) = begun.map_err(RunError::NotStarted)?;
+    let started = open_run(home, dir, OpenMode::Recover(changes), environment, observer, cancels).await;
+    let (supervised, first) = started.map_err(RunError::NotStarted)?;
     supervised.drive_to_outcome(first).await
 }
 
@@ -71,9 +71,9 @@ pub(crate) async fn open_run<'a>(
     let (journal, history) = take_lock(&dir).await?;
     dir.clear_scratch();
     let run = Run::replay(history.records());
-    let mark = RunMarker::new(dir.id(), &plan);
+    let marker = RunMarker::new(dir.id(), &plan);
     if run.state().outcome().is_none()
-        && let Some(stream) = stream_of_original(&mark, &dir)
+        && let Some(stream) = stream_of_original(&marker, &dir)
     {
         return Err(SuperviseError::AtWorkElsewhere { run: dir.id().clone(), stream });
     }
@@ -84,7 +84,7 @@ pub(crate) async fn open_run<'a>(
     };
     // An agent that lives is followed, and a run that is over or is being cancelled needs none.
     let starts_agent = run.state().outcome().is_none() && cancels.is_empty();
-    if starts_agent && !missing.is_empty() && live_agent(&mark, &run).is_none() {
+    if starts_agent && !missing.is_empty() && live_agent(&marker, &run).is_none() {
         return Err(SuperviseError::Variables { run: dir.id().clone(), names: missing });
     }
     let (changes, reopened) = match (going, run.state().outcome()) {
@@ -141,7 +141,7 @@ pub(crate) async fn open_run<'a>(
     // The tool is served by whoever supervises the run now: the program that began it may be gone.
     order.finish_tool = environment.finish_tool.clone().filter(|_| plan.finish_tool);
     order.learn = environment.learn(&plan);
-    if reopened.is_some() || processes_with(&mark).is_empty() {
+    if reopened.is_some() || processes_with(&marker).is_empty() {
         // A copy of its directory may continue at the same time.
         plan.marker = Some(RunMarker::random());
         dir.replace_plan(&plan)?;
@@ -171,7 +171,12 @@ pub(crate) async fn open_run<'a>(
         world.replay_attempts(run.state().attempts());
         world.add_limits(added);
         return Ok((
-            RunningSupervisor { run, policy: plan.policy, world, keep_partial_messages: plan.keep_partial_messages },
+            RunningSupervisor {
+                run,
+                policy: plan.policy,
+                world,
+                keep_partial_messages: plan.keep_partial_messages,
+            },
             Event::Reopened(ask, changes),
         ));
     }
@@ -191,7 +196,15 @@ pub(crate) async fn open_run<'a>(
         | Phase::Suspended { .. }
         | Phase::Finished { .. } => world.take_over(&run, history.last_step_at(), changes).await?,
     };
-    Ok((RunningSupervisor { run, policy: plan.policy, world, keep_partial_messages: plan.keep_partial_messages }, first))
+    Ok((
+        RunningSupervisor {
+            run,
+            policy: plan.policy,
+            world,
+            keep_partial_messages: plan.keep_partial_messages,
+        },
+        first,
+    ))
 }
 
 /// Whether the next agent of a run in this phase starts with the settings of its plan.

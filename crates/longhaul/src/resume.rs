@@ -36,8 +36,8 @@ pub async fn resume(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
     let going = OpenMode::Resume(going_on);
-    let begun = open_run(home, dir, going, environment, observer, cancels).await;
-    let (supervised, first) = begun.map_err(RunError::NotStarted)?;
+    let started = open_run(home, dir, going, environment, observer, cancels).await;
+    let (supervised, first) = started.map_err(RunError::NotStarted)?;
     supervised.drive_to_outcome(first).await
 }
 

@@ -70,15 +70,15 @@ impl RunReport {
         dir: &RunDir,
         run: &Run,
         (outcome, ended): (Outcome, Moment),
-        glance: &AttemptSnapshot,
-        complaint: Option<&str>,
+        snapshot: &AttemptSnapshot,
+        error: Option<&str>,
     ) -> RunReport {
         let state = run.state();
         let plan = dir.plan().ok();
         // People learn of a file that cannot be read where they look for it.
         let background_stopped = dir.attempt(state.attempts()).stopped_tasks().unwrap_or_default();
         let failed_check = FailedCheck::read(dir, state, outcome);
-        let mut errors = errors(state, outcome, failed_check.as_ref(), glance, complaint);
+        let mut errors = errors(state, outcome, failed_check.as_ref(), snapshot, error);
         if outcome.kind != OutcomeKind::Done {
             errors.extend(background_stopped.iter().map(stopped_words));
             errors.extend(plan.as_ref().and_then(|plan| refused_start(state.startup?, plan)));
@@ -87,15 +87,15 @@ impl RunReport {
             run: dir.id().clone(),
             dir: dir.path().to_owned(),
             outcome,
-            result: glance
+            result: snapshot
                 .result
                 .clone()
-                .or_else(|| Some(glance.last_text.clone()).filter(|said| !said.is_empty())),
+                .or_else(|| Some(snapshot.last_text.clone()).filter(|said| !said.is_empty())),
             errors,
             failed_check,
             verified: state.verified(),
             session: state.session.clone(),
-            model: glance.model.clone(),
+            model: snapshot.model.clone(),
             attempts: state.attempts(),
             fault: state.fault,
             startup: state.startup,

@@ -56,14 +56,14 @@ pub async fn summarize(
     let (stream, stderr) = (place.path().join("stream.jsonl"), place.path().join("stderr.log"));
     let output = (File::create(&stream)?, File::create(&stderr)?);
     // No run, but a mark of its own, by which all of it is found and ended.
-    let mark = RunMarker::unowned();
+    let marker = RunMarker::unowned();
     let invocation = dialect.summary_invocation(
-        &AgentSpec { run_id: mark.run().clone(), ..order.clone() },
+        &AgentSpec { run_id: marker.run().clone(), ..order.clone() },
         0,
         model,
         prompt,
     );
-    let launch = LaunchSpec::new(&invocation, &Environment::default(), &mark, output);
+    let launch = LaunchSpec::new(&invocation, &Environment::default(), &marker, output);
     let program = launch.program.display().to_string();
     let (mut condenser, _) = OneShotProcess::start(launch, invocation.stdin)
         .map_err(|(_, source)| SummarizeError::Start { program, source })?;
@@ -71,20 +71,20 @@ pub async fn summarize(
         gone = condenser.gone() => gone.map(|_| None)?,
         () = tokio::time::sleep(timeout.to_std()) => Some(StopCause::TimedOut),
         Some(by) = cancels.recv() => {
-            condenser.end(&mark).await?;
+            condenser.end(&marker).await?;
             return Err(SummarizeError::Cancelled(by));
         }
     };
-    let exit = condenser.end(&mark).await?;
+    let exit = condenser.end(&marker).await?;
     let (mut evidence, decoder) = evidence_of(dialect, (&stream, &stderr), exit);
     evidence.stop_cause = stopped;
-    let glance = decoder.snapshot();
-    match (classify(&evidence), &glance.result) {
+    let snapshot = decoder.snapshot();
+    match (classify(&evidence), &snapshot.result) {
         (Some(Fault::AttemptTimeout), _) => Err(SummarizeError::TimedOut(timeout)),
         (None, Some(text)) => Ok(Summary { model: model.to_owned(), text: text.clone() }),
         (fault, _) => Err(SummarizeError::Failed {
             fault: fault.unwrap_or(Fault::Unfinished),
-            message: glance.errors.last().cloned(),
+            message: snapshot.errors.last().cloned(),
         }),
     }
 }

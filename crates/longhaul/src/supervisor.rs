@@ -368,7 +368,12 @@ pub async fn supervise(
         cancels,
         observer,
     };
-    let supervised = RunningSupervisor { run: Run::new(), policy, world: LiveWorld::new(setup), keep_partial_messages: keep_stream };
+    let supervised = RunningSupervisor {
+        run: Run::new(),
+        policy,
+        world: LiveWorld::new(setup),
+        keep_partial_messages: keep_stream,
+    };
     let ended = supervised.drive_to_outcome(Event::Started(session)).await;
     if matches!(ended, Err(RunError::NotStarted(_))) {
         // Nothing was started, and whoever was told so may begin another: `recover` must not find this one.
@@ -430,9 +435,9 @@ impl RunningSupervisor<'_> {
             }
             Err(source) => {
                 world.abandon().await;
-                let begun =
+                let started =
                     world.has_started() || run.state().process.is_some() || run.state().attempts() > 1;
-                Err(if begun {
+                Err(if started {
                     RunError::Aborted { run: world.dir().id().clone(), source }
                 } else {
                     RunError::NotStarted(source)

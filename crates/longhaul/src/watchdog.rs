@@ -49,16 +49,16 @@ pub enum WatchdogExit {
 /// If the run's files cannot be read, or if a process of it cannot be ended.
 pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, SuperviseError> {
     let plan = dir.trusted_plan()?;
-    let (mark, policy) = (RunMarker::new(dir.id(), &plan), plan.policy);
+    let (marker, policy) = (RunMarker::new(dir.id(), &plan), plan.policy);
     let Some(patience) = policy.orphan_timeout else { return Ok(WatchdogExit::Disabled) };
     death_of(supervisor).await?;
-    keep(dir, &mark, patience, policy.stop_grace).await
+    keep(dir, &marker, patience, policy.stop_grace).await
 }
 
 /// Watches a run whose supervisor is dead.
 async fn keep(
     dir: &RunDir,
-    mark: &RunMarker,
+    marker: &RunMarker,
     patience: Span,
     grace: Span,
 ) -> Result<WatchdogExit, SuperviseError> {
@@ -67,7 +67,7 @@ async fn keep(
     watch.file(&dir.journal_path());
     watch.dir(dir.path());
     let look_every = (patience.to_std() / LOOKS).clamp(LOOK_EVERY_MIN, LOOK_EVERY_MAX);
-    let mut silence = SilenceTimer::begin(OutputPosition::new(dir));
+    let mut stall = SilenceTimer::begin(OutputPosition::new(dir));
     let mut witness = None;
     loop {
         if is_outcome_published(dir) {
@@ -78,12 +78,12 @@ async fn keep(
         }
         let mut living = match witness.take() {
             Some(living) => living,
-            None => match find_live_process(mark).await? {
+            None => match find_live_process(marker).await? {
                 Some(living) => living,
                 None => return Ok(WatchdogExit::NoProcesses),
             },
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         tokio::select! {
             () = tokio::time::sleep(look_every) => witness = Some(living),
             changed = watch.changed() => {
@@ -92,9 +92,9 @@ async fn keep(
             }
             gone = living.gone() => gone?,
         }
-        silence.pass(begun.elapsed(), look_every, OutputPosition::new(dir));
-        if silence.lasted() >= patience
-            && let Some(ended) = end((dir, mark), &silence, grace).await?
+        stall.pass(started.elapsed(), look_every, OutputPosition::new(dir));
+        if stall.lasted() >= patience
+            && let Some(ended) = end((dir, marker), &stall, grace).await?
         {
             return Ok(WatchdogExit::Stopped(ended));
         }
@@ -126,8 +126,8 @@ async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
 }
 
 /// A process of the run, the oldest if numbers tell: as long as it lives, nobody needs to look for others.
-async fn find_live_process(mark: &RunMarker) -> io::Result<Option<AdoptedProcess>> {
-    let oldest = || processes_with(mark).into_iter().next();
+async fn find_live_process(marker: &RunMarker) -> io::Result<Option<AdoptedProcess>> {
+    let oldest = || processes_with(marker).into_iter().next();
     let mut found = oldest();
     if found.is_none() {
         // One that was just being started carries its mark a moment later.

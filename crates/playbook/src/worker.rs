@@ -217,9 +217,9 @@ impl Worker<'_> {
     ) -> Result<AfterItem, LearningError> {
         let slice = match self.slice(learning, item)? {
             Ok(slice) => slice,
-            Err(came) => {
-                learning.finish(item, self.clock.now().at, came.as_deref().map_err(String::as_str))?;
-                match came {
+            Err(result) => {
+                learning.finish(item, self.clock.now().at, result.as_deref().map_err(String::as_str))?;
+                match result {
                     Ok(why) => {
                         worked.empty += 1;
                         (self.on_event)(WorkerEvent::Empty(item, &why));
@@ -391,9 +391,9 @@ impl Worker<'_> {
                 operations
             }
         };
-        let learnt = self.steps.learn(learning, &subject, &reflection, &operations);
+        let learned = self.steps.learn(learning, &subject, &reflection, &operations);
         pass(Failpoint::Saved);
-        Ok(learnt)
+        Ok(learned)
     }
 
     fn counted<'b>(

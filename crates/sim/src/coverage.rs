@@ -217,8 +217,8 @@ impl Coverage {
         self.kills[point as usize] += 1;
     }
 
-    pub(crate) fn on_strategy(&mut self, rung: ResumeStrategy) {
-        self.strategies[rung as usize] += 1;
+    pub(crate) fn on_strategy(&mut self, strategy: ResumeStrategy) {
+        self.strategies[strategy as usize] += 1;
     }
 
     pub(crate) fn found(&mut self, found: SessionFileState) {
@@ -242,12 +242,12 @@ impl Coverage {
         self.reopen_count[kind as usize] += 1;
     }
 
-    pub(crate) fn recovery(&mut self, live: bool, standing: PhaseKind) {
-        self.recoveries[usize::from(!live)][standing as usize] += 1;
+    pub(crate) fn recovery(&mut self, live: bool, health: PhaseKind) {
+        self.recoveries[usize::from(!live)][health as usize] += 1;
     }
 
-    pub(crate) fn cancel(&mut self, by: CancelSource, standing: PhaseKind) {
-        self.cancels[by as usize][standing as usize] += 1;
+    pub(crate) fn cancel(&mut self, by: CancelSource, health: PhaseKind) {
+        self.cancels[by as usize][health as usize] += 1;
     }
 
     /// Adds another swarm's counts.
@@ -321,7 +321,7 @@ impl Coverage {
         add("kill", &KillPoint::WORDS, &self.kills);
         add(
             "rung",
-            &ResumeStrategy::ALL.iter().map(|rung| rung.as_str()).collect::<Vec<_>>(),
+            &ResumeStrategy::ALL.iter().map(|strategy| strategy.as_str()).collect::<Vec<_>>(),
             &self.strategies,
         );
         add("session", &SESSIONS, &self.findings);

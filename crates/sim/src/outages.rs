@@ -87,7 +87,7 @@ fn run(
         session_exists: false,
     };
     let mut world = World::new(seed, plan.mix.clone(), policy, START);
-    let wall = Span(world.dice.within(Interval::new(least.0, most.0)));
+    let wall = Span(world.rng.within(Interval::new(least.0, most.0)));
     let until = START + wall;
     let refusal = AgentResult {
         is_error: true,

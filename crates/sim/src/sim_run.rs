@@ -121,15 +121,15 @@ impl SimRun {
         let outcome = course.run.state().outcome().filter(|_| course.pending.is_none());
         let Some(outcome) = outcome.filter(|outcome| outcome.kind != OutcomeKind::Bug) else { return Ok(()) };
         let world = &mut *course.world;
-        if course.reopens_left == 0 || !world.dice.odds(world.mix.reopen) {
+        if course.reopens_left == 0 || !world.rng.odds(world.mix.reopen) {
             return Ok(());
         }
         check_ending(&outcome, world, course.policy, self.watch.cancelled_by(outcome.cancelled_by))?;
         self.watch.clocks.check(&course.run, world.now)?;
         course.reopens_left -= 1;
-        let after = Span(world.dice.magnitude(Interval::new(1, 86_400_000)));
+        let after = Span(world.rng.magnitude(Interval::new(1, 86_400_000)));
         world.pass(world.now + after);
-        let ask = match world.dice.below(3) {
+        let ask = match world.rng.below(3) {
             0 => ResumeRequest::Continue,
             1 => ResumeRequest::RepeatTask,
             _ => ResumeRequest::Prompt("Now the docs.".to_owned()),
@@ -170,7 +170,7 @@ impl SimRun {
             trace.lost(at, &event);
             return self.crash(course, KillPoint::BeforeStep, coverage, trace);
         }
-        let now = Now { at, roll: course.world.dice.bits() };
+        let now = Now { at, roll: course.world.rng.bits() };
         let ticked = matches!(event, Event::Ticked);
         let looked = if let Event::SessionInspected(found) = event { Some(found) } else { None };
         looked.into_iter().for_each(|found| coverage.found(found));
@@ -178,7 +178,7 @@ impl SimRun {
         self.watch.hear(course.policy, now, &event)?;
         trace.event(at, &event);
         // Deciding every wait nine times over would halve the speed: a sample tells as much.
-        let sampled = matches!(event, Event::Exited(_)) && course.world.dice.one_in(SPREAD_SAMPLE);
+        let sampled = matches!(event, Event::Exited(_)) && course.world.rng.one_in(SPREAD_SAMPLE);
         let before = sampled.then(|| (course.run.clone(), event.clone()));
         course.run.step_into(course.policy, now, event, step);
         trace.step(step);
@@ -288,7 +288,7 @@ impl SimRun {
     fn take_over(&mut self, course: &mut SimState<'_>, coverage: &mut Coverage) -> Result<Span, Violation> {
         let world = &mut *course.world;
         let died_at = world.now;
-        let down = Span(world.dice.magnitude(world.mix.down));
+        let down = Span(world.rng.magnitude(world.mix.down));
         let up_at = world.now + down;
         world.pass(up_at);
         world.come_back();
@@ -296,18 +296,18 @@ impl SimRun {
         ensure(course.run.state() == course.shadow.state(), Oracle::Shadow, || {
             format!("replayed {:?}\nshadow {:?}", course.run.state(), course.shadow.state())
         })?;
-        let standing = PhaseKind::new(&course.run.state().phase);
+        let health = PhaseKind::new(&course.run.state().phase);
         let attempt = course.run.state().attempts();
-        let found = if standing == PhaseKind::Summarizing {
+        let found = if health == PhaseKind::Summarizing {
             FoundAttempt::Ended(world.found_summarizing(attempt))
         } else {
             world.found(attempt)
         };
         let live = matches!(found, FoundAttempt::Running(_));
-        coverage.recovery(live, standing);
+        coverage.recovery(live, health);
         course.prompted_at = if live { 0 } else { world.stream.len() };
         course.surveys = false;
-        course.pending = Some(if standing == PhaseKind::New {
+        course.pending = Some(if health == PhaseKind::New {
             Event::Started(course.session.clone())
         } else {
             Event::Recovered { found, last_record_at: Some(died_at), changes: Vec::new() }
@@ -326,12 +326,12 @@ impl SimRun {
             return Err(Violation::new(Oracle::Ends, "no outcome"));
         };
         check_ending(&outcome, course.world, course.policy, self.watch.cancelled_by(outcome.cancelled_by))?;
-        let tally = course.run.state().usage;
+        let usage = course.run.state().usage;
         // What cannot be ended cannot be accounted for either.
         if outcome.kind != OutcomeKind::Bug {
             ensure(!course.world.alive(), Oracle::OneTree, || "a process outlives the run".to_owned())?;
-            ensure(tally == course.world.billed, Oracle::Tally, || {
-                format!("the run counts {tally:?}, the world billed {:?}", course.world.billed)
+            ensure(usage == course.world.billed, Oracle::Tally, || {
+                format!("the run counts {usage:?}, the world billed {:?}", course.world.billed)
             })?;
         }
         self.watch.clocks.check(&course.run, at)?;
@@ -357,7 +357,7 @@ impl SimState<'_> {
         if self.kills_left == 0 {
             return None;
         }
-        let point = KillPoint::draw(&mut self.world.dice, self.world.mix.kill);
+        let point = KillPoint::draw(&mut self.world.rng, self.world.mix.kill);
         self.kills_left -= u32::from(point.is_some());
         point
     }
@@ -407,7 +407,7 @@ impl SimState<'_> {
     /// The event that a happening is for the run.
     fn event(&mut self, happening: WorldEvent) -> Event {
         match happening {
-            WorldEvent::Spawned(proc) => Event::Spawned(proc),
+            WorldEvent::Spawned(process) => Event::Spawned(process),
             WorldEvent::SpawnFailed(error) => Event::SpawnFailed(error),
             WorldEvent::Noticed(notice) => Event::Noticed(notice),
             WorldEvent::Exited => {

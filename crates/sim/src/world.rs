@@ -60,7 +60,7 @@ pub(crate) enum WorldEvent {
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) now: Moment,
-    pub(crate) dice: Rng,
+    pub(crate) rng: Rng,
     pub(crate) mix: FaultMix,
     pub(crate) server: Server,
     pub(crate) sessions: Sessions,
@@ -125,13 +125,13 @@ pub(crate) struct World {
 impl World {
     /// A new world at `start`.
     pub(crate) fn new(seed: u64, mix: FaultMix, policy: &Policy, start: Moment) -> World {
-        let mut dice = Rng::new(seed);
-        let incident = |dice: &mut Rng, odds: u32| {
-            if dice.odds(odds) { start + Span(dice.magnitude(mix.incident)) } else { NEVER }
+        let mut rng = Rng::new(seed);
+        let incident = |rng: &mut Rng, odds: u32| {
+            if rng.odds(odds) { start + Span(rng.magnitude(mix.incident)) } else { NEVER }
         };
-        let cancel_at = incident(&mut dice, mix.cancel);
-        let sleep_at = incident(&mut dice, mix.sleep);
-        let work_left = dice.magnitude(mix.work) as u32;
+        let cancel_at = incident(&mut rng, mix.cancel);
+        let sleep_at = incident(&mut rng, mix.sleep);
+        let work_left = rng.magnitude(mix.work) as u32;
         World {
             now: start,
             server: Server::default(),
@@ -167,7 +167,7 @@ impl World {
             check_result: CheckResult::Passed,
             examine_at: NEVER,
             cancel_at,
-            cancel_by: dice.pick(&[
+            cancel_by: rng.pick(&[
                 CancelSource::Person,
                 CancelSource::Person,
                 CancelSource::PersonNow,
@@ -176,7 +176,7 @@ impl World {
             ]),
             sleep_at,
             pids: 1_000,
-            dice,
+            rng,
             mix,
         }
     }
@@ -198,7 +198,7 @@ impl World {
         if self.spawn_at <= now {
             self.spawn_at = NEVER;
             return Some(match self.spawned {
-                Ok(proc) => WorldEvent::Spawned(proc),
+                Ok(process) => WorldEvent::Spawned(process),
                 Err(Some(error)) => WorldEvent::SpawnFailed(error),
                 Err(None) => WorldEvent::Exited,
             });
@@ -240,16 +240,16 @@ impl World {
     fn cancels(&mut self) -> WorldEvent {
         let by = self.cancel_by;
         self.cancel_at = NEVER;
-        if by == CancelSource::Person && self.dice.one_in(2) {
-            self.cancel_at = self.now + Span(self.dice.magnitude(Interval::new(100, 60_000)));
+        if by == CancelSource::Person && self.rng.one_in(2) {
+            self.cancel_at = self.now + Span(self.rng.magnitude(Interval::new(100, 60_000)));
             self.cancel_by = CancelSource::PersonNow;
         }
         // Systems send a signal again, and a run that was suspended may be suspended once more.
         let from_system = matches!(by, CancelSource::Sigterm | CancelSource::Sighup);
-        if from_system && self.dice.one_in(2) {
-            self.cancel_at = self.now + Span(self.dice.magnitude(Interval::new(100, 36_000_000)));
+        if from_system && self.rng.one_in(2) {
+            self.cancel_at = self.now + Span(self.rng.magnitude(Interval::new(100, 36_000_000)));
             self.cancel_by =
-                self.dice.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
+                self.rng.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
         }
         WorldEvent::Cancelled(by)
     }
@@ -257,7 +257,7 @@ impl World {
     /// The machine sleeps: what runs on it stands still, servers and people go on.
     fn sleeps(&mut self) -> WorldEvent {
         self.sleep_at = NEVER;
-        let span = Span(self.dice.magnitude(Interval::new(1_000, 36_000_000)));
+        let span = Span(self.rng.magnitude(Interval::new(1_000, 36_000_000)));
         self.now = self.now + span;
         let later = |at: &mut Moment| *at = if *at == NEVER { NEVER } else { *at + span };
         later(&mut self.spawn_at);
@@ -283,7 +283,7 @@ impl World {
         if self.faults_left == 0 {
             return None;
         }
-        let roll = self.dice.below(1_000_000) as u32;
+        let roll = self.rng.below(1_000_000) as u32;
         let fault = self.mix.struck(point, roll)?;
         self.faults_left -= 1;
         Some(fault)
@@ -291,7 +291,7 @@ impl World {
 
     /// Whether a further incident of these odds happens; it counts as a fault.
     fn strikes_by(&mut self, odds: u32) -> bool {
-        let strikes = self.faults_left > 0 && self.dice.odds(odds);
+        let strikes = self.faults_left > 0 && self.rng.odds(odds);
         self.faults_left -= u32::from(strikes);
         strikes
     }

@@ -169,26 +169,26 @@ impl CostSummary {
         model: Option<String>,
         at: Moment,
     ) -> CostSummary {
-        let (tally, before) = (state.usage, state.usage_before_reopen);
+        let (usage, before) = (state.usage, state.usage_before_reopen);
         let (total, inherited) =
-            (tally.reported_cost + tally.estimated_cost, before.reported_cost + before.estimated_cost);
+            (usage.reported_cost + usage.estimated_cost, before.reported_cost + before.estimated_cost);
         let is_alone = spending.subagents.is_empty();
         CostSummary {
             budget_limit_usd: limits.budget,
             total_cost_usd: total,
             session_cost_usd: total.saturating_sub(inherited),
             inherited_cost_usd: inherited,
-            pending_estimated_cost_usd: tally.estimated_cost,
+            pending_estimated_cost_usd: usage.estimated_cost,
             main_agent_cost_usd: is_alone.then_some(total),
             subagent_cost_usd: is_alone.then_some(Usd::ZERO),
             remaining_budget_usd: limits.budget.map(|limit| limit.saturating_sub(total)),
-            unpriced: tally.unpriced,
-            total_turns: tally.messages,
-            truncated_turns: tally.truncated_messages,
+            unpriced: usage.unpriced,
+            total_turns: usage.messages,
+            truncated_turns: usage.truncated_messages,
             total_subagent_calls: spending.subagents.len() as u64,
             model,
-            total_tokens: TotalTokens { tokens: tally.tokens, reasoning: None },
-            estimated_tokens: tally.truncated_tokens,
+            total_tokens: TotalTokens { tokens: usage.tokens, reasoning: None },
+            estimated_tokens: usage.truncated_tokens,
             time: time(&state.clocks, limits, at),
             turns: spending.turns,
             subagent_costs: spending.subagents,

@@ -17,8 +17,8 @@ pub struct AttemptExit {
     pub ended_at: Moment,
     /// Which process it was; nothing if it was never started.
     #[serde(default)]
-    pub proc: Option<ProcessId>,
+    pub process: Option<ProcessId>,
     /// Whether there was evidence that the kernel or a limit of ours killed it for its memory.
     #[serde(default)]
-    pub memory_kill: bool,
+    pub oom_killed: bool,
 }

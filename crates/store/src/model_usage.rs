@@ -18,7 +18,7 @@ pub struct ModelUsage {
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
     /// Whether some of it has no price.
     pub unpriced: bool,
     /// Tokens of completed messages.

@@ -88,7 +88,7 @@ pub struct StatusUsage {
 }
 
 impl StatusUsage {
-    fn new(tally: Usage) -> StatusUsage {
+    fn new(usage: Usage) -> StatusUsage {
         let Usage {
             tokens,
             truncated_tokens: cut_tokens,
@@ -96,10 +96,10 @@ impl StatusUsage {
             truncated_messages: cut_messages,
             turns,
             reported_cost: cost,
-            estimated_cost: cost_estimated,
+            estimated_cost,
             unpriced,
-        } = tally;
-        let (stated_cost_usd, estimated_cost_usd) = (cost, cost_estimated);
+        } = usage;
+        let (stated_cost_usd, estimated_cost_usd) = (cost, estimated_cost);
         StatusUsage {
             reported_cost_usd: stated_cost_usd,
             estimated_cost_usd,
@@ -114,7 +114,15 @@ impl StatusUsage {
 
     fn tally(&self) -> Usage {
         let StatusUsage { reported_cost_usd: cost, estimated_cost_usd: cost_estimated, .. } = *self;
-        let StatusUsage { unpriced, tokens, truncated_tokens: cut_tokens, messages, truncated_messages: cut_messages, turns, .. } = *self;
+        let StatusUsage {
+            unpriced,
+            tokens,
+            truncated_tokens: cut_tokens,
+            messages,
+            truncated_messages: cut_messages,
+            turns,
+            ..
+        } = *self;
         Usage {
             tokens,
             truncated_tokens: cut_tokens,
@@ -179,7 +187,7 @@ impl Status {
             background: Vec::new(),
             total_cost_usd: state.usage.total_cost(),
             usage: StatusUsage::new(state.usage),
-            pid: state.process.map(|proc| proc.pid),
+            pid: state.process.map(|process| process.pid),
             supervisor_pid,
             updated_at: at,
         }

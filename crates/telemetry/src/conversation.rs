@@ -115,8 +115,10 @@ impl ConversationSpans {
                     // What a sub-agent answers to is what its call says.
                     self.prompts.insert(Some(id.clone()), at);
                     let ending = ToolOutcome::Interrupted;
-                    self.calls
-                        .insert(id.clone(), ToolCallSpan { id, parent: within, tool, started_at: at, ended_at: at, ending });
+                    self.calls.insert(
+                        id.clone(),
+                        ToolCallSpan { id, parent: within, tool, started_at: at, ended_at: at, ending },
+                    );
                 }
                 self.part(message, at, is_known)
             }

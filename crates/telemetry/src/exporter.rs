@@ -137,8 +137,8 @@ impl DroppedData {
             (spans, 0) => Some(format!("{spans} of the run's spans")),
             (spans, _) => Some(format!("{spans} of the run's spans, and its metrics,")),
         }?;
-        let because = self.reason.clone().or(late).unwrap_or_default();
-        Some(format!("{what} did not get to the collector: {because}; the run's own files have it all"))
+        let reason = self.reason.clone().or(late).unwrap_or_default();
+        Some(format!("{what} did not get to the collector: {reason}; the run's own files have it all"))
     }
 }
 

@@ -94,14 +94,14 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn attempt(&self, fault: Option<Fault>, tally: &Usage, common: &[KeyValue]) {
+    pub(crate) fn attempt(&self, fault: Option<Fault>, usage: &Usage, common: &[KeyValue]) {
         self.attempts.add(1, &with_fault(common, fault));
-        self.spent(tally, common);
+        self.spent(usage, common);
     }
 
     /// What was spent, by an attempt or for one.
-    pub(crate) fn spent(&self, tally: &Usage, common: &[KeyValue]) {
-        for (kind, cost) in [("stated", tally.reported_cost), ("estimated", tally.estimated_cost)] {
+    pub(crate) fn spent(&self, usage: &Usage, common: &[KeyValue]) {
+        for (kind, cost) in [("stated", usage.reported_cost), ("estimated", usage.estimated_cost)] {
             if cost.0 > 0 {
                 let mut attributes = common.to_vec();
                 attributes.push(KeyValue::new(attributes::COST_KIND, kind));

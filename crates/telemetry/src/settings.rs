@@ -108,9 +108,9 @@ fn timeout(
 }
 
 /// Both signals may be told the same.
-fn complain(complaints: &mut Vec<String>, complaint: String) {
-    if !complaints.contains(&complaint) {
-        complaints.push(complaint);
+fn complain(complaints: &mut Vec<String>, error: String) {
+    if !complaints.contains(&error) {
+        complaints.push(error);
     }
 }
 
@@ -193,8 +193,8 @@ mod tests {
                 told += &format!("{signal} to {} by {}{within}\n", target.endpoint, target.protocol);
             }
         }
-        for complaint in &settings.complaints {
-            told += &format!("{complaint}\n");
+        for error in &settings.complaints {
+            told += &format!("{error}\n");
         }
         expected.assert_eq(&told);
     }

@@ -177,10 +177,8 @@ impl SpanRecorder {
             Record::Downtime { .. } => self.note("longhaul.downtime", at, Vec::new()),
             Record::CancelRequested { at, .. } => self.note("longhaul.cancel", *at, Vec::new()),
             Record::SuspendOrdered { at, .. } => self.note("longhaul.suspend", *at, Vec::new()),
-            Record::SummaryEnded { usage: tally, .. } => self.spend(tally),
-            Record::AttemptEnded { at, fault, usage: tally, next, .. } => {
-                self.end_attempt(*at, *fault, tally, next)
-            }
+            Record::SummaryEnded { usage, .. } => self.spend(usage),
+            Record::AttemptEnded { at, fault, usage, next, .. } => self.end_attempt(*at, *fault, usage, next),
             Record::CheckStarted { at } => self.pause = Some(OpenInterval::Check { since: *at }),
             Record::CheckEnded { at, result } => self.end_check(*at, strategy_name(result)),
             Record::RunFinished { at, outcome } => self.end_run(*at, outcome),
@@ -212,7 +210,7 @@ impl SpanRecorder {
         }
     }
 
-    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, tally: &Usage, next: &AfterAttempt) {
+    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, usage: &Usage, next: &AfterAttempt) {
         let Some(mut attempt) = self.attempt.take() else { return };
         let told = attempt.conversation.end(at);
         self.converse(attempt.number, &told);
@@ -227,24 +225,24 @@ impl SpanRecorder {
             session: &attempt.session,
             strategy: attempt.strategy,
             fault,
-            usage: tally,
+            usage,
             remedy,
         };
         self.over(SpanData::attempt(&self.about, &ended, attempt.notes));
         let common = self.about.common();
         if let Some(figures) = self.voice.figures() {
-            figures.attempt(fault, tally, &common);
+            figures.attempt(fault, usage, &common);
         }
-        self.used = self.used.plus(*tally);
+        self.used = self.used.plus(*usage);
     }
 
     /// What was used between attempts.
-    fn spend(&mut self, tally: &Usage) {
+    fn spend(&mut self, usage: &Usage) {
         let common = self.about.common();
         if let Some(figures) = self.voice.figures() {
-            figures.spent(tally, &common);
+            figures.spent(usage, &common);
         }
-        self.used = self.used.plus(*tally);
+        self.used = self.used.plus(*usage);
     }
 
     /// A wait is over, if there was one.

@@ -19,9 +19,9 @@ impl Disk {
 
     /// How long one append with `fdatasync` takes.
     pub fn append(&mut self) -> io::Result<Duration> {
-        let begun = Instant::now();
+        let started = Instant::now();
         self.0.write_all(&BLOCK)?;
         self.0.sync_data()?;
-        Ok(begun.elapsed())
+        Ok(started.elapsed())
     }
 }

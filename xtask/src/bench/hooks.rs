@@ -75,14 +75,14 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
 
 /// The time a hook takes that is told this.
 fn called(command: &mut Command, input: &Value) -> io::Result<Duration> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut child = command.stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         stdin.write_all(input.to_string().as_bytes())?;
     }
     let status = child.wait()?;
-    let took = begun.elapsed();
-    if status.success() { Ok(took) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
+    let duration = started.elapsed();
+    if status.success() { Ok(duration) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
 }
 
 /// How often the hook flushes to the disk, as strace counts it; nothing without strace.

@@ -20,18 +20,18 @@ const MEMORY_BAR_MIB: f64 = 100.0;
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let place = Sandbox::new()?;
     let count = bench.count(100_000, 1_000);
-    let begun = Instant::now();
+    let started = Instant::now();
     let some_run = runs::make(&place.longhaul_home(), count, ATTEMPTS)?;
-    let made = begun.elapsed();
+    let made = started.elapsed();
 
     let command = |args: &[&str]| {
         let mut command: Command = place.command(&bench.longhaul);
         command.args(args).args(["--output-format", "text"]).stdout(Stdio::null());
         command
     };
-    let begun = Instant::now();
+    let started = Instant::now();
     let rebuilt = metered(&mut command(&["ledger", "rebuild"]))?;
-    let rate = count as f64 / begun.elapsed().as_secs_f64();
+    let rate = count as f64 / started.elapsed().as_secs_f64();
     if !rebuilt.status.success() {
         return Err(io::Error::other("the ledger cannot be made"));
     }

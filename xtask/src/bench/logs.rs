@@ -102,10 +102,10 @@ fn make(dir: &Path, bytes: u64, began: u64) -> io::Result<()> {
 
 /// How long it takes until something is printed. Nobody reads the rest.
 fn first_byte(command: &mut Command) -> io::Result<Duration> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut child = KillOnDrop(command.stdout(Stdio::piped()).spawn()?);
     let stdout = child.0.stdout.as_mut().ok_or_else(|| io::Error::other("stdout is piped"))?;
     let mut first = [0];
     stdout.read_exact(&mut first)?;
-    Ok(begun.elapsed())
+    Ok(started.elapsed())
 }

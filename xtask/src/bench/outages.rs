@@ -100,7 +100,7 @@ fn simulated() -> io::Result<Vec<OutageResult>> {
 
 /// Walls stood by the real agent, all at once.
 fn real(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResult>> {
-    let mut standing = Vec::new();
+    let mut health = Vec::new();
     for OutageResult { seed, outage_s: wall_s, .. } in simulated.iter().take(REAL) {
         let (seed, wall) = (*seed, Duration::from_secs_f64(*wall_s));
         let (place, api) = (Sandbox::new()?, Api::start(wall)?);
@@ -108,12 +108,12 @@ fn real(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResul
         command.args(["run", "Say that you are done.", "--permission-mode", "bypassPermissions"]);
         command.args(["--output-format", "json", "--agent-path"]).arg(&bench.claude);
         let run = KillOnDrop(command.spawn()?);
-        standing.push((seed, wall, place, api, run));
+        health.push((seed, wall, place, api, run));
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut walls = Vec::new();
-    for (seed, wall, _place, api, run) in &mut standing {
-        while run.0.try_wait()?.is_none() && begun.elapsed() < PATIENCE {
+    for (seed, wall, _place, api, run) in &mut health {
+        while run.0.try_wait()?.is_none() && started.elapsed() < PATIENCE {
             sleep(Duration::from_millis(100));
         }
         let done = run.0.try_wait()?.is_some_and(|status| status.success());

@@ -42,10 +42,10 @@ pub fn metered(command: &mut Command) -> io::Result<Metered> {
 
 /// Runs the command to its end and returns how long that took; one that fails is an error.
 pub fn timed(command: &mut Command) -> io::Result<Duration> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let status = command.status()?;
-    let took = begun.elapsed();
-    if status.success() { Ok(took) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
+    let duration = started.elapsed();
+    if status.success() { Ok(duration) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
 }
 
 /// The process's memory high-water mark.

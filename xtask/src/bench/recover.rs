@@ -30,8 +30,8 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     // The first start writes the agent's configuration and fills the page cache.
     asked_first(&place, bench, None)?;
     for _ in 0..bench.count(10, 2) {
-        let (session, took) = recover(&place, bench)?;
-        recovered.push(ms(took));
+        let (session, duration) = recover(&place, bench)?;
+        recovered.push(ms(duration));
         bare.push(ms(asked_first(&place, bench, Some(&session))?));
     }
     let (recovered, bare) = (median(&recovered), median(&bare));
@@ -69,14 +69,14 @@ fn recover(place: &Sandbox, bench: &Bench) -> io::Result<(String, Duration)> {
     until("the agent is gone", || processes::matching(place).is_empty().then_some(()))?;
     sleep(WALL.saturating_sub(first.elapsed()) + LOOK_EVERY);
 
-    let begun = Instant::now();
+    let started = Instant::now();
     timed(place.agent_command(&bench.longhaul, &api).args(["recover", "@"]))?;
     let answered =
         api.asked().answered.ok_or_else(|| io::Error::other("the resumed agent asked for nothing"))?;
     let records = journal::records(place);
     let session = records.iter().rev().find_map(|record| record["plan"]["session"]["resume"].as_str());
     let session = session.ok_or_else(|| io::Error::other("no session was resumed"))?;
-    Ok((session.to_owned(), answered - begun))
+    Ok((session.to_owned(), answered - started))
 }
 
 /// How long the agent alone takes to its first request, on this session or a new one.
@@ -85,15 +85,15 @@ fn asked_first(place: &Sandbox, bench: &Bench, session: Option<&str>) -> io::Res
     let mut bare: Command = place.agent_command(&bench.claude, &api);
     bare.args(["-p", "Go on.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
     bare.args(session.into_iter().flat_map(|session| ["--resume", session]));
-    let begun = Instant::now();
+    let started = Instant::now();
     timed(&mut bare)?;
     let answered = api.asked().answered;
-    answered.map(|answered| answered - begun).ok_or_else(|| io::Error::other("the agent asked for nothing"))
+    answered.map(|answered| answered - started).ok_or_else(|| io::Error::other("the agent asked for nothing"))
 }
 
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> io::Result<T> {
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
         if let Some(found) = look() {
             return Ok(found);
         }

@@ -220,8 +220,8 @@ fn steps(story: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
         let started = Record::AttemptStarted { at: at(0), plan: plan(attempt, after) };
         let first = (attempt == 1).then_some(Record::RunStarted { at: at(0) });
         steps.push((at(0), first.into_iter().chain([started]).collect()));
-        let proc = ProcessId { pid: 4_711, start_ticks: 123_456 };
-        steps.push((at(0), vec![Record::AttemptSpawned { at: at(0), process: proc }]));
+        let process = ProcessId { pid: 4_711, start_ticks: 123_456 };
+        steps.push((at(0), vec![Record::AttemptSpawned { at: at(0), process }]));
         steps.push((at(1), vec![Record::SessionOpened { at: at(1), session: session.as_str().into() }]));
         if works_seconds >= 20 {
             steps.push((at(20), vec![Record::ProgressMade { at: at(20), resets_retries: true }]));

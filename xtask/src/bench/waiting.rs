@@ -27,19 +27,19 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     // What follows the decision is written by now.
     sleep(Duration::from_secs(1));
 
-    let (cpu, count, begun) = (fine_cpu(pid)?, sleeps(pid), Instant::now());
+    let (cpu, count, started) = (fine_cpu(pid)?, sleeps(pid), Instant::now());
     sleep(Duration::from_secs(bench.count(15, 3) as u64));
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     let share = (fine_cpu(pid)? - cpu).as_secs_f64() / seconds * 100.0;
     let wakes = (sleeps(pid) - count) as f64 / seconds;
     let peak = peak_kib_of(pid).unwrap_or(0) as f64 / 1024.0;
 
-    let begun = Instant::now();
+    let started = Instant::now();
     if let Some(pid) = Pid::from_raw(pid as i32) {
         kill_process(pid, Signal::TERM)?;
     }
     let status = run.0.wait()?;
-    let stop = begun.elapsed().as_secs_f64() * 1e3;
+    let stop = started.elapsed().as_secs_f64() * 1e3;
     Ok(Section {
         about: "The agent's stream reports a usage limit that resets in three hours; the run waits, and is then \
                 stopped by SIGTERM.",
@@ -73,8 +73,8 @@ fn record(root: &Path, file: &Path) -> io::Result<()> {
 }
 
 fn await_waiting(place: &Sandbox) -> io::Result<()> {
-    let begun = Instant::now();
-    while begun.elapsed() < PATIENCE {
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
         if status_of(&place.longhaul_home().join("runs")).as_deref() == Some("waiting") {
             return Ok(());
         }

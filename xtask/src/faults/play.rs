@@ -61,7 +61,7 @@ pub struct CaseRun {
 pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) -> io::Result<CaseRun> {
     let place = Sandbox::new()?;
     let api = Api::start(scenario, seed).await.map_err(io::Error::other)?;
-    let (begun_ms, begun) = (now_ms(), Instant::now());
+    let (begun_ms, started) = (now_ms(), Instant::now());
     let mut hand = SignalSender {
         moments: api.signal_points(),
         victim: case.victim,
@@ -88,7 +88,7 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
         let mut recover = rig.recover(&api, &place)?;
         hand.follow(&mut recover).await?;
     }
-    let (wall, struck_ms) = (begun.elapsed(), hand.struck_ms);
+    let (wall, struck_ms) = (started.elapsed(), hand.struck_ms);
 
     let mut files = workspace::read(&place.work()).map_err(io::Error::other)?;
     let effects_amiss = workspace::effect_errors(&mut files, scenario.expected_effects());

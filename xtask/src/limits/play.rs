@@ -62,14 +62,14 @@ impl TestRig {
         command.args(["--output-format", "json", "--agent-path"]).arg(&self.claude).args(flags);
         // As root the real agent refuses bypassPermissions unless it is told that this is a sandbox.
         command.envs(api.environment()).env("IS_SANDBOX", "1").stdout(File::create(&told)?);
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut run = command.spawn()?;
         let mut resident = 0;
         let ended = loop {
             if let Some(ended) = run.try_wait()? {
                 break ended;
             }
-            if begun.elapsed() > PATIENCE {
+            if started.elapsed() > PATIENCE {
                 run.kill()?;
                 break run.wait()?;
             }
@@ -77,7 +77,7 @@ impl TestRig {
             sleep(LOOK_EVERY);
         };
         Ok(CaseRun {
-            wall: begun.elapsed(),
+            wall: started.elapsed(),
             envelope: serde_json::from_slice(&fs::read(told)?).unwrap_or_default(),
             code: ended.code(),
             account: api.account(),

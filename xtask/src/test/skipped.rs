@@ -34,15 +34,15 @@ pub fn collected(file: &Path) -> io::Result<Vec<SkippedTest>> {
 }
 
 /// All of it for people: for each thing that is wanting what to do, and what was not tried for it.
-pub fn told(left_out: &[SkippedTest]) -> String {
-    if left_out.is_empty() {
+pub fn told(omitted: &[SkippedTest]) -> String {
+    if omitted.is_empty() {
         return "nothing was left out\n".to_owned();
     }
     let mut reasons: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for SkippedTest { description: what, reason: why, remedy } in left_out {
+    for SkippedTest { description: what, reason: why, remedy } in omitted {
         reasons.entry((why, remedy)).or_default().push(what);
     }
-    let mut text = format!("left out: {}\n", left_out.len());
+    let mut text = format!("left out: {}\n", omitted.len());
     for ((why, remedy), whats) in reasons {
         writeln!(text, "  {why}: {remedy}").expect("a string takes all");
         for what in whats {

@@ -160,9 +160,9 @@ impl WalkthroughRig {
     }
 
     fn wait_for(&self, what: &str, mut holds: impl FnMut() -> bool) -> io::Result<()> {
-        let begun = Instant::now();
+        let started = Instant::now();
         while !holds() {
-            if begun.elapsed() > PATIENCE {
+            if started.elapsed() > PATIENCE {
                 return Err(io::Error::other(format!("waited {PATIENCE:?} in vain for {what}")));
             }
             sleep(LOOK_EVERY);

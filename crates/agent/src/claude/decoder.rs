@@ -80,8 +80,8 @@ impl Decoder for ClaudeDecoder {
 
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
         // The last line may lack its newline, and may be torn.
-        let mut unheard = Vec::new();
-        mem::take(&mut self.lines).finish(|line| self.line(line, &mut unheard));
+        let mut silent_for = Vec::new();
+        mem::take(&mut self.lines).finish(|line| self.line(line, &mut silent_for));
         self.spend.close_all();
         self.snapshot.usage = self.spend.tally();
         Evidence {
@@ -215,8 +215,8 @@ impl ClaudeDecoder {
             | Kind::KeepAlive => {}
         }
         // What was used is known before a turn is seen to end by it.
-        if let Some(tally) = self.spend.take_update() {
-            out.insert(said, Notice::UsageUpdated(tally));
+        if let Some(usage) = self.spend.take_update() {
+            out.insert(said, Notice::UsageUpdated(usage));
         }
         if out.len() == said && !is_ping(head) {
             stir(out);
@@ -350,9 +350,9 @@ impl ClaudeDecoder {
     }
 
     fn result(&mut self, line: &ResultLine<'_>, out: &mut Vec<Notice>) {
-        let stated = line.session_id.stated().map(SessionId::from).filter(SessionId::is_uuid);
+        let reported = line.session_id.stated().map(SessionId::from).filter(SessionId::is_uuid);
         // The result of another session says nothing of this one.
-        let is_foreign = |own: &SessionId| stated.as_ref().is_some_and(|stated| stated != own);
+        let is_foreign = |own: &SessionId| reported.as_ref().is_some_and(|reported| reported != own);
         if self.snapshot.session.as_ref().is_some_and(is_foreign) {
             return self.bad(out);
         }
@@ -360,7 +360,7 @@ impl ClaudeDecoder {
         self.spend.settle(line);
         self.refused_start(line);
         let result = self.turn.result(line, &self.tools);
-        if let (None, None, Some(session)) = (self.startup, &self.snapshot.session, stated) {
+        if let (None, None, Some(session)) = (self.startup, &self.snapshot.session, reported) {
             // The plain `json` format has no `init`.
             self.snapshot.session = Some(session);
         }

@@ -7,7 +7,7 @@ use super::wire::{Block, Head};
 use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
 
 /// The model calls a tool.
-pub(super) fn began(deeds: &mut SideEffects, effects: &EffectRules, call: &Block<'_>, row: &Head<'_>) {
+pub(super) fn began(side_effects: &mut SideEffects, effects: &EffectRules, call: &Block<'_>, row: &Head<'_>) {
     let tool = call.name.as_str();
     if effects.is_read_only(tool) {
         return;
@@ -18,7 +18,7 @@ pub(super) fn began(deeds: &mut SideEffects, effects: &EffectRules, call: &Block
         // A script may begin with anything; these are what counts.
         EffectScope::Commands(commands) => named(tool, &commands.join("; ")),
     };
-    deeds.on_start(UnresolvedCall {
+    side_effects.on_start(UnresolvedCall {
         id: call.id.as_str().to_owned(),
         effect: what,
         is_outside: reach != EffectScope::Workspace,
@@ -29,14 +29,14 @@ pub(super) fn began(deeds: &mut SideEffects, effects: &EffectRules, call: &Block
 }
 
 /// A row brings the result of a call.
-pub(super) fn answered(deeds: &mut SideEffects, result: &Block<'_>, row: &Head<'_>) {
+pub(super) fn answered(side_effects: &mut SideEffects, result: &Block<'_>, row: &Head<'_>) {
     let id = result.tool_use_id.as_str();
     let meta = row.tool_result_meta.0.iter().find(|meta| meta.id.is(id));
     match meta.map_or(CallFate::Ran, fate) {
         CallFate::Ran => {
-            deeds.on_result(id, result.is_error.0, vendor_terms::utc_minute(row.timestamp.as_str()))
+            side_effects.on_result(id, result.is_error.0, vendor_terms::utc_minute(row.timestamp.as_str()))
         }
-        CallFate::NeverRan => deeds.on_never_ran(id),
+        CallFate::NeverRan => side_effects.on_never_ran(id),
         // Nobody knows how far it came.
         CallFate::Stopped => {}
     }

@@ -39,8 +39,8 @@ impl SessionLayout for ClaudeSessionLayout {
         repaired(bytes)
     }
 
-    fn missing_rows(&self, bytes: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
-        missing(bytes, begun, stream)
+    fn missing_rows(&self, bytes: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
+        missing(bytes, started, stream)
     }
 
     fn visible_tool_results(&self, bytes: &[u8]) -> BTreeSet<String> {

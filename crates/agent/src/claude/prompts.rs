@@ -34,7 +34,7 @@ const AFTER_LOSS: &str = "\n\n(An earlier session worked on this and could not b
 pub fn prompt(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> String {
     let task = &order.task();
     // Journals of older versions name no rung.
-    let seeds = plan.strategy.is_none_or(|rung| rung == ResumeStrategy::Handoff)
+    let seeds = plan.strategy.is_none_or(|strategy| strategy == ResumeStrategy::Handoff)
         && !past.conversation.entries.is_empty();
     match plan.prompt {
         PromptKind::TaskAfterLoss(fault) if seeds => {

@@ -38,13 +38,14 @@ pub(super) enum Recipient {
 
 /// The lists, with an empty line before each; nothing if there is nothing to say.
 pub(super) fn reminder(past: &PriorAttempts, listener: Recipient) -> String {
-    let deeds = &past.side_effects;
-    let done = Lines { all: done_lines(deeds), dropped: deeds.completed.dropped };
+    let side_effects = &past.side_effects;
+    let done = Lines { all: done_lines(side_effects), dropped: side_effects.completed.dropped };
     let failed = match listener {
         Recipient::SameSession => Vec::new(),
-        Recipient::NewSession => failed_lines(deeds),
+        Recipient::NewSession => failed_lines(side_effects),
     };
-    let unsure = Lines { all: [failed, unknown_lines(past)].concat(), dropped: deeds.unresolved.dropped };
+    let unsure =
+        Lines { all: [failed, unknown_lines(past)].concat(), dropped: side_effects.unresolved.dropped };
     let unshown = Lines { all: unshown_lines(past), dropped: 0 };
     let saved = past.resume_at.as_ref().map_or_else(String::new, |_| format!("\n\n{SAVED}"));
     saved + &done.under(DONE) + &unshown.under(UNSHOWN) + &unsure.under(UNSURE) + &stopped(past)
@@ -96,8 +97,9 @@ impl Lines {
 }
 
 /// One line for all calls of the same words, where the last of them is.
-fn done_lines(deeds: &SideEffects) -> Vec<String> {
-    let succeeded: Vec<&CompletedEffect> = deeds.completed.iter().filter(|done| !done.is_error).collect();
+fn done_lines(side_effects: &SideEffects) -> Vec<String> {
+    let succeeded: Vec<&CompletedEffect> =
+        side_effects.completed.iter().filter(|done| !done.is_error).collect();
     let line = |(at, done): (usize, &&CompletedEffect)| {
         let is_same = |other: &&&CompletedEffect| other.effect == done.effect;
         let is_last = !succeeded[at + 1..].iter().any(|other| is_same(&other));
@@ -114,12 +116,13 @@ fn done_lines(deeds: &SideEffects) -> Vec<String> {
 }
 
 /// Calls that ended with an error and were not made again.
-fn failed_lines(deeds: &SideEffects) -> Vec<String> {
-    let calls: Vec<&CompletedEffect> = deeds.completed.iter().collect();
+fn failed_lines(side_effects: &SideEffects) -> Vec<String> {
+    let calls: Vec<&CompletedEffect> = side_effects.completed.iter().collect();
     let line = |(at, done): (usize, &&CompletedEffect)| {
         let is_repeated = calls[at + 1..].iter().any(|later| later.effect == done.effect);
         let when = done.when.as_ref().map_or_else(String::new, |when| format!(" at {when}"));
-        (done.is_error && !is_repeated).then(|| format!("{} (ended with an error{when})", quoted(&done.effect)))
+        (done.is_error && !is_repeated)
+            .then(|| format!("{} (ended with an error{when})", quoted(&done.effect)))
     };
     calls.iter().enumerate().filter_map(line).collect()
 }

@@ -301,8 +301,8 @@ fn bounded_result(text: String) -> (String, u64) {
     let head = truncate_to_bytes(&text, RESULT_BYTES_MAX - RESULT_END_BYTES);
     let end_at =
         (text.len() - RESULT_END_BYTES..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    let left_out = end_at - head.len();
-    (format!("{head}\n[{left_out} bytes left out]\n{}", &text[end_at..]), left_out as u64)
+    let omitted = end_at - head.len();
+    (format!("{head}\n[{omitted} bytes left out]\n{}", &text[end_at..]), omitted as u64)
 }
 
 /// The arguments of a call. Of very long ones each long text is cut; what cannot be cut is left out.
@@ -310,29 +310,29 @@ fn bounded_input(json: &str) -> (Option<Box<RawValue>>, u64) {
     if json.len() <= INPUT_BYTES_MAX {
         return (RawValue::from_string(json.to_owned()).ok(), 0);
     }
-    let mut left_out = 0;
+    let mut omitted = 0;
     let bounded = serde_json::from_str::<Value>(json).ok().and_then(|mut input| {
-        cut_texts(&mut input, &mut left_out);
+        cut_texts(&mut input, &mut omitted);
         serde_json::value::to_raw_value(&input).ok().filter(|input| input.get().len() <= INPUT_BYTES_MAX)
     });
     if bounded.is_none() {
-        left_out = json.len() as u64;
+        omitted = json.len() as u64;
     }
-    (bounded, left_out)
+    (bounded, omitted)
 }
 
 /// Goes no deeper than the parser let the value be: 128.
-fn cut_texts(value: &mut Value, left_out: &mut u64) {
+fn cut_texts(value: &mut Value, omitted: &mut u64) {
     match value {
         Value::String(text) if text.len() > INPUT_TEXT_BYTES_MAX => {
             let kept = truncate_to_bytes(text, INPUT_TEXT_BYTES_MAX).len();
             let bytes = text.len() - kept;
             text.truncate(kept);
             text.push_str(&format!("\n[{bytes} bytes left out]"));
-            *left_out += bytes as u64;
+            *omitted += bytes as u64;
         }
-        Value::Array(values) => values.iter_mut().for_each(|value| cut_texts(value, left_out)),
-        Value::Object(values) => values.values_mut().for_each(|value| cut_texts(value, left_out)),
+        Value::Array(values) => values.iter_mut().for_each(|value| cut_texts(value, omitted)),
+        Value::Object(values) => values.values_mut().for_each(|value| cut_texts(value, omitted)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -239,14 +239,14 @@ impl UsageMeter {
         // yet; the next result counts them then.
         self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
         let mut span = self.closed_span();
-        let stated = stated_tokens(line);
+        let reported = stated_tokens(line);
         let cost = self.stated_cost(line);
         if let Some(cost) = cost {
-            let cost_estimated = stated.map(|stated| self.left_out(stated)).unwrap_or_default();
-            span = Usage { reported_cost: cost, estimated_cost: cost_estimated, unpriced: false, ..span };
+            let estimated_cost = reported.map(|reported| self.left_out(reported)).unwrap_or_default();
+            span = Usage { reported_cost: cost, estimated_cost, unpriced: false, ..span };
         }
-        if let Some(stated) = stated {
-            span.tokens = reconcile(span.tokens, span.truncated_tokens, stated, self.span.guessed);
+        if let Some(reported) = reported {
+            span.tokens = reconcile(span.tokens, span.truncated_tokens, reported, self.span.guessed);
         }
         self.shares.settle(
             span,
@@ -264,9 +264,9 @@ impl UsageMeter {
 
     /// What a statement leaves out: of a message that was cut it counts the input and the first token,
     /// while all that was sent until the cut is billed (2.1.330).
-    fn left_out(&self, stated: Tokens) -> Usd {
+    fn left_out(&self, reported: Tokens) -> Usd {
         let (counted, cut) = (self.span.usage.tokens.output, self.span.usage.truncated_tokens.output);
-        let missing = (counted + cut).saturating_sub(stated.output).min(cut);
+        let missing = (counted + cut).saturating_sub(reported.output).min(cut);
         let nano = u128::from(self.span.truncated_output_nano) * u128::from(missing) / u128::from(cut.max(1));
         usd_from_nano(nano as u64)
     }
@@ -324,13 +324,13 @@ fn stated_tokens(line: &ResultLine<'_>) -> Option<Tokens> {
 
 /// The same by model, with what each cost; nothing in versions that do not say so.
 fn stated_models(line: &ResultLine<'_>) -> Option<Models> {
-    let mut stated = Models::default();
+    let mut reported = Models::default();
     for (name, model) in &line.since_last.as_ref()?.0 {
         let cost = model.cost.0.and_then(Usd::from_dollars).unwrap_or_default();
-        let tally = Usage { tokens: tokens_of(model), reported_cost: cost, ..Usage::default() };
-        stated.add(name.as_str(), UsageInterval { usage: tally, ..UsageInterval::default() });
+        let usage = Usage { tokens: tokens_of(model), reported_cost: cost, ..Usage::default() };
+        reported.add(name.as_str(), UsageInterval { usage, ..UsageInterval::default() });
     }
-    Some(stated)
+    Some(reported)
 }
 
 /// The one model that the session has used up to a result, if it is only one; an empty name otherwise.
@@ -353,17 +353,17 @@ fn tokens_of(model: &ModelUsage<'_>) -> Tokens {
 /// Completes what we counted with what the agent states. The agent also makes requests that the stream
 /// does not show (compaction, titles), and knows what sub-agents wrote; its sum includes its own guess
 /// at cut messages, which we leave to ours.
-fn reconcile(counted: Tokens, cut: Tokens, stated: Tokens, guessed: bool) -> Tokens {
-    let stated = rest(stated, cut);
-    match (guessed, prompt(stated) > prompt(counted)) {
+fn reconcile(counted: Tokens, cut: Tokens, reported: Tokens, guessed: bool) -> Tokens {
+    let reported = rest(reported, cut);
+    match (guessed, prompt(reported) > prompt(counted)) {
         // Each request was seen, and the deltas are exact.
         (false, false) => counted,
-        (true, _) => stated,
+        (true, _) => reported,
         (false, true) => Tokens {
-            input: stated.input.max(counted.input),
-            output: stated.output.max(counted.output),
-            cache_read: stated.cache_read.max(counted.cache_read),
-            cache_write: stated.cache_write.max(counted.cache_write),
+            input: reported.input.max(counted.input),
+            output: reported.output.max(counted.output),
+            cache_read: reported.cache_read.max(counted.cache_read),
+            cache_write: reported.cache_write.max(counted.cache_write),
         },
     }
 }

@@ -41,8 +41,8 @@ pub(super) fn cut(text: &str, weight_max: u64) -> Cow<'_, str> {
     // What went wrong stands at the end as often as at the beginning.
     let head = head(text, room - room / 2);
     let tail = tail(&text[head.len()..], room / 2);
-    let left_out = text.len() - head.len() - tail.len();
-    Cow::Owned(format!("{head}{}{tail}", mark(left_out)))
+    let omitted = text.len() - head.len() - tail.len();
+    Cow::Owned(format!("{head}{}{tail}", mark(omitted)))
 }
 
 fn mark(bytes: usize) -> String {

@@ -12,53 +12,53 @@ fn call(id: &str, is_outside: bool) -> UnresolvedCall {
 }
 
 /// `done; unknown`, each as ids.
-fn check(deeds: &SideEffects, expected: &str) {
-    let done: Vec<&str> = deeds.completed.iter().map(|done| done.id.as_str()).collect();
-    let unknown: Vec<&str> = deeds.unresolved.iter().map(|call| call.id.as_str()).collect();
+fn check(side_effects: &SideEffects, expected: &str) {
+    let done: Vec<&str> = side_effects.completed.iter().map(|done| done.id.as_str()).collect();
+    let unknown: Vec<&str> = side_effects.unresolved.iter().map(|call| call.id.as_str()).collect();
     assert_eq!(format!("{}; {}", done.join(" "), unknown.join(" ")), expected);
 }
 
 #[test]
 fn calls_and_their_ends() {
-    let mut deeds = SideEffects::default();
-    deeds.on_start(call("push", true));
-    deeds.on_start(call("build", false));
-    deeds.on_start(call("build", false));
-    deeds.on_start(call("denied", true));
-    check(&deeds, "; push build denied");
-    deeds.on_result("push", false, Some("2026-11-21 14:02 UTC".to_owned()));
-    deeds.on_never_ran("denied");
-    deeds.on_result("strange", false, None);
-    check(&deeds, "push; build");
-    deeds.on_result("build", true, None);
-    check(&deeds, "push; ");
-    assert_eq!(deeds.calls, 3);
+    let mut side_effects = SideEffects::default();
+    side_effects.on_start(call("push", true));
+    side_effects.on_start(call("build", false));
+    side_effects.on_start(call("build", false));
+    side_effects.on_start(call("denied", true));
+    check(&side_effects, "; push build denied");
+    side_effects.on_result("push", false, Some("2026-11-21 14:02 UTC".to_owned()));
+    side_effects.on_never_ran("denied");
+    side_effects.on_result("strange", false, None);
+    check(&side_effects, "push; build");
+    side_effects.on_result("build", true, None);
+    check(&side_effects, "push; ");
+    assert_eq!(side_effects.calls, 3);
 }
 
 #[test]
 fn in_the_background_a_result_ends_nothing() {
-    let mut deeds = SideEffects::default();
-    deeds.on_start(call("push", true));
-    deeds.on_backgrounded("push");
-    deeds.on_result("push", false, None);
-    check(&deeds, "; push");
-    deeds.on_end("push", false, None);
-    check(&deeds, "push; ");
-    deeds.on_start(call("again", true));
-    deeds.on_backgrounded("again");
-    deeds.on_result("again", true, None);
-    assert!(deeds.completed.iter().any(|done: &CompletedEffect| done.is_error));
+    let mut side_effects = SideEffects::default();
+    side_effects.on_start(call("push", true));
+    side_effects.on_backgrounded("push");
+    side_effects.on_result("push", false, None);
+    check(&side_effects, "; push");
+    side_effects.on_end("push", false, None);
+    check(&side_effects, "push; ");
+    side_effects.on_start(call("again", true));
+    side_effects.on_backgrounded("again");
+    side_effects.on_result("again", true, None);
+    assert!(side_effects.completed.iter().any(|done: &CompletedEffect| done.is_error));
 }
 
 #[test]
 fn a_run_remembers_its_attempts() {
     let attempt = |done: &str, unknown: &str| {
-        let mut deeds = SideEffects::default();
+        let mut side_effects = SideEffects::default();
         for id in [done, unknown].into_iter().filter(|id| !id.is_empty()) {
-            deeds.on_start(call(id, true));
+            side_effects.on_start(call(id, true));
         }
-        deeds.on_end(done, false, None);
-        deeds
+        side_effects.on_end(done, false, None);
+        side_effects
     };
     let mut run = SideEffects::default();
     run.extend(&attempt("a", "b"));
@@ -72,17 +72,17 @@ fn a_run_remembers_its_attempts() {
 
 #[test]
 fn the_oldest_are_dropped_and_counted() {
-    let mut deeds = SideEffects::default();
+    let mut side_effects = SideEffects::default();
     for number in 0..300 {
-        deeds.on_start(call(&number.to_string(), true));
+        side_effects.on_start(call(&number.to_string(), true));
     }
-    assert_eq!((deeds.unresolved.iter().len(), deeds.unresolved.dropped), (256, 44));
+    assert_eq!((side_effects.unresolved.iter().len(), side_effects.unresolved.dropped), (256, 44));
     for number in 0..300 {
-        deeds.on_end(&number.to_string(), false, None);
+        side_effects.on_end(&number.to_string(), false, None);
     }
-    assert_eq!((deeds.unresolved.iter().len(), deeds.completed.iter().len()), (0, 256));
-    let mut run = deeds.clone();
-    run.extend(&deeds);
+    assert_eq!((side_effects.unresolved.iter().len(), side_effects.completed.iter().len()), (0, 256));
+    let mut run = side_effects.clone();
+    run.extend(&side_effects);
     assert_eq!((run.completed.iter().len(), run.completed.dropped), (256, 256));
 }
 

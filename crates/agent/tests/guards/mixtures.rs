@@ -22,8 +22,8 @@ fn denies(tool: &str, field: &str, text: &str) -> bool {
 }
 
 /// One way to write a letter.
-fn written(letter: char, way: u8) -> String {
-    match way % 7 {
+fn written(letter: char, path: u8) -> String {
+    match path % 7 {
         0 => letter.to_string(),
         1 => format!("'{letter}'"),
         2 => format!("\"{letter}\""),
@@ -35,7 +35,7 @@ fn written(letter: char, way: u8) -> String {
 }
 
 fn mixture(name: &str, ways: &[u8]) -> String {
-    name.chars().zip(ways.iter().cycle()).map(|(letter, way)| written(letter, *way)).collect()
+    name.chars().zip(ways.iter().cycle()).map(|(letter, path)| written(letter, *path)).collect()
 }
 
 proptest! {
@@ -68,7 +68,7 @@ proptest! {
     fn another_host_is_none_in_any_mixture(ways in prop::collection::vec(any::<u8>(), 20)) {
         for name in ["notexample.com", "example.com.evil.org", "example.community", "my-example.com"] {
             // A backslash before some letters is a space to most programs.
-            let ways: Vec<u8> = ways.iter().map(|way| if way % 7 == 3 { 0 } else { *way }).collect();
+            let ways: Vec<u8> = ways.iter().map(|path| if path % 7 == 3 { 0 } else { *path }).collect();
             let command = format!("curl https://{}/x", mixture(name, &ways));
             prop_assert!(!denies("Bash", "command", &command), "{command}");
         }

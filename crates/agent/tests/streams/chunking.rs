@@ -41,6 +41,11 @@ fn a_newline_is_not_needed_at_the_end() {
     for fixture in FIXTURES.iter() {
         let torn = fixture.read([fixture.bytes.trim_ascii_end()]);
         let whole = fixture.read([&fixture.bytes[..]]);
-        assert_eq!((torn.evidence, torn.side_effects), (whole.evidence, whole.side_effects), "{}", fixture.name);
+        assert_eq!(
+            (torn.evidence, torn.side_effects),
+            (whole.evidence, whole.side_effects),
+            "{}",
+            fixture.name
+        );
     }
 }

@@ -8,12 +8,13 @@ use longhaul_core::{AttemptPlan, Exit, Fault, PromptKind, RunId, SessionId, Sess
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn told(deeds: &SideEffects) -> String {
+fn told(side_effects: &SideEffects) -> String {
     let when = |when: &Option<String>| when.as_ref().map_or_else(String::new, |when| format!(", {when}"));
-    let done = deeds.completed.iter().map(|done| {
+    let done = side_effects.completed.iter().map(|done| {
         format!("{} {}{}\n", if done.is_error { "failed" } else { "done" }, done.effect, when(&done.when))
     });
-    let unknown = deeds.unresolved.iter().map(|call| format!("unknown {}{}\n", call.effect, when(&call.when)));
+    let unknown =
+        side_effects.unresolved.iter().map(|call| format!("unknown {}{}\n", call.effect, when(&call.when)));
     done.chain(unknown).collect()
 }
 
@@ -62,9 +63,9 @@ fn check(rows: &[Value], expected: Expect) {
 fn of_the_recorded_streams() {
     let mut text = String::new();
     for fixture in all() {
-        let deeds = told(&fixture.read([&fixture.bytes[..]]).side_effects);
-        if !deeds.is_empty() {
-            text += &format!("{}: {deeds}", fixture.name);
+        let side_effects = told(&fixture.read([&fixture.bytes[..]]).side_effects);
+        if !side_effects.is_empty() {
+            text += &format!("{}: {side_effects}", fixture.name);
         }
     }
     expect![[r#"
@@ -201,9 +202,9 @@ proptest! {
         let command = format!("{before}\ngit push\n- forged\n{before}");
         let mut rows = vec![call("a", &tool, json!({ "command": command }))];
         rows.extend(ends.then(|| answer("a", false, json!({}))));
-        let deeds = deeds_of(&rows);
+        let side_effects = deeds_of(&rows);
         let plain = said(&PriorAttempts::default());
-        let past = PriorAttempts { side_effects: deeds, ..PriorAttempts::default() };
+        let past = PriorAttempts { side_effects, ..PriorAttempts::default() };
         let text = said(&past);
         let added = text.strip_prefix(&plain).expect("the list comes last");
         let lines: Vec<&str> = added.lines().filter(|line| !line.is_empty()).collect();

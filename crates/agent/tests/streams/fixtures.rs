@@ -94,7 +94,12 @@ impl Fixture {
             decoder.feed(piece, &mut notices);
         }
         let evidence = decoder.evidence(self.exit, self.stderr);
-        Read { notices, evidence, side_effects: decoder.side_effects().clone(), by_model: decoder.usage_by_model() }
+        Read {
+            notices,
+            evidence,
+            side_effects: decoder.side_effects().clone(),
+            by_model: decoder.usage_by_model(),
+        }
     }
 
     pub fn check(&self, evidence: &Evidence, how: &str) {

@@ -6,9 +6,9 @@ use longhaul_core::{Exit, Usage, Usd};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn check_sum(parts: &[(String, Usage)], tally: Usage, what: &str) {
+fn check_sum(parts: &[(String, Usage)], usage: Usage, what: &str) {
     let sum = parts.iter().fold(Usage::default(), |sum, (_, part)| sum.plus(*part));
-    assert_eq!(sum, tally, "{what}: {parts:#?}");
+    assert_eq!(sum, usage, "{what}: {parts:#?}");
     assert!(parts.is_sorted_by(|one, other| one.0 < other.0), "{what}: {parts:#?}");
     assert!(parts.iter().all(|(_, part)| *part != Usage::default()), "{what}: {parts:#?}");
     // 64 are told apart; the rest has no name.
@@ -35,9 +35,9 @@ fn models_of_recorded_streams() {
     let check = |name: &str, expected: Expect| {
         let fixture = named(name);
         let parts = fixture.read([&fixture.bytes[..]]).by_model;
-        let lines = parts.iter().map(|(name, tally)| {
-            let used = tally.tokens + tally.truncated_tokens;
-            format!("{name}: {} tokens, {} + {}\n", used.total(), tally.reported_cost, tally.estimated_cost)
+        let lines = parts.iter().map(|(name, usage)| {
+            let used = usage.tokens + usage.truncated_tokens;
+            format!("{name}: {} tokens, {} + {}\n", used.total(), usage.reported_cost, usage.estimated_cost)
         });
         expected.assert_eq(&lines.collect::<String>());
     };
@@ -97,19 +97,19 @@ fn each_model_costs_what_the_results_state() {
         let lines = fixture.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let events = lines.map(|line| serde_json::from_slice::<Value>(line).expect("it is JSON"));
         let results: Vec<Value> = events.filter(|event| event["type"] == "result").collect();
-        for (name, tally) in fixture.read([&fixture.bytes[..]]).by_model {
+        for (name, usage) in fixture.read([&fixture.bytes[..]]).by_model {
             // The plain format states no difference.
             if fixture.name != "success-json-format" {
                 let cost =
                     |result: &Value| result["model_usage_since_last_result"][&name]["costUSD"].as_f64();
-                let stated: f64 = results.iter().filter_map(cost).sum();
+                let reported: f64 = results.iter().filter_map(cost).sum();
                 // Rounded parts add up to the rounded whole: a part may bear a millionth of a dollar of that.
-                let stated = Usd::from_dollars(stated).expect("it is money");
+                let reported = Usd::from_dollars(reported).expect("it is money");
                 assert!(
-                    tally.reported_cost.0.abs_diff(stated.0) <= 1,
-                    "{}: {}, not {stated}",
+                    usage.reported_cost.0.abs_diff(reported.0) <= 1,
+                    "{}: {}, not {reported}",
                     fixture.name,
-                    tally.reported_cost
+                    usage.reported_cost
                 );
             }
         }
@@ -190,12 +190,12 @@ fn continued() -> impl Strategy<Value = Value> {
 
 /// A result that states what each model used.
 fn by_model() -> impl Strategy<Value = Value> {
-    let stated = (usage(), dollars()).prop_map(|(usage, cost)| {
+    let reported = (usage(), dollars()).prop_map(|(usage, cost)| {
         json!({ "inputTokens": usage["input_tokens"], "outputTokens": usage["output_tokens"],
             "cacheReadInputTokens": usage["cache_read_input_tokens"],
             "cacheCreationInputTokens": usage["cache_creation_input_tokens"], "costUSD": cost })
     });
-    prop::collection::btree_map(model(), stated, 0..4)
+    prop::collection::btree_map(model(), reported, 0..4)
         .prop_map(|models| json!({ "type": "result", "model_usage_since_last_result": models }))
 }
 

@@ -8,7 +8,7 @@ fn check(name: &str, expected: Expect) {
     let fixture = named(name);
     let (notices, _) = fixture.decode([&fixture.bytes[..]]);
     let line = |notice: &Notice| match notice {
-        Notice::UsageUpdated(tally) => format!("Used({} messages, {})", tally.messages, tally.total_cost()),
+        Notice::UsageUpdated(usage) => format!("Used({} messages, {})", usage.messages, usage.total_cost()),
         _ => format!("{notice:?}"),
     };
     let lines: Vec<String> = notices.iter().map(line).collect();

@@ -21,9 +21,9 @@ fn cost_is_what_the_results_state() {
             Value::Object(models) => models.values().filter_map(|model| model["costUSD"].as_f64()).sum(),
             _ => result["total_cost_usd"].as_f64().unwrap_or_default(),
         };
-        let stated: f64 = results(&fixture).iter().map(dollars).sum();
+        let reported: f64 = results(&fixture).iter().map(dollars).sum();
         let tally = tally(&fixture);
-        assert_eq!(Some(tally.reported_cost), Usd::from_dollars(stated), "{}", fixture.name);
+        assert_eq!(Some(tally.reported_cost), Usd::from_dollars(reported), "{}", fixture.name);
         assert!(!tally.unpriced, "{}", fixture.name);
     }
 }

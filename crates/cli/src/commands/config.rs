@@ -104,7 +104,7 @@ fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
 }
 
 fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
-    let (whose, path) = if args.user {
+    let (owner, path) = if args.user {
         let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
         (
             FileOwner::User,
@@ -114,7 +114,7 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
         (FileOwner::Project, directory(None)?.join(PROJECT_FILE))
     };
     let root = Cli::command();
-    let text = template::text(&root, &Keys::for_command(&root), whose);
+    let text = template::text(&root, &Keys::for_command(&root), owner);
     let write = || -> io::Result<()> {
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
         File::create_new(&path)?.write_all(text.as_bytes())

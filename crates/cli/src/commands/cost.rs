@@ -186,7 +186,7 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -
             GroupBy::Agent => JUDGE.to_owned(),
         };
         let spend = LedgerSpend {
-            cost_estimated: paid.cost.unwrap_or_default(),
+            estimated_cost: paid.cost.unwrap_or_default(),
             unpriced: paid.cost.is_none(),
             tokens: paid.tokens,
             messages: 1,
@@ -197,7 +197,7 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -
             None => rows.push(CostRow { key, spend }),
         }
     }
-    let cost = |row: &CostRow<String>| -> Usd { row.spend.cost + row.spend.cost_estimated };
+    let cost = |row: &CostRow<String>| -> Usd { row.spend.cost + row.spend.estimated_cost };
     match by {
         GroupBy::Day => rows.sort_by(|one, other| other.key.cmp(&one.key)),
         GroupBy::Model | GroupBy::Project | GroupBy::Run | GroupBy::Agent => {
@@ -231,7 +231,7 @@ fn days(quarters: Vec<CostRow<u64>>) -> Vec<CostRow<String>> {
 fn plus(one: LedgerSpend, other: &LedgerSpend) -> LedgerSpend {
     LedgerSpend {
         cost: one.cost + other.cost,
-        cost_estimated: one.cost_estimated + other.cost_estimated,
+        estimated_cost: one.estimated_cost + other.estimated_cost,
         unpriced: one.unpriced || other.unpriced,
         tokens: one.tokens + other.tokens,
         truncated: one.truncated + other.truncated,
@@ -253,8 +253,8 @@ impl Row {
             name: None,
             task: None,
             reported_cost_usd: spend.cost.as_dollars(),
-            estimated_cost_usd: spend.cost_estimated.as_dollars(),
-            total_cost_usd: (spend.cost + spend.cost_estimated).as_dollars(),
+            estimated_cost_usd: spend.estimated_cost.as_dollars(),
+            total_cost_usd: (spend.cost + spend.estimated_cost).as_dollars(),
             unpriced: spend.unpriced,
             messages: spend.messages,
             input_tokens: input,
@@ -362,7 +362,7 @@ mod tests {
         let usd = |cents| Usd(cents * 10_000);
         LedgerSpend {
             cost: usd(cents),
-            cost_estimated: usd(estimated),
+            estimated_cost: usd(estimated),
             unpriced,
             tokens,
             truncated: 5,

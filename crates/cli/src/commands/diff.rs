@@ -124,7 +124,7 @@ fn without_last_line(text: &[u8]) -> &[u8] {
 
 fn print_json(dir: &RunDir, viewed: &WorkspaceDiff) -> Result<(), Failure> {
     let workspace = dir.plan().map_err(|error| of_store(&error))?.cwd;
-    let left_out = text::left_out(viewed);
+    let omitted = text::left_out(viewed);
     output::print_json(&DiffOutput {
         run: dir.id().as_str(),
         workspace,
@@ -133,7 +133,7 @@ fn print_json(dir: &RunDir, viewed: &WorkspaceDiff) -> Result<(), Failure> {
         commits: viewed.commits.as_deref(),
         files: &viewed.files,
         totals: viewed.figures(),
-        omitted: left_out,
+        omitted,
     });
     Ok(())
 }

@@ -56,7 +56,8 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let filter = RunFilter { states: vec![RunState::Finished], ..RunFilter::default() };
     let over = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
     let now = output::now();
-    let mut collected = GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, retained: BTreeMap::new() };
+    let mut collected =
+        GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, retained: BTreeMap::new() };
     for (place, row) in over.into_iter().map(Row::new).enumerate() {
         let ended = row.known.ended_at.unwrap_or(now);
         if now.since(ended) <= args.older_than {

@@ -58,7 +58,8 @@ pub fn hook(args: &HookArgs) {
     // Without a home there is nothing to tell, and nowhere to put anything down.
     let Some(place) = place() else { return };
     let HookArgs { event, learning } = args;
-    let called = HookInvocation { at: output::now(), event: *event, project: place, learning: learning.clone() };
+    let called =
+        HookInvocation { at: output::now(), event: *event, project: place, learning: learning.clone() };
     if let Err(what) = called.go() {
         called.trouble(&what);
     }
@@ -96,7 +97,8 @@ impl HookInvocation {
             HookEvent::SessionEnd => {
                 // What is cleared is gone from the context. One that ended otherwise may be resumed, and has it still.
                 if input.reason.as_deref() == Some("clear") {
-                    let _ = input.session_id.as_deref().map(|session| clear_injection(&self.project, session));
+                    let _ =
+                        input.session_id.as_deref().map(|session| clear_injection(&self.project, session));
                 }
                 self.learn(&input)
             }

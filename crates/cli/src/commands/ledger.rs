@@ -36,7 +36,7 @@ pub struct Rebuilt {
 }
 
 fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
-    let begun = Instant::now();
+    let started = Instant::now();
     let anew = || Ledger::open(home, WAIT)?.rebuild();
     let made = match anew() {
         // What nobody can use is not mended: there is nothing in it that is not elsewhere.
@@ -49,7 +49,7 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let rebuilt = Rebuilt {
         runs: made.derived,
         removed: made.removed,
-        duration_ms: Span(begun.elapsed().as_millis() as u64),
+        duration_ms: Span(started.elapsed().as_millis() as u64),
         ledger: Ledger::path_in(home).display().to_string(),
     };
     match output::format(global) {

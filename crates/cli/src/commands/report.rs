@@ -146,7 +146,7 @@ fn facts(run: &ReportRun, clock: &TimeFormat) -> String {
     if run.lost_time > Span::ZERO {
         facts.push(format!("lost {}", run.lost_time));
     }
-    facts.push(cost(run.cost, run.cost_estimated, run.unpriced));
+    facts.push(cost(run.cost, run.estimated_cost, run.unpriced));
     facts.push(format!("{} tokens", short_count(run.tokens)));
     facts.join("; ")
 }

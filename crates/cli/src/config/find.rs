@@ -47,14 +47,14 @@ pub struct Files {
 pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Files, Failure> {
     let user = user_file(|name| env::var_os(name));
     let home = env::var_os("HOME").map(PathBuf::from);
-    let read = |whose, path: &Path| {
+    let read = |owner, path: &Path| {
         let text = text(path)?;
-        let trust = match whose {
+        let trust = match owner {
             FileOwner::User => FileTrust::Trusted,
             FileOwner::Project => trusted::of(path, &text),
         };
         let (home, user_file) = (home.as_deref(), user.as_deref());
-        Reader { keys, root, owner: whose, path, home, user_file, trust }.read(&text)
+        Reader { keys, root, owner, path, home, user_file, trust }.read(&text)
     };
     let of_project = |path: PathBuf| {
         let file = read(FileOwner::Project, &path)?;

@@ -20,15 +20,15 @@ const PROFILES: &str =
     "Keys below [profile.NAME] hold with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
 
 /// The text of a new file.
-pub fn text(root: &Command, keys: &Keys, whose: FileOwner) -> String {
-    let about = match whose {
+pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
+    let about = match owner {
         FileOwner::User => ABOUT_USER,
         FileOwner::Project => ABOUT_PROJECT,
     };
     let mut out = comment(about) + &comment(DURATIONS);
     let (here, elsewhere): (Vec<&Key>, Vec<&Key>) = keys
         .plain()
-        .partition(|key| whose == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_)));
+        .partition(|key| owner == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_)));
     let mut heading = "";
     for key in here {
         let of_key = key.arg.get_help_heading().unwrap_or("The run");
@@ -36,10 +36,10 @@ pub fn text(root: &Command, keys: &Keys, whose: FileOwner) -> String {
             heading = of_key;
             out += &format!("\n# --- {heading} ---\n");
         }
-        out += &entry(root, whose, key);
+        out += &entry(root, owner, key);
     }
     out += &format!("\n{}# [profile.nightly]\n# budget = 20\n", comment(PROFILES));
-    if whose == FileOwner::Project {
+    if owner == FileOwner::Project {
         let names: Vec<&str> = elsewhere.iter().map(|key| key.name.as_str()).collect();
         let only = format!(
             "Only your own file can set: {}. `longhaul config path` tells where it is.",
@@ -49,14 +49,14 @@ pub fn text(root: &Command, keys: &Keys, whose: FileOwner) -> String {
     }
     for table in TABLES {
         out += &format!("\n# --- longhaul {table} ---\n# [{table}]\n");
-        keys.of_table(Some(table)).for_each(|key| out += &entry(root, whose, key));
+        keys.of_table(Some(table)).for_each(|key| out += &entry(root, owner, key));
     }
     out
 }
 
-fn entry(root: &Command, whose: FileOwner, key: &Key) -> String {
+fn entry(root: &Command, owner: FileOwner, key: &Key) -> String {
     let value = key.default(root).unwrap_or_else(|| vec![placeholder(key)]);
-    let about = match (whose, key.trust) {
+    let about = match (owner, key.trust) {
         (FileOwner::Project, ProjectTrust::Trusted(_)) => {
             format!("{}. Each user allows it with `longhaul config trust`", key.about())
         }
@@ -98,14 +98,14 @@ mod tests {
     fn a_new_file_has_every_key_and_can_be_read_with_its_defaults() {
         let root = Cli::command();
         let keys = Keys::for_command(&root);
-        for whose in [FileOwner::User, FileOwner::Project] {
-            let text = text(&root, &keys, whose);
+        for owner in [FileOwner::User, FileOwner::Project] {
+            let text = text(&root, &keys, owner);
             let read = |text: &str| {
                 let path = Path::new("/w/longhaul.toml");
                 Reader {
                     keys: &keys,
                     root: &root,
-                    owner: whose,
+                    owner,
                     path,
                     home: None,
                     user_file: None,
@@ -114,9 +114,9 @@ mod tests {
                 .read(text)
             };
             assert!(read(&text).is_ok_and(|file| file.plain.is_empty()), "it sets something");
-            for key in keys.all().filter(|key| whose == FileOwner::User || key.table.is_none()) {
+            for key in keys.all().filter(|key| owner == FileOwner::User || key.table.is_none()) {
                 let line = text.lines().find_map(|line| line.strip_prefix(&format!("# {} = ", key.name)));
-                let is_here = whose == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_));
+                let is_here = owner == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_));
                 assert_eq!(line.is_some(), is_here, "{}", key.path());
                 let (Some(line), Some(_)) = (line, key.default(&root)) else { continue };
                 let table = key.table.map(|table| format!("[{table}]\n")).unwrap_or_default();

@@ -161,15 +161,15 @@ impl Envelope {
     }
 }
 
-fn usage(tally: Usage) -> EnvelopeUsage {
+fn usage(usage: Usage) -> EnvelopeUsage {
     EnvelopeUsage {
-        input_tokens: tally.tokens.input,
-        output_tokens: tally.tokens.output,
-        cache_read_input_tokens: tally.tokens.cache_read,
-        cache_creation_input_tokens: tally.tokens.cache_write,
-        total_cost_usd: (tally.reported_cost + tally.estimated_cost).as_dollars(),
-        estimated_cost_usd: tally.estimated_cost.as_dollars(),
-        truncated_tokens: tally.truncated_tokens.total(),
-        unpriced: tally.unpriced,
+        input_tokens: usage.tokens.input,
+        output_tokens: usage.tokens.output,
+        cache_read_input_tokens: usage.tokens.cache_read,
+        cache_creation_input_tokens: usage.tokens.cache_write,
+        total_cost_usd: (usage.reported_cost + usage.estimated_cost).as_dollars(),
+        estimated_cost_usd: usage.estimated_cost.as_dollars(),
+        truncated_tokens: usage.truncated_tokens.total(),
+        unpriced: usage.unpriced,
     }
 }

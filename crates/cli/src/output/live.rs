@@ -54,13 +54,13 @@ impl LiveView {
         self.limits = view.policy.limits;
         self.tries = tries(view.policy, &self.state);
         // Without a process, the usage of the last one is in the state already.
-        let glance = view.snapshot.filter(|_| self.state.process.is_some());
+        let snapshot = view.snapshot.filter(|_| self.state.process.is_some());
         let mut activity = Activity { since: now, ..Activity::default() };
-        if let Some(glance) = glance {
-            self.state.usage = self.state.usage.plus(glance.usage);
-            activity.tool.clone_from(&glance.tool);
-            activity.other.clone_from(&glance.activity);
-            activity.message = glance.last_text.chars().take(MESSAGE_CHARS_MAX).collect();
+        if let Some(snapshot) = snapshot {
+            self.state.usage = self.state.usage.plus(snapshot.usage);
+            activity.tool.clone_from(&snapshot.tool);
+            activity.other.clone_from(&snapshot.activity);
+            activity.message = snapshot.last_text.chars().take(MESSAGE_CHARS_MAX).collect();
         }
         let is_same = (&activity.tool, &activity.other) == (&self.activity.tool, &self.activity.other);
         if is_same && self.activity.since != Moment(0) {
@@ -163,33 +163,33 @@ fn wait_line(view: &LiveView, now: Moment) -> Option<String> {
 /// `Bash: cargo test (3m 12s)`, or between tool calls `thinking: "Now I run the tests."`.
 fn activity_line(view: &LiveView, now: Moment, width: usize) -> Option<String> {
     let Activity { tool, other, message, since } = &view.activity;
-    let took = seconds(now.since(*since));
-    let took = if took < CLOCK_AFTER { String::new() } else { format!(" ({took})") };
+    let duration = seconds(now.since(*since));
+    let duration = if duration < CLOCK_AFTER { String::new() } else { format!(" ({duration})") };
     if let Some(tool) = tool {
         // However long its argument is, its duration is shown.
-        let tool = fit(&phrases::one_line(tool), width.saturating_sub(took.len()));
-        return Some(format!("{tool}{took}"));
+        let tool = fit(&phrases::one_line(tool), width.saturating_sub(duration.len()));
+        return Some(format!("{tool}{duration}"));
     }
     let (other, message) = (phrases::one_line(other), phrases::one_line(message));
     match (other.is_empty(), message.is_empty()) {
         (true, true) => None,
         (true, false) => Some(format!("\"{message}\"")),
-        (false, true) => Some(format!("{other}{took}")),
-        (false, false) => Some(format!("{other}{took}: \"{message}\"")),
+        (false, true) => Some(format!("{other}{duration}")),
+        (false, false) => Some(format!("{other}{duration}: \"{message}\"")),
     }
 }
 
 /// `18 turns, 1.2M tokens, $3.45`.
 fn usage_line(view: &LiveView) -> Option<String> {
-    let tally = view.state.usage;
-    let tokens = tally.tokens.total() + tally.truncated_tokens.total();
-    let at_least = if tally.unpriced { "at least " } else { "" };
+    let usage = view.state.usage;
+    let tokens = usage.tokens.total() + usage.truncated_tokens.total();
+    let at_least = if usage.unpriced { "at least " } else { "" };
     (tokens > 0).then(|| {
         format!(
             "{}, {} tokens, {at_least}{}",
-            phrases::counted(u64::from(tally.turns), "turn"),
+            phrases::counted(u64::from(usage.turns), "turn"),
             short_count(tokens),
-            phrases::money(tally.total_cost())
+            phrases::money(usage.total_cost())
         )
     })
 }

@@ -72,14 +72,14 @@ pub fn clone_stdout() -> io::Result<OwnedFd> {
 
 /// The text as a terminal may have it, in color where `paint` says so.
 pub fn shown(text: &str) -> Cow<'_, str> {
-    let mark = color::mark();
-    if !text.chars().any(|c| is_control_like(c) || c == mark) {
+    let marker = color::mark();
+    if !text.chars().any(|c| is_control_like(c) || c == marker) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
-        if c == mark {
+        if c == marker {
             out += chars.next().and_then(color::sequence).unwrap_or_default();
         } else if !is_control_like(c) {
             out.push(c);

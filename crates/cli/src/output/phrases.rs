@@ -102,9 +102,7 @@ pub fn verbose_line(record: &Record) -> Option<String> {
             };
             Some(format!("attempt {}: {session}", plan.attempt))
         }
-        Record::AttemptSpawned { process: proc, .. } => {
-            Some(format!("the agent runs as process {}", proc.pid))
-        }
+        Record::AttemptSpawned { process, .. } => Some(format!("the agent runs as process {}", process.pid)),
         Record::SessionOpened { session, .. } => Some(format!("session {session} is open")),
         Record::ProgressMade { .. } => Some("progress: earlier failures are forgiven".to_owned()),
         Record::InputClosed { .. } => Some("no turn is owed; letting the agent end".to_owned()),
@@ -172,9 +170,9 @@ pub fn summary(outcome: SummaryResult) -> String {
 }
 
 /// How the history of a conversation reached an attempt, and why.
-pub fn strategy_text(rung: Option<ResumeStrategy>, because: Option<StrategyReason>) -> String {
-    let Some(rung) = rung else { return "new".to_owned() };
-    let how = match rung {
+pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyReason>) -> String {
+    let Some(strategy) = strategy else { return "new".to_owned() };
+    let how = match strategy {
         ResumeStrategy::AsIs => "resumed",
         ResumeStrategy::Relocate => "resumed from a placed copy",
         ResumeStrategy::Repair => "resumed from a repaired copy",
@@ -182,7 +180,7 @@ pub fn strategy_text(rung: Option<ResumeStrategy>, because: Option<StrategyReaso
         ResumeStrategy::Handoff => "new, told the work on record",
         ResumeStrategy::Fresh => "new, told the task",
     };
-    let why = match because {
+    let why = match reason {
         Some(StrategyReason::SessionFile(SessionFileState::Ready)) | None => return how.to_owned(),
         Some(StrategyReason::SessionFile(SessionFileState::Damaged)) => "damaged",
         Some(StrategyReason::SessionFile(SessionFileState::Stale)) => "behind its record",
@@ -255,8 +253,8 @@ pub fn excused(times: u32) -> String {
 }
 
 /// Why an attempt was stopped that stalled.
-pub fn stalled(why: StopCause, silence: &StallReport, excused: u32) -> String {
-    let words = silence.describe(why);
+pub fn stalled(why: StopCause, stall: &StallReport, excused: u32) -> String {
+    let words = stall.describe(why);
     match excused {
         0 => format!("{words}; it was stopped"),
         _ => {
@@ -284,11 +282,11 @@ fn repaired(found: SessionFileState) -> Option<&'static str> {
 fn stop_words(
     why: StopCause,
     level: StopLevel,
-    silence: Option<StallReport>,
+    stall: Option<StallReport>,
     policy: &Policy,
 ) -> Option<String> {
-    if let Some(silence) = silence {
-        return Some(format!("{}; stopping the agent", silence.describe(why)));
+    if let Some(stall) = stall {
+        return Some(format!("{}; stopping the agent", stall.describe(why)));
     }
     if level == StopLevel::Kill {
         return Some("the agent does not heed; killing it".to_owned());

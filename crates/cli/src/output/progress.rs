@@ -86,7 +86,9 @@ impl ProgressDisplay {
 
     /// A mode that asks for permission stops an unattended run: said as soon as the agent names it.
     fn warn_permissions(&mut self, view: StepView<'_>) {
-        let Some(mode) = view.snapshot.and_then(|glance| glance.permission_mode.as_deref()) else { return };
+        let Some(mode) = view.snapshot.and_then(|snapshot| snapshot.permission_mode.as_deref()) else {
+            return;
+        };
         if self.permission_warned || self.permission_named {
             return;
         }
@@ -102,12 +104,12 @@ impl ProgressDisplay {
     /// What a model costs that no price is known of is told by its agent, at the end of each turn: so late is a budget
     /// heeded.
     fn warn_prices(&mut self, view: StepView<'_>) {
-        let Some(glance) = view.snapshot.filter(|glance| glance.usage.unpriced) else { return };
+        let Some(snapshot) = view.snapshot.filter(|snapshot| snapshot.usage.unpriced) else { return };
         if self.unpriced_warned || view.policy.limits.budget.is_none() {
             return;
         }
         self.unpriced_warned = true;
-        let model = glance.model.as_deref().unwrap_or("the model");
+        let model = snapshot.model.as_deref().unwrap_or("the model");
         self.say(&format!(
             "warning: no price is known of `{model}`: what it costs counts only at the end of each turn, so the budget may be \
              overstepped by a turn. Name its prices with --prices FILE"
@@ -116,9 +118,9 @@ impl ProgressDisplay {
 
     /// Warns once of guards that guard nothing: their name is misspelled, or the agent has no such tool.
     fn warn_of_unmatched_tools(&mut self, view: StepView<'_>) {
-        let Some(glance) = view.snapshot.filter(|glance| glance.model.is_some()) else { return };
+        let Some(snapshot) = view.snapshot.filter(|snapshot| snapshot.model.is_some()) else { return };
         if !std::mem::replace(&mut self.has_warned_of_tools, true) {
-            for pattern in &glance.unmatched_tools {
+            for pattern in &snapshot.unmatched_tools {
                 self.say(&format!("warning: `{pattern}` matches no tool of the agent"));
             }
         }
@@ -126,14 +128,14 @@ impl ProgressDisplay {
 
     /// A question that nobody had thought of is answered all the same, but not in silence.
     fn warn_default_answers(&mut self, view: StepView<'_>) {
-        let Some(glance) = view.snapshot else { return };
+        let Some(snapshot) = view.snapshot else { return };
         let attempt = view.run.state().attempts();
         let (told_of, told) = self.questions_warned;
         let told = if told_of == attempt { told } else { 0 };
-        for answered in glance.answers.iter().skip(told).filter(|answered| answered.key.is_none()) {
+        for answered in snapshot.answers.iter().skip(told).filter(|answered| answered.key.is_none()) {
             self.say(&phrases::answered_by_default(&answered.question, &answered.answer));
         }
-        self.questions_warned = (attempt, glance.answers.len());
+        self.questions_warned = (attempt, snapshot.answers.len());
     }
 }
 

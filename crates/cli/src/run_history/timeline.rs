@@ -63,7 +63,11 @@ impl TimelineBuilder<'_> {
                 let over_ms = self.finished.map_or(Span::ZERO, |over| at.since(over));
                 self.push(
                     at,
-                    TimelineEvent::Reopened { ask: ask.clone(), finished_ms: over_ms, changes: changes.clone() },
+                    TimelineEvent::Reopened {
+                        ask: ask.clone(),
+                        finished_ms: over_ms,
+                        changes: changes.clone(),
+                    },
                 );
             }
             Record::AttemptStarted { plan, .. } if self.entries.is_empty() => {
@@ -72,9 +76,17 @@ impl TimelineBuilder<'_> {
             }
             Record::AttemptStarted { .. } => self.begin(at, attempt),
             Record::SummaryStarted { .. } | Record::CheckStarted { .. } => self.ordered = at,
-            Record::SummaryEnded { result: outcome, usage: tally, .. } => {
-                let (took_ms, total_cost_usd) = (at.since(self.ordered), tally.total_cost().as_dollars());
-                self.push(at, TimelineEvent::Summary { attempt, outcome: *outcome, duration_ms: took_ms, total_cost_usd });
+            Record::SummaryEnded { result: outcome, usage, .. } => {
+                let (took_ms, total_cost_usd) = (at.since(self.ordered), usage.total_cost().as_dollars());
+                self.push(
+                    at,
+                    TimelineEvent::Summary {
+                        attempt,
+                        outcome: *outcome,
+                        duration_ms: took_ms,
+                        total_cost_usd,
+                    },
+                );
             }
             Record::LimitReached { limit, threshold: reach, .. } => {
                 self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, reach: *reach });
@@ -97,7 +109,9 @@ impl TimelineBuilder<'_> {
             Record::Recovered { at, finding: remains, last_record_at: last_at, changes } => {
                 self.recover((*at, attempt), (*remains, changes), *last_at);
             }
-            Record::Downtime { duration: span } => self.push(at, TimelineEvent::Downtime { duration_ms: *span }),
+            Record::Downtime { duration: span } => {
+                self.push(at, TimelineEvent::Downtime { duration_ms: *span })
+            }
             Record::AttemptEnded { .. } => {
                 self.on_watchdog_stop(attempt, Some(at));
                 let known = self.attempts.iter().find(|known| known.number == attempt);
@@ -109,9 +123,14 @@ impl TimelineBuilder<'_> {
             Record::CheckEnded { result, .. } => {
                 self.checks += 1;
                 let took_ms = at.since(self.ordered);
-                self.push(at, TimelineEvent::CheckEnded { check: self.checks, result: *result, duration_ms: took_ms });
+                self.push(
+                    at,
+                    TimelineEvent::CheckEnded { check: self.checks, result: *result, duration_ms: took_ms },
+                );
             }
-            Record::CancelRequested { source: by, .. } => self.push(at, TimelineEvent::Cancelled { source: *by }),
+            Record::CancelRequested { source: by, .. } => {
+                self.push(at, TimelineEvent::Cancelled { source: *by })
+            }
             Record::Suspended { source: by, .. } => self.push(at, TimelineEvent::Suspended { source: *by }),
             Record::RunFinished { outcome, .. } => {
                 self.finished = Some(at);
@@ -180,12 +199,17 @@ impl TimelineBuilder<'_> {
 
     fn stop(&mut self, at: Moment, attempt: u32, claimed: u32) {
         if let Some(TimelineEntry {
-            kind: TimelineEvent::AgentStopped { stops, done_claims: claims, .. }, until, ..
+            kind: TimelineEvent::AgentStopped { stops, done_claims: claims, .. },
+            until,
+            ..
         }) = self.entries.last_mut()
         {
             (*stops, *claims, *until) = (*stops + 1, *claims + claimed, at);
         } else {
-            self.push(at, TimelineEvent::AgentStopped { attempt, stops: 1, done_claims: claimed, prompts: 0 });
+            self.push(
+                at,
+                TimelineEvent::AgentStopped { attempt, stops: 1, done_claims: claimed, prompts: 0 },
+            );
         }
     }
 
@@ -220,7 +244,10 @@ impl TimelineBuilder<'_> {
         let Some(orphaned) = orphaned.filter(|_| !self.entries.iter().any(told)) else { return };
         let at = end.map_or(orphaned.at, |end| end.min(orphaned.at));
         let (silent_ms, processes_ended) = (orphaned.silent_ms, orphaned.processes_stopped);
-        self.push(at, TimelineEvent::WatchdogStopped { attempt, silent_ms, processes_stopped: processes_ended });
+        self.push(
+            at,
+            TimelineEvent::WatchdogStopped { attempt, silent_ms, processes_stopped: processes_ended },
+        );
     }
 }
 
@@ -265,9 +292,14 @@ pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<
     })
 }
 
-fn work(took_ms: Span, tally: Usage) -> WorkDone {
-    let (total, estimated) = (tally.total_cost().as_dollars(), tally.estimated_cost.as_dollars());
-    WorkDone { duration_ms: took_ms, total_cost_usd: total, estimated_cost_usd: estimated, ..WorkDone::default() }
+fn work(took_ms: Span, usage: Usage) -> WorkDone {
+    let (total, estimated) = (usage.total_cost().as_dollars(), usage.estimated_cost.as_dollars());
+    WorkDone {
+        duration_ms: took_ms,
+        total_cost_usd: total,
+        estimated_cost_usd: estimated,
+        ..WorkDone::default()
+    }
 }
 
 /// Whether the agent's word that the work is done was what ended the attempt.
@@ -307,11 +339,11 @@ fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
 
 /// The attempt of which an entry says no more than that it began, as those do that lost nothing of the conversation.
 fn is_plain_start(entry: &TimelineEntry) -> Option<u32> {
-    let TimelineEvent::AttemptStarted { attempt, strategy: rung, reason: because, say } = entry.kind else {
+    let TimelineEvent::AttemptStarted { attempt, strategy, reason, say } = entry.kind else {
         return None;
     };
     let is_whole =
-        matches!(rung, None | Some(ResumeStrategy::AsIs)) || because == Some(StrategyReason::NeverOpened);
+        matches!(strategy, None | Some(ResumeStrategy::AsIs)) || reason == Some(StrategyReason::NeverOpened);
     (is_whole && !matches!(say, PromptKind::WrapUp(_))).then_some(attempt)
 }
 

@@ -176,8 +176,8 @@ fn a_run_without_a_transcript_gets_one() {
     fs::remove_file(run.attempt(1).path().join("prompt.txt")).expect("it is ours");
     let resumed = stage.longhaul(["resume", "@", "--again"]).against(&server).end();
     assert_eq!(resumed.code, 0, "{resumed:?}");
-    let begun = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
-    let (first, rest) = begun.split_once('\n').expect("there are lines");
+    let started = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
+    let (first, rest) = started.split_once('\n').expect("there are lines");
     assert!(first.contains(r#""content":"p""#), "a person's words are in the plan: {first}");
     let streamed = whole.split_once('\n').expect("there are lines").1;
     assert!(rest.starts_with(streamed), "{rest}");

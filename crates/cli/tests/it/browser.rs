@@ -189,8 +189,8 @@ impl Browser {
 
     /// The next thing that it tells. It is not waited for for ever.
     fn heard(&self, what: &str) -> Value {
-        let heard = self.answers.recv_timeout(PATIENCE);
-        heard.unwrap_or_else(|error| panic!("{what}: {error}: {}", self.complaint()))
+        let received = self.answers.recv_timeout(PATIENCE);
+        received.unwrap_or_else(|error| panic!("{what}: {error}: {}", self.complaint()))
     }
 
     fn complaint(&self) -> String {

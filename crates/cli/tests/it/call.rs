@@ -171,7 +171,7 @@ impl Started {
             child.wait().expect("a killed child ends");
             panic!("it did not end in {PATIENCE:?}");
         };
-        let took = self.at.elapsed();
+        let duration = self.at.elapsed();
         if status.signal() == Some(Signal::KILL.as_raw()) {
             return None;
         }
@@ -179,9 +179,9 @@ impl Started {
             stdout: text(self.stdout.take()),
             stderr: text(self.stderr.take()),
             code: status.code().unwrap_or(-1),
-            duration: took,
+            duration,
         };
-        assert!(status.code().is_some(), "ended by {status} after {took:?}: {ended:?}");
+        assert!(status.code().is_some(), "ended by {status} after {duration:?}: {ended:?}");
         if let Some(called) = &self.called {
             called.check(ended.code, &ended.stdout, &ended.stderr);
         }
@@ -220,7 +220,7 @@ impl Ended {
         let errors = envelope["errors"].as_array().expect("a list of errors");
         assert_eq!(errors.is_empty(), code == 0, "only a run that is done has no error: {envelope}");
         let is_diagnostic = |error: &Value| {
-            ["[ede_diagnostic]", "panic("].iter().any(|mark| error.to_string().contains(mark))
+            ["[ede_diagnostic]", "panic("].iter().any(|marker| error.to_string().contains(marker))
         };
         assert!(!errors.iter().any(is_diagnostic), "{envelope}");
         envelope

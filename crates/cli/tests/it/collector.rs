@@ -77,11 +77,11 @@ impl Collector {
             let listen = || TcpListener::bind("127.0.0.1:0");
             let (http, grpc) = (listen().await.expect("a port"), listen().await.expect("a port"));
             let addresses = [&http, &grpc].map(|listener| listener.local_addr().expect("it listens"));
-            let heard = Router::new()
+            let received = Router::new()
                 .route("/v1/traces", post(traces))
                 .route("/v1/metrics", post(metrics))
                 .with_state(told.clone());
-            tokio::spawn(async move { serve(http, heard).await });
+            tokio::spawn(async move { serve(http, received).await });
             let server = tonic::transport::Server::builder()
                 .add_service(
                     TraceServiceServer::new(told.clone())

@@ -313,8 +313,8 @@ fn a_detached_run_is_configured_alike() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     user(&stage, "permission_mode = \"bypassPermissions\"\n");
     project(&stage, "max_retries = 9\n");
-    let begun = stage.run(&stage.agent(), &["p", "--detach"]).against(&server).end();
-    assert_eq!(begun.code, 0, "{begun:?}");
+    let started = stage.run(&stage.agent(), &["p", "--detach"]).against(&server).end();
+    assert_eq!(started.code, 0, "{started:?}");
     stage.longhaul(["attach", "@"]).end().envelope(0);
     let run = stage.only_run();
     assert_eq!(run.plan().expect("there is a plan").policy.retries_max, 9);

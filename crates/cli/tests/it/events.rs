@@ -63,9 +63,9 @@ fn each_event_is_told_once_whoever_supervises() {
     with_each_agent("telling the rest of its events", |stage, agent, server| {
         let file = stage.folder().join("events.jsonl");
         let to = file.display().to_string();
-        let begun = in_mid_tool_with(stage, agent, server, &["--events", &to]);
+        let started = in_mid_tool_with(stage, agent, server, &["--events", &to]);
         until("something is told", || fs::read_to_string(&file).is_ok_and(|told| told.lines().count() > 2));
-        begun.kill();
+        started.kill();
         let run = stage.only_run();
         // A line that its writer did not live to finish, and one that it did not live to begin.
         let whole = fs::read_to_string(&file).expect("there are events");
@@ -96,8 +96,8 @@ fn whatever_kills_a_supervisor_everything_is_told_once() {
             recover(&stage, &server, &["@", "--events", &to]).end().envelope(0);
         }
         assert_eq!(events(&file), journalled(&stage.only_run()), "point {point}");
-        let heard = fs::read_to_string(stage.work().join("heard")).expect("its outcome is told");
-        assert_eq!(heard.lines().count(), 1, "point {point}: {heard}");
+        let received = fs::read_to_string(stage.work().join("heard")).expect("its outcome is told");
+        assert_eq!(received.lines().count(), 1, "point {point}: {received}");
         if ended.is_some() {
             assert!(point > 20, "nothing was killed after {point} points");
             return;
@@ -204,8 +204,8 @@ fn a_run_that_is_left_alone_is_told_too() {
     let file = stage.folder().join("events.jsonl");
     let server = Server::plays(WORK);
     let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--detach", "--events"];
-    let begun = stage.run(&stage.agent(), &free).args([&file]).against(&server).end();
-    assert_eq!(begun.code, 0, "{begun:?}");
+    let started = stage.run(&stage.agent(), &free).args([&file]).against(&server).end();
+    assert_eq!(started.code, 0, "{started:?}");
     stage.longhaul(["attach", "@"]).end().envelope(0);
     until("all of it is told", || run_finished(&events(&file)));
     assert_eq!(events(&file), journalled(&stage.only_run()));

@@ -85,8 +85,8 @@ fn run(
         diagnostic: false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let (_cancels, heard) = tokio::sync::mpsc::channel(1);
-    let report = runtime.block_on(supervise(request, &mut NoObserver, heard)).expect("it is carried out");
+    let (_cancels, received) = tokio::sync::mpsc::channel(1);
+    let report = runtime.block_on(supervise(request, &mut NoObserver, received)).expect("it is carried out");
     (stage, report)
 }
 

@@ -249,7 +249,9 @@ fn without_room_nothing_is_lost_in_silence() {
     assert_eq!(told(&stage.hook(&["SessionEnd"], input).end()), None);
     let noted = stage.troubles();
     assert!(
-        noted.len() == 1 && noted[0].event == "SessionEnd" && noted[0].description.contains("learning.sqlite3"),
+        noted.len() == 1
+            && noted[0].event == "SessionEnd"
+            && noted[0].description.contains("learning.sqlite3"),
         "{noted:?}"
     );
     fs::remove_dir(stage.place().database()).expect("it is empty");

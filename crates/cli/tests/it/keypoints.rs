@@ -89,11 +89,11 @@ fn what_a_transcript_teaches() {
     let server = answering(LEARNT, "");
     let ended = extract(&stage, &server, &[transcript.to_str().expect("a plain name")]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-    let learnt = json!({
+    let learned = json!({
         "new_key_points": [{"text": "The parser is generated.", "section": "PROJECT CONTEXT"}],
         "evaluations": [{"name": "pat-001", "rating": "helpful", "justification": "it was"}],
     });
-    assert_eq!(result(&ended), learnt);
+    assert_eq!(result(&ended), learned);
     let account = server.api.account();
     let [request] = account.requests.as_slice() else { panic!("{:?}", account.requests) };
     for words in [
@@ -121,7 +121,7 @@ fn what_a_transcript_teaches() {
         .env("CLAUDE_PROJECT_DIR", stage.work())
         .env("AGENTIC_CONTEXT_MODEL", "claude-haiku-4-5")
         .end();
-    assert_eq!((ended.code, result(&ended)), (0, learnt));
+    assert_eq!((ended.code, result(&ended)), (0, learned));
     let account = server.api.account();
     assert_eq!(account.side[2].model, "claude-haiku-4-5");
     assert!(account.requests[2].prompt.contains("<playbook>\n{}\n</playbook>"), "{:?}", account.requests[2]);

@@ -153,9 +153,9 @@ impl Way {
     fn to(server: &Server) -> Way {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
         let url = format!("http://{}", listener.local_addr().expect("it has an address"));
-        let way = Way { url, holds: Arc::new(AtomicBool::new(true)), held: Arc::default() };
+        let path = Way { url, holds: Arc::new(AtomicBool::new(true)), held: Arc::default() };
         let there = server.api.url().trim_start_matches("http://").to_owned();
-        let (holds, held) = (Arc::clone(&way.holds), Arc::clone(&way.held));
+        let (holds, held) = (Arc::clone(&path.holds), Arc::clone(&path.held));
         thread::spawn(move || {
             let mut kept = Vec::new();
             for client in listener.incoming().flatten() {
@@ -173,7 +173,7 @@ impl Way {
                 }
             }
         });
-        way
+        path
     }
 }
 
@@ -181,13 +181,13 @@ impl Way {
 fn a_worker_that_is_killed_while_it_is_answered_asks_again() {
     let stage = Stage::new();
     let server = one("");
-    let way = Way::to(&server);
+    let path = Way::to(&server);
     session(&stage, "one.jsonl");
-    let learn = || learn_by(&stage, &server, &["one.jsonl"]).env("ANTHROPIC_BASE_URL", &way.url);
+    let learn = || learn_by(&stage, &server, &["one.jsonl"]).env("ANTHROPIC_BASE_URL", &path.url);
     let started = learn().start();
-    until("the request is there", || way.held.load(Ordering::SeqCst) == 1);
+    until("the request is there", || path.held.load(Ordering::SeqCst) == 1);
     started.kill();
-    way.holds.store(false, Ordering::SeqCst);
+    path.holds.store(false, Ordering::SeqCst);
     let ended = learn().end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(points(&stage).len(), 1);
@@ -363,5 +363,8 @@ fn why_a_worker_left_that_nobody_hears_is_put_down() {
     assert_ne!(learn(&stage, &server, &["--worker"]).code, 0);
     let noted = troubles(&LearningPaths::in_home(&stage.home()));
     assert!(noted.len() == 1 && noted[0].event == "learn", "{noted:?}");
-    assert!(noted[0].description.ends_with("a newer version of longhaul wrote it; update longhaul"), "{noted:?}");
+    assert!(
+        noted[0].description.ends_with("a newer version of longhaul wrote it; update longhaul"),
+        "{noted:?}"
+    );
 }

@@ -334,10 +334,10 @@ fn writers_that_are_killed_leave_nothing_wrong() {
     for number in 0..8_u32 {
         let run = stage.run(&agent, &FREE).against(&server).start();
         until("it is there", || stage.runs().len() as u32 > number);
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         until("its time has come", || {
             let _ = listed(&stage, &[]);
-            begun.elapsed().as_millis() as u32 >= number * 100
+            started.elapsed().as_millis() as u32 >= number * 100
         });
         run.kill();
     }
@@ -390,11 +390,11 @@ fn runs_that_have_long_been_over_are_removed_when_that_is_asked_for() {
     let (going_on, _) = whole.trim_end().rsplit_once('\n').expect("several steps");
     fs::write(fourth.journal_path(), format!("{going_on}\n")).expect("it is ours");
     let wrong = rusqlite::Connection::open(path(&stage)).expect("a database");
-    let mark = fs::metadata(fourth.journal_path()).expect("it is there");
-    let modified = std::os::unix::fs::MetadataExt::mtime(&mark) * 1_000_000_000
-        + std::os::unix::fs::MetadataExt::mtime_nsec(&mark);
+    let marker = fs::metadata(fourth.journal_path()).expect("it is there");
+    let modified = std::os::unix::fs::MetadataExt::mtime(&marker) * 1_000_000_000
+        + std::os::unix::fs::MetadataExt::mtime_nsec(&marker);
     let change = "UPDATE runs SET journal_bytes = ?, journal_modified = ? WHERE id = 'four'";
-    wrong.execute(change, (mark.len() as i64, modified)).expect("it is changed");
+    wrong.execute(change, (marker.len() as i64, modified)).expect("it is changed");
     drop(wrong);
     let told = json(&stage.longhaul(["gc", "--older-than", "0", "--keep-last", "0", "--dry-run"]).end());
     assert_eq!(told["kept"]["not over, by its journal"], 1, "{told}");

@@ -128,13 +128,13 @@ fn from_a_moment_on() {
 /// The lines of a file, with times in the first half of the two seconds that the run takes: the scripted agent states
 /// none.
 fn dated(run: &RunDir, path: &Path) -> Vec<Value> {
-    let begun = run.plan().expect("the plan can be read").started_at;
+    let started = run.plan().expect("the plan can be read").started_at;
     let text = fs::read_to_string(path).expect("it is there");
     let mut lines: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
     let count = lines.len() as u64;
     for (line, place) in lines.iter_mut().zip(1..) {
-        line["timestamp"] = rfc3339(begun + Span(1000 * place / count)).into();
+        line["timestamp"] = rfc3339(started + Span(1000 * place / count)).into();
     }
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     fs::write(path, text).expect("it is ours");
@@ -270,10 +270,10 @@ fn a_large_conversation_is_printed_as_it_is_read() {
     }
     for args in ["", "--raw", "--output-format stream-json", "--follow", "--raw --follow"] {
         let script = format!("ulimit -v 300000; {LONGHAUL} logs @ {args} | head -n 1");
-        let begun = Instant::now();
+        let started = Instant::now();
         let ended = stage.program("bash").args(["-c", &script]).end();
         // Ten times what it takes where nothing else runs.
-        assert!(begun.elapsed() < Duration::from_secs(1), "{args}: {:?}", begun.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(1), "{args}: {:?}", started.elapsed());
         assert_eq!(
             (ended.code, ended.stdout.lines().count(), ended.stderr.as_str()),
             (0, 1, ""),

@@ -150,9 +150,9 @@ fn whoever_recovers_the_run_has_a_watchdog_of_its_own() {
     let first = watchdog(&stage);
     supervisor.kill();
     let agent = agent_of(&stage.only_run());
-    let (recovered, begun) = (recover(&stage, &server, &["@"]), Instant::now());
+    let (recovered, started) = (recover(&stage, &server, &["@"]), Instant::now());
     until("the first one is gone", || is_gone(first));
-    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
     let second = watchdog(&stage);
     assert_ne!(second, first);
     assert!(!is_gone(agent), "it was adopted");
@@ -214,9 +214,9 @@ fn an_agent_that_ends_alone_takes_the_watchdog_along() {
     let agent = agent_of(&stage.only_run());
     run.kill();
     until("the agent is gone", || is_gone(agent));
-    let begun = Instant::now();
+    let started = Instant::now();
     until("the watchdog is gone", || is_gone(watchdog));
-    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
     done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
 }
 

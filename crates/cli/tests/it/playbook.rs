@@ -198,9 +198,9 @@ fn an_edit_is_checked_before_it_is_saved() {
     assert_eq!(fs::read_to_string(path(&stage)).expect("read"), now);
     let kept = broken.stderr.split("--from ").nth(1).expect("it is named").trim().to_owned();
     let editor = stage.script("mend", "sed -i 's/version/\"version\"/' \"$1\"");
-    let mended = stage.longhaul(["playbook", "edit", "--from", &kept, "--project"]).args([stage.work()]);
-    let mended = mended.env("EDITOR", editor).end();
-    assert_eq!(mended.code, 0, "{mended:?}");
+    let repaired = stage.longhaul(["playbook", "edit", "--from", &kept, "--project"]).args([stage.work()]);
+    let repaired = repaired.env("EDITOR", editor).end();
+    assert_eq!(repaired.code, 0, "{repaired:?}");
     assert!(fs::read_to_string(path(&stage)).expect("read").contains("before lunch"));
     // Two points of one name; an editor that gives up; none at all.
     let twice = edit(&stage, "sed -i 's/pat-002/pat-001/' \"$2\"");
@@ -228,10 +228,12 @@ fn a_damaged_playbook_can_be_mended_and_a_first_one_written() {
     let shown = playbook(&stage, &["show"]);
     assert_ne!(shown.code, 0);
     shown.says(&["it is damaged: line 33", "hint:"]);
-    let mended = edit(&stage, "echo '}' >> \"$2\"");
-    assert_eq!(mended.code, 0, "{mended:?}");
+    let repaired = edit(&stage, "echo '}' >> \"$2\"");
+    assert_eq!(repaired.code, 0, "{repaired:?}");
     assert!(
-        json_of(&mended)["set_aside"].as_str().is_some_and(|kept| kept.ends_with("playbook.json.damaged-1"))
+        json_of(&repaired)["set_aside"]
+            .as_str()
+            .is_some_and(|kept| kept.ends_with("playbook.json.damaged-1"))
     );
     assert_eq!(json_of(&playbook(&stage, &["show"]))["points"].as_array().map(Vec::len), Some(3));
 

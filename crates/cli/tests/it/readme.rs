@@ -33,8 +33,8 @@ const PAGES: &[(&str, &str)] = &[
 const XTASK: &str = include_str!("../../../../xtask/src/main.rs");
 
 /// The lines of the block that begins behind `mark`, up to `end`.
-fn block<'a>(mark: &str, end: &str) -> Vec<&'a str> {
-    let rest = README.split(mark).nth(1).expect("the README has the block");
+fn block<'a>(marker: &str, end: &str) -> Vec<&'a str> {
+    let rest = README.split(marker).nth(1).expect("the README has the block");
     rest.split(end).next().expect("there is a part before").lines().collect()
 }
 
@@ -133,19 +133,19 @@ fn every_flag_of_the_readme_exists() {
 
 /// The words of a command, without the comment behind it.
 fn words(line: &str) -> Vec<String> {
-    let (mut words, mut quote, mut begun) = (vec![String::new()], None, false);
+    let (mut words, mut quote, mut started) = (vec![String::new()], None, false);
     for sign in line.split(" #").next().unwrap_or_default().trim().chars() {
         match (quote, sign) {
-            (None, '"' | '\'') => (quote, begun) = (Some(sign), true),
+            (None, '"' | '\'') => (quote, started) = (Some(sign), true),
             (Some(open), _) if open == sign => quote = None,
-            (None, ' ') if begun => {
+            (None, ' ') if started => {
                 words.push(String::new());
-                begun = false;
+                started = false;
             }
             (None, ' ') => {}
             (_, _) => {
                 words.last_mut().expect("there is a word").push(sign);
-                begun = true;
+                started = true;
             }
         }
     }

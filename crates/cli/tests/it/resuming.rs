@@ -156,8 +156,8 @@ fn a_detached_one_takes_its_request_from_a_file() {
     let asked = stage.file("asked", "Now the docs, please.");
     let detached = resume(&stage, &server, &["@", "--detach", "--prompt-file", &asked.to_string_lossy()]);
     assert_eq!(detached.code, 0, "{detached:?}");
-    let begun: Value = serde_json::from_str(&detached.stdout).expect("the run is named");
-    assert_eq!(begun["run"]["id"], stage.only_run().id().as_str());
+    let started: Value = serde_json::from_str(&detached.stdout).expect("the run is named");
+    assert_eq!(started["run"]["id"], stage.only_run().id().as_str());
     let told_end = stage.longhaul(["attach", "@"]).end().envelope(0);
     assert_eq!(told_end["run"]["attempts"], 2);
     assert_eq!(told(&stage, "Now the docs, please."), 1);

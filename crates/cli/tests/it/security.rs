@@ -152,8 +152,8 @@ fn a_run_works_inside_claude_code() {
     // Its own mark, behind that of the run around it.
     let run = envelope["run"]["id"].as_str().expect("the run has an id");
     assert_eq!(environment.get("LONGHAUL_RUN"), Some(&format!("outer:{run}")));
-    let mark = stage.only_run().plan().expect("a plan").marker.expect("it is drawn");
-    assert_eq!(environment.get("LONGHAUL_MARK"), Some(&format!("outer/1:{run}/{mark}")));
+    let marker = stage.only_run().plan().expect("a plan").marker.expect("it is drawn");
+    assert_eq!(environment.get("LONGHAUL_MARK"), Some(&format!("outer/1:{run}/{marker}")));
     for (name, value) in
         [("LONGHAUL_ATTEMPT", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_MAX_RETRIES", "4")]
     {

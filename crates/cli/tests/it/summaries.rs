@@ -171,7 +171,10 @@ fn a_model_that_hangs_is_ended_in_time() {
 fn a_cancel_ends_a_summary_at_once() {
     with_each_agent("cancelling a summary", "fault = { silence = {} }", |stage, agent, server| {
         let run = in_mid_summary(stage, agent, server);
-        assert_eq!(stage.only_run().status().expect("a status").deadline.as_deref(), Some("condense_timeout"));
+        assert_eq!(
+            stage.only_run().status().expect("a status").deadline.as_deref(),
+            Some("condense_timeout")
+        );
         run.signal(Signal::INT);
         let ended = run.end();
         ended.envelope(130);
@@ -274,9 +277,9 @@ fn a_seed_is_printed_with_a_summary_and_without() {
 fn the_model_is_named_and_that_is_told_before_a_run() {
     let stage = Stage::new();
     let agent = stage.agent();
-    for nobody in ["", "  "] {
-        let run = stage.run(&agent, &["p", "--handoff-summary", nobody]).end();
-        let seed = stage.longhaul(["seed", "@", "--handoff-summary", nobody]).end();
+    for none in ["", "  "] {
+        let run = stage.run(&agent, &["p", "--handoff-summary", none]).end();
+        let seed = stage.longhaul(["seed", "@", "--handoff-summary", none]).end();
         for ended in [run, seed] {
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
             assert!(ended.stderr.contains("expected the name of a model"), "{ended:?}");

@@ -206,8 +206,8 @@ fn every_form_of_otlp_tells_the_same() {
             });
             ended.envelope(0);
             assert_eq!(ended.stderr, "", "{protocol}");
-            let heard = collector.told();
-            told.insert((tree(&heard.spans), heard.sum("gen_ai.client.token.usage", &[]).to_string()));
+            let received = collector.told();
+            told.insert((tree(&received.spans), received.sum("gen_ai.client.token.usage", &[]).to_string()));
         }
     }
     assert_eq!(told.len(), 1, "{told:?}");
@@ -218,7 +218,7 @@ fn whoever_supervises_the_trace_goes_on() {
     with_each_agent("going on with its trace", |stage, agent, server| {
         let collector = Collector::start();
         // It tells at once, so that something is told before it dies.
-        let begun = told_to(free(stage, agent, server), &collector)
+        let started = told_to(free(stage, agent, server), &collector)
             .env("OTEL_BSP_SCHEDULE_DELAY", "50")
             .env("OTEL_METRIC_EXPORT_INTERVAL", "50")
             .start();
@@ -232,7 +232,7 @@ fn whoever_supervises_the_trace_goes_on() {
             let counted = told.sum("gen_ai.client.token.usage", &[("gen_ai.token.type", "input")]);
             input.len() == 2 && input.iter().sum::<f64>() == counted
         });
-        begun.kill();
+        started.kill();
         let ended = told_to(stage.longhaul(["recover"]).against(server), &collector).end();
         let envelope = ended.envelope(0);
         done_in(stage, &envelope, 1);

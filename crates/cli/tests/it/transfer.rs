@@ -109,9 +109,9 @@ fn orphan(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
 
 /// Ends everything of a run, as the end of its machine would.
 fn power_off(run: &RunDir) {
-    let mark = RunMarker::load(run).expect("a plan");
+    let marker = RunMarker::load(run).expect("a plan");
     until("nothing of the run lives", || {
-        let left = processes_with(&mark);
+        let left = processes_with(&marker);
         for (pid, _) in &left {
             // It carries the mark of a run of this test.
             let _ = kill_process(*pid, Signal::KILL);
@@ -236,10 +236,10 @@ fn an_ended_run_moves_too() {
     let (here, file) = exported();
     let there = Stage::new();
     // As if it went on in another home of this machine.
-    let (id, mark) = (here.only_run().id().to_string(), RunMarker::load(&here.only_run()).expect("a plan"));
+    let (id, marker) = (here.only_run().id().to_string(), RunMarker::load(&here.only_run()).expect("a plan"));
     let tool = there.program("tail").args(["-f", "/dev/null"]);
-    let tool = mark.variables().iter().fold(tool, |tool, (name, value)| tool.env(name, value)).start();
-    until("the tool runs", || !processes_with(&mark).is_empty());
+    let tool = marker.variables().iter().fold(tool, |tool, (name, value)| tool.env(name, value)).start();
+    until("the tool runs", || !processes_with(&marker).is_empty());
     let at_work = import(&there, &file, &[]).end();
     at_work.envelope(25);
     at_work.says(&["1 of its processes work on this machine", "longhaul cancel"]);
@@ -248,7 +248,7 @@ fn an_ended_run_moves_too() {
     assert_eq!(there.only_run().id().as_str(), id);
     assert_ne!(
         RunMarker::load(&there.only_run()).expect("a plan"),
-        mark,
+        marker,
         "should it go on here too, it is another one"
     );
     assert_eq!(told["run"]["outcome"], "done");

@@ -227,11 +227,11 @@ proptest! {
         prop_assert!(told.requests.len() as u32 <= policy.requests_max());
         prop_assert!(told.ended.since(BEGUN) <= policy.time_budget);
         for (number, pair) in told.requests.windows(2).enumerate() {
-            let (took, error, said) = failure(number as u32);
+            let (duration, error, said) = failure(number as u32);
             prop_assert!(error.is_transient());
             prop_assert!(pair[1] + ANSWER_MIN <= BEGUN + policy.time_budget);
             let wait = pair[1].since(pair[0]);
-            let waited = wait - Span(took).at_most(Span::from_secs(30));
+            let waited = wait - Span(duration).at_most(Span::from_secs(30));
             prop_assert!(waited >= said.map_or(Span::ZERO, Span));
             prop_assert!(waited >= Span(1_500));
         }

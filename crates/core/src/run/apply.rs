@@ -78,12 +78,12 @@ impl State {
                     *stopped = Some(*why);
                 }
             }
-            Record::SummaryEnded { result: outcome, usage: tally, .. } => {
-                self.usage = self.usage.plus(*tally);
+            Record::SummaryEnded { result: outcome, usage, .. } => {
+                self.usage = self.usage.plus(*usage);
                 self.phase = Phase::Starting;
                 if let Some(plan) = &mut self.plan {
                     plan.remaining.budget =
-                        plan.remaining.budget.map(|money| money.saturating_sub(tally.total_cost()));
+                        plan.remaining.budget.map(|money| money.saturating_sub(usage.total_cost()));
                     plan.with_summary = *outcome == SummaryResult::Written;
                 }
             }
@@ -165,7 +165,7 @@ impl State {
             Record::AttemptEnded {
                 at,
                 fault,
-                usage: tally,
+                usage,
                 result,
                 denied_calls: denied,
                 questions,
@@ -179,7 +179,7 @@ impl State {
                 self.fault = *fault;
                 self.startup = evidence.as_ref().and_then(|evidence| evidence.startup);
                 self.result = *result;
-                self.usage = Usage::plus(self.usage, *tally);
+                self.usage = Usage::plus(self.usage, *usage);
                 if let (Some(fault), AfterAttempt::Attempt { remedy, plan, .. }) = (*fault, next) {
                     self.count_retry(fault, *remedy, plan, *at);
                 }

@@ -237,9 +237,9 @@ impl FailedAttempt<'_> {
 
     /// What the run has used by then, this attempt included.
     fn used(&self, at: Moment) -> LimitUsage {
-        let tally = self.state.usage.plus(self.evidence.usage);
+        let usage = self.state.usage.plus(self.evidence.usage);
         let times = (self.state.active(at), self.state.clocks.wall(at));
-        LimitUsage::new(&tally, times, (Usd::ZERO, 0))
+        LimitUsage::new(&usage, times, (Usd::ZERO, 0))
     }
 
     fn resume_existing(&self) -> AfterAttempt {
@@ -289,8 +289,9 @@ impl FailedAttempt<'_> {
     /// A new session for the same task, once for each fault until progress is made in it; and, where it was
     /// told the record of the work, once more without.
     fn fresh_session(&self, remedy: Remedy) -> AfterAttempt {
-        let rungs = self.state.strategies_tried;
-        let plainer = rungs.contains(ResumeStrategy::Handoff) && !rungs.contains(ResumeStrategy::Fresh);
+        let strategies = self.state.strategies_tried;
+        let plainer =
+            strategies.contains(ResumeStrategy::Handoff) && !strategies.contains(ResumeStrategy::Fresh);
         if self.state.faults_with_new_session.contains(self.fault) && !plainer {
             return self.end();
         }
@@ -380,8 +381,8 @@ impl FailedAttempt<'_> {
 
     /// The stated reset of the account's usage window, if it is to come.
     fn reset(&self) -> Option<Moment> {
-        let stated = self.evidence.rate_limit.and_then(|limit| limit.resets_at);
-        stated.filter(|reset| *reset > self.now.at)
+        let reported = self.evidence.rate_limit.and_then(|limit| limit.resets_at);
+        reported.filter(|reset| *reset > self.now.at)
     }
 
     /// Retries since the last progress that forgives.

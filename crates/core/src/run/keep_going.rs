@@ -80,9 +80,9 @@ impl Run {
             );
         }
         // Nobody may have been there to count what it used.
-        let tally = self.state.usage.plus(evidence.usage);
+        let usage = self.state.usage.plus(evidence.usage);
         let times = (self.state.active(now.at), self.state.clocks.wall(now.at));
-        let used = LimitUsage::new(&tally, times, self.seen.largest_recent_turn());
+        let used = LimitUsage::new(&usage, times, self.seen.largest_recent_turn());
         match (self.after_stop(policy, &keep_going, now.at, &used), self.state.cancelled_by) {
             (AfterStop::Finished, _) => None,
             (AfterStop::Idle | AfterStop::Prompt(_), Some(by)) => {

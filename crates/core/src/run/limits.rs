@@ -13,9 +13,9 @@ use crate::{
 impl Run {
     /// What the run has used by then.
     pub fn used(&self, at: Moment) -> LimitUsage {
-        let tally = self.state.usage.plus(self.seen.usage);
+        let usage = self.state.usage.plus(self.seen.usage);
         let used = LimitUsage::new(
-            &tally,
+            &usage,
             (self.state.active(at), self.state.clocks.wall(at)),
             self.seen.largest_recent_turn(),
         );

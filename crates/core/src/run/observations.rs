@@ -74,7 +74,7 @@ impl Observations {
             | Notice::RateLimitChanged(_)
             | Notice::ProcessFrozen
             | Notice::MemoryExceeded => {}
-            Notice::UsageUpdated(tally) => self.use_up(*tally),
+            Notice::UsageUpdated(usage) => self.use_up(*usage),
             Notice::ExchangeStarted => {
                 self.reopen();
                 self.claimed = false;
@@ -137,15 +137,15 @@ impl Observations {
         self.recent.iter().fold((Usd::ZERO, 0), larger)
     }
 
-    fn use_up(&mut self, tally: Usage) {
-        let answers = |tally: &Usage| tally.messages + tally.truncated_messages;
-        let tokens = |tally: &Usage| tally.tokens.total() + tally.truncated_tokens.total();
-        if answers(&tally) > answers(&self.usage) {
-            let cost = tally.total_cost().saturating_sub(self.usage.total_cost());
-            let place = answers(&tally) as usize % RECENT;
-            self.recent[place] = (cost, tokens(&tally).saturating_sub(tokens(&self.usage)));
+    fn use_up(&mut self, usage: Usage) {
+        let answers = |usage: &Usage| usage.messages + usage.truncated_messages;
+        let tokens = |usage: &Usage| usage.tokens.total() + usage.truncated_tokens.total();
+        if answers(&usage) > answers(&self.usage) {
+            let cost = usage.total_cost().saturating_sub(self.usage.total_cost());
+            let place = answers(&usage) as usize % RECENT;
+            self.recent[place] = (cost, tokens(&usage).saturating_sub(tokens(&self.usage)));
         }
-        self.usage = tally;
+        self.usage = usage;
     }
 
     fn reopen(&mut self) {

@@ -46,10 +46,10 @@ impl Run {
         let works = matches!(self.state.phase, Phase::Running | Phase::Closing { .. });
         // Whoever was heard meanwhile is not silent any more.
         let (true, Some(_)) = (works, self.seen.probing_since.take()) else { return };
-        let silence = self.stall_report(at, signs);
-        let excused = policy.stall_timeout.and_then(|limit| silence.deferred_until(at, limit));
+        let stall = self.stall_report(at, signs);
+        let excused = policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit));
         match excused.filter(|_| !self.seen.frozen) {
-            Some(until) => self.record(step, Record::StallDeferred { at, until, stall: silence }),
+            Some(until) => self.record(step, Record::StallDeferred { at, until, stall }),
             None => self.stop_stalled_agent(at, StopCause::Stalled, signs, step),
         }
     }
@@ -65,8 +65,8 @@ impl Run {
         let halted = self.seen.frozen || signs.is_some_and(|signs| signs.agent == ProcessState::Frozen);
         // A process that stands still heeds nothing else.
         let level = if halted { StopLevel::Kill } else { StopLevel::Term };
-        let silence = Some(self.stall_report(at, signs));
-        self.record(step, Record::StopOrdered { at, cause: why, level, stall: silence });
+        let stall = Some(self.stall_report(at, signs));
+        self.record(step, Record::StopOrdered { at, cause: why, level, stall });
         step.actions.push(Action::Stop(level));
     }
 

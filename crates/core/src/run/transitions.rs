@@ -33,9 +33,9 @@ impl Run {
             Event::Started(session) => self.on_started(policy, now.at, session, step),
             Event::Reopened(ask, changes) => self.on_reopened(policy, now, (ask, changes), step),
             Event::SessionInspected(found) => self.on_session_inspected(policy, now, found, step),
-            Event::SummaryEnded(condensation) => self.on_summary_ended(policy, now, condensation, step),
+            Event::SummaryEnded(summary_report) => self.on_summary_ended(policy, now, summary_report, step),
             Event::CheckEnded(result) => self.checked(policy, now, result, step),
-            Event::Spawned(proc) => self.on_spawned(now.at, proc, step),
+            Event::Spawned(process) => self.on_spawned(now.at, process, step),
             Event::SpawnFailed(error) => self.on_spawn_failed(policy, now, error, step),
             Event::Noticed(notice) => self.on_notice(policy, now.at, &notice, step),
             Event::Exited(evidence) => self.on_exited(policy, now, evidence, step),
@@ -84,14 +84,14 @@ impl Run {
         let Some(plan) = self.apply_limits_to_plan(policy, at, plan, step) else { return };
         self.record(step, Record::AttemptStarted { at, plan: plan.clone() });
         if source_session(&plan.session).is_none() && plan.attempt > 1 {
-            let (rung, because) = resume_strategy::strategy_for_new_session(
+            let (strategy, reason) = resume_strategy::strategy_for_new_session(
                 &plan,
                 self.state.strategies_tried,
                 !self.state.usage.is_empty(),
             );
-            self.record(step, Record::ResumeStrategyChosen { at, strategy: rung, reason: because });
+            self.record(step, Record::ResumeStrategyChosen { at, strategy, reason });
             // Once for each seed: that rung is not taken again without progress.
-            if rung == ResumeStrategy::Handoff && policy.summarize {
+            if strategy == ResumeStrategy::Handoff && policy.summarize {
                 self.record(step, Record::SummaryStarted { at });
             }
         }
@@ -127,14 +127,14 @@ impl Run {
         let Some(plan) = self.state.plan.as_ref().filter(|_| self.state.phase == Phase::Starting) else {
             return;
         };
-        let rung = resume_strategy::strategy_for(&plan.session, found, self.state.strategies_tried);
-        match rung.filter(|_| self.state.cancelled_by.is_none()) {
-            Some(rung) => {
+        let strategy = resume_strategy::strategy_for(&plan.session, found, self.state.strategies_tried);
+        match strategy.filter(|_| self.state.cancelled_by.is_none()) {
+            Some(strategy) => {
                 self.record(
                     step,
                     Record::ResumeStrategyChosen {
                         at: now.at,
-                        strategy: rung,
+                        strategy,
                         reason: StrategyReason::SessionFile(found),
                     },
                 );
@@ -142,7 +142,7 @@ impl Run {
             }
             // As if the agent had been started, had looked, and had found nothing.
             None => {
-                let startup = rung.is_none().then_some(StartupError::SessionUnknown);
+                let startup = strategy.is_none().then_some(StartupError::SessionUnknown);
                 let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
                 self.on_exited(policy, now, evidence, step);
             }
@@ -154,15 +154,15 @@ impl Run {
         &mut self,
         policy: &Policy,
         now: Now,
-        mut condensation: SummaryReport,
+        mut summary_report: SummaryReport,
         step: &mut Step,
     ) {
         let Phase::Summarizing { stop_cause: stopped, .. } = self.state.phase else { return };
-        if let SummaryReport::Ended(evidence) = &mut condensation {
+        if let SummaryReport::Ended(evidence) = &mut summary_report {
             evidence.stop_cause = stopped;
         }
-        let (outcome, tally) = summary_result(&condensation);
-        self.record(step, Record::SummaryEnded { at: now.at, result: outcome, usage: tally });
+        let (outcome, usage) = summary_result(&summary_report);
+        self.record(step, Record::SummaryEnded { at: now.at, result: outcome, usage });
         self.record_exhausted_limit(policy, now.at, step);
         if self.state.cancelled_by.is_some() || self.is_exhausted() {
             self.on_exited(policy, now, Evidence::of_exit(Exit::NeverSpawned), step);
@@ -176,11 +176,11 @@ impl Run {
         step.actions.push(Action::StopSummary);
     }
 
-    fn on_spawned(&mut self, at: Moment, proc: ProcessId, step: &mut Step) {
+    fn on_spawned(&mut self, at: Moment, process: ProcessId, step: &mut Step) {
         if self.state.phase != Phase::Starting {
             return;
         }
-        self.record(step, Record::AttemptSpawned { at, process: proc });
+        self.record(step, Record::AttemptSpawned { at, process });
         match (self.state.cancelled_by, self.state.suspend) {
             (Some(by), _) => self.stop(at, StopCause::Cancelled, first_stop_level(by), step),
             (None, Some(_)) => self.stop(at, StopCause::Suspended, StopLevel::Interrupt, step),
@@ -524,7 +524,7 @@ impl Run {
             {
                 step.actions.extend(self.launch_action());
             }
-            (Phase::Starting, FoundAttempt::Running(proc)) => self.on_spawned(now.at, proc, step),
+            (Phase::Starting, FoundAttempt::Running(process)) => self.on_spawned(now.at, process, step),
             // What it had written when its supervisor died is used; it is not ordered again.
             (Phase::Summarizing { .. }, FoundAttempt::Ended(evidence)) => {
                 self.on_summary_ended(policy, now, SummaryReport::Ended(evidence), step);

@@ -13,8 +13,8 @@ const SEEN: ProcessActivity =
     ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
 
 fn check(signs: ProcessActivity, expected: &str) {
-    let silence = StallReport { processes: Some(signs), ..UNSEEN };
-    assert_eq!(silence.describe(StopCause::Stalled), format!("no bytes for 7m, no tool running, {expected}"));
+    let stall = StallReport { processes: Some(signs), ..UNSEEN };
+    assert_eq!(stall.describe(StopCause::Stalled), format!("no bytes for 7m, no tool running, {expected}"));
 }
 
 #[test]

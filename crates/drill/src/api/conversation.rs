@@ -101,7 +101,7 @@ fn texts(messages: &Value, role: &str) -> String {
 /// none of them. One turn of it is over for each message of the model's since.
 pub(super) fn reply(messages: &Value, to: &[&str]) -> Option<(usize, usize)> {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut heard = vec![0_usize; to.len()];
+    let mut received = vec![0_usize; to.len()];
     let mut asked = None;
     let mut since = 0;
     for message in messages {
@@ -112,9 +112,9 @@ pub(super) fn reply(messages: &Value, to: &[&str]) -> Option<(usize, usize)> {
             // The first of those to the same words that has not been used, or the last of them.
             let mut fitting = (0..to.len()).filter(|place| prompt.contains(to[*place]));
             let last = fitting.clone().next_back();
-            asked = fitting.find(|place| heard[*place] == 0).or(last);
+            asked = fitting.find(|place| received[*place] == 0).or(last);
             if let Some(place) = asked {
-                heard[place] += 1;
+                received[place] += 1;
             }
             since = 0;
         }

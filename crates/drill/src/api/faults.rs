@@ -32,20 +32,20 @@ pub(super) struct ActiveFault {
 }
 
 impl Faults {
-    pub(super) fn new(faults: &[Fault], side: &Side, dice: &mut Rng) -> Self {
+    pub(super) fn new(faults: &[Fault], side: &Side, rng: &mut Rng) -> Self {
         let pending = faults.iter().map(|fault| {
             let turn = match &fault.when {
                 When::Turn(turn) => Some(*turn),
-                When::OneOf(turns) => turns.get(dice.below(turns.len() as u64) as usize).copied(),
+                When::OneOf(turns) => turns.get(rng.below(turns.len() as u64) as usize).copied(),
                 When::Always => None,
             };
-            Pending { turn, remaining: fault.times, kind: drawn(&fault.kind, dice), resets: None }
+            Pending { turn, remaining: fault.times, kind: drawn(&fault.kind, rng), resets: None }
         });
         let pending = pending.collect();
         let side = side.fault.as_ref().map(|kind| Pending {
             turn: None,
             remaining: side.times,
-            kind: drawn(kind, dice),
+            kind: drawn(kind, rng),
             resets: None,
         });
         Self { pending, side }
@@ -96,10 +96,10 @@ impl Pending {
 }
 
 /// The fault with what the seed draws of it.
-fn drawn(kind: &FaultKind, dice: &mut Rng) -> FaultKind {
+fn drawn(kind: &FaultKind, rng: &mut Rng) -> FaultKind {
     let mut kind = kind.clone();
     if let FaultKind::Kill { after, .. } = &mut kind {
-        *after = after.draw(dice);
+        *after = after.draw(rng);
     }
     kind
 }

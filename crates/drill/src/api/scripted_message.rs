@@ -126,7 +126,7 @@ impl ScriptedMessage {
     }
 
     /// The message as SSE events; the dice choose where the text is split.
-    pub(super) fn events(&self, dice: &mut Rng) -> Vec<SseEvent> {
+    pub(super) fn events(&self, rng: &mut Rng) -> Vec<SseEvent> {
         let mut head = self.head();
         head["usage"] = usage(&Tokens { output: 1, ..self.tokens });
         let mut events =
@@ -140,7 +140,7 @@ impl ScriptedMessage {
             if index == 0 {
                 events.push(SseEvent::ping());
             }
-            for piece in pieces(&text, dice) {
+            for piece in pieces(&text, rng) {
                 let mut delta = json!({"type": kind});
                 delta[field] = json!(piece);
                 let data = json!({"type": "content_block_delta", "index": index, "delta": delta});
@@ -187,13 +187,13 @@ fn opened(block: &Value) -> (Value, &'static str, &'static str, String) {
 }
 
 /// `text` in pieces of 8 to 23 characters, and in at least two, so that there is a middle to cut at.
-fn pieces(text: &str, dice: &mut Rng) -> Vec<String> {
+fn pieces(text: &str, rng: &mut Rng) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let longest = (chars.len().div_ceil(2)).max(1);
     let mut pieces = Vec::new();
     let mut rest = chars.as_slice();
     while !rest.is_empty() {
-        let (piece, others) = rest.split_at(rest.len().min(longest).min(8 + dice.below(16) as usize));
+        let (piece, others) = rest.split_at(rest.len().min(longest).min(8 + rng.below(16) as usize));
         pieces.push(piece.iter().collect());
         rest = others;
     }

@@ -37,7 +37,7 @@ pub(super) struct ApiState {
 struct MutableState {
     account: RequestLog,
     faults: Faults,
-    dice: Rng,
+    rng: Rng,
     /// The input of each session's last message: what the prompt cache holds of it.
     read: HashMap<String, u64>,
     /// Numbers requests and messages.
@@ -74,12 +74,12 @@ pub(super) struct BilledIndex {
 
 impl ApiState {
     pub(super) fn new(scenario: &Scenario, seed: u64, keeper: ListenerControl) -> Self {
-        let mut dice = Rng::new(seed);
-        let faults = Faults::new(&scenario.faults, &scenario.side, &mut dice);
+        let mut rng = Rng::new(seed);
+        let faults = Faults::new(&scenario.faults, &scenario.side, &mut rng);
         let books = MutableState {
             account: RequestLog::default(),
             faults,
-            dice,
+            rng,
             read: HashMap::new(),
             serial: 0,
             seed,
@@ -100,7 +100,7 @@ impl ApiState {
 
     /// The events that carry an answer.
     pub(super) fn events(&self, answer: &ScriptedMessage) -> Vec<SseEvent> {
-        answer.events(&mut self.books().dice)
+        answer.events(&mut self.books().rng)
     }
 
     pub(super) fn announce(&self, turn: u32, at: KillAt, signal: Signal) {
@@ -171,7 +171,9 @@ impl ApiState {
             _ if asked.side && asked.reply.is_none() => {
                 (vec![json!({"type": "text", "text": self.scenario.side.text})], None)
             }
-            Some(turn) => (scripted_message::content(turn, asked.position, &asked.prompt), turn.output_tokens),
+            Some(turn) => {
+                (scripted_message::content(turn, asked.position, &asked.prompt), turn.output_tokens)
+            }
             None => (Vec::new(), None),
         };
         let calls = content.iter().any(|block| block["type"] == "tool_use");

@@ -29,12 +29,12 @@ impl DurationRange {
     }
 
     /// Draws; an exact one leaves the dice alone, so that it does not change what else they draw.
-    pub(crate) fn draw(self, dice: &mut Rng) -> Self {
+    pub(crate) fn draw(self, rng: &mut Rng) -> Self {
         let room = (self.most - self.least).as_millis() as u64;
         if room == 0 {
             return self;
         }
-        Self::exactly(self.least + Duration::from_millis(dice.below(room + 1)))
+        Self::exactly(self.least + Duration::from_millis(rng.below(room + 1)))
     }
 }
 

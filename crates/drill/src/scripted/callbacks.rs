@@ -154,7 +154,7 @@ impl Agent {
     }
 
     fn ask_question(&mut self, question: &Value, timeout: Option<Duration>) -> Result<HostReply, Stop> {
-        let id = self.out.dice.uuid();
+        let id = self.out.rng.uuid();
         self.callbacks.requests = Some((id.clone(), None));
         self.out.ask(&id, question);
         let until = timeout.map(|timeout| Instant::now() + timeout);

@@ -68,7 +68,7 @@ impl Agent {
             return;
         }
         for block in &message.blocks {
-            let uuid = self.out.dice.uuid();
+            let uuid = self.out.rng.uuid();
             let row = message.with_block(block, &message.usage, message.stop_reason.as_deref());
             self.session.link("assistant", uuid, json!({"message": row, "requestId": message.request_id}));
         }
@@ -94,7 +94,7 @@ impl Agent {
         fields["parent_tool_use_id"] = Value::Null;
         self.out.event("user", fields);
         row["message"] = message.clone();
-        let uuid = self.out.dice.uuid();
+        let uuid = self.out.rng.uuid();
         self.session.link("user", uuid, row);
         self.messages.push(message);
     }
@@ -116,7 +116,7 @@ impl Agent {
             fields[name] = value;
         }
         self.out.event("assistant", fields);
-        let uuid = self.out.dice.uuid();
+        let uuid = self.out.rng.uuid();
         let row = json!({"message": message, "error": failure.error, "isApiErrorMessage": true,
             "apiErrorStatus": failure.status, "apiErrorType": failure.kind, "requestId": failure.request_id});
         self.session.link("assistant", uuid, row);
@@ -124,7 +124,7 @@ impl Agent {
 
     /// A message no model made.
     pub(super) fn synthetic(&mut self, text: &str, stop_reason: &str) -> Value {
-        json!({"id": self.out.dice.uuid(), "type": "message", "role": "assistant", "model": "<synthetic>",
+        json!({"id": self.out.rng.uuid(), "type": "message", "role": "assistant", "model": "<synthetic>",
             "content": [{"type": "text", "text": text}], "stop_reason": stop_reason, "stop_sequence": "",
             "usage": usage(&Tokens::default()), "context_management": null})
     }

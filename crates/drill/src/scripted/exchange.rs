@@ -124,7 +124,7 @@ impl Agent {
         self.session.row("queue-operation", json!({"operation": "enqueue", "content": waiting.text}));
         self.session.row("queue-operation", json!({"operation": "dequeue"}));
         let message = json!({"role": "user", "content": waiting.text});
-        let uuid = self.out.dice.uuid();
+        let uuid = self.out.rng.uuid();
         let row = json!({"message": message, "permissionMode": self.mode, "promptSource": "sdk"});
         self.session.link("user", uuid, row);
         self.messages.push(message);
@@ -138,7 +138,7 @@ impl Agent {
             let said = format!("UserPromptSubmit hook additional context: {text}");
             let attachment = json!({"type": "hook_additional_context", "content": [text],
                 "hookName": hooks::USER_PROMPT_SUBMIT, "hookEvent": hooks::USER_PROMPT_SUBMIT});
-            let uuid = self.out.dice.uuid();
+            let uuid = self.out.rng.uuid();
             self.session.link("attachment", uuid, json!({"attachment": attachment}));
             self.messages.push(json!({"role": "user",
                 "content": [{"type": "text", "text": format!("<system-reminder>\n{said}\n</system-reminder>")}]}));
@@ -265,7 +265,7 @@ impl Agent {
             self.lifecycle(line.uuid.as_deref(), "started");
             let text = format!("The user sent a new message while you were working: {}", line.text);
             let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
-            let uuid = self.out.dice.uuid();
+            let uuid = self.out.rng.uuid();
             self.session.link("user", uuid, json!({"message": message}));
             self.messages.push(message);
             turn.uuids.extend(line.uuid);

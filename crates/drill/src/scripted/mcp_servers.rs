@@ -125,11 +125,11 @@ impl Servers {
 impl Server {
     /// One that does not start fails nothing, as with the real agent.
     fn start(name: String, program: &Program) -> Server {
-        let begun = Connection::open(program).and_then(|mut connection| {
+        let started = Connection::open(program).and_then(|mut connection| {
             let tools = connection.ask("tools/list", &json!({}))?;
             Ok((connection, tools["tools"].as_array().cloned().unwrap_or_default()))
         });
-        match begun {
+        match started {
             Ok((connection, tools)) => Server { name, connection: Some(connection), tools },
             Err(_) => Server { name, connection: None, tools: Vec::new() },
         }

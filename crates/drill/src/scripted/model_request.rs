@@ -53,9 +53,9 @@ impl Agent {
             self.out.system("status", json!({"status": "requesting"}));
         }
         loop {
-            let begun = Instant::now();
+            let started = Instant::now();
             let exchange = self.exchange(turn, stream);
-            self.api_time += begun.elapsed();
+            self.api_time += started.elapsed();
             let (status, next, failure) = match exchange? {
                 RawOutcome::Message(message) => return Ok(RequestOutcome::Answered(message)),
                 RawOutcome::OnlyPings => continue,
@@ -71,9 +71,9 @@ impl Agent {
                     (None, RetryDecision::Retry { at_most: None, after_s: None }, failure)
                 }
                 RawOutcome::Useless(failure) => (None, RetryDecision::Whole, failure),
-                RawOutcome::Error(failure, begun) => {
+                RawOutcome::Error(failure, started) => {
                     events += 1;
-                    let repeat = !begun && events <= STREAM_REPEATS;
+                    let repeat = !started && events <= STREAM_REPEATS;
                     (
                         None,
                         if repeat { RetryDecision::Silently(u32::MAX) } else { RetryDecision::Whole },
@@ -114,7 +114,7 @@ impl Agent {
         status: Option<u16>,
         after_s: Option<u64>,
     ) -> Result<(), Stop> {
-        let delay = retry::delay(attempt, after_s, &mut self.out.dice);
+        let delay = retry::delay(attempt, after_s, &mut self.out.rng);
         let end = Instant::now() + self.scaled(delay);
         let mut written = false;
         loop {
@@ -129,7 +129,7 @@ impl Agent {
             );
             if !written {
                 written = true;
-                let uuid = self.out.dice.uuid();
+                let uuid = self.out.rng.uuid();
                 let row = json!({"subtype": "api_error", "level": "error", "error": {"status": status},
                     "retryInMs": left.as_millis() as u64, "retryAttempt": attempt, "maxRetries": retries});
                 self.session.link("system", uuid, row);
@@ -167,12 +167,12 @@ impl Agent {
     }
 
     fn receive(&mut self, turn: &mut Exchange, message: &mut Message, call: u64) -> Result<RawOutcome, Stop> {
-        let begun = Instant::now();
+        let started = Instant::now();
         let mut headers = None;
-        let (mut any_byte, mut any_event, mut pinged) = (begun, begun, begun);
+        let (mut any_byte, mut any_event, mut pinged) = (started, started, started);
         loop {
             let deadline = match headers {
-                None => begun + self.environment.headers_wait,
+                None => started + self.environment.headers_wait,
                 Some(_) => {
                     (any_byte + self.environment.stream_wait).min(any_event + self.environment.pings_wait)
                 }
@@ -181,7 +181,7 @@ impl Agent {
                 Some(InboxEvent::Answered(number, piece)) if number == call => piece,
                 Some(_) => continue,
                 None if headers.is_none() => {
-                    return Ok(RawOutcome::Lost(failure::of_timeout(begun.elapsed().as_millis())));
+                    return Ok(RawOutcome::Lost(failure::of_timeout(started.elapsed().as_millis())));
                 }
                 None if any_byte > any_event => return Ok(RawOutcome::OnlyPings),
                 None => return Ok(RawOutcome::Useless(failure::of_timeout(any_byte.elapsed().as_millis()))),

@@ -91,8 +91,8 @@ impl Flood {
 }
 
 fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<()> {
-    let mut dice = Rng::new(environment.seed);
-    let session_id = flags.session_id.clone().or_else(|| flags.resume.clone()).unwrap_or_else(|| dice.uuid());
+    let mut rng = Rng::new(environment.seed);
+    let session_id = flags.session_id.clone().or_else(|| flags.resume.clone()).unwrap_or_else(|| rng.uuid());
     let model = flags.model.clone().unwrap_or_else(|| "claude-sonnet-4-5".to_owned());
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -100,19 +100,19 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     init["type"] = json!("system");
     init["subtype"] = json!("init");
     init["session_id"] = json!(session_id);
-    init["uuid"] = json!(dice.uuid());
+    init["uuid"] = json!(rng.uuid());
     writeln!(stdout, "{init}")?;
     // The fields around the text come to about 300 bytes.
     let text = "x".repeat(flood.bytes.saturating_sub(300));
-    let begun = Instant::now();
+    let started = Instant::now();
     for index in 0..flood.count {
         if let Some(rate) = flood.lines_per_second {
             stdout.flush()?;
             // By the clock, not by the gap: what one line is late by, the next ones make up for.
             let due = Duration::from_secs(1) * index / rate;
-            thread::sleep(due.saturating_sub(begun.elapsed()));
+            thread::sleep(due.saturating_sub(started.elapsed()));
         }
-        let uuid = dice.uuid();
+        let uuid = rng.uuid();
         writeln!(
             stdout,
             "{{\"type\":\"stream_event\",\"event\":{{\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\
@@ -125,12 +125,12 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
         "stop_reason": "end_turn", "api_error_status": null, "result": "Done.", "num_turns": 1, "duration_ms": 1,
         "duration_api_ms": 0, "total_cost_usd": 0, "usage": emit::usage(&Tokens::default()), "modelUsage": {},
         "model_usage_since_last_result": {}, "permission_denials": [], "queued_turn_count": 0, "result_index": 0,
-        "session_id": session_id, "uuid": dice.uuid(),
+        "session_id": session_id, "uuid": rng.uuid(),
     });
     writeln!(stdout, "{result}")?;
     if environment.session_state {
         let idle = json!({"type": "system", "subtype": "session_state_changed", "state": "idle",
-            "sdk_host_only": true, "session_id": session_id, "uuid": dice.uuid()});
+            "sdk_host_only": true, "session_id": session_id, "uuid": rng.uuid()});
         writeln!(stdout, "{idle}")?;
     }
     stdout.flush()

@@ -13,13 +13,13 @@ pub(super) const RETRY_AFTER_MAX_S: u64 = 60;
 
 /// The wait before retry number `attempt` (from 1): 0.5 s doubling to 32 s and up to a quarter more; a `retry-after` is
 /// a floor, with 5 to 10 percent on top.
-pub(super) fn delay(attempt: u32, retry_after_s: Option<u64>, dice: &mut Rng) -> Duration {
+pub(super) fn delay(attempt: u32, retry_after_s: Option<u64>, rng: &mut Rng) -> Duration {
     let own = BASE_MS.checked_shl(attempt.saturating_sub(1)).unwrap_or(CAP_MS).min(CAP_MS);
     let hinted = retry_after_s.unwrap_or(0) * 1000;
     let milliseconds = if hinted > own {
-        hinted + hinted / 20 + dice.below(hinted / 20 + 1)
+        hinted + hinted / 20 + rng.below(hinted / 20 + 1)
     } else {
-        own + dice.below(own / 4 + 1)
+        own + rng.below(own / 4 + 1)
     };
     Duration::from_millis(milliseconds)
 }
@@ -30,7 +30,7 @@ mod tests {
 
     #[test]
     fn waits_lie_in_the_measured_ranges() {
-        let mut dice = Rng::new(3);
+        let mut rng = Rng::new(3);
         for (attempt, hint, low, high) in [
             (1, None, 500, 625),
             (3, None, 2000, 2500),
@@ -40,7 +40,7 @@ mod tests {
             (1, Some(60), 63_000, 66_000),
             (5, Some(3), 8000, 10_000),
         ] {
-            let delay = delay(attempt, hint, &mut dice).as_millis();
+            let delay = delay(attempt, hint, &mut rng).as_millis();
             assert!((low..=high).contains(&delay), "{attempt} {hint:?}: {delay}");
         }
     }

@@ -67,15 +67,15 @@ fn live(mut agent: Agent) -> u8 {
 }
 
 fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
-    let mut dice = Rng::new(environment.seed);
+    let mut rng = Rng::new(environment.seed);
     let settings = flags.settings.as_deref().filter(|_| !flags.safe_mode);
     let own = [environment.config.join("settings.json"), environment.cwd.join(".claude/settings.json")];
     let own: &[PathBuf] = if flags.safe_mode { &[] } else { &own };
     let hooks = Hooks::read(own, settings).map_err(|error| refuse(&error))?;
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
     let named = flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
-    let id = named.unwrap_or_else(|| dice.uuid());
-    let mut out = EventWriter::new(flags.output, id.clone(), dice);
+    let id = named.unwrap_or_else(|| rng.uuid());
+    let mut out = EventWriter::new(flags.output, id.clone(), rng);
     if mode == "bypassPermissions" && !environment.sandbox && rustix::process::geteuid().is_root() {
         let error =
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
@@ -173,7 +173,7 @@ fn resume(
         SessionFile::resumed(path, &environment.cwd, id, history.leaf.clone())
     };
     for (kind, message) in std::mem::take(&mut history.repairs) {
-        let uuid = out.dice.uuid();
+        let uuid = out.rng.uuid();
         session.link(kind, uuid, json!({"message": message}));
     }
     Ok((session, history))

@@ -14,14 +14,14 @@ use crate::rng::Rng;
 pub(super) struct EventWriter {
     pub(super) format: Output,
     pub(super) session_id: String,
-    pub(super) dice: Rng,
+    pub(super) rng: Rng,
     /// The last result, for the formats that print it alone.
     last: Option<Value>,
 }
 
 impl EventWriter {
-    pub(super) fn new(format: Output, session_id: String, dice: Rng) -> Self {
-        Self { format, session_id, dice, last: None }
+    pub(super) fn new(format: Output, session_id: String, rng: Rng) -> Self {
+        Self { format, session_id, rng, last: None }
     }
 
     /// An event of this type with these further fields. Messages say when they were told, nothing else does (2.1.330).
@@ -88,7 +88,7 @@ impl EventWriter {
     }
 
     fn identity(&mut self) -> Value {
-        json!({"uuid": self.dice.uuid(), "session_id": self.session_id})
+        json!({"uuid": self.rng.uuid(), "session_id": self.session_id})
     }
 }
 

@@ -104,7 +104,7 @@ impl Agent {
     }
 
     fn emit_hook(&mut self, tool: &str, ran: &HookResult) {
-        let id = self.out.dice.uuid();
+        let id = self.out.rng.uuid();
         let name = format!("PreToolUse:{tool}");
         let mut fields = json!({"hook_id": id, "hook_name": name, "hook_event": "PreToolUse"});
         self.out.system("hook_started", fields.clone());

@@ -69,7 +69,7 @@ impl Agent {
     }
 
     fn run_command(&mut self, call: &Value) -> Result<Outcome, Stop> {
-        let name = format!("b{}", self.out.dice.letters(8));
+        let name = format!("b{}", self.out.rng.letters(8));
         let shell = match self.start_shell(call, &name) {
             Ok(shell) => shell,
             Err(error) => return Ok(Outcome::bad(format!("cannot run bash: {error}"))),
@@ -106,12 +106,12 @@ impl Agent {
     }
 
     fn start_in_background(&mut self, call: &Value) -> Outcome {
-        let task_id = format!("b{}", self.out.dice.letters(8));
+        let task_id = format!("b{}", self.out.rng.letters(8));
         let shell = match self.start_shell(call, &task_id) {
             Ok(shell) => shell,
             Err(error) => return Outcome::bad(format!("cannot run bash: {error}")),
         };
-        let run_id = format!("0m{}-{:08x}", self.out.dice.letters(7), self.out.dice.next_u64() >> 32);
+        let run_id = format!("0m{}-{:08x}", self.out.rng.letters(7), self.out.rng.next_u64() >> 32);
         let input = &call["input"];
         let description =
             input["description"].as_str().or(input["command"].as_str()).unwrap_or_default().to_owned();

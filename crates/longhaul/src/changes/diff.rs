@@ -102,7 +102,16 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
     };
     let files = stats::figures(&ours, &record.start, &to, &paths).await?;
     let commits = commits(&ours, record.start.head.as_deref(), to.head.as_deref()).await;
-    Ok(WorkspaceDiff { from: record.start, to, live: now, files, commits, scratch_repo: ours, paths, _scratch: scratch })
+    Ok(WorkspaceDiff {
+        from: record.start,
+        to,
+        live: now,
+        files,
+        commits,
+        scratch_repo: ours,
+        paths,
+        _scratch: scratch,
+    })
 }
 
 impl WorkspaceDiff {

@@ -48,8 +48,8 @@ pub(super) fn between(
     paths: &[OsString],
 ) -> [Vec<OsString>; 2] {
     let trees = [began, ended].map(|state| OsString::from(state.tree.clone().unwrap_or_default()));
-    let left_out: Vec<_> = began.omitted.iter().chain(&ended.omitted).map(OsText::as_path).collect();
-    let excluded = pathspecs(&left_out);
+    let omitted: Vec<_> = began.omitted.iter().chain(&ended.omitted).map(OsText::as_path).collect();
+    let excluded = pathspecs(&omitted);
     // Excluded alone is excluded from everything.
     let paths = if paths.is_empty() { vec![OsString::from(".")] } else { paths.to_vec() };
     [trees.to_vec(), [paths, excluded].concat()]

@@ -38,22 +38,22 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
     let attempt = run.state().attempts();
     match record {
         Record::AttemptEnded { .. } => ended(record, attempt),
-        Record::StopOrdered { cause: why, level, stall: silence, .. } => {
+        Record::StopOrdered { cause: why, level, stall, .. } => {
             let (why_word, level) = (word(why), word(level));
             let note = DiagnosticNote::new(
                 format!("stop_{why_word}"),
                 format!("attempt {attempt} is stopped: {why_word}"),
             );
             let note = note.with("why", why_word).with("level", level);
-            vec![match silence {
-                Some(silence) => note.with("seen", silence.describe(*why)),
+            vec![match stall {
+                Some(stall) => note.with("seen", stall.describe(*why)),
                 None => note,
             }]
         }
-        Record::StallDeferred { until, stall: silence, .. } => {
+        Record::StallDeferred { until, stall, .. } => {
             let title = format!("attempt {attempt} is silent, and something of it works");
             let note = DiagnosticNote::new("silence_excused", title).with("until", rfc3339(*until));
-            vec![note.with("seen", silence.describe(StopCause::Stalled))]
+            vec![note.with("seen", stall.describe(StopCause::Stalled))]
         }
         // What most attempts do.
         Record::ResumeStrategyChosen {
@@ -61,10 +61,11 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             reason: StrategyReason::SessionFile(SessionFileState::Ready),
             ..
         } => Vec::new(),
-        Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
-            let title = format!("the conversation reaches attempt {attempt} by the rung {}", rung.as_str());
-            let note = DiagnosticNote::new(format!("rung_{}", rung.as_str()), title);
-            vec![note.with("rung", rung.as_str()).with("because", word(because))]
+        Record::ResumeStrategyChosen { strategy, reason, .. } => {
+            let title =
+                format!("the conversation reaches attempt {attempt} by the rung {}", strategy.as_str());
+            let note = DiagnosticNote::new(format!("rung_{}", strategy.as_str()), title);
+            vec![note.with("rung", strategy.as_str()).with("because", word(reason))]
         }
         Record::Swept { stopped_processes: ended, .. } => {
             let left = (*ended > 0).then(|| {
@@ -152,7 +153,7 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
 pub(super) fn of_recovery(found: &FoundAttempt) -> DiagnosticNote {
     let note = DiagnosticNote::new("recovered", "a new supervisor took the run over");
     match found {
-        FoundAttempt::Running(proc) => note.with("agent", format!("lives as process {}", proc.pid)),
+        FoundAttempt::Running(process) => note.with("agent", format!("lives as process {}", process.pid)),
         FoundAttempt::Ended(evidence) => note.with("agent", "gone").with("exit", word(&evidence.exit)),
     }
 }

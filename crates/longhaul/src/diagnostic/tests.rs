@@ -83,7 +83,7 @@ fn plan(attempt: u32) -> AttemptPlan {
 
 fn stalled_and_waiting() -> Vec<Record> {
     let signs = ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
-    let silence = StallReport {
+    let stall = StallReport {
         silent_for: Span::from_mins(7),
         no_progress_for: Span::from_mins(7),
         open_tools: 0,
@@ -93,12 +93,7 @@ fn stalled_and_waiting() -> Vec<Record> {
     vec![
         Record::RunStarted { at: AT },
         Record::AttemptStarted { at: AT, plan: plan(1) },
-        Record::StopOrdered {
-            at: AT,
-            cause: StopCause::Stalled,
-            level: StopLevel::Term,
-            stall: Some(silence),
-        },
+        Record::StopOrdered { at: AT, cause: StopCause::Stalled, level: StopLevel::Term, stall: Some(stall) },
         Record::AttemptEnded {
             at: AT,
             fault: Some(Fault::Stalled),
@@ -126,7 +121,7 @@ fn what_people_read() {
     let place = Place::new();
     let dir = RunDir::at(place.run()).expect("it is named like a run");
     let attempt = dir.create_attempt(1).expect("the place can be written");
-    let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT, proc: None, memory_kill: false };
+    let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT, process: None, oom_killed: false };
     attempt.write_exit(&exit).expect("the place can be written");
     fs::write(attempt.stderr_path(), "warning: key sk-ant-api03-secret is old\nbye\n").expect("likewise");
 

@@ -48,12 +48,12 @@ impl LaunchSpec {
     pub(crate) fn new(
         invocation: &Invocation,
         environment: &Environment,
-        mark: &RunMarker,
+        marker: &RunMarker,
         (stdout, stderr): (File, File),
     ) -> LaunchSpec {
         let mut env_set = environment.set.clone();
         env_set.extend(invocation.env_set.iter().cloned());
-        env_set.extend(mark.variables().into_iter().map(|(name, value)| (name.to_owned(), value)));
+        env_set.extend(marker.variables().into_iter().map(|(name, value)| (name.to_owned(), value)));
         LaunchSpec {
             program: invocation.program.clone(),
             args: invocation.args.iter().map(Into::into).collect(),
@@ -148,10 +148,10 @@ impl AgentProcess {
             Ok((fifo, rest)) => Some(writer(fifo, rest)),
             Err(first) => child.stdin.take().map(|pipe| writer(pipe, first)),
         };
-        let proc = ProcessId { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
+        let process = ProcessId { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
         Ok((
             AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor: outlives },
-            proc,
+            process,
         ))
     }
 

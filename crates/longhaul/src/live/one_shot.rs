@@ -22,9 +22,9 @@ impl OneShotProcess {
         launch: LaunchSpec,
         prompt: Vec<u8>,
     ) -> Result<(OneShotProcess, ProcessId), (SpawnError, io::Error)> {
-        let (mut agent, proc) = AgentProcess::start(launch, prompt)?;
+        let (mut agent, process) = AgentProcess::start(launch, prompt)?;
         agent.end_input(Vec::new());
-        Ok((OneShotProcess { agent, exit: None }, proc))
+        Ok((OneShotProcess { agent, exit: None }, process))
     }
 
     /// Whether its end was seen.
@@ -38,11 +38,11 @@ impl OneShotProcess {
     }
 
     /// Ends it, if it lives, and whatever it left behind.
-    pub(crate) async fn end(&mut self, mark: &RunMarker) -> io::Result<Exit> {
+    pub(crate) async fn end(&mut self, marker: &RunMarker) -> io::Result<Exit> {
         if !self.is_gone() {
             self.agent.signal(StopLevel::Term);
         }
-        sweep(mark).await?;
+        sweep(marker).await?;
         // The sweep has waited for it, unless somebody took its mark away.
         if !self.is_gone() {
             self.agent.signal(StopLevel::Kill);

@@ -17,19 +17,19 @@ const BUSY_TICKS: u64 = 10;
 const ESTABLISHED: &str = "01";
 
 /// Looks for a while what the run's processes do, and its agent; nothing where no process can be looked at.
-pub(crate) async fn probe(mark: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
-    let before = times(mark, agent);
+pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
+    let before = times(marker, agent);
     tokio::time::sleep(LOOK).await;
-    let after = times(mark, agent);
+    let after = times(marker, agent);
     let state = after.get(&agent)?.state;
-    let used = |proc: &ProcessId, now: &CpuTimes| {
-        let own = now.own.saturating_sub(before.get(proc).map_or(0, |then| then.own));
+    let used = |process: &ProcessId, now: &CpuTimes| {
+        let own = now.own.saturating_sub(before.get(process).map_or(0, |then| then.own));
         // What an agent's tools had used is told when they end, and was no work of its own. Of the others it tells
         // of work in pieces too short to be met.
-        let ended = now.ended.saturating_sub(before.get(proc).map_or(0, |then| then.ended));
-        if proc == &agent { own } else { own + ended }
+        let ended = now.ended.saturating_sub(before.get(process).map_or(0, |then| then.ended));
+        if process == &agent { own } else { own + ended }
     };
-    let is_busy = |(proc, now): &(&ProcessId, &CpuTimes)| used(proc, now) >= BUSY_TICKS;
+    let is_busy = |(process, now): &(&ProcessId, &CpuTimes)| used(process, now) >= BUSY_TICKS;
     let agent_is_busy = after.get_key_value(&agent).is_some_and(|found| is_busy(&found));
     Some(ProcessActivity {
         agent: match state {
@@ -55,10 +55,13 @@ struct CpuTimes {
 }
 
 /// The agent and every other process of the run.
-fn times(mark: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, CpuTimes> {
-    let marked = processes_with(mark).into_iter().map(|(pid, _)| pid.as_raw_nonzero().get() as u32);
+fn times(marker: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, CpuTimes> {
+    let marked = processes_with(marker).into_iter().map(|(pid, _)| pid.as_raw_nonzero().get() as u32);
     let all: BTreeSet<u32> = marked.chain([agent.pid]).collect();
-    all.into_iter().filter_map(times_of).filter(|(proc, _)| proc.pid != agent.pid || *proc == agent).collect()
+    all.into_iter()
+        .filter_map(times_of)
+        .filter(|(process, _)| process.pid != agent.pid || *process == agent)
+        .collect()
 }
 
 fn times_of(pid: u32) -> Option<(ProcessId, CpuTimes)> {

@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 
 /// The agent of the run's last attempt, if it lives.
-pub(crate) fn live_agent(mark: &RunMarker, run: &Run) -> Option<ProcessId> {
+pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
     match (&run.state().phase, run.state().process) {
-        (Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. }, Some(proc)) => {
-            let pid = Pid::from_raw(proc.pid as i32)?;
-            let same = start_ticks(proc.pid) == Some(proc.start_ticks);
-            (same && mark.is_on(pid)).then_some(proc)
+        (Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. }, Some(process)) => {
+            let pid = Pid::from_raw(process.pid as i32)?;
+            let same = start_ticks(process.pid) == Some(process.start_ticks);
+            (same && marker.is_on(pid)).then_some(process)
         }
         // Started perhaps, and not written down.
-        (Phase::Starting, _) => unwritten_agent(mark, run.state().attempts()),
+        (Phase::Starting, _) => unwritten_agent(marker, run.state().attempts()),
         // Nothing may live; what does is swept.
         (
             Phase::New
@@ -41,27 +41,27 @@ pub(crate) fn live_agent(mark: &RunMarker, run: &Run) -> Option<ProcessId> {
 
 /// The process that was started as this attempt. Its tools carry its marks too: they lead sessions of
 /// their own or belong to somebody's group, while it leads a group in the session of its supervisor.
-fn unwritten_agent(mark: &RunMarker, attempt: u32) -> Option<ProcessId> {
+fn unwritten_agent(marker: &RunMarker, attempt: u32) -> Option<ProcessId> {
     let is_agent = |pid: Pid| {
         getpgid(Some(pid)) == Ok(pid)
             && getsid(Some(pid)).is_ok_and(|session| session != pid)
             && variable(pid, ATTEMPT_VARIABLE).is_some_and(|number| number == attempt.to_string().as_bytes())
-            && mark.is_last_on(pid)
+            && marker.is_last_on(pid)
     };
-    let (pid, _) = processes_with(mark).into_iter().find(|(pid, _)| is_agent(*pid))?;
+    let (pid, _) = processes_with(marker).into_iter().find(|(pid, _)| is_agent(*pid))?;
     let pid = pid.as_raw_nonzero().get() as u32;
     Some(ProcessId { pid, start_ticks: start_ticks(pid)? })
 }
 
 /// The stream that an agent of this run writes to in another directory: the run was copied while it was at work. That agent
 /// must not be adopted or ended here.
-pub(crate) fn stream_of_original(mark: &RunMarker, dir: &RunDir) -> Option<PathBuf> {
+pub(crate) fn stream_of_original(marker: &RunMarker, dir: &RunDir) -> Option<PathBuf> {
     let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let attempts = dir.attempts().unwrap_or_default();
     let streams =
         attempts.iter().flat_map(|attempt| [attempt.stream_path(), attempt.summary().stream_path()]);
     let ours: Vec<_> = streams.filter_map(|path| file(&path)).collect();
-    let agents = processes_with(mark).into_iter().filter(|(pid, _)| mark.is_last_on(*pid));
+    let agents = processes_with(marker).into_iter().filter(|(pid, _)| marker.is_last_on(*pid));
     agents.into_iter().find_map(|(pid, _)| {
         let output = PathBuf::from(format!("/proc/{}/fd/1", pid.as_raw_nonzero()));
         let path = fs::read_link(&output).ok()?;

@@ -7,8 +7,8 @@ use rustix::process::Pid;
 use std::fs;
 
 /// The memory that the processes with the run's mark have resident, in bytes.
-pub(crate) fn resident(mark: &RunMarker) -> u64 {
-    processes_with(mark).iter().filter_map(|(pid, _)| resident_of(*pid)).sum()
+pub(crate) fn resident(marker: &RunMarker) -> u64 {
+    processes_with(marker).iter().filter_map(|(pid, _)| resident_of(*pid)).sum()
 }
 
 /// The second number of `/proc/PID/statm`, in pages; nothing for a process that is gone.

@@ -56,8 +56,8 @@ impl RunMarker {
     /// The variables of a process that this one starts for the run, behind those of the runs that this one belongs to.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         let named = (RUN_VARIABLE, behind(RUN_VARIABLE, self.run.as_str()));
-        let mark = |drawn| (MARK_VARIABLE, behind(MARK_VARIABLE, &format!("{}/{drawn}", self.run)));
-        [named].into_iter().chain(self.drawn.as_ref().map(mark)).collect()
+        let marker = |drawn| (MARK_VARIABLE, behind(MARK_VARIABLE, &format!("{}/{drawn}", self.run)));
+        [named].into_iter().chain(self.drawn.as_ref().map(marker)).collect()
     }
 
     /// Whether a process carries it.
@@ -97,25 +97,25 @@ impl MarkerVariables {
         })
     }
 
-    fn has(&self, mark: &RunMarker) -> bool {
-        match &mark.drawn {
+    fn has(&self, marker: &RunMarker) -> bool {
+        match &marker.drawn {
             Some(drawn) => self.marks().any(|(_, one)| one == drawn),
             // Each run of this id that has drawn something is another one.
             None => {
-                let of_id = |run: &str| run == mark.run.as_str();
+                let of_id = |run: &str| run == marker.run.as_str();
                 let others = self.marks().filter(|(run, _)| of_id(run)).count();
                 self.runs.split(':').filter(|run| of_id(run)).count() > others
             }
         }
     }
 
-    fn ends_with(&self, mark: &RunMarker) -> bool {
+    fn ends_with(&self, marker: &RunMarker) -> bool {
         let last = self.runs.rsplit(':').next().unwrap_or_default();
-        self.has(mark)
-            && match &mark.drawn {
+        self.has(marker)
+            && match &marker.drawn {
                 // The one that drew it last may be around one of an older version.
                 Some(drawn) => self.marks().last() == Some((last, drawn)),
-                None => last == mark.run.as_str(),
+                None => last == marker.run.as_str(),
             }
     }
 

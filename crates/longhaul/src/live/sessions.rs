@@ -160,22 +160,22 @@ impl<'a> SessionFiles<'a> {
     /// What became of the history with which this attempt began, now that its agent is gone; nothing if it
     /// began with none or cannot be read. That the file was there is written down.
     pub(crate) fn continuity_of(&self, attempt: &AttemptDir) -> Option<Continuity> {
-        let begun = attempt.session().ok()??;
-        let now = self.read(begun.file.as_path()).ok()?;
-        if !begun.existed {
+        let started = attempt.session().ok()??;
+        let now = self.read(started.file.as_path()).ok()?;
+        if !started.existed {
             // Derived: whoever looks next will see it again.
-            let _ = attempt.write_session(&SessionBaseline { existed: true, ..begun.clone() });
+            let _ = attempt.write_session(&SessionBaseline { existed: true, ..started.clone() });
         }
-        let before = match &begun.source {
+        let before = match &started.source {
             Some(from) => self.read(from.as_path()).ok()?,
             None => now.clone(),
         };
-        if begun.bytes == 0 {
+        if started.bytes == 0 {
             return None;
         }
-        match before.get(..usize::try_from(begun.bytes).ok()?) {
-            Some(before) if self.sessions.last_row_id(before) == begun.last_row => {
-                Some(self.sessions.continuity(before, &now, begun.resume_at.as_deref()))
+        match before.get(..usize::try_from(started.bytes).ok()?) {
+            Some(before) if self.sessions.last_row_id(before) == started.last_row => {
+                Some(self.sessions.continuity(before, &now, started.resume_at.as_deref()))
             }
             // The agent only ever adds: this is another file.
             Some(_) | None => Some(Continuity::Unrelated),
@@ -207,8 +207,9 @@ impl<'a> SessionFiles<'a> {
         for config in [Some(&self.config), self.default_config.as_ref()].into_iter().flatten() {
             files.extend(files_in_folders(config, self.sessions.projects_dir(), name));
         }
-        let begun = self.prepared().map(|(_, begun)| begun).filter(|begun| begun.session == *session);
-        files.extend(begun.map(|begun| begun.file.as_path().to_owned()));
+        let started =
+            self.prepared().map(|(_, started)| started).filter(|started| started.session == *session);
+        files.extend(started.map(|started| started.file.as_path().to_owned()));
         let worth = |file: PathBuf| {
             let length = fs::metadata(&file).ok()?.len();
             Some((self.worth(&file), length, file))
@@ -219,13 +220,13 @@ impl<'a> SessionFiles<'a> {
 
     /// Whether an attempt of this run has seen the session's file.
     fn was_kept(&self, session: &SessionId) -> bool {
-        self.prepared().any(|(_, begun)| begun.existed && begun.session == *session)
+        self.prepared().any(|(_, started)| started.existed && started.session == *session)
     }
 
     /// The attempts of which it is known what session they began with, in their order.
     fn prepared(&self) -> impl Iterator<Item = (AttemptDir, SessionBaseline)> {
         let attempts = self.run.attempts().unwrap_or_default();
-        attempts.into_iter().filter_map(|attempt| attempt.session().ok()?.map(|begun| (attempt, begun)))
+        attempts.into_iter().filter_map(|attempt| attempt.session().ok()?.map(|started| (attempt, started)))
     }
 
     fn worth(&self, file: &Path) -> FileCondition {
@@ -294,11 +295,12 @@ impl<'a> SessionFiles<'a> {
 
     /// The rows that the agent was killed before it had written: its stream tells them.
     fn missing(&self, session: &SessionId, bytes: &[u8]) -> Vec<u8> {
-        let Some((attempt, begun)) = self.prepared().filter(|(_, begun)| begun.session == *session).last()
+        let Some((attempt, started)) =
+            self.prepared().filter(|(_, started)| started.session == *session).last()
         else {
             return Vec::new();
         };
-        let length = usize::try_from(begun.bytes).ok().filter(|_| begun.source.is_none());
+        let length = usize::try_from(started.bytes).ok().filter(|_| started.source.is_none());
         let stream = self.read(&attempt.stream_path()).unwrap_or_default();
         self.sessions.missing_rows(bytes, length, &stream)
     }

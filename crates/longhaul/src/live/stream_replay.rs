@@ -12,14 +12,14 @@ const STDERR_TAIL_BYTES: u64 = 16 * 1024;
 /// Feeds a whole stream file to a decoder. What it announced is of no use any more.
 pub(crate) fn decode(path: &Path, decoder: &mut dyn Decoder) -> io::Result<()> {
     let mut tail = Tail::open(path)?;
-    let mut unheard = Vec::new();
+    let mut silent_for = Vec::new();
     loop {
         let bytes = tail.read()?;
         if bytes.is_empty() {
             return Ok(());
         }
-        decoder.feed(bytes, &mut unheard);
-        unheard.clear();
+        decoder.feed(bytes, &mut silent_for);
+        silent_for.clear();
     }
 }
 

@@ -19,8 +19,8 @@ const ROUND: Duration = Duration::from_millis(50);
 /// # Errors
 ///
 /// When some process of the run is still there after five seconds of SIGKILL.
-pub async fn sweep(mark: &RunMarker) -> io::Result<u32> {
-    sweep_on(mark, Vec::new()).await
+pub async fn sweep(marker: &RunMarker) -> io::Result<u32> {
+    sweep_on(marker, Vec::new()).await
 }
 
 /// The same, where `ended` were told to end before, and count whether they have by now or not.
@@ -28,9 +28,9 @@ pub async fn sweep(mark: &RunMarker) -> io::Result<u32> {
 /// # Errors
 ///
 /// As [`sweep`].
-pub(crate) async fn sweep_on(mark: &RunMarker, mut ended: Vec<Pid>) -> io::Result<u32> {
+pub(crate) async fn sweep_on(marker: &RunMarker, mut ended: Vec<Pid>) -> io::Result<u32> {
     for round in 0..ROUNDS_MAX {
-        let marked = processes_with(mark);
+        let marked = processes_with(marker);
         if marked.is_empty() {
             return Ok(ended.len() as u32);
         }
@@ -45,20 +45,20 @@ pub(crate) async fn sweep_on(mark: &RunMarker, mut ended: Vec<Pid>) -> io::Resul
         tokio::time::sleep(ROUND).await;
     }
     let pids: Vec<String> = ended.iter().map(ToString::to_string).collect();
-    Err(io::Error::other(format!("processes of run {} cannot be stopped: {}", mark.run(), pids.join(", "))))
+    Err(io::Error::other(format!("processes of run {} cannot be stopped: {}", marker.run(), pids.join(", "))))
 }
 
 /// The live processes that carry it, ours excepted.
-pub fn processes_with(mark: &RunMarker) -> Vec<(Pid, OwnedFd)> {
+pub fn processes_with(marker: &RunMarker) -> Vec<(Pid, OwnedFd)> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
-        .filter(|pid| *pid != getpid() && mark.is_on(*pid))
+        .filter(|pid| *pid != getpid() && marker.is_on(*pid))
         .filter_map(|pid| {
             let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
             // Asked again through the open handle's time: the number may have changed hands between.
-            mark.is_on(pid).then_some((pid, process))
+            marker.is_on(pid).then_some((pid, process))
         })
         .collect()
 }

@@ -118,7 +118,7 @@ struct AttemptProcess {
     tail: Tail,
     decoder: Box<dyn Decoder>,
     dir: AttemptDir,
-    proc: ProcessId,
+    process: ProcessId,
     memory: OomWatch,
     /// Whether it stood still when we last looked.
     halted: bool,
@@ -129,7 +129,7 @@ struct AttemptProcess {
 
 impl AttemptProcess {
     fn new(
-        (agent, proc): (AgentProcess, ProcessId),
+        (agent, process): (AgentProcess, ProcessId),
         memory: OomWatch,
         tail: Tail,
         decoder: Box<dyn Decoder>,
@@ -140,7 +140,7 @@ impl AttemptProcess {
             tail,
             decoder,
             dir,
-            proc,
+            process,
             memory,
             halted: false,
             has_unread_output: false,
@@ -206,9 +206,9 @@ impl World for LiveWorld<'_> {
             self.publish(run, policy, at);
         }
         self.indexed.take(run, &step.records);
-        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
+        let snapshot = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
         self.diagnostic.stepped(run, at, step, self.spawn_error.as_deref());
-        self.setup.observer.on_step(StepView { run, policy, at, snapshot: glance }, step);
+        self.setup.observer.on_step(StepView { run, policy, at, snapshot }, step);
     }
 
     async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {

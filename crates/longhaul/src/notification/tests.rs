@@ -28,12 +28,12 @@ fn plan(attempt: u32) -> AttemptPlan {
 
 /// A run that waits so long behind a usage limit.
 fn waiting(span: Span) -> Run {
-    let tally = Usage { reported_cost: Usd(120_000), estimated_cost: Usd(5_000), ..Usage::default() };
+    let usage = Usage { reported_cost: Usd(120_000), estimated_cost: Usd(5_000), ..Usage::default() };
     let next = AfterAttempt::Attempt { at: AT + span, remedy: Remedy::ALL[0], plan: plan(2) };
     let ended = Record::AttemptEnded {
         at: AT,
         fault: Some(Fault::UsageLimit),
-        usage: tally,
+        usage,
         result: None,
         denied_calls: 0,
         questions: Default::default(),

@@ -41,7 +41,7 @@ pub(super) fn errors(
     state: &State,
     outcome: Outcome,
     check: Option<&FailedCheck>,
-    glance: &AttemptSnapshot,
+    snapshot: &AttemptSnapshot,
     stderr: Option<&str>,
 ) -> Vec<String> {
     if outcome.kind == OutcomeKind::Done {
@@ -49,7 +49,7 @@ pub(super) fn errors(
     }
     let mut errors = vec![reason(state, outcome, check)];
     errors.extend(check.map(|check| check.tail.clone()).filter(|tail| !tail.is_empty()));
-    errors.extend(glance.errors.iter().cloned());
+    errors.extend(snapshot.errors.iter().cloned());
     errors.extend(stderr.map(for_user).filter(|text| !text.is_empty()));
     errors.dedup();
     errors

@@ -176,8 +176,8 @@ fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> TransferError {
 
 /// Why git refused, in its words.
 pub(crate) fn complaint(output: &Output) -> String {
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = complaint.lines().filter(|line| !line.trim().is_empty()).collect();
+    let error = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = error.lines().filter(|line| !line.trim().is_empty()).collect();
     match lines.len() {
         0 => output.status.to_string(),
         count => lines[..count.min(SAID_LINES_MAX)].join("; "),

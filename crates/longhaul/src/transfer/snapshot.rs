@@ -44,7 +44,9 @@ pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, TransferError> {
     let top = match git.path(&["rev-parse", "--show-toplevel"]) {
         Ok(top) => top,
         // One that is broken is named otherwise, and is an error.
-        Err(TransferError::Git { git_error: said, .. }) if said.starts_with(NO_REPOSITORY) => return Ok(None),
+        Err(TransferError::Git { git_error: said, .. }) if said.starts_with(NO_REPOSITORY) => {
+            return Ok(None);
+        }
         Err(error) => return Err(error),
     };
     let ignored = top != cwd && git.ask(&["check-ignore", "--quiet", "."])?.is_some();

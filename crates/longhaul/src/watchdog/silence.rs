@@ -40,18 +40,18 @@ pub(super) struct SilenceTimer {
 
 impl SilenceTimer {
     /// One that begins now.
-    pub(super) fn begin(heard: OutputPosition) -> SilenceTimer {
-        SilenceTimer { output: heard, lasted: Duration::ZERO }
+    pub(super) fn begin(received: OutputPosition) -> SilenceTimer {
+        SilenceTimer { output: received, lasted: Duration::ZERO }
     }
 
     /// So much time has passed, which was meant to be `meant` at most, and this is heard at its end. A machine that
     /// was asleep, or a watchdog that was frozen beside its agent, has waited for longer than it meant to.
-    pub(super) fn pass(&mut self, time: Duration, meant: Duration, heard: OutputPosition) {
-        if heard == self.output {
+    pub(super) fn pass(&mut self, time: Duration, meant: Duration, received: OutputPosition) {
+        if received == self.output {
             // A busy machine wakes us late too, by less than as long again.
             self.lasted += time.min(meant * 2);
         } else {
-            *self = SilenceTimer::begin(heard);
+            *self = SilenceTimer::begin(received);
         }
     }
 

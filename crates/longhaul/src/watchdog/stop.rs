@@ -11,41 +11,41 @@ use std::io;
 /// Ends every process of the run and returns how many there were; nothing if somebody came back. Nobody can
 /// take the run over meanwhile.
 pub(super) async fn end(
-    (dir, mark): (&RunDir, &RunMarker),
-    silence: &SilenceTimer,
+    (dir, marker): (&RunDir, &RunMarker),
+    stall: &SilenceTimer,
     grace: Span,
 ) -> Result<Option<u32>, SuperviseError> {
     // Whoever has it is looked at by the next look.
     let Ok(_held) = Journal::lock(&dir.journal_path()) else { return Ok(None) };
-    if is_outcome_published(dir) || OutputPosition::new(dir) != silence.heard() {
+    if is_outcome_published(dir) || OutputPosition::new(dir) != stall.heard() {
         return Ok(None);
     }
     let orphaned =
-        WatchdogStop { at: LiveClock::new().at(), silent_ms: silence.lasted(), processes_stopped: None };
+        WatchdogStop { at: LiveClock::new().at(), silent_ms: stall.lasted(), processes_stopped: None };
     note(dir, &orphaned);
-    let ended = end_processes((dir, mark), grace).await?;
+    let ended = end_processes((dir, marker), grace).await?;
     note(dir, &WatchdogStop { processes_stopped: Some(ended), ..orphaned });
     Ok(Some(ended))
 }
 
 /// Politely first, so that the agent's session is whole.
-async fn end_processes((dir, mark): (&RunDir, &RunMarker), grace: Span) -> io::Result<u32> {
-    let there = processes_with(mark).into_iter().map(|(pid, _)| pid).collect();
-    if let Some(mut agent) = agent_of(dir, mark) {
+async fn end_processes((dir, marker): (&RunDir, &RunMarker), grace: Span) -> io::Result<u32> {
+    let there = processes_with(marker).into_iter().map(|(pid, _)| pid).collect();
+    if let Some(mut agent) = agent_of(dir, marker) {
         agent.signal(StopLevel::Term);
         if tokio::time::timeout(grace.to_std(), agent.exited()).await.is_err() {
             agent.signal(StopLevel::Kill);
         }
     }
-    sweep_on(mark, there).await
+    sweep_on(marker, there).await
 }
 
 /// The agent of the last attempt, if it lives and the journal can be read. Without it there is the sweep.
-fn agent_of(dir: &RunDir, mark: &RunMarker) -> Option<AgentProcess> {
+fn agent_of(dir: &RunDir, marker: &RunMarker) -> Option<AgentProcess> {
     let history = Journal::load(&dir.journal_path()).ok()?;
     let run = Run::replay(history.records());
     let input = dir.attempt(run.state().attempts()).input_path();
-    AgentProcess::adopt(live_agent(mark, &run)?, &input).ok()
+    AgentProcess::adopt(live_agent(marker, &run)?, &input).ok()
 }
 
 /// Written before anything is touched, and again when it is done. A full disk does not keep the agent alive.

@@ -16,10 +16,10 @@ const LOOK: Duration = Duration::from_secs(10);
 #[test]
 fn whatever_is_written_ends_a_silence() {
     let (_home, dir) = run();
-    let mut silence = SilenceTimer::begin(OutputPosition::new(&dir));
+    let mut stall = SilenceTimer::begin(OutputPosition::new(&dir));
     let mut check = |expected: u64| {
-        silence.pass(LOOK, LOOK, OutputPosition::new(&dir));
-        assert_eq!(silence.lasted(), Span::from_secs(expected));
+        stall.pass(LOOK, LOOK, OutputPosition::new(&dir));
+        assert_eq!(stall.lasted(), Span::from_secs(expected));
     };
     check(10);
     check(20);
@@ -40,12 +40,12 @@ fn whatever_is_written_ends_a_silence() {
 #[test]
 fn a_machine_that_slept_was_not_silent() {
     let (_home, dir) = run();
-    let heard = OutputPosition::new(&dir);
-    let mut silence = SilenceTimer::begin(heard);
-    silence.pass(Duration::from_secs(8 * 3600), LOOK, heard);
-    assert_eq!(silence.lasted(), Span::from_secs(20));
-    silence.pass(Duration::from_secs(3), LOOK, heard);
-    assert_eq!(silence.lasted(), Span::from_secs(23));
+    let received = OutputPosition::new(&dir);
+    let mut stall = SilenceTimer::begin(received);
+    stall.pass(Duration::from_secs(8 * 3600), LOOK, received);
+    assert_eq!(stall.lasted(), Span::from_secs(20));
+    stall.pass(Duration::from_secs(3), LOOK, received);
+    assert_eq!(stall.lasted(), Span::from_secs(23));
 }
 
 #[tokio::test]
@@ -70,13 +70,13 @@ async fn a_run_without_a_process_is_left_at_once() {
 #[tokio::test]
 async fn a_run_that_has_a_supervisor_is_left_to_it() {
     let (_home, dir) = run();
-    let mark = RunMarker::unowned();
+    let marker = RunMarker::unowned();
     let held = Journal::lock(&dir.journal_path()).expect("nobody has it");
     assert!(is_supervised(&dir).await.expect("it is there"));
-    let silence = SilenceTimer::begin(OutputPosition::new(&dir));
-    assert_eq!(end((&dir, &mark), &silence, Span::ZERO).await.expect("looked"), None);
+    let stall = SilenceTimer::begin(OutputPosition::new(&dir));
+    assert_eq!(end((&dir, &marker), &stall, Span::ZERO).await.expect("looked"), None);
     drop(held);
     assert!(!is_supervised(&dir).await.expect("it is there"));
     fs::write(dir.journal_path(), "\n").expect("journal");
-    assert_eq!(end((&dir, &mark), &silence, Span::ZERO).await.expect("looked"), None, "somebody was there");
+    assert_eq!(end((&dir, &marker), &stall, Span::ZERO).await.expect("looked"), None, "somebody was there");
 }

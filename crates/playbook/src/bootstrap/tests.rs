@@ -193,8 +193,8 @@ fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
     let slice =
         learning.begin(&item, Moment(3), (None, part)).expect("it can be written").expect("it is the first");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
-    let came = (crate::database::SliceState::Learned, "1 new");
-    learning.end((&item, &slice), Moment(4), came).expect("it can be written");
+    let result = (crate::database::SliceState::Learned, "1 new");
+    learning.end((&item, &slice), Moment(4), result).expect("it can be written");
     assert_eq!(planned(&stage, &wanted(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
     assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Learned);
 }
@@ -204,7 +204,7 @@ fn what_ends_before_anything_was_read_has_come_to_its_end() {
     let stage = Stage::new();
     let place = crate::LearningPaths::in_home(&stage.path("home"));
     let mut learning = LearningDb::open(&place).expect("it can be made");
-    let mut check = |came: Result<&str, &str>, expected: SessionResult| {
+    let mut check = |result: Result<&str, &str>, expected: SessionResult| {
         let queued = Queued {
             project: stage.path("mine"),
             session: None,
@@ -218,7 +218,7 @@ fn what_ends_before_anything_was_read_has_come_to_its_end() {
         assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Open);
         let next = learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read");
         let crate::database::NextItem::Due(item) = next else { unreachable!("it is queued") };
-        learning.finish(&item, Moment(3), came).expect("it can be written");
+        learning.finish(&item, Moment(3), result).expect("it can be written");
         assert_eq!(result_of(&learning, &queued).expect("it can be read"), expected);
     };
     check(Err("read gone.jsonl: there is no such file"), SessionResult::Failed);

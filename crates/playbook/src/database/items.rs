@@ -163,9 +163,9 @@ impl LearningDb {
         &mut self,
         item: &Item,
         now: Moment,
-        came: Result<&str, &str>,
+        result: Result<&str, &str>,
     ) -> Result<(), LearningError> {
-        self.change(|db| finish(db, item.id, now, came))
+        self.change(|db| finish(db, item.id, now, result))
     }
 
     /// What waits is due now, whatever it waits for: a person says so.
@@ -236,9 +236,9 @@ pub(super) fn finish(
     db: &Connection,
     item: i64,
     now: Moment,
-    came: Result<&str, &str>,
+    result: Result<&str, &str>,
 ) -> rusqlite::Result<()> {
-    let (state, why) = match came {
+    let (state, why) = match result {
         Ok(why) => ("done", why),
         Err(why) => ("failed", why),
     };

@@ -135,8 +135,8 @@ impl LearningDb {
                     },
                 )?,
                 learned: {
-                    let learnt = SliceState::Learned.as_str();
-                    count(db, &format!("SELECT count(*) FROM slices WHERE state = '{learnt}'"))?
+                    let learned = SliceState::Learned.as_str();
+                    count(db, &format!("SELECT count(*) FROM slices WHERE state = '{learned}'"))?
                 },
                 paused_judges: rows(
                     db,

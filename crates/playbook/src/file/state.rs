@@ -60,7 +60,7 @@ pub(super) fn held(place: &Place) -> Result<Held, FileError> {
         }
     };
     match Playbook::read(&text) {
-        Ok((playbook, noticed)) => Ok(Held::Playbook { text, playbook: Box::new(playbook), warnings: noticed }),
+        Ok((playbook, warnings)) => Ok(Held::Playbook { text, playbook: Box::new(playbook), warnings }),
         Err(ReadError::Newer { version }) => Err(FileError::Newer { path: place.path.clone(), version }),
         Err(error @ (ReadError::NotJson { .. } | ReadError::NotAPlaybook { .. })) => {
             Ok(Held::Damage { cause: error.to_string(), bytes: text.into_bytes() })
@@ -142,8 +142,8 @@ impl PlaybookFile {
                 }
             }
         }
-        let (text, bytes, noticed) = match held {
-            Held::Playbook { text, warnings: noticed, .. } => (Some(text.clone()), Some(text.into_bytes()), noticed),
+        let (text, bytes, warnings) = match held {
+            Held::Playbook { text, warnings, .. } => (Some(text.clone()), Some(text.into_bytes()), warnings),
             Held::Nothing => (None, None, Vec::new()),
             Held::Damage { cause, bytes } => {
                 let text = last.as_ref().and_then(|last| last.content.clone());
@@ -152,7 +152,7 @@ impl PlaybookFile {
         };
         let text = text.unwrap_or_else(|| Playbook::default().text());
         let (playbook, _) = Playbook::read(&text).unwrap_or_default();
-        Ok(State { text, playbook, warnings: noticed, bytes, damaged_copy: kept, last })
+        Ok(State { text, playbook, warnings, bytes, damaged_copy: kept, last })
     }
 }
 

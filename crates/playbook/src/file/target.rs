@@ -78,12 +78,12 @@ impl Place {
             Ok(()) | Err(_) => {}
         }
         let dir = File::open(&self.dir).map_err(failed)?;
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             match dir.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
-                Err(TryLockError::WouldBlock) if begun.elapsed() > LOCK_WAIT => {
+                Err(TryLockError::WouldBlock) if started.elapsed() > LOCK_WAIT => {
                     return Err(FileError::Busy { path: self.path.clone() });
                 }
                 Err(TryLockError::WouldBlock) => sleep(LOCK_LOOK),

@@ -131,7 +131,9 @@ fn what_others_wrote_is_kept_and_in_the_history() {
     assert_eq!(stage.history(), ["found", "slice 1", "found", "slice 2"]);
     let saves = stage.learning().saves(&stage.file.project()).expect("read");
     assert_eq!(saves[0].content.as_deref(), Some(THEIRS));
-    assert!(matches!(&saves[2].changes.applied[..], [AppliedChange::Updated { previous_text, .. }] if previous_text == "theirs"));
+    assert!(
+        matches!(&saves[2].changes.applied[..], [AppliedChange::Updated { previous_text, .. }] if previous_text == "theirs")
+    );
 }
 
 #[test]
@@ -246,8 +248,8 @@ fn whoever_is_killed_between_two_steps_has_learnt_once_or_not_at_all() {
             cut_off += 1;
             // A reader sees what was, or what is.
             if let Ok(found) = stage.file.read() {
-                let learnt = found.playbook.points().filter(|(_, point)| point.text == "learnt").count();
-                assert!(learnt == 1 || before.as_ref() == Some(&found.playbook), "{name} {step:?}");
+                let learned = found.playbook.points().filter(|(_, point)| point.text == "learnt").count();
+                assert!(learned == 1 || before.as_ref() == Some(&found.playbook), "{name} {step:?}");
             }
             let first = stage.learnt(17, "learnt");
             assert!(matches!(first.outcome, Outcome::Saved | Outcome::Already), "{name} {step:?}");

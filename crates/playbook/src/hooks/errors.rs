@@ -80,7 +80,8 @@ mod tests {
         assert!(fs::metadata(place.hook_errors()).expect("it is there").len() < BYTES_MAX + 4096);
         assert_eq!(kept.last().map(|last| last.at.as_str()), Some("1970-01-01T00:00:00.399Z"));
         assert!(
-            kept.iter().all(|trouble| trouble.event == "PreCompact" && trouble.description.chars().count() == 1000)
+            kept.iter()
+                .all(|trouble| trouble.event == "PreCompact" && trouble.description.chars().count() == 1000)
         );
     }
 }

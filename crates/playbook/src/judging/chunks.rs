@@ -95,9 +95,9 @@ mod tests {
     #[test]
     fn the_newest_parts_are_kept() {
         let messages = (0..7).map(|number| said(&format!("{number} {}", "x".repeat(300)))).collect();
-        let (kept, left_out) = newest(parts(messages, 100), 3);
+        let (kept, omitted) = newest(parts(messages, 100), 3);
         let first: Vec<&str> = kept.iter().map(|part| &part[0].content[..1]).collect();
-        assert_eq!((first, left_out), (vec!["4", "5", "6"], 4));
+        assert_eq!((first, omitted), (vec!["4", "5", "6"], 4));
     }
 
     proptest! {

@@ -53,7 +53,7 @@ pub async fn reflect(
             (JudgeQuestion::Reflector, judge.model().to_owned(), judge.prompt_tokens_max());
         return Err(JudgingError::NoRoom { question, model, tokens_max });
     }
-    let (mut rest, mut left_out) = split(slice.messages.clone(), room, PARTS_MAX);
+    let (mut rest, mut omitted) = split(slice.messages.clone(), room, PARTS_MAX);
     let (mut reflections, mut notes, mut halvings) = (Vec::new(), Vec::new(), 0);
     while let Some(part) = rest.front() {
         let half = tokens_of(part) / 2;
@@ -73,15 +73,15 @@ pub async fn reflect(
                 let messages = rest.into_iter().flatten().collect();
                 let more: usize;
                 (rest, more) = split(messages, half, PARTS_MAX.saturating_sub(reflections.len()));
-                left_out += more;
+                omitted += more;
             }
             Err(error) => return Err(error),
         }
     }
-    if left_out > 0 {
+    if omitted > 0 {
         let parts = reflections.len();
         notes.push(format!(
-            "the transcript is too long to be read in {parts} parts: its first {left_out} messages were left out"
+            "the transcript is too long to be read in {parts} parts: its first {omitted} messages were left out"
         ));
     }
     Ok(ReflectionResult { reflection: merge(reflections), notes })
@@ -92,8 +92,8 @@ fn split(
     room: u64,
     parts_max: usize,
 ) -> (VecDeque<Vec<ExcerptMessage>>, usize) {
-    let (kept, left_out) = newest(parts(messages, room), parts_max);
-    (kept.into(), left_out)
+    let (kept, omitted) = newest(parts(messages, room), parts_max);
+    (kept.into(), omitted)
 }
 
 fn prompt(

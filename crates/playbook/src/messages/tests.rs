@@ -23,7 +23,7 @@ enum Deed {
 }
 
 /// An API of which each connection does the same. The requests that it got are there to be looked at.
-async fn serve(deed: Deed) -> (String, Arc<Mutex<Vec<String>>>) {
+async fn serve(side_effect: Deed) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("loopback can be bound");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));
     let requests = Arc::new(Mutex::new(Vec::new()));
@@ -33,10 +33,10 @@ async fn serve(deed: Deed) -> (String, Arc<Mutex<Vec<String>>>) {
         while let Ok((mut stream, _)) = listener.accept().await {
             let request = read(&mut stream).await;
             seen.lock().expect("nobody panics with it").push(request);
-            let (Deed::Answer(bytes) | Deed::Begin(bytes)) = &deed;
+            let (Deed::Answer(bytes) | Deed::Begin(bytes)) = &side_effect;
             // The client may have left.
             let _ = stream.write_all(bytes).await;
-            if let Deed::Begin(_) = &deed {
+            if let Deed::Begin(_) = &side_effect {
                 open.push(stream);
             }
         }
@@ -146,8 +146,8 @@ async fn an_answer_is_all_its_text() {
 }
 
 /// Asks an API that does this, once: what is said of it, and that it was not asked again.
-async fn check(deed: Deed, expected: Expect) {
-    let (url, requests) = serve(deed).await;
+async fn check(side_effect: Deed, expected: Expect) {
+    let (url, requests) = serve(side_effect).await;
     let error = ask(&url).await.expect_err("there is no answer");
     let host = url.trim_start_matches("http://");
     let told = format!("{}: {error} ({}, {:?})", error.class(), error.fault(), error.retry_after());

@@ -165,7 +165,11 @@ impl ChangeSummary {
                 continue;
             };
             if was.text != text {
-                done.push(AppliedChange::Updated { name: name.clone(), previous_text: was.text.clone(), text });
+                done.push(AppliedChange::Updated {
+                    name: name.clone(),
+                    previous_text: was.text.clone(),
+                    text,
+                });
             }
             let is_moved = before.section_of(&name) != Some(section);
             if (was.helpful, was.harmful) != (*helpful, *harmful) || is_moved {

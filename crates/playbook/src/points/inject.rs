@@ -65,7 +65,7 @@ pub fn inject(
 }
 
 /// Points by section, a line each, and how many there are besides.
-pub(crate) fn render_points(points: &[(Section, &Point)], left_out: usize) -> String {
+pub(crate) fn render_points(points: &[(Section, &Point)], omitted: usize) -> String {
     let mut blocks = Vec::new();
     for section in Section::ALL {
         let lines: Vec<String> =
@@ -74,8 +74,8 @@ pub(crate) fn render_points(points: &[(Section, &Point)], left_out: usize) -> St
             blocks.push(format!("{}\n{}", heading(*section), lines.join("\n")));
         }
     }
-    if left_out > 0 {
-        blocks.push(self::left_out(left_out));
+    if omitted > 0 {
+        blocks.push(self::left_out(omitted));
     }
     blocks.join("\n\n")
 }

@@ -30,8 +30,8 @@ fn the_order_of_the_hooks() {
         ("ANTHROPIC_BASE_URL", "https://two/"),
     ];
     check(&all, "https://one", "first", key("secret-1"));
-    let without = |left_out: &[&str]| -> Vec<(&str, &str)> {
-        all.into_iter().filter(|(name, _)| !left_out.iter().any(|start| name.starts_with(start))).collect()
+    let without = |omitted: &[&str]| -> Vec<(&str, &str)> {
+        all.into_iter().filter(|(name, _)| !omitted.iter().any(|start| name.starts_with(start))).collect()
     };
     check(&without(&["AGENTIC_CONTEXT"]), "https://two", "second", token("secret-2"));
     check(

@@ -37,7 +37,15 @@ impl<'a> RecordedJudge<'a> {
         (slice, what): (i64, JudgeQuestion),
     ) -> RecordedJudge<'a> {
         let kept = Mutex::new(AnswerCache { learning, requests: BTreeMap::new() });
-        RecordedJudge { judge: worker.judge, kind: worker.kind, clock: worker.clock, item, slice, question: what, kept }
+        RecordedJudge {
+            judge: worker.judge,
+            kind: worker.kind,
+            clock: worker.clock,
+            item,
+            slice,
+            question: what,
+            kept,
+        }
     }
 
     fn kept(&self) -> MutexGuard<'_, AnswerCache> {
@@ -69,8 +77,8 @@ impl Judge for RecordedJudge<'_> {
         }
         pass(Failpoint::Asking);
         let (diagnostics, of) = (self.diagnostics(), diagnostics::Asked::new(self.question));
-        let came = self.judge.ask_observed(prompt, &diagnostics.request_observer(of)).await;
-        if let Ok(reply) = &came {
+        let result = self.judge.ask_observed(prompt, &diagnostics.request_observer(of)).await;
+        if let Ok(reply) = &result {
             diagnostics.answered(self.clock.now().at, of, of.answer, prompt, &reply.text);
         }
         let kept = self.kept();
@@ -82,15 +90,15 @@ impl Judge for RecordedJudge<'_> {
             judge: self.kind,
             model: self.judge.model(),
             prompt: hash,
-            result: came.as_ref(),
+            result: result.as_ref(),
         };
         // Where it cannot be written down, what comes of it cannot either, and the worker says so then.
         let _ = kept.learning.asked(&asked);
-        if came.is_ok() {
+        if result.is_ok() {
             let _ = kept.learning.answered(self.kind, &self.item.queued.destination);
             pass(Failpoint::Answered);
         }
-        came
+        result
     }
 
     fn model(&self) -> &str {

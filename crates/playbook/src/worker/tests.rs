@@ -188,7 +188,9 @@ impl Stage {
                 WorkerEvent::Waits(item, until, why) => {
                     format!("{after} {} waits {}: {why}", name(item), until.since(self.now().at))
                 }
-                WorkerEvent::NeedsPerson { reason: why, is_news } => format!("{after} person, news {is_news}: {why}"),
+                WorkerEvent::NeedsPerson { reason: why, is_news } => {
+                    format!("{after} person, news {is_news}: {why}")
+                }
                 WorkerEvent::SetAside(path) => {
                     format!("{after} set aside {}", path.file_name().expect("a name").to_string_lossy())
                 }

@@ -68,9 +68,9 @@ impl CheckWatch {
             Record::CheckEnded { result, .. } => {
                 // A check that is stopped for a suspension has no result: it runs again. One that was just in time has.
                 let is_suspended = self.suspending && !self.cancelled;
-                let heard = *result != CheckResult::Stopped || self.stopped.is_some() && !is_suspended;
+                let received = *result != CheckResult::Stopped || self.stopped.is_some() && !is_suspended;
                 self.stopped = None;
-                ensure(self.since.take().is_some() && heard, Oracle::Checks, || {
+                ensure(self.since.take().is_some() && received, Oracle::Checks, || {
                     format!("nobody judged: {self:?}")
                 })?;
                 self.result = Some(*result);

@@ -63,7 +63,9 @@ impl KeepGoingWatch {
                 self.signals = AgentSignals::new(evidence);
             }
             // It is told again from the beginning.
-            Event::Recovered { found: FoundAttempt::Running(_), .. } => self.signals = AgentSignals::default(),
+            Event::Recovered { found: FoundAttempt::Running(_), .. } => {
+                self.signals = AgentSignals::default()
+            }
             Event::Started(_)
             | Event::Reopened(..)
             | Event::SessionInspected(_)

@@ -59,7 +59,7 @@ impl LimitWatch {
     /// Takes in an event before the run does.
     pub(crate) fn hear(&mut self, now: Moment, event: &Event) {
         match event {
-            Event::Noticed(Notice::UsageUpdated(tally)) => self.use_up(*tally),
+            Event::Noticed(Notice::UsageUpdated(usage)) => self.use_up(*usage),
             Event::Noticed(Notice::ExchangeStarted) if !self.leaving => {
                 (self.works, self.waits) = (Some(now), None)
             }
@@ -125,22 +125,22 @@ impl LimitWatch {
         }
     }
 
-    fn use_up(&mut self, tally: Usage) {
-        let count = |tally: &Usage| tally.messages + tally.truncated_messages;
-        if count(&tally) > count(&self.live) {
-            let cost = Usd(money(&tally) - money(&self.live).min(money(&tally)));
-            self.answers.push((cost, tokens(&tally).saturating_sub(tokens(&self.live))));
+    fn use_up(&mut self, usage: Usage) {
+        let count = |usage: &Usage| usage.messages + usage.truncated_messages;
+        if count(&usage) > count(&self.live) {
+            let cost = Usd(money(&usage) - money(&self.live).min(money(&usage)));
+            self.answers.push((cost, tokens(&usage).saturating_sub(tokens(&self.live))));
         }
         if self.leaving {
-            self.come_late(tally);
+            self.come_late(usage);
         }
-        self.live = tally;
+        self.live = usage;
     }
 
     /// Nobody could hold this back but the agent itself, which counts its money.
-    fn come_late(&mut self, tally: Usage) {
-        let input = tokens(&tally).saturating_sub(tokens(&self.live));
-        let (tokens, turns) = (Tokens { input, ..Tokens::default() }, tally.turns - self.live.turns);
+    fn come_late(&mut self, usage: Usage) {
+        let input = tokens(&usage).saturating_sub(tokens(&self.live));
+        let (tokens, turns) = (Tokens { input, ..Tokens::default() }, usage.turns - self.live.turns);
         self.late = self.late.plus(Usage { tokens, turns, ..Usage::default() });
     }
 
@@ -258,18 +258,19 @@ impl LimitWatch {
                 (self.works, self.leaving, self.input_ended) = (None, true, true);
             }
             Record::CancelRequested { .. } => self.cancelled = true,
-            Record::AttemptEnded { usage: tally, .. } => {
-                self.ended = self.ended.plus(*tally);
+            Record::AttemptEnded { usage, .. } => {
+                self.ended = self.ended.plus(*usage);
                 self.counts = false;
                 self.begin();
             }
             // What is found of a model at work on that is none of the attempt's.
             Record::SummaryStarted { .. } => self.counts = false,
-            Record::SummaryEnded { at, usage: tally, .. } => {
+            Record::SummaryEnded { at, usage, .. } => {
                 self.counts = true;
-                self.ended = self.ended.plus(*tally);
-                self.late = self.late.plus(*tally);
-                self.remaining.budget = self.remaining.budget.map(|usd| Usd(usd.0.saturating_sub(money(tally))));
+                self.ended = self.ended.plus(*usage);
+                self.late = self.late.plus(*usage);
+                self.remaining.budget =
+                    self.remaining.budget.map(|usd| Usd(usd.0.saturating_sub(money(usage))));
                 self.spent = self.is_over(policy, clocks, *at);
             }
             Record::RunReopened { .. } => {
@@ -417,12 +418,12 @@ impl LimitWatch {
     }
 }
 
-fn money(tally: &Usage) -> u64 {
-    tally.reported_cost.0 + tally.estimated_cost.0
+fn money(usage: &Usage) -> u64 {
+    usage.reported_cost.0 + usage.estimated_cost.0
 }
 
-fn tokens(tally: &Usage) -> u64 {
-    tally.tokens.total() + tally.truncated_tokens.total()
+fn tokens(usage: &Usage) -> u64 {
+    usage.tokens.total() + usage.truncated_tokens.total()
 }
 
 /// A tenth of the time, from 30 s to 5 min, unless somebody wanted it otherwise.

@@ -99,15 +99,15 @@ impl StrategyWatch {
     }
 
     /// The rung that the documentation asks for.
-    fn right(&self, because: StrategyReason) -> Option<ResumeStrategy> {
+    fn right(&self, reason: StrategyReason) -> Option<ResumeStrategy> {
         let plan = self.plan.as_ref()?;
-        let found = match because {
+        let found = match reason {
             StrategyReason::SessionFile(found) => Some(found),
             StrategyReason::Fault(_) | StrategyReason::NeverOpened => None,
         };
         match &plan.session {
             _ if self.found != found || self.is_lost() => None,
-            SessionPlan::New(_) if because == StrategyReason::NeverOpened => Some(ResumeStrategy::Fresh),
+            SessionPlan::New(_) if reason == StrategyReason::NeverOpened => Some(ResumeStrategy::Fresh),
             SessionPlan::New(_) if self.spoken && !self.seeded => Some(ResumeStrategy::Handoff),
             SessionPlan::New(_) => Some(ResumeStrategy::Fresh),
             SessionPlan::Fork { .. } => Some(ResumeStrategy::Fork),

@@ -37,9 +37,11 @@ impl SessionWatch {
                 self.used.push((id.clone(), plan.attempt));
                 ensure(!again, Oracle::Sessions, || format!("a second session under the id {id}"))
             }
-            SessionPlan::Resume(id) => ensure(!self.leftover_processes.contains(id), Oracle::Sessions, || {
-                format!("session {id} is resumed, and was left behind")
-            }),
+            SessionPlan::Resume(id) => {
+                ensure(!self.leftover_processes.contains(id), Oracle::Sessions, || {
+                    format!("session {id} is resumed, and was left behind")
+                })
+            }
         }
     }
 
@@ -74,9 +76,9 @@ impl SessionWatch {
             | Remedy::ResumeWithinLimit
             | Remedy::ResumeWhileProgressing => match &self.line {
                 Some(line) => {
-                    let unheard = continuity == Some(Continuity::Unchanged)
+                    let silent_for = continuity == Some(Continuity::Unchanged)
                         && !matches!(before.prompt, PromptKind::Continue(_));
-                    let say = if unheard { before.prompt } else { PromptKind::Continue(fault) };
+                    let say = if silent_for { before.prompt } else { PromptKind::Continue(fault) };
                     resumes(plan, line) && plan.prompt == say
                 }
                 None => alike(&before.session, &plan.session) && plan.prompt == before.prompt,

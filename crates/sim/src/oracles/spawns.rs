@@ -10,11 +10,11 @@ use longhaul_core::{
 pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> OracleResult {
     let attempt_starts = |record: &Record| matches!(record, Record::AttemptStarted { .. });
     let begin = journal.iter().rposition(attempt_starts).unwrap_or(0);
-    let rung_taken = |rung| move |record: &Record| matches!(record, Record::ResumeStrategyChosen { strategy: taken, .. } if *taken == rung);
+    let rung_taken = |strategy| move |record: &Record| matches!(record, Record::ResumeStrategyChosen { strategy: taken, .. } if *taken == strategy);
     let implied = journal[begin..].iter().rev().any(|record| orders(record, action))
         && match action {
-            Action::Spawn(AttemptPlan { strategy: Some(rung), .. }) => {
-                journal[begin..].iter().any(rung_taken(*rung))
+            Action::Spawn(AttemptPlan { strategy: Some(strategy), .. }) => {
+                journal[begin..].iter().any(rung_taken(*strategy))
             }
             _ => true,
         };

@@ -87,8 +87,16 @@ impl StallWatch {
     }
 
     fn begin_listening(&mut self, now: Moment) {
-        let StallWatch { live, closing_since, stopping, started_at: began, deferred_until: excused_until, turns_before, ends, .. } =
-            *self;
+        let StallWatch {
+            live,
+            closing_since,
+            stopping,
+            started_at: began,
+            deferred_until: excused_until,
+            turns_before,
+            ends,
+            ..
+        } = *self;
         *self = StallWatch {
             ordered: self.ordered.take(),
             live,
@@ -329,7 +337,9 @@ impl StallWatch {
                     && self.settled_at.is_none()
                     && policy.progress_timeout.is_some_and(|limit| at >= self.finished_at + limit)
             }
-            StopCause::TimedOut => policy.attempt_timeout.is_some_and(|timeout| at >= self.started_at + timeout),
+            StopCause::TimedOut => {
+                policy.attempt_timeout.is_some_and(|timeout| at >= self.started_at + timeout)
+            }
             StopCause::AuthRejected => self.rejections >= 2,
             StopCause::MemoryLimit => self.swollen,
             // Those who count say whether it was time.

@@ -112,7 +112,7 @@ impl SummaryWatch {
     fn check_outcome(
         &self,
         outcome: SummaryResult,
-        tally: Usage,
+        usage: Usage,
         ended: Option<&EndedAttempt>,
     ) -> OracleResult {
         let (right, spent) = match ended {
@@ -120,7 +120,7 @@ impl SummaryWatch {
             Some(ended) => (self.right(ended.truth), ended.evidence.usage),
         };
         ensure(outcome == right, Oracle::Truth, || format!("{outcome:?}, and it was {right:?}"))?;
-        ensure(tally == spent, Oracle::Tally, || format!("{tally:?} for a summary that took {spent:?}"))
+        ensure(usage == spent, Oracle::Tally, || format!("{usage:?} for a summary that took {spent:?}"))
     }
 
     fn right(&self, truth: Option<Fault>) -> SummaryResult {

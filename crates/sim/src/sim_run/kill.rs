@@ -22,9 +22,9 @@ impl KillPoint {
         ["before_step", "mid_append", "after_append", "between_actions", "after_actions"];
 
     /// Where the supervisor dies in this step, if it does.
-    pub(crate) fn draw(dice: &mut Rng, per_million: u32) -> Option<KillPoint> {
-        dice.odds(per_million).then(|| {
-            dice.pick(&[
+    pub(crate) fn draw(rng: &mut Rng, per_million: u32) -> Option<KillPoint> {
+        rng.odds(per_million).then(|| {
+            rng.pick(&[
                 KillPoint::BeforeStep,
                 KillPoint::MidAppend,
                 KillPoint::AfterAppend,

@@ -69,13 +69,13 @@ impl OracleSet {
     }
 
     /// A run that somebody cancelled is on its way to its end after every step.
-    pub(crate) fn check_stop_obeyed(&self, standing: PhaseKind) -> OracleResult {
-        let goes_on = matches!(standing, PhaseKind::Live | PhaseKind::Closing | PhaseKind::Waiting);
+    pub(crate) fn check_stop_obeyed(&self, health: PhaseKind) -> OracleResult {
+        let goes_on = matches!(health, PhaseKind::Live | PhaseKind::Closing | PhaseKind::Waiting);
         ensure(self.cancel.is_none() || !goes_on, Oracle::Cancels, || {
-            format!("cancelled by {:?}, and still {standing:?}", self.cancel)
+            format!("cancelled by {:?}, and still {health:?}", self.cancel)
         })?;
-        let works = matches!(standing, PhaseKind::Live | PhaseKind::Waiting);
-        ensure(!self.suspending || !works, Oracle::Cancels, || format!("to be suspended, and {standing:?}"))
+        let works = matches!(health, PhaseKind::Live | PhaseKind::Waiting);
+        ensure(!self.suspending || !works, Oracle::Cancels, || format!("to be suspended, and {health:?}"))
     }
 
     /// Takes in a record that is on disk now.

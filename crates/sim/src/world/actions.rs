@@ -27,7 +27,7 @@ impl World {
             Action::Stop(level) => self.stop(*level),
             Action::Sweep => {
                 let lasts = if self.orphans > 0 { Interval::new(1, 3_000) } else { Interval::new(0, 3) };
-                self.sweep_at = self.now + Span(self.dice.within(lasts));
+                self.sweep_at = self.now + Span(self.rng.within(lasts));
                 self.lose_patience(self.sweep_at);
             }
             Action::Finish(_) => {}
@@ -36,12 +36,12 @@ impl World {
 
     /// Somebody looks for a session. Its file may have been moved or damaged since it was used.
     fn inspect(&mut self, id: &SessionId) {
-        let lasts = if self.dice.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
-        self.look_at = self.now + Span(self.dice.magnitude(lasts));
+        let lasts = if self.rng.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
+        self.look_at = self.now + Span(self.rng.magnitude(lasts));
         self.lose_patience(self.look_at);
         let (moved, damaged) = (self.strikes_by(self.mix.moved), self.strikes_by(self.mix.damaged));
         let behind = self.strikes_by(self.mix.stale);
-        let visible = !self.dice.odds(self.mix.hidden);
+        let visible = !self.rng.odds(self.mix.hidden);
         let session = self.sessions.open_if_there(id);
         self.found = match session {
             // Nobody but the agent can look.
@@ -72,12 +72,12 @@ impl World {
 
     /// Brings the session to where the agent looks; whether that could be done.
     fn brings(&mut self, plan: &AttemptPlan) -> bool {
-        let (Some(rung), SessionPlan::Resume(from) | SessionPlan::Fork { from, .. }) =
+        let (Some(strategy), SessionPlan::Resume(from) | SessionPlan::Fork { from, .. }) =
             (plan.strategy, &plan.session)
         else {
             return true;
         };
-        let (places, repairs) = match rung {
+        let (places, repairs) = match strategy {
             ResumeStrategy::Fork => (true, true),
             ResumeStrategy::Relocate => (true, false),
             ResumeStrategy::Repair => (false, true),
@@ -95,8 +95,8 @@ impl World {
     fn spawn(&mut self, plan: &AttemptPlan) {
         let now = self.now;
         // Mostly a millisecond or two; on a machine that swaps, seconds.
-        let lasts = if self.dice.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
-        self.spawn_at = now + Span(self.dice.magnitude(lasts));
+        let lasts = if self.rng.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
+        self.spawn_at = now + Span(self.rng.magnitude(lasts));
         self.lose_patience(self.spawn_at);
         self.stream.clear();
         if !self.brings(plan) {
@@ -110,26 +110,26 @@ impl World {
         if struck == Some(Fault::AgentMissing) {
             return self.fail_spawn(plan, SpawnError::NotFound, Fault::AgentMissing);
         }
-        if struck == Some(Fault::AgentUnusable) && self.dice.one_in(2) {
+        if struck == Some(Fault::AgentUnusable) && self.rng.one_in(2) {
             return self.fail_spawn(plan, SpawnError::NotRunnable, Fault::AgentUnusable);
         }
         self.pids += 1;
-        let proc = ProcessId { pid: self.pids, start_ticks: now.0 / 10 };
-        self.spawned = Ok(proc);
+        let process = ProcessId { pid: self.pids, start_ticks: now.0 / 10 };
+        self.spawned = Ok(process);
         // Nobody hears of a process before its spawn has returned.
-        let boot = self.spawn_at + Span(self.dice.within(self.mix.boot));
-        let mut agent = Box::new(Agent::new(proc, plan.clone(), boot));
+        let boot = self.spawn_at + Span(self.rng.within(self.mix.boot));
+        let mut agent = Box::new(Agent::new(process, plan.clone(), boot));
         agent.refusal = self.refusal(plan, struck);
-        agent.saving = matches!(plan.prompt, PromptKind::WrapUp(_)).then(|| self.dice.below(3) as u32);
-        agent.mute = self.dice.odds(self.mix.never_idle);
-        agent.brief = self.dice.odds(self.mix.exits_after_result);
-        agent.lingers = self.dice.odds(self.mix.lingers);
+        agent.saving = matches!(plan.prompt, PromptKind::WrapUp(_)).then(|| self.rng.below(3) as u32);
+        agent.mute = self.rng.odds(self.mix.never_idle);
+        agent.brief = self.rng.odds(self.mix.exits_after_result);
+        agent.lingers = self.rng.odds(self.mix.lingers);
         if !matches!(plan.session, SessionPlan::New(_)) {
             agent.forgets = self.strikes_by(self.mix.starts_over);
             let resumes = matches!(plan.session, SessionPlan::Resume(_));
             agent.strays = resumes && self.strikes_by(self.mix.wrong_session);
         }
-        if self.dice.odds(self.mix.ignores_stops) {
+        if self.rng.odds(self.mix.ignores_stops) {
             agent.obeys = RespondsTo::From(StopLevel::Term);
         }
         self.doom(&mut agent);
@@ -140,8 +140,8 @@ impl World {
     /// People who want the end like to say so while nothing seems to happen: bring a cancel that is
     /// to come forward into a short moment, which it would hardly ever meet by chance.
     pub(super) fn lose_patience(&mut self, until: Moment) {
-        if self.cancel_at != NEVER && self.dice.one_in(4) {
-            self.cancel_at = self.now + Span(self.dice.below(until.since(self.now).0 + 1));
+        if self.cancel_at != NEVER && self.rng.one_in(4) {
+            self.cancel_at = self.now + Span(self.rng.below(until.since(self.now).0 + 1));
         }
     }
 
@@ -183,34 +183,34 @@ impl World {
         for fault in [Fault::Crashed, Fault::OutOfMemory, Fault::Interrupted] {
             if self.strikes_by(self.mix.odds_of(fault)) {
                 agent.death = Some(fault);
-                agent.death_at = self.spawn_at + Span(self.dice.magnitude(Interval::new(1, 600_000)));
+                agent.death_at = self.spawn_at + Span(self.rng.magnitude(Interval::new(1, 600_000)));
             }
         }
     }
 
     /// The work is judged, by commands that may find it wanting, or hang.
     fn check(&mut self) {
-        let fails = self.dice.odds(self.mix.check_fails);
+        let fails = self.rng.odds(self.mix.check_fails);
         self.check_result = if fails { CheckResult::Failed } else { CheckResult::Passed };
-        self.work_left += if fails { 1 + self.dice.below(3) as u32 } else { 0 };
-        let hangs = self.dice.odds(self.mix.check_hangs);
+        self.work_left += if fails { 1 + self.rng.below(3) as u32 } else { 0 };
+        let hangs = self.rng.odds(self.mix.check_hangs);
         let lasts = if hangs { self.mix.hang } else { Interval::new(1, 600_000) };
-        self.check_at = self.now + Span(self.dice.magnitude(lasts));
+        self.check_at = self.now + Span(self.rng.magnitude(lasts));
         self.lose_patience(self.check_at.min(self.now + Span::from_secs(60)));
     }
 
     /// Somebody ends the commands; they may be over in the same moment.
     fn end_check(&mut self) {
-        if !self.dice.one_in(16) {
+        if !self.rng.one_in(16) {
             self.check_result = CheckResult::Stopped;
         }
-        self.check_at = self.now + Span(self.dice.below(600));
+        self.check_at = self.now + Span(self.rng.below(600));
     }
 
     /// A line for the agent: one that is idle begins a turn.
     fn say(&mut self, say: PromptKind) {
-        let saves = self.dice.below(3) as u32;
-        let soon = self.now + Span(self.dice.below(50));
+        let saves = self.rng.below(3) as u32;
+        let soon = self.now + Span(self.rng.below(50));
         let Some(mut agent) = self.agent.take() else { return };
         if !agent.input_ended {
             self.looks_again(say);
@@ -223,7 +223,7 @@ impl World {
     fn end_input(&mut self) {
         let Some(mut agent) = self.agent.take() else { return };
         agent.input_ended = true;
-        let waking = agent.stage == Stage::Wake && self.dice.one_in(2);
+        let waking = agent.stage == Stage::Wake && self.rng.one_in(2);
         if agent.stage == Stage::Rest || waking {
             self.rests(&mut agent);
         }
@@ -248,7 +248,7 @@ impl World {
         self.examine_at = NEVER;
         self.alone = true;
         // One that waits for a supervisor has an input of its own.
-        if !self.attended && self.dice.odds(self.mix.input_ends_with_supervisor) {
+        if !self.attended && self.rng.odds(self.mix.input_ends_with_supervisor) {
             self.end_input();
         }
     }
@@ -273,11 +273,11 @@ impl World {
     /// What a supervisor that comes back finds of attempt number `attempt`.
     pub(crate) fn found(&mut self, attempt: u32) -> FoundAttempt {
         if let Some(agent) = &self.agent {
-            return FoundAttempt::Running(agent.proc);
+            return FoundAttempt::Running(agent.process);
         }
         match &mut self.finished {
             Some(ended) if ended.attempt == attempt => {
-                unsee(ended, &mut self.dice);
+                unsee(ended, &mut self.rng);
                 FoundAttempt::Ended(ended.evidence.clone())
             }
             Some(_) | None => FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)),
@@ -286,9 +286,9 @@ impl World {
 }
 
 /// Nobody was there to collect the exit: mostly it is not known.
-fn unsee(ended: &mut EndedAttempt, dice: &mut Rng) {
+fn unsee(ended: &mut EndedAttempt, rng: &mut Rng) {
     let evidence = &mut ended.evidence;
-    if evidence.exit == Exit::NeverSpawned || dice.one_in(4) {
+    if evidence.exit == Exit::NeverSpawned || rng.one_in(4) {
         return;
     }
     evidence.exit = Exit::Unobserved;

@@ -65,7 +65,7 @@ impl RespondsTo {
 /// One process.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent {
-    pub(crate) proc: ProcessId,
+    pub(crate) process: ProcessId,
     pub(crate) plan: AttemptPlan,
     pub(crate) stage: Stage,
     /// When the stage is over.
@@ -116,9 +116,9 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    pub(crate) fn new(proc: ProcessId, plan: AttemptPlan, boot_until: Moment) -> Agent {
+    pub(crate) fn new(process: ProcessId, plan: AttemptPlan, boot_until: Moment) -> Agent {
         Agent {
-            proc,
+            process,
             plan,
             stage: Stage::Boot,
             at: boot_until,

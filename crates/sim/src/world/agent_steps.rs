@@ -57,7 +57,7 @@ impl World {
                 agent.go(Stage::Tool, tool_until);
                 self.tells(agent)
             }
-            Stage::Tool if self.dice.odds(self.mix.frozen) => self.freezes(agent),
+            Stage::Tool if self.rng.odds(self.mix.frozen) => self.freezes(agent),
             Stage::Tool => {
                 match &mut agent.saving {
                     Some(calls) => *calls = calls.saturating_sub(1),
@@ -75,7 +75,7 @@ impl World {
             Stage::Settle if std::mem::take(&mut agent.prompted) => {
                 agent.go(Stage::Ask, now);
                 // It may say that it is idle, and find the line then.
-                if self.dice.one_in(2) { self.keeps(agent) } else { self.says(agent, Notice::Idle) }
+                if self.rng.one_in(2) { self.keeps(agent) } else { self.says(agent, Notice::Idle) }
             }
             Stage::Settle => {
                 self.rests(&mut agent);
@@ -85,7 +85,7 @@ impl World {
                 agent.shells = 0;
                 agent.shells_until = NEVER;
                 self.changes();
-                if self.dice.odds(self.mix.notified) {
+                if self.rng.odds(self.mix.notified) {
                     let at = self.soon();
                     agent.go(Stage::Wake, at);
                 } else if agent.mute {
@@ -108,11 +108,11 @@ impl World {
     }
 
     fn think_half(&mut self) -> Moment {
-        self.now + Span(self.dice.magnitude(self.mix.think) / 2)
+        self.now + Span(self.rng.magnitude(self.mix.think) / 2)
     }
 
     fn soon(&mut self) -> Moment {
-        self.now + Span(self.dice.below(400))
+        self.now + Span(self.rng.below(400))
     }
 
     /// Puts the agent back; it said nothing.
@@ -131,7 +131,7 @@ impl World {
     fn freezes(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         agent.obeys = RespondsTo::From(StopLevel::Kill);
         agent.frozen = true;
-        let at = self.now + Span(self.dice.magnitude(self.mix.hang));
+        let at = self.now + Span(self.rng.magnitude(self.mix.hang));
         agent.go(Stage::Hang, at);
         self.says(agent, Notice::ProcessFrozen)
     }
@@ -143,9 +143,9 @@ impl World {
             return self.ends(agent, fault);
         }
         // The prompt is mostly written down before the first request.
-        let written = !self.dice.one_in(4);
+        let written = !self.rng.one_in(4);
         self.sessions.open(agent.session()).spoken |= written;
-        let session = if agent.strays { draw_uuid(self.dice.bits(), 0) } else { agent.session().clone() };
+        let session = if agent.strays { draw_uuid(self.rng.bits(), 0) } else { agent.session().clone() };
         agent.evidence.session = Some(session.clone());
         agent.go(Stage::Ask, self.now);
         self.says(agent, Notice::SessionOpened(session))
@@ -156,7 +156,7 @@ impl World {
     fn ends_by_its_budget(&mut self, agent: &mut Agent) -> bool {
         let spent =
             agent.plan.remaining.budget.is_some_and(|money| agent.evidence.usage.reported_cost >= money);
-        let result = spent.then(|| result_of(Fault::AgentBudget, &mut self.dice)).flatten();
+        let result = spent.then(|| result_of(Fault::AgentBudget, &mut self.rng)).flatten();
         if let Some(result) = result {
             agent.closing = (result, Some(Fault::AgentBudget));
         }
@@ -199,7 +199,7 @@ impl World {
             (false, false) => None,
         };
         if let Some((fault, result)) =
-            session_fault.and_then(|fault| Some((fault, result_of(fault, &mut self.dice)?)))
+            session_fault.and_then(|fault| Some((fault, result_of(fault, &mut self.rng)?)))
         {
             return self.refuses(agent, fault, result, None);
         }
@@ -216,52 +216,52 @@ impl World {
         let now = self.now;
         match fault {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
-                let Some(result) = result_of(fault, &mut self.dice) else { return };
-                let portal = fault == Fault::Network && self.dice.odds(self.mix.portal);
+                let Some(result) = result_of(fault, &mut self.rng) else { return };
+                let portal = fault == Fault::Network && self.rng.odds(self.mix.portal);
                 let result = if portal { PORTAL } else { result };
-                let hinted = fault == Fault::RateLimited && self.dice.odds(self.mix.hinted);
-                let until = now + Span(self.dice.magnitude(self.mix.outage));
+                let hinted = fault == Fault::RateLimited && self.rng.odds(self.mix.hinted);
+                let until = now + Span(self.rng.magnitude(self.mix.outage));
                 self.server.outage =
                     Some(Outage { fault, until, result, hint: hinted.then(|| until.since(now)) });
             }
             Fault::UsageLimit => {
-                let Some(result) = result_of(fault, &mut self.dice) else { return };
-                let until = now + Span(self.dice.magnitude(self.mix.reset));
-                let named = result.api_error.is_none() || self.dice.odds(self.mix.reset_named);
+                let Some(result) = result_of(fault, &mut self.rng) else { return };
+                let until = now + Span(self.rng.magnitude(self.mix.reset));
+                let named = result.api_error.is_none() || self.rng.odds(self.mix.reset_named);
                 // Sometimes the server is late to notice its own reset.
-                let stated = Moment(until.0.saturating_sub(if self.dice.one_in(8) { 2_000 } else { 0 }));
-                let stated = RateLimit {
+                let reported = Moment(until.0.saturating_sub(if self.rng.one_in(8) { 2_000 } else { 0 }));
+                let reported = RateLimit {
                     status: RateLimitStatus::Rejected,
-                    resets_at: (named && !self.dice.one_in(16)).then_some(stated),
+                    resets_at: (named && !self.rng.one_in(16)).then_some(reported),
                 };
-                self.server.limit = Some(Limit { until, result, stated });
+                self.server.limit = Some(Limit { until, result, reported });
             }
             Fault::Auth | Fault::Billing | Fault::ModelUnknown => self.bans(fault),
-            Fault::BadRequest if self.dice.one_in(3) => self.bans(fault),
+            Fault::BadRequest if self.rng.one_in(3) => self.bans(fault),
             Fault::BadRequest => self.sessions.open(agent.session()).poisoned = true,
             Fault::ContextFull => self.sessions.open(agent.session()).full = true,
             Fault::Crashed | Fault::OutOfMemory => {
                 agent.death = Some(fault);
-                agent.death_at = now + Span(self.dice.magnitude(self.mix.think));
+                agent.death_at = now + Span(self.rng.magnitude(self.mix.think));
             }
-            Fault::Interrupted if self.dice.one_in(2) => {
+            Fault::Interrupted if self.rng.one_in(2) => {
                 agent.death = Some(fault);
-                agent.death_at = now + Span(self.dice.magnitude(self.mix.think));
+                agent.death_at = now + Span(self.rng.magnitude(self.mix.think));
             }
             Fault::Stalled => {
-                if self.dice.odds(self.mix.ignores_stops) {
+                if self.rng.odds(self.mix.ignores_stops) {
                     let deaf = [RespondsTo::From(StopLevel::Term), RespondsTo::From(StopLevel::Kill)];
-                    agent.obeys = self.dice.pick(&deaf);
+                    agent.obeys = self.rng.pick(&deaf);
                 }
-                if self.dice.odds(self.mix.unkillable) {
+                if self.rng.odds(self.mix.unkillable) {
                     agent.obeys = RespondsTo::Nothing;
                     self.undying = true;
                 }
-                let at = now + Span(self.dice.magnitude(self.mix.hang));
+                let at = now + Span(self.rng.magnitude(self.mix.hang));
                 agent.go(Stage::Hang, at);
-                if self.dice.odds(self.mix.no_progress) {
+                if self.rng.odds(self.mix.no_progress) {
                     self.begins_to_babble(agent, at);
-                } else if self.dice.odds(self.mix.frozen) {
+                } else if self.rng.odds(self.mix.frozen) {
                     // Nobody has noticed.
                     agent.obeys = RespondsTo::From(StopLevel::Kill);
                     agent.frozen = true;
@@ -273,7 +273,7 @@ impl World {
             | Fault::TurnLimit
             | Fault::AgentBudget
             | Fault::Unknown => {
-                self.once = result_of(fault, &mut self.dice).map(|result| (result, fault));
+                self.once = result_of(fault, &mut self.rng).map(|result| (result, fault));
             }
             Fault::AttemptTimeout
             | Fault::SessionLost
@@ -288,7 +288,7 @@ impl World {
     }
 
     fn bans(&mut self, fault: Fault) {
-        self.server.ban = result_of(fault, &mut self.dice).map(|result| PermanentFailure { fault, result });
+        self.server.ban = result_of(fault, &mut self.rng).map(|result| PermanentFailure { fault, result });
     }
 
     /// A request failed: the agent repeats it by itself, or its turn ends.
@@ -308,7 +308,7 @@ impl World {
         if patient && agent.inner < self.inner_retries {
             let own = INNER_BASE.doubled(agent.inner).at_most(INNER_CAP);
             let delay = own.max(hint.unwrap_or(own));
-            let delay = delay + Span(self.dice.below(delay.0 / 4 + 1));
+            let delay = delay + Span(self.rng.below(delay.0 / 4 + 1));
             agent.inner += 1;
             agent.go(Stage::Answer, self.now + delay);
             let notice = Notice::Retrying { attempt: agent.inner, status: result.api_status, delay };
@@ -323,13 +323,13 @@ impl World {
     fn limits(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<WorldEvent> {
         self.failed_requests += 1;
         agent.closing = (limit.result, Some(Fault::UsageLimit));
-        let names = limit.stated.resets_at.is_some() || limit.result.api_error.is_none();
+        let names = limit.reported.resets_at.is_some() || limit.result.api_error.is_none();
         if !names {
             return self.finishes(agent);
         }
-        agent.evidence.rate_limit = Some(limit.stated);
+        agent.evidence.rate_limit = Some(limit.reported);
         agent.go(Stage::Finish, self.now);
-        self.says(agent, Notice::RateLimitChanged(limit.stated))
+        self.says(agent, Notice::RateLimitChanged(limit.reported))
     }
 
     /// A request is answered: the agent runs a tool, or has its last answer.
@@ -376,7 +376,7 @@ impl World {
             agent.evidence.guard_lapsed |= struck == Some(Fault::GuardLapsed);
             let reach =
                 if struck == Some(Fault::AttemptTimeout) { self.mix.slow_tool } else { self.mix.tool };
-            let lasts = Span(self.dice.magnitude(reach));
+            let lasts = Span(self.rng.magnitude(reach));
             agent.tool_open = true;
             agent.tool_until = now + lasts;
             let (stage, at) = if agent.unprompted { (Stage::Tell, now) } else { (Stage::Tool, now + lasts) };
@@ -384,11 +384,11 @@ impl World {
             return self.says(agent, Notice::ToolStarted);
         }
         let fault = self.struck(FaultPoint::Answer);
-        let result = fault.and_then(|fault| result_of(fault, &mut self.dice));
+        let result = fault.and_then(|fault| result_of(fault, &mut self.rng));
         agent.closing = (result.unwrap_or(AgentResult::COMPLETED), fault);
         if agent.shells == 0 && self.strikes_by(self.mix.shell) {
-            agent.shells = 1 + self.dice.below(2) as u32;
-            agent.shells_until = now + Span(self.dice.magnitude(self.mix.shell_lasts));
+            agent.shells = 1 + self.rng.below(2) as u32;
+            agent.shells_until = now + Span(self.rng.magnitude(self.mix.shell_lasts));
             agent.go(Stage::Finish, now);
             let shells = agent.shells;
             return self.says(agent, Notice::BackgroundChanged(shells));
@@ -423,7 +423,7 @@ impl World {
             (true, _) if agent.lingers => agent.go(Stage::Rest, agent.shells_until),
             (true, true) => agent.go(Stage::Leave, agent.shells_until.max(self.now)),
             (true, false) => {
-                let at = self.now + Span(self.dice.within(Interval::new(5, 1_500)));
+                let at = self.now + Span(self.rng.within(Interval::new(5, 1_500)));
                 agent.go(Stage::Leave, at);
             }
             (false, _) => agent.go(Stage::Rest, agent.shells_until),
@@ -438,7 +438,7 @@ impl World {
         match level {
             StopLevel::Interrupt if agent.turn_open => {
                 agent.closing = (ABORTED, Some(Fault::Interrupted));
-                if agent.stage != Stage::Think || self.dice.one_in(2) {
+                if agent.stage != Stage::Think || self.rng.one_in(2) {
                     return self.finishes(agent);
                 }
                 // What the model has written until then is billed.
@@ -470,7 +470,7 @@ impl World {
         } else {
             &[Exit::Signal(9), Exit::Signal(11), Exit::Code(1), Exit::Code(134)]
         };
-        agent.evidence.exit = self.dice.pick(exits);
+        agent.evidence.exit = self.rng.pick(exits);
         agent.evidence.oom_killed = fault == Fault::OutOfMemory;
         self.ends(agent, fault)
     }
@@ -484,7 +484,7 @@ impl World {
 
     /// The process is gone. Its tools and shells may not be.
     fn ends(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
-        self.orphans += agent.shells + u32::from(agent.tool_open && self.dice.one_in(2));
+        self.orphans += agent.shells + u32::from(agent.tool_open && self.rng.one_in(2));
         agent.evidence.continuity = self.continuity(&agent);
         agent.evidence.workspace_fingerprint = self.kept.then_some(self.workspace);
         let truth = agent.truth(cause);
@@ -501,9 +501,9 @@ impl World {
         match agent.evidence.usage.is_empty() {
             _ if agent.forgets => Some(Continuity::Unrelated),
             false => {
-                Some(self.dice.pick(&[Continuity::Continued, Continuity::Continued, Continuity::Branched]))
+                Some(self.rng.pick(&[Continuity::Continued, Continuity::Continued, Continuity::Branched]))
             }
-            true => self.dice.one_in(2).then_some(Continuity::Unchanged),
+            true => self.rng.one_in(2).then_some(Continuity::Unchanged),
         }
     }
 
@@ -511,8 +511,8 @@ impl World {
     pub(super) fn obeyed_at(&mut self, level: StopLevel) -> Moment {
         self.now
             + Span(match level {
-                StopLevel::Interrupt | StopLevel::Term => self.dice.magnitude(HEED),
-                StopLevel::Kill => 1 + self.dice.below(20),
+                StopLevel::Interrupt | StopLevel::Term => self.rng.magnitude(HEED),
+                StopLevel::Kill => 1 + self.rng.below(20),
             })
     }
 }

@@ -13,28 +13,28 @@ impl World {
 
     /// A tool or a shell has ended; some of them only look.
     pub(super) fn changes(&mut self) {
-        self.workspace += u64::from(self.kept && !self.dice.one_in(4));
+        self.workspace += u64::from(self.kept && !self.rng.one_in(4));
     }
 
     /// Whether the agent says that the work is finished; once in a turn says it all.
     pub(super) fn claims(&mut self, agent: &Agent) -> bool {
         let odds = if self.work_left == 0 { self.mix.claims } else { self.mix.claims_early };
-        self.kept && agent.saving.is_none() && !agent.evidence.claimed_done && self.dice.odds(odds)
+        self.kept && agent.saving.is_none() && !agent.evidence.claimed_done && self.rng.odds(odds)
     }
 
     /// Whether it stops although work is left.
     pub(super) fn stops_early(&mut self, agent: &Agent) -> bool {
-        self.kept && agent.saving.is_none() && self.dice.odds(self.mix.stops_early)
+        self.kept && agent.saving.is_none() && self.rng.odds(self.mix.stops_early)
     }
 
     /// It is told this, and may find something to do that nobody had thought of.
     pub(super) fn looks_again(&mut self, say: PromptKind) {
         if matches!(say, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone)
             && self.finds_left > 0
-            && self.dice.odds(self.mix.finds_work)
+            && self.rng.odds(self.mix.finds_work)
         {
             self.finds_left -= 1;
-            self.work_left += 1 + self.dice.below(3) as u32;
+            self.work_left += 1 + self.rng.below(3) as u32;
         }
     }
 }

@@ -13,8 +13,8 @@ const WORDS: Interval = Interval::new(1, 100);
 impl World {
     /// Somebody looks. Now and then he does not come back.
     pub(super) fn examine(&mut self) {
-        let lost = self.dice.one_in(16);
-        self.examine_at = if lost { NEVER } else { self.now + Span(self.dice.magnitude(LOOK)) };
+        let lost = self.rng.one_in(16);
+        self.examine_at = if lost { NEVER } else { self.now + Span(self.rng.magnitude(LOOK)) };
         if !lost {
             self.lose_patience(self.examine_at);
         }
@@ -23,22 +23,22 @@ impl World {
     /// What is seen; nothing if nobody is there any more, or on a system that shows nothing.
     pub(super) fn signs(&mut self) -> Option<ProcessActivity> {
         let odds = self.mix.busy_child;
-        let (dice, agent) = (&mut self.dice, self.agent.as_mut()?);
-        if dice.one_in(16) {
+        let (rng, agent) = (&mut self.rng, self.agent.as_mut()?);
+        if rng.one_in(16) {
             return None;
         }
         // What works goes on with it for a while, and ends at some time.
-        let works = *agent.works.get_or_insert_with(|| dice.odds(odds));
-        agent.works = Some(works && !dice.one_in(16));
+        let works = *agent.works.get_or_insert_with(|| rng.odds(odds));
+        agent.works = Some(works && !rng.one_in(16));
         let agent = if agent.frozen {
             ProcessState::Frozen
         } else {
-            dice.pick(&[ProcessState::Idle, ProcessState::Busy, ProcessState::Blocked])
+            rng.pick(&[ProcessState::Idle, ProcessState::Busy, ProcessState::Blocked])
         };
-        let (busy, idle) = (u32::from(works), dice.below(3) as u32);
+        let (busy, idle) = (u32::from(works), rng.below(3) as u32);
         Some(ProcessActivity {
             agent,
-            connections: dice.below(2) as u32,
+            connections: rng.below(2) as u32,
             children: busy + idle,
             busy_children: busy,
         })
@@ -46,7 +46,7 @@ impl World {
 
     /// An agent begins to say one thing after the other without an end, until `until`.
     pub(super) fn begins_to_babble(&mut self, agent: &mut Agent, until: Moment) {
-        let every = Span(until.since(self.now).0 / self.dice.within(WORDS) + 1);
+        let every = Span(until.since(self.now).0 / self.rng.within(WORDS) + 1);
         agent.babble = (every, until);
         agent.go(Stage::NoProgress, self.now + every);
     }

@@ -27,7 +27,7 @@ pub(crate) const PORTAL: AgentResult =
     AgentResult { api_error: Some(ApiError::Malformed), message_error: Some(MessageError::Unknown), ..ERROR };
 
 /// One of the results by which `fault` shows; nothing for faults that show otherwise.
-pub(crate) fn result_of(fault: Fault, dice: &mut Rng) -> Option<AgentResult> {
+pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
     let status = |status, message| AgentResult { api_status: Some(status), message_error: message, ..ERROR };
     let kind = |kind| AgentResult { api_error: Some(kind), ..ERROR };
     let ending = |ending| AgentResult { terminal_reason: ending, ..ERROR };
@@ -107,5 +107,5 @@ pub(crate) fn result_of(fault: Fault, dice: &mut Rng) -> Option<AgentResult> {
         | Fault::GuardLapsed
         | Fault::AgentMissing => return None,
     };
-    Some(dice.pick(shapes))
+    Some(rng.pick(shapes))
 }

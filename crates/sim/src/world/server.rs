@@ -30,7 +30,7 @@ pub(crate) struct Outage {
 pub(crate) struct Limit {
     pub(crate) until: Moment,
     pub(crate) result: AgentResult,
-    pub(crate) stated: RateLimit,
+    pub(crate) reported: RateLimit,
 }
 
 /// A refusal for good.

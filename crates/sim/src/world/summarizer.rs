@@ -45,23 +45,23 @@ impl World {
     /// Older work is to be condensed for attempt number `attempt`.
     pub(super) fn start_summary(&mut self, attempt: u32) {
         self.summary = None;
-        if self.dice.one_in(4) {
-            self.fits_at = self.now + Span(self.dice.below(100));
+        if self.rng.one_in(4) {
+            self.fits_at = self.now + Span(self.rng.below(100));
             return self.hurry(self.fits_at);
         }
         if self.strikes_by(self.mix.no_resources) {
-            let error = self.dice.pick(&[SpawnError::NoResources, SpawnError::NotFound]);
+            let error = self.rng.pick(&[SpawnError::NoResources, SpawnError::NotFound]);
             let startup = error.startup();
             let truth = if startup.is_some() { Fault::AgentMissing } else { Fault::Crashed };
             let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
             self.summary = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
-            self.fits_at = self.now + Span(self.dice.below(100));
+            self.fits_at = self.now + Span(self.rng.below(100));
             return;
         }
         let leaves = self.answer(attempt);
-        let hangs = self.dice.odds(self.mix.summary_hangs);
+        let hangs = self.rng.odds(self.mix.summary_hangs);
         let reach = if hangs { self.mix.hang } else { ANSWER };
-        let at = self.now + Span(self.dice.magnitude(reach));
+        let at = self.now + Span(self.rng.magnitude(reach));
         self.summarizer = Some(Summarizer { at, leaves });
         self.hurry(at.min(self.now + Span::from_secs(60)));
     }
@@ -69,36 +69,36 @@ impl World {
     /// It is done so rarely that whoever wants the end wants it now, and a machine that is to sleep sleeps now.
     fn hurry(&mut self, until: Moment) {
         let meanwhile = until.since(self.now).0 + 1;
-        if self.cancel_at != NEVER || self.mix.cancel > 0 && self.dice.one_in(2) {
-            self.cancel_at = self.now + Span(self.dice.below(meanwhile));
+        if self.cancel_at != NEVER || self.mix.cancel > 0 && self.rng.one_in(2) {
+            self.cancel_at = self.now + Span(self.rng.below(meanwhile));
         }
-        if self.sleep_at != NEVER || self.mix.sleep > 0 && self.dice.one_in(2) {
-            self.sleep_at = self.now + Span(self.dice.below(meanwhile));
+        if self.sleep_at != NEVER || self.mix.sleep > 0 && self.rng.one_in(2) {
+            self.sleep_at = self.now + Span(self.rng.below(meanwhile));
         }
     }
 
     /// What the process leaves if nobody ends it.
     fn answer(&mut self, attempt: u32) -> EndedAttempt {
-        let fails = self.dice.odds(self.mix.summary_fails);
-        let truth = fails.then(|| self.dice.pick(FAILURES));
+        let fails = self.rng.odds(self.mix.summary_fails);
+        let truth = fails.then(|| self.rng.pick(FAILURES));
         let result = match truth {
             None => Some(AgentResult::COMPLETED),
-            Some(fault) => result_of(fault, &mut self.dice),
+            Some(fault) => result_of(fault, &mut self.rng),
         };
         let exit = match result {
             Some(result) => Exit::Code(i32::from(result.is_error)),
             None => Exit::Signal(9),
         };
-        let tally = match result {
+        let usage = match result {
             Some(result) if !result.is_error => self.message(),
             // A refusal costs nothing; of what was cut, what arrived is billed by estimate.
             Some(_) => Usage::default(),
-            None => cut(self.dice.below(50_000)),
+            None => cut(self.rng.below(50_000)),
         };
         // A result alone does not always tell a usage limit from a rate limit.
         let rejected = RateLimit { status: RateLimitStatus::Rejected, resets_at: None };
         let rate_limit = (truth == Some(Fault::UsageLimit)).then_some(rejected);
-        let evidence = Evidence { result, usage: tally, rate_limit, ..Evidence::of_exit(exit) };
+        let evidence = Evidence { result, usage, rate_limit, ..Evidence::of_exit(exit) };
         EndedAttempt { attempt, truth, evidence }
     }
 
@@ -109,7 +109,7 @@ impl World {
 
     /// Somebody ends it: what it has not said by then, it never says.
     pub(super) fn stop_summary(&mut self) {
-        let at = self.now + Span(self.dice.magnitude(ENDING));
+        let at = self.now + Span(self.rng.magnitude(ENDING));
         if self.summarizer.as_ref().is_some_and(|condenser| condenser.at > at) {
             self.stop_summarizer(at);
         }
@@ -118,8 +118,8 @@ impl World {
     fn stop_summarizer(&mut self, at: Moment) {
         let Some(condenser) = &mut self.summarizer else { return };
         let (exit, truth) =
-            self.dice.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
-        let evidence = Evidence { usage: cut(self.dice.below(50_000)), ..Evidence::of_exit(exit) };
+            self.rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
+        let evidence = Evidence { usage: cut(self.rng.below(50_000)), ..Evidence::of_exit(exit) };
         condenser.leaves.truth = Some(truth);
         condenser.leaves.evidence = evidence;
         condenser.at = at;
@@ -168,11 +168,6 @@ impl World {
 
 /// An answer that was cut: so many millionths of a dollar, by estimate.
 fn cut(cost: u64) -> Usage {
-    let cut_tokens = Tokens { input: 20_000, output: cost / 15, ..Tokens::default() };
-    Usage {
-        truncated_tokens: cut_tokens,
-        truncated_messages: 1,
-        estimated_cost: Usd(cost),
-        ..Usage::default()
-    }
+    let truncated_tokens = Tokens { input: 20_000, output: cost / 15, ..Tokens::default() };
+    Usage { truncated_tokens, truncated_messages: 1, estimated_cost: Usd(cost), ..Usage::default() }
 }

@@ -81,7 +81,7 @@ pub struct LedgerRun {
     /// What the agent's vendor stated that it cost.
     pub cost: Usd,
     /// What we priced besides.
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
     /// Whether some of it has no price.
     pub unpriced: bool,
     /// All tokens, those of cut messages too.
@@ -182,7 +182,7 @@ pub struct LedgerAttempt {
     /// What the vendor stated that it cost.
     pub cost: Usd,
     /// What we priced besides.
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
 }
 
 /// What was used with one model within a quarter of an hour.
@@ -191,7 +191,7 @@ pub struct LedgerSpend {
     /// What the vendor stated.
     pub cost: Usd,
     /// What we priced besides.
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
     /// Whether some of it has no price.
     pub unpriced: bool,
     /// Tokens of completed messages.
@@ -249,9 +249,9 @@ impl LedgerEntry {
         let journal = JournalPosition::new(&dir.journal_path());
         let mut entry = LedgerEntry::derived(dir).unwrap_or_else(|error| {
             let modified = fs::metadata(dir.path()).map_or(0, |found| found.mtime());
-            let began_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
+            let started_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
             let (state, complaint) = (RunState::Unreadable, Some(error.to_string()));
-            LedgerEntry::from_run(LedgerRun { state, started_at: began_at, error: complaint, ..unknown(dir) })
+            LedgerEntry::from_run(LedgerRun { state, started_at, error: complaint, ..unknown(dir) })
         });
         entry.run.journal = journal;
         entry
@@ -270,9 +270,9 @@ impl LedgerEntry {
         let quarter = quarter_of(Moment(u64::try_from(usage.modified).unwrap_or_default() / 1_000_000));
         for spent in model_usage_of(dir, attempt.number) {
             attempt.cost += spent.cost;
-            attempt.cost_estimated += spent.cost_estimated;
+            attempt.estimated_cost += spent.estimated_cost;
             self.run.cost += spent.cost;
-            self.run.cost_estimated += spent.cost_estimated;
+            self.run.estimated_cost += spent.estimated_cost;
             self.run.unpriced |= spent.unpriced;
             self.run.tokens += spent.tokens.total() + spent.truncated_tokens.total();
             add(&mut self.spend, quarter, &spent);
@@ -306,7 +306,7 @@ impl LedgerEntry {
                     fault: None,
                     waited: Span::ZERO,
                     cost: Usd::ZERO,
-                    cost_estimated: Usd::ZERO,
+                    estimated_cost: Usd::ZERO,
                 });
             }
             Record::SessionOpened { session, .. } => {
@@ -314,17 +314,17 @@ impl LedgerEntry {
                     attempt.session = session.clone();
                 }
             }
-            Record::SummaryEnded { at, usage: tally, .. } => {
+            Record::SummaryEnded { at, usage, .. } => {
                 let model = self.summary_model.clone();
-                self.spend(*at, *tally, model, &[]);
+                self.spend(*at, *usage, model, &[]);
             }
-            Record::AttemptEnded { at, fault, usage: tally, next, .. } => {
+            Record::AttemptEnded { at, fault, usage, next, .. } => {
                 self.awaits_next = matches!(next, AfterAttempt::Attempt { .. });
                 let Some(attempt) = self.attempts.last_mut() else { return };
                 (attempt.ended_at, attempt.fault) = (Some(*at), *fault);
-                (attempt.cost, attempt.cost_estimated) = (tally.reported_cost, tally.estimated_cost);
+                (attempt.cost, attempt.estimated_cost) = (usage.reported_cost, usage.estimated_cost);
                 let models = spent(attempt.number);
-                self.spend(*at, *tally, self.run.model.clone(), &models);
+                self.spend(*at, *usage, self.run.model.clone(), &models);
             }
             // What follows is no attempt that it waited for.
             Record::RunFinished { .. } => self.awaits_next = false,
@@ -355,23 +355,23 @@ impl LedgerEntry {
     }
 
     /// Adds what was used until `at`, with these models; with `model`, if their list does not add up to it.
-    fn spend(&mut self, at: Moment, tally: Usage, model: Option<String>, models: &[ModelUsage]) {
-        if tally == Usage::default() {
+    fn spend(&mut self, at: Moment, usage: Usage, model: Option<String>, models: &[ModelUsage]) {
+        if usage == Usage::default() {
             return;
         }
         let quarter = quarter_of(at);
         let money = |of: fn(&ModelUsage) -> Usd| models.iter().map(of).fold(Usd::ZERO, Usd::add);
-        let adds_up = money(|spent| spent.cost) == tally.reported_cost
-            && money(|spent| spent.cost_estimated) == tally.estimated_cost;
+        let adds_up = money(|spent| spent.cost) == usage.reported_cost
+            && money(|spent| spent.estimated_cost) == usage.estimated_cost;
         if !adds_up {
             let spent = ModelUsage {
                 model: model.unwrap_or_default(),
-                cost: tally.reported_cost,
-                cost_estimated: tally.estimated_cost,
-                unpriced: tally.unpriced,
-                tokens: tally.tokens,
-                truncated_tokens: tally.truncated_tokens,
-                messages: tally.messages,
+                cost: usage.reported_cost,
+                estimated_cost: usage.estimated_cost,
+                unpriced: usage.unpriced,
+                tokens: usage.tokens,
+                truncated_tokens: usage.truncated_tokens,
+                messages: usage.messages,
             };
             return add(&mut self.spend, quarter, &spent);
         }
@@ -398,7 +398,7 @@ impl LedgerEntry {
             | Phase::Checking { .. } => (RunState::Running, None),
         };
         let ended_at = outcome.map(|_| state.finished_at);
-        let tally = state.usage;
+        let usage = state.usage;
         let known = &mut self.run;
         known.state = stands;
         known.outcome = outcome.map(|outcome| outcome.kind);
@@ -408,16 +408,16 @@ impl LedgerEntry {
         known.active = ended_at.map(|ended| state.clocks.active(ended));
         (known.waiting, known.downtime) = (state.clocks.waiting, state.clocks.downtime);
         (known.attempts, known.reopen_count) = (state.attempts(), state.reopen_count);
-        (known.cost, known.cost_estimated, known.unpriced) =
-            (tally.reported_cost, tally.estimated_cost, tally.unpriced);
-        known.tokens = tally.tokens.total() + tally.truncated_tokens.total();
+        (known.cost, known.estimated_cost, known.unpriced) =
+            (usage.reported_cost, usage.estimated_cost, usage.unpriced);
+        known.tokens = usage.tokens.total() + usage.truncated_tokens.total();
     }
 }
 
 fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, spent: &ModelUsage) {
     let sum = sums.entry((quarter, spent.model.clone())).or_default();
     sum.cost += spent.cost;
-    sum.cost_estimated += spent.cost_estimated;
+    sum.estimated_cost += spent.estimated_cost;
     sum.unpriced |= spent.unpriced;
     sum.tokens += spent.tokens;
     sum.truncated += spent.truncated_tokens.total();
@@ -459,7 +459,7 @@ fn unknown(dir: &RunDir) -> LedgerRun {
         attempts: 0,
         reopen_count: 0,
         cost: Usd::ZERO,
-        cost_estimated: Usd::ZERO,
+        estimated_cost: Usd::ZERO,
         unpriced: false,
         tokens: 0,
         error: None,

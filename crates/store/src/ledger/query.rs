@@ -192,7 +192,7 @@ fn attempt(row: &Row<'_>) -> Result<LedgerAttempt> {
         fault: some_fault(row, 4)?,
         waited: Span(number(row, 5)?),
         cost: Usd(number(row, 6)?),
-        cost_estimated: Usd(number(row, 7)?),
+        estimated_cost: Usd(number(row, 7)?),
     })
 }
 
@@ -204,7 +204,7 @@ fn model_usage(row: &Row<'_>) -> Result<((Quarter, String), LedgerSpend)> {
 pub(super) fn spend(row: &Row<'_>, from: usize) -> Result<LedgerSpend> {
     Ok(LedgerSpend {
         cost: Usd(number(row, from)?),
-        cost_estimated: Usd(number(row, from + 1)?),
+        estimated_cost: Usd(number(row, from + 1)?),
         unpriced: row.get(from + 2)?,
         tokens: Tokens {
             input: number(row, from + 3)?,

@@ -115,7 +115,7 @@ pub(super) fn run(runs: &Path, row: &Row<'_>) -> Result<LedgerRun> {
         attempts: count(row, 18)?,
         reopen_count: count(row, 19)?,
         cost: Usd(number(row, 20)?),
-        cost_estimated: Usd(number(row, 21)?),
+        estimated_cost: Usd(number(row, 21)?),
         unpriced: row.get(22)?,
         tokens: number(row, 23)?,
         error: row.get(24)?,

@@ -136,7 +136,7 @@ fn a_run_is_told_by_its_records() {
     let spent = |model: &str, cost| ModelUsage {
         model: model.to_owned(),
         cost: cents(cost),
-        cost_estimated: Usd::ZERO,
+        estimated_cost: Usd::ZERO,
         unpriced: false,
         tokens: Tokens::default(),
         truncated_tokens: Tokens::default(),
@@ -191,7 +191,7 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
         let spent = ModelUsage {
             model: "large".to_owned(),
             cost: cents(cost),
-            cost_estimated: Usd::ZERO,
+            estimated_cost: Usd::ZERO,
             unpriced: false,
             tokens: Tokens::default(),
             truncated_tokens: Tokens::default(),

@@ -114,7 +114,7 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
         &(one.active, one.waiting, one.downtime),
         &(other.active, other.waiting, other.downtime),
     );
-    part(&mut parts, "cost", &(one.cost, one.cost_estimated), &(other.cost, other.cost_estimated));
+    part(&mut parts, "cost", &(one.cost, one.estimated_cost), &(other.cost, other.estimated_cost));
     part(&mut parts, "tokens", &(one.tokens, one.unpriced), &(other.tokens, other.unpriced));
     part(
         &mut parts,

@@ -55,7 +55,7 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
             one.fault.map(Fault::word),
             Number::from(one.waited),
             Number::from(one.cost),
-            Number::from(one.cost_estimated),
+            Number::from(one.estimated_cost),
         ])?;
     }
     let mut spend = db.prepare_cached(
@@ -69,7 +69,7 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
             run,
             model,
             Number::from(spent.cost),
-            Number::from(spent.cost_estimated),
+            Number::from(spent.estimated_cost),
             spent.unpriced,
             Number(spent.tokens.input),
             Number(spent.tokens.output),
@@ -123,7 +123,7 @@ fn put_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i
         ":attempts": run.attempts,
         ":reopened": run.reopen_count,
         ":cost": Number::from(run.cost),
-        ":cost_estimated": Number::from(run.cost_estimated),
+        ":cost_estimated": Number::from(run.estimated_cost),
         ":unpriced": run.unpriced,
         ":tokens": Number(run.tokens),
         ":complaint": run.error,

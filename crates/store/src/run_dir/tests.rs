@@ -72,7 +72,7 @@ fn what_an_attempt_leaves_comes_back() {
     let (_dir, run) = run_dir();
     let attempt = run.create_attempt(1).expect("attempt");
     assert_eq!(attempt.exit().expect("none yet"), None);
-    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5), proc: None, memory_kill: true };
+    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5), process: None, oom_killed: true };
     attempt.write_exit(&exit).expect("written");
     assert_eq!(attempt.exit().expect("exit"), Some(exit));
     assert_eq!(attempt.watchdog_stop().expect("none yet"), None);

@@ -35,7 +35,7 @@ fn plays_a_supervisor_of_many() {
     let Some(dir) = role::called_for(ROLE) else { return };
     let home = home(&dir);
     let day: Day = "2026-11-22".parse().expect("a date");
-    let begun: Vec<_> = (0..RUNS)
+    let started: Vec<_> = (0..RUNS)
         .map(|number| {
             // Each process draws its own ids; one that is taken is drawn again.
             let roll = u64::from(std::process::id()) << 16 | number;
@@ -46,7 +46,7 @@ fn plays_a_supervisor_of_many() {
         .collect();
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").expect("it can be written");
     until("the sign is given", || dir.join("go").exists());
-    for mut run in begun {
+    for mut run in started {
         let over = Record::RunFinished { at: Moment(2), outcome: Outcome::DONE };
         run.journal.append(Moment(2), &[over]).expect("an entry");
         let mut ledger = Ledger::open(&home, WAIT).expect("a ledger");

@@ -81,7 +81,7 @@ impl SpanData {
             KeyValue::new(attributes::ATTEMPT, i64::from(ended.number)),
         ];
         attributes.extend(about.requested());
-        attributes.extend(ended.strategy.map(|rung| KeyValue::new(attributes::RUNG, rung.as_str())));
+        attributes.extend(ended.strategy.map(|strategy| KeyValue::new(attributes::RUNG, strategy.as_str())));
         attributes.extend(used(ended.usage));
         attributes
             .extend(ended.remedy.map(|remedy| KeyValue::new(attributes::REMEDY, strategy_name(remedy))));
@@ -206,13 +206,13 @@ fn provider(agent: &str) -> &'static str {
 }
 
 /// What was used, by an attempt or by the run.
-pub(super) fn used(tally: &Usage) -> Vec<KeyValue> {
-    let all = tally.tokens + tally.truncated_tokens;
+pub(super) fn used(usage: &Usage) -> Vec<KeyValue> {
+    let all = usage.tokens + usage.truncated_tokens;
     let mut attributes = tokens(all.input, all.output, (all.cache_read, all.cache_write));
-    attributes.push(KeyValue::new(attributes::TURNS, i64::from(tally.turns)));
-    attributes.push(KeyValue::new(attributes::COST, tally.reported_cost.as_dollars()));
-    if tally.estimated_cost.0 > 0 {
-        attributes.push(KeyValue::new(attributes::COST_ESTIMATED, tally.estimated_cost.as_dollars()));
+    attributes.push(KeyValue::new(attributes::TURNS, i64::from(usage.turns)));
+    attributes.push(KeyValue::new(attributes::COST, usage.reported_cost.as_dollars()));
+    if usage.estimated_cost.0 > 0 {
+        attributes.push(KeyValue::new(attributes::COST_ESTIMATED, usage.estimated_cost.as_dollars()));
     }
     attributes
 }

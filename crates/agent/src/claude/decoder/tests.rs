@@ -263,11 +263,11 @@ fn glance_names_a_running_tool_until_its_result() {
 #[test]
 fn a_glance() {
     let (decoder, _) = decoded(&[INIT, &call("t1", "m1", "null")]);
-    let glance = decoder.snapshot();
-    assert_eq!(glance.activity, "Bash: cargo test");
-    assert_eq!(glance.permission_mode.as_deref(), Some("default"));
+    let snapshot = decoder.snapshot();
+    assert_eq!(snapshot.activity, "Bash: cargo test");
+    assert_eq!(snapshot.permission_mode.as_deref(), Some("default"));
     assert_eq!(
-        glance.session.as_ref().map(|session| session.as_str()),
+        snapshot.session.as_ref().map(|session| session.as_str()),
         Some("11111111-1111-4111-8111-111111111111")
     );
     let retry = r#"{"type":"system","subtype":"api_retry","attempt":2,"max_retries":4,"retry_delay_ms":1500.5,"error_status":529,"error":"overloaded"}"#;

@@ -28,8 +28,8 @@ pub fn of_attempts(attempts: &[AttemptStream<'_>], ours: &[String]) -> Conversat
         }
         let (wraps_up_after, turns) = (attempt.wraps_up_after, 0);
         let mut listener = Listener { transcript: &mut transcript, compacted: false, turns, wraps_up_after };
-        for heard in lines(attempt.stream).filter_map(parse::<Heard<'_>>) {
-            listener.hear(&heard);
+        for received in lines(attempt.stream).filter_map(parse::<Heard<'_>>) {
+            listener.hear(&received);
         }
     }
     transcript
@@ -45,21 +45,21 @@ struct Listener<'a> {
 }
 
 impl Listener<'_> {
-    fn hear(&mut self, heard: &Heard<'_>) {
-        if heard.parent_tool_use_id.stated().is_some() {
+    fn hear(&mut self, received: &Heard<'_>) {
+        if received.parent_tool_use_id.stated().is_some() {
             return;
         }
-        match (heard.kind.as_str(), heard.subtype.as_str()) {
-            ("user", _) => self.user(heard),
-            ("assistant", _) => self.assistant(heard),
+        match (received.kind.as_str(), received.subtype.as_str()) {
+            ("user", _) => self.user(received),
+            ("assistant", _) => self.assistant(received),
             ("result", _) => self.turns += 1,
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
-                let text = heard.summary.text().unwrap_or_default();
+                let text = received.summary.text().unwrap_or_default();
                 self.transcript.push(
                     EntryKind::AgentNote(text),
                     self.work(),
-                    moment(heard.timestamp.as_str()),
+                    moment(received.timestamp.as_str()),
                 );
             }
             _ => {}
@@ -72,11 +72,11 @@ impl Listener<'_> {
         if wraps_up { Provenance::WrapUp } else { Provenance::Work }
     }
 
-    fn user(&mut self, heard: &Heard<'_>) {
-        let at = moment(heard.timestamp.as_str());
-        for part in heard.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
+    fn user(&mut self, received: &Heard<'_>) {
+        let at = moment(received.timestamp.as_str());
+        for part in received.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
             let call = part.tool_use_id.as_str();
-            let interrupted = heard.tool_result_meta.0.iter().any(|meta| {
+            let interrupted = received.tool_result_meta.0.iter().any(|meta| {
                 meta.id.is(call)
                     && vendor_terms::is_interrupted(meta.kind.as_str(), meta.permission_decision.0)
             });
@@ -85,8 +85,8 @@ impl Listener<'_> {
             self.transcript.push(EntryKind::ToolResult(answer), self.work(), at);
         }
         // The stream does not repeat prompts, so that all other text is the agent's program speaking.
-        let text = text_of(heard.message.content);
-        if self.compacted && heard.is_synthetic.0 {
+        let text = text_of(received.message.content);
+        if self.compacted && received.is_synthetic.0 {
             self.compacted = false;
             self.transcript.push(EntryKind::Compaction(text), self.work(), at);
         } else {
@@ -94,11 +94,11 @@ impl Listener<'_> {
         }
     }
 
-    fn assistant(&mut self, heard: &Heard<'_>) {
-        let at = moment(heard.timestamp.as_str());
-        let synthetic = heard.message.model.is(SYNTHETIC) || heard.is_api_error_message.0;
+    fn assistant(&mut self, received: &Heard<'_>) {
+        let at = moment(received.timestamp.as_str());
+        let synthetic = received.message.model.is(SYNTHETIC) || received.is_api_error_message.0;
         let provenance = if synthetic { Provenance::Synthetic } else { self.work() };
-        for part in heard.message.content.parts() {
+        for part in received.message.content.parts() {
             match part.kind.as_str() {
                 "text" => {
                     let text = part.text.text().unwrap_or_default();

@@ -249,10 +249,13 @@ fn what_a_person_typed_is_no_mark() {
     };
     let provenance =
         |row: &str| of_session(row.as_bytes(), &[]).entries.first().map(|entry| entry.provenance);
-    let mark = "[Request interrupted by user]";
-    assert_eq!(provenance(&row("", mark)), Some(Provenance::Synthetic));
-    assert_eq!(provenance(&row(r#""turnOrigin":"sdk","promptSource":"sdk","#, mark)), Some(Provenance::Work));
-    assert_eq!(provenance(&row("", &format!("What does {mark} mean?"))), Some(Provenance::Work));
+    let marker = "[Request interrupted by user]";
+    assert_eq!(provenance(&row("", marker)), Some(Provenance::Synthetic));
+    assert_eq!(
+        provenance(&row(r#""turnOrigin":"sdk","promptSource":"sdk","#, marker)),
+        Some(Provenance::Work)
+    );
+    assert_eq!(provenance(&row("", &format!("What does {marker} mean?"))), Some(Provenance::Work));
     assert_eq!(provenance(&row(r#""isMeta":true,"#, "Caveat")), Some(Provenance::Synthetic));
 }
 

@@ -7,11 +7,11 @@ const WHEN: &str = "2026-11-21 14:02 UTC";
 
 /// Deeds of a call each: `+` went well, `-` ended with an error, `?` has no end.
 fn deeds(calls: &[&str]) -> SideEffects {
-    let mut deeds = SideEffects::default();
+    let mut side_effects = SideEffects::default();
     for (at, call) in calls.iter().enumerate() {
         let (ending, what) = call.split_at(1);
         let (id, when) = (at.to_string(), (!what.contains("timeless")).then(|| WHEN.to_owned()));
-        deeds.on_start(UnresolvedCall {
+        side_effects.on_start(UnresolvedCall {
             id: id.clone(),
             effect: what.to_owned(),
             is_outside: true,
@@ -20,14 +20,14 @@ fn deeds(calls: &[&str]) -> SideEffects {
             when: when.clone(),
         });
         if ending != "?" {
-            deeds.on_end(&id, ending == "-", when);
+            side_effects.on_end(&id, ending == "-", when);
         }
     }
-    deeds
+    side_effects
 }
 
-fn past(deeds: SideEffects) -> PriorAttempts {
-    PriorAttempts { side_effects: deeds, ..PriorAttempts::default() }
+fn past(side_effects: SideEffects) -> PriorAttempts {
+    PriorAttempts { side_effects, ..PriorAttempts::default() }
 }
 
 fn check(calls: &[&str], listener: Recipient, expected: Expect) {

@@ -49,19 +49,19 @@ impl SessionFacts {
     /// What the messages in the file used, priced by the table: for a spend that no stream tells. It is the
     /// least that was used: compactions, cut messages and sub-agents with files of their own are not in it.
     pub fn tally(&self, prices: &Prices) -> Usage {
-        let mut tally = Usage::default();
+        let mut usage = Usage::default();
         let mut nano = 0;
         for message in &self.messages {
             let billed = BilledTokens { tokens: message.tokens, cache_write_hour: message.cache_write_hour };
-            tally.tokens += message.tokens;
-            tally.messages += 1;
+            usage.tokens += message.tokens;
+            usage.messages += 1;
             match prices.price(&message.model, billed) {
                 Some(price) => nano += price,
-                None => tally.unpriced |= message.tokens.total() > 0,
+                None => usage.unpriced |= message.tokens.total() > 0,
             }
         }
-        tally.estimated_cost = usd_from_nano(nano);
-        tally
+        usage.estimated_cost = usd_from_nano(nano);
+        usage
     }
 }
 

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// Messages that the agent's own program wrote, and calls that did not run, are left out with everything
 /// behind them; so is all of a further turn; and everything is, where file and stream do not fit together.
-pub fn missing(file: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
+pub fn missing(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
     let Some(end) = FileEnd::of(file) else { return Vec::new() };
     let mut unwritten = Vec::new();
     let mut anchor = None;
@@ -35,7 +35,7 @@ pub fn missing(file: &[u8], begun: Option<usize>, stream: &[u8]) -> Vec<u8> {
     fits &= match anchor {
         Some(anchor) => end.text.as_ref().is_some_and(|(_, said)| anchor.is(said)),
         // Of this attempt, nothing is written but what the agent was told.
-        None => begun.is_some_and(|begun| end.is_prompted_since(begun)),
+        None => started.is_some_and(|started| end.is_prompted_since(started)),
     };
     if fits { end.followed_by(unwritten.into_iter().rev()) } else { Vec::new() }
 }
@@ -106,9 +106,9 @@ impl<'a> FileEnd<'a> {
     }
 
     /// Whether the file ends with a prompt from behind this place, that nobody has said anything to.
-    fn is_prompted_since(&self, begun: usize) -> bool {
+    fn is_prompted_since(&self, started: usize) -> bool {
         let said = self.text.as_ref().map(|(offset, _)| *offset);
-        self.prompted.is_some_and(|prompted| prompted >= begun && said < Some(prompted))
+        self.prompted.is_some_and(|prompted| prompted >= started && said < Some(prompted))
     }
 
     /// The rows of what was told behind the end, as far as they can be made.

@@ -103,10 +103,10 @@ fn each_message_counts_once() {
     .assert_debug_eq(&ids);
     let one = Tokens { input: 100, output: 50, cache_read: 300, cache_write: 20 };
     assert!(facts.messages.iter().all(|message| message.tokens == one));
-    let tally = facts.tally(Prices::bundled());
+    let usage = facts.tally(Prices::bundled());
     // What the agent itself stated at its end.
-    assert_eq!((tally.messages, tally.estimated_cost.to_string()), (8, "$0.0125".to_owned()));
-    assert!(!tally.unpriced);
+    assert_eq!((usage.messages, usage.estimated_cost.to_string()), (8, "$0.0125".to_owned()));
+    assert!(!usage.unpriced);
 }
 
 fn check_continues(before: &[u8], after: &[u8], expected: Continuity) {
@@ -172,9 +172,9 @@ proptest! {
         file.extend(&junk);
         file.push(b'\n');
         file.extend(ROW.as_bytes());
-        let mended = repaired(&file).unwrap_or_else(|| file.clone());
-        prop_assert_eq!(health(&mended), Health::Whole);
-        prop_assert_eq!(facts(&mended), facts(&file));
+        let repaired = repaired(&file).unwrap_or_else(|| file.clone());
+        prop_assert_eq!(health(&repaired), Health::Whole);
+        prop_assert_eq!(facts(&repaired), facts(&file));
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn told(messages: &[TranscriptMessage]) -> String {
         let tool = tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
         let used = usage.map(|usage| format!(" [{} out]", usage.output_tokens)).unwrap_or_default();
         let marks = [(*denied, " DENIED"), (*interrupted, " INTERRUPTED")];
-        let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+        let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, marker)| *marker).collect();
         writeln!(out, "{kind:?} by {origin:?}{tool} {said:?}{used}{marks}").expect("a string takes all");
     }
     out
@@ -223,17 +223,17 @@ fn a_stream_cut_anywhere_tells_the_beginning() {
 fn long_results_keep_their_ends() {
     let (short, long) = ("é".repeat(RESULT_BYTES_MAX / 2), "é".repeat(RESULT_BYTES_MAX));
     assert_eq!(bounded_result(short.clone()), (short, 0));
-    let (bounded, left_out) = bounded_result(long.clone());
+    let (bounded, omitted) = bounded_result(long.clone());
     assert!(bounded.len() < RESULT_BYTES_MAX + 64, "{}", bounded.len());
-    assert!(bounded.contains(&format!("[{left_out} bytes left out]")), "{left_out}");
-    assert_eq!(bounded.matches('é').count() * 2 + left_out as usize, long.len());
+    assert!(bounded.contains(&format!("[{omitted} bytes left out]")), "{omitted}");
+    assert_eq!(bounded.matches('é').count() * 2 + omitted as usize, long.len());
 }
 
 #[test]
 fn long_arguments_keep_their_form() {
     let check = |input: &str, kept: Option<&str>| {
-        let (bounded, left_out) = bounded_input(input);
-        assert!(left_out > 0 && bounded.as_ref().is_none_or(|input| input.get().len() <= INPUT_BYTES_MAX));
+        let (bounded, omitted) = bounded_input(input);
+        assert!(omitted > 0 && bounded.as_ref().is_none_or(|input| input.get().len() <= INPUT_BYTES_MAX));
         let value =
             bounded.map(|input| serde_json::from_str::<serde_json::Value>(input.get()).expect("JSON"));
         assert_eq!(value.as_ref().and_then(|value| value["file_path"].as_str()), kept);
@@ -243,8 +243,8 @@ fn long_arguments_keep_their_form() {
     // Nothing in it is long; it is too deep to be read.
     check(&("[".repeat(INPUT_BYTES_MAX) + &"]".repeat(INPUT_BYTES_MAX)), None);
     let short = r#"{"command":"ls"}"#;
-    let (input, left_out) = bounded_input(short);
-    assert_eq!((input.expect("it is short").get(), left_out), (short, 0));
+    let (input, omitted) = bounded_input(short);
+    assert_eq!((input.expect("it is short").get(), omitted), (short, 0));
 }
 
 /// A message that did not come in pieces, and does not say what it used: the agent asked for it anew without a stream.

@@ -47,15 +47,16 @@ impl ModelShares {
     pub(super) fn settle(&mut self, total: Usage, statement: ReportedUsage<'_>) {
         let span = mem::take(&mut self.span);
         let mut models = match &statement.models {
-            Some(stated) => span.stated_as(stated, &self.settled),
+            Some(reported) => span.stated_as(reported, &self.settled),
             None => span.known_as(&self.settled),
         };
         match &statement.models {
-            Some(stated) => models.complete(stated, statement.guessed, total.tokens),
+            Some(reported) => models.complete(reported, statement.guessed, total.tokens),
             None => models.split_cost(total.reported_cost),
         }
         // Beside a statement only what was cut is priced, because the agent states less of it than is billed.
-        let weight = |span: &UsageInterval| if statement.has_cost { span.truncated_output_nano } else { span.nano };
+        let weight =
+            |span: &UsageInterval| if statement.has_cost { span.truncated_output_nano } else { span.nano };
         models.split_estimate(total.estimated_cost, weight);
         models.fit(total, statement.only);
         self.settled.take_in(models);
@@ -132,16 +133,16 @@ impl Models {
 
     /// These under the names that a result states, which are all there, and else under the names that they have among
     /// others.
-    fn stated_as(self, stated: &Models, others: &Models) -> Models {
+    fn stated_as(self, reported: &Models, others: &Models) -> Models {
         let mut models = Models::default();
-        stated.0.iter().for_each(|model| models.add(&model.name, UsageInterval::default()));
+        reported.0.iter().for_each(|model| models.add(&model.name, UsageInterval::default()));
         let (found, strange): (Vec<_>, Vec<_>) =
-            self.0.into_iter().partition(|model| stated.name_of(&model.name).is_some());
+            self.0.into_iter().partition(|model| reported.name_of(&model.name).is_some());
         let is_silent =
-            |model: &&Model| found.iter().all(|one| stated.name_of(&one.name) != Some(model.name.as_str()));
-        let silent: Vec<&Model> = stated.0.iter().filter(is_silent).collect();
+            |model: &&Model| found.iter().all(|one| reported.name_of(&one.name) != Some(model.name.as_str()));
+        let silent: Vec<&Model> = reported.0.iter().filter(is_silent).collect();
         for Model { name, span } in found {
-            models.add(stated.name_of(&name).unwrap_or(&name), span);
+            models.add(reported.name_of(&name).unwrap_or(&name), span);
         }
         for (model, asked) in whom_was_asked(strange, &silent) {
             let name = asked.or_else(|| others.name_of(&model.name)).unwrap_or(&model.name);
@@ -152,23 +153,23 @@ impl Models {
 
     /// Completes the tokens of each stated model with what is stated of it, as their sum is, and sets its cost. What is
     /// left of the sum is that of the others: a result has counted most of theirs, too, by some other name.
-    fn complete(&mut self, stated: &Models, guessed: bool, sum: Tokens) {
+    fn complete(&mut self, reported: &Models, guessed: bool, sum: Tokens) {
         let mut left = sum;
         let mut strange = Vec::new();
         for Model { name, span } in &mut self.0 {
-            let tally = &mut span.usage;
-            match stated.0.iter().find(|model| model.name == *name).map(|model| model.span.usage) {
-                Some(stated) => {
-                    tally.tokens = reconcile(tally.tokens, tally.truncated_tokens, stated.tokens, guessed);
-                    tally.reported_cost = stated.reported_cost;
-                    left = rest(left, tally.tokens);
+            let usage = &mut span.usage;
+            match reported.0.iter().find(|model| model.name == *name).map(|model| model.span.usage) {
+                Some(reported) => {
+                    usage.tokens = reconcile(usage.tokens, usage.truncated_tokens, reported.tokens, guessed);
+                    usage.reported_cost = reported.reported_cost;
+                    left = rest(left, usage.tokens);
                 }
-                None => strange.push(tally),
+                None => strange.push(usage),
             }
         }
-        for tally in strange {
-            let own = tally.tokens;
-            tally.tokens = rest(own, rest(own, left));
+        for usage in strange {
+            let own = usage.tokens;
+            usage.tokens = rest(own, rest(own, left));
             left = rest(left, own);
         }
     }
@@ -177,11 +178,11 @@ impl Models {
     fn split_cost(&mut self, cost: Usd) {
         let is_priced = self.0.iter().any(|model| model.span.nano > 0);
         let parts = self.parts_of(cost.0, |span| {
-            let tally = &span.usage;
+            let usage = &span.usage;
             if is_priced {
                 span.nano
             } else {
-                tally.tokens.output.saturating_add(tally.truncated_tokens.output)
+                usage.tokens.output.saturating_add(usage.truncated_tokens.output)
             }
         });
         self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.usage.reported_cost = Usd(part));
@@ -230,7 +231,7 @@ fn whom_was_asked<'a>(mut strange: Vec<Model>, silent: &[&'a Model]) -> Vec<(Mod
         let own = tokens(&model);
         let mut able = (0..left.len()).filter(|place| prompt(left[*place].1) >= prompt(own));
         let only = able.next().filter(|_| able.next().is_none());
-        let place = left.iter().position(|(_, stated)| *stated == own).or(only);
+        let place = left.iter().position(|(_, reported)| *reported == own).or(only);
         let name = place.map(|place| {
             left[place].1 = rest(left[place].1, own);
             left[place].0
@@ -274,25 +275,25 @@ fn fit_to(values: &mut [u64], sizes: &[u128], wanted: u64) {
 const SUMS: usize = 13;
 
 /// The sums of a tally, one by one. It is taken apart whole, so that a new one is not forgotten here.
-fn sums(tally: Usage) -> [u64; SUMS] {
+fn sums(usage: Usage) -> [u64; SUMS] {
     let Usage {
         tokens,
-        truncated_tokens: cut_tokens,
+        truncated_tokens,
         messages,
-        truncated_messages: cut_messages,
+        truncated_messages,
         turns,
         reported_cost: Usd(cost),
-        estimated_cost: Usd(cost_estimated),
+        estimated_cost: Usd(estimated_cost),
         unpriced: _,
-    } = tally;
+    } = usage;
     let of = |Tokens { input, output, cache_read, cache_write }| [input, output, cache_read, cache_write];
     let [a, b, c, d] = of(tokens);
-    let [e, f, g, h] = of(cut_tokens);
-    [a, b, c, d, e, f, g, h, messages.into(), cut_messages.into(), turns.into(), cost, cost_estimated]
+    let [e, f, g, h] = of(truncated_tokens);
+    [a, b, c, d, e, f, g, h, messages.into(), truncated_messages.into(), turns.into(), cost, estimated_cost]
 }
 
 fn of_sums(sums: [u64; SUMS], unpriced: bool) -> Usage {
-    let [a, b, c, d, e, f, g, h, messages, cut_messages, turns, cost, cost_estimated] = sums;
+    let [a, b, c, d, e, f, g, h, messages, truncated_messages, turns, cost, estimated_cost] = sums;
     let of = |[input, output, cache_read, cache_write]: [u64; 4]| Tokens {
         input,
         output,
@@ -304,10 +305,10 @@ fn of_sums(sums: [u64; SUMS], unpriced: bool) -> Usage {
         tokens: of([a, b, c, d]),
         truncated_tokens: of([e, f, g, h]),
         messages: count(messages),
-        truncated_messages: count(cut_messages),
+        truncated_messages: count(truncated_messages),
         turns: count(turns),
         reported_cost: Usd(cost),
-        estimated_cost: Usd(cost_estimated),
+        estimated_cost: Usd(estimated_cost),
         unpriced,
     }
 }

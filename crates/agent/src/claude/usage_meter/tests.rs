@@ -166,9 +166,9 @@ fn sub_agents_have_rows_alone() {
 
 #[test]
 fn requests_that_the_stream_does_not_show_are_in_the_sum() {
-    let tally = told("start a; end a 50; result 3 170 20000");
-    assert_eq!(tally.tokens, Tokens { input: 3000, cache_read: 9000, cache_write: 600, output: 170 });
-    assert_eq!((tally.messages, tally.reported_cost), (1, Usd(20_000)));
+    let usage = told("start a; end a 50; result 3 170 20000");
+    assert_eq!(usage.tokens, Tokens { input: 3000, cache_read: 9000, cache_write: 600, output: 170 });
+    assert_eq!((usage.messages, usage.reported_cost), (1, Usd(20_000)));
 }
 
 #[test]
@@ -189,6 +189,6 @@ fn absurd_counts_are_the_largest_there_is() {
     let line = r#"{"type":"result","model_usage_since_last_result":{"a":{"inputTokens":1e30},"b":{"inputTokens":5}}}"#;
     let mut spend = UsageMeter::new(Prices::bundled().clone());
     spend.settle(&parse::<ResultLine<'_>>(line.as_bytes()).expect("an object"));
-    let tally = spend.tally();
-    assert_eq!((tally.tokens.input, tally.tokens.total()), (u64::MAX, u64::MAX));
+    let usage = spend.tally();
+    assert_eq!((usage.tokens.input, usage.tokens.total()), (u64::MAX, u64::MAX));
 }

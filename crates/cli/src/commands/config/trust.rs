@@ -62,9 +62,9 @@ pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
 fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Failure> {
     let root = Cli::command();
     let (keys, user_file) = (Keys::for_command(&root), user_file(|name| env::var_os(name)));
-    let (whose, trust, user_file) = (FileOwner::Project, FileTrust::Trusted, user_file.as_deref());
+    let (owner, trust, user_file) = (FileOwner::Project, FileTrust::Trusted, user_file.as_deref());
     let file =
-        Reader { keys: &keys, root: &root, owner: whose, path, home: None, user_file, trust }.read(content)?;
+        Reader { keys: &keys, root: &root, owner, path, home: None, user_file, trust }.read(content)?;
     let profiles = file.profiles.iter().flat_map(|(profile, settings)| {
         settings.iter().map(move |setting| (format!("profile.{profile}.{}", setting.key), setting))
     });

@@ -30,9 +30,9 @@ fn figures(totals: DiffStat) -> String {
         _ => format!("{} {many}", grouped(count)),
     };
     let files = counted(totals.files, "file changed", "files changed");
-    let came = counted(totals.insertions, "insertion(+)", "insertions(+)");
+    let result = counted(totals.insertions, "insertion(+)", "insertions(+)");
     let went = counted(totals.deletions, "deletion(-)", "deletions(-)");
-    format!("{files}, {came}, {went}")
+    format!("{files}, {result}, {went}")
 }
 
 /// What became of the history; nothing if nothing did.
@@ -87,8 +87,8 @@ pub fn notes(viewed: &WorkspaceDiff) -> Vec<String> {
 
 /// Files that one of the states does not have, whatever they were.
 pub fn left_out(viewed: &WorkspaceDiff) -> Vec<&OsText> {
-    let left_out: BTreeSet<&OsText> = viewed.from.omitted.iter().chain(&viewed.to.omitted).collect();
-    left_out.into_iter().collect()
+    let omitted: BTreeSet<&OsText> = viewed.from.omitted.iter().chain(&viewed.to.omitted).collect();
+    omitted.into_iter().collect()
 }
 
 /// Why a run's beginning is not recorded, and what else tells what it did.

@@ -60,9 +60,9 @@ fn directory(place: &WritableDir) -> Finding {
     let found = format!("{path}, mode {:04o}", rights.mode);
     match rights.complaint() {
         None => Finding::ok(HOME, found),
-        Some((complaint, remedy)) => Finding::warning(
+        Some((error, remedy)) => Finding::warning(
             HOME,
-            format!("{found}: {complaint}"),
+            format!("{found}: {error}"),
             format!("{remedy} {}", quoted(&path.to_string())),
         ),
     }
@@ -153,8 +153,8 @@ mod tests {
     #[test]
     fn rights() {
         let check = |mode: u32, is_ours: bool, expected: Option<&str>| {
-            let complaint = Permissions { mode, is_ours }.complaint().map(|(complaint, _)| complaint);
-            assert_eq!(complaint, expected, "{mode:o}");
+            let error = Permissions { mode, is_ours }.complaint().map(|(error, _)| error);
+            assert_eq!(error, expected, "{mode:o}");
         };
         check(0o700, true, None);
         check(0o755, true, None);

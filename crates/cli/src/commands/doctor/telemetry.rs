@@ -10,6 +10,6 @@ pub fn check() -> Option<Finding> {
     let wanted = telemetry::wanted()?;
     Some(match wanted.complaint {
         None => Finding::ok(TELEMETRY, wanted.standard),
-        Some(complaint) => Finding::warning(TELEMETRY, complaint, "see to the OTEL_ variables"),
+        Some(error) => Finding::warning(TELEMETRY, error, "see to the OTEL_ variables"),
     })
 }

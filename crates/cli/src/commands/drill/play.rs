@@ -215,7 +215,7 @@ impl Observer for Watcher {
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
         for record in &step.records {
             match record {
-                Record::AttemptSpawned { process: proc, .. } => self.pid.store(proc.pid, Ordering::Relaxed),
+                Record::AttemptSpawned { process, .. } => self.pid.store(process.pid, Ordering::Relaxed),
                 Record::AttemptEnded { at, fault, next, .. } => {
                     self.pid.store(0, Ordering::Relaxed);
                     self.ended(*at, *fault, next);

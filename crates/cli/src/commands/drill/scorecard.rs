@@ -276,13 +276,13 @@ fn messages(played: &DrillResult) -> Messages {
 }
 
 fn tokens(played: &DrillResult) -> TokenCounts {
-    let tally = &played.report.usage;
+    let usage = &played.report.usage;
     TokenCounts {
         completed_billed: known(played).map(|message| message.tokens.total()).sum(),
-        completed_counted: tally.tokens.total(),
+        completed_counted: usage.tokens.total(),
         all: CountedAndBilled {
             billed: played.account.tokens().total(),
-            counted: tally.tokens.total() + tally.truncated_tokens.total(),
+            counted: usage.tokens.total() + usage.truncated_tokens.total(),
         },
     }
 }
@@ -290,9 +290,9 @@ fn tokens(played: &DrillResult) -> TokenCounts {
 /// Money, in micro-dollars. Only totals can be compared: an agent's statement covers what it completed and what
 /// was cut alike.
 fn cost(played: &DrillResult) -> CountedAndBilled {
-    let tally = &played.report.usage;
+    let usage = &played.report.usage;
     CountedAndBilled {
-        counted: (tally.reported_cost + tally.estimated_cost).0,
+        counted: (usage.reported_cost + usage.estimated_cost).0,
         billed: played.account.cost().microdollars(),
     }
 }

@@ -98,8 +98,8 @@ pub fn summary(cards: &[Scorecard]) -> String {
             ending(&card.outcome.expected, card.fault.expected.as_deref(), card.exit_code.expected);
         let actual = ending(&card.outcome.actual, card.fault.actual.as_deref(), card.exit_code.actual);
         let verdict = if card.agrees() { "" } else { "  DOES NOT AGREE" };
-        let took = Span(card.wall_ms);
-        out += &format!("{:width$}  {expected:<32}  {actual:<32}  {took}{verdict}\n", card.scenario);
+        let duration = Span(card.wall_ms);
+        out += &format!("{:width$}  {expected:<32}  {actual:<32}  {duration}{verdict}\n", card.scenario);
     }
     let agreeing = cards.iter().filter(|card| card.agrees()).count();
     out + &format!("{agreeing} of {} agree\n", cards.len())

@@ -53,7 +53,7 @@ pub fn ask(
 
 /// Writes down that somebody was asked, for what it cost.
 fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), LearningError> {
-    let came = match (&extracted.reply, &extracted.failure) {
+    let result = match (&extracted.reply, &extracted.failure) {
         (Some(reply), _) => Ok(reply),
         (None, Some(error)) => Err(error),
         (None, None) => return Ok(()),
@@ -68,7 +68,7 @@ fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<()
         model,
         // Nobody looks for this question again.
         prompt: 0,
-        result: came,
+        result,
     };
     LearningDb::open(&LearningPaths::in_home(home.path()))?.asked(&asked)
 }

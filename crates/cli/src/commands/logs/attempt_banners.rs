@@ -90,11 +90,11 @@ impl Attempts {
             let since = since.map(|at| format!(", {}", self.clock.whole(at))).unwrap_or_default();
             return format!("attempt {number}{since}\n");
         };
-        let rung = match attempt.strategy {
+        let strategy = match attempt.strategy {
             Some(_) => format!(": {}", phrases::strategy_text(attempt.strategy, attempt.reason)),
             None => String::new(),
         };
-        format!("attempt {number}, {}{rung}\n", self.clock.whole(attempt.began()))
+        format!("attempt {number}, {}{strategy}\n", self.clock.whole(attempt.began()))
     }
 
     /// The line behind it, once it has ended.

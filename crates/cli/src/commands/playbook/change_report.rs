@@ -28,7 +28,7 @@ pub struct ChangeReport {
 }
 
 impl ChangeReport {
-    pub fn new(file: &PlaybookFile, changed: Changed, taken_back: Vec<i64>) -> ChangeReport {
+    pub fn new(file: &PlaybookFile, changed: Changed, reverted: Vec<i64>) -> ChangeReport {
         let Changed {
             save,
             outcome,
@@ -41,7 +41,7 @@ impl ChangeReport {
             dry_run: false,
             changed: outcome == Outcome::Saved,
             change: save,
-            reverted: taken_back,
+            reverted,
             applied: done,
             skipped,
             damaged_copy: set_aside.map(|path| path.display().to_string()),
@@ -54,13 +54,13 @@ impl ChangeReport {
     }
 
     /// What would be done.
-    pub fn planned(file: &PlaybookFile, told: ChangeSummary, taken_back: Vec<i64>) -> ChangeReport {
+    pub fn planned(file: &PlaybookFile, told: ChangeSummary, reverted: Vec<i64>) -> ChangeReport {
         ChangeReport {
             path: file.path().display().to_string(),
             dry_run: true,
             changed: !told.applied.is_empty(),
             change: None,
-            reverted: taken_back,
+            reverted,
             applied: told.applied,
             skipped: told.skipped,
             damaged_copy: None,

@@ -108,7 +108,7 @@ fn text(checked: &CheckOutput, paint: Colors) -> String {
         out += &format!("{} {}\n", paint.styled(word, Some(meaning)), one_line(text));
     };
     checked.findings.iter().for_each(|finding| tell("wrong:", Style::Bad, finding));
-    checked.warnings.iter().for_each(|noticed| tell("noticed:", Style::Warning, noticed));
+    checked.warnings.iter().for_each(|warnings| tell("noticed:", Style::Warning, warnings));
     for Duplicate { name, duplicate } in &checked.near_duplicates {
         tell("alike:", Style::Warning, &format!("[{duplicate}] says what [{name}] says; they become one"));
     }

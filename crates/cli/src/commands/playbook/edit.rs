@@ -26,27 +26,27 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let mut learning = project::learning()?;
     file.settle(&learning).map_err(|error| project::failure(&error))?;
     let seen = file.bytes().map_err(|error| project::failure(&error))?;
-    let begun = started_at(args, seen.as_deref())?;
-    let copy = copy(&begun)?;
+    let started = started_at(args, seen.as_deref())?;
+    let copy = copy(&started)?;
     if let Err(why) = run(&editor, copy.path()) {
         let failure = Failure { exit_code: UNEXPECTED_ERROR, ..Failure::usage(why, "nothing was changed") };
-        return Err(kept(copy, &begun, failure));
+        return Err(kept(copy, &started, failure));
     }
     let edited = fs::read(copy.path())
         .map_err(|error| Failure::unexpected(format!("read the edited copy: {error}")))?;
-    if edited == begun && args.from.is_none() {
+    if edited == started && args.from.is_none() {
         return Ok(unchanged(global, &file));
     }
-    let playbook = match checked(&edited, &begun) {
+    let playbook = match checked(&edited, &started) {
         Ok(playbook) => playbook,
-        Err(failure) => return Err(kept(copy, &begun, failure)),
+        Err(failure) => return Err(kept(copy, &started, failure)),
     };
     match file.replace(&mut learning, seen.as_deref(), playbook, output::now()) {
         Ok(changed) => {
             print(global, &ChangeReport::new(&file, changed, Vec::new()));
             Ok(0)
         }
-        Err(error) => Err(kept(copy, &begun, project::failure(&error))),
+        Err(error) => Err(kept(copy, &started, project::failure(&error))),
     }
 }
 
@@ -97,26 +97,28 @@ fn run(editor: &str, copy: &Path) -> Result<(), String> {
 }
 
 /// The playbook that was typed, with nothing wrong in it that was not there before.
-fn checked(edited: &[u8], begun: &[u8]) -> Result<Playbook, Failure> {
+fn checked(edited: &[u8], started: &[u8]) -> Result<Playbook, Failure> {
     let refused = |what: String| Failure::usage(format!("use the edited playbook: {what}"), "");
     let text = std::str::from_utf8(edited).map_err(|error| refused(error.to_string()))?;
-    let (playbook, noticed) = Playbook::read(text).map_err(|error| refused(error.to_string()))?;
-    let before =
-        std::str::from_utf8(begun).ok().and_then(|begun| Playbook::read(begun).ok()).unwrap_or_default();
+    let (playbook, warnings) = Playbook::read(text).map_err(|error| refused(error.to_string()))?;
+    let before = std::str::from_utf8(started)
+        .ok()
+        .and_then(|started| Playbook::read(started).ok())
+        .unwrap_or_default();
     let before = before.0.lint();
     let new: Vec<String> = playbook.lint().into_iter().filter(|finding| !before.contains(finding)).collect();
     if !new.is_empty() {
         return Err(refused(new.join("; ")));
     }
-    for noticed in noticed {
-        output::print_warning(&noticed, None);
+    for warnings in warnings {
+        output::print_warning(&warnings, None);
     }
     Ok(playbook)
 }
 
 /// The failure, with where the edited text is, if there is anything to be lost.
-fn kept(copy: NamedTempFile, begun: &[u8], failure: Failure) -> Failure {
-    if fs::read(copy.path()).is_ok_and(|edited| edited == begun) {
+fn kept(copy: NamedTempFile, started: &[u8], failure: Failure) -> Failure {
+    if fs::read(copy.path()).is_ok_and(|edited| edited == started) {
         return failure;
     }
     let path = copy.path().to_owned();

@@ -26,12 +26,12 @@ pub struct InjectOutput {
 pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
     let told = print_playbook(&project::file(&args.project)?, &args.prompt, args.max_tokens)
         .map_err(|untold| Failure::not_started(untold.content, untold.hint, None))?;
-    let (points, left_out) = told.as_ref().map_or((0, 0), |told| (told.points, told.omitted));
+    let (points, omitted) = told.as_ref().map_or((0, 0), |told| (told.points, told.omitted));
     let text = told.map(|told| told.text);
     match output::format(global) {
         OutputFormat::Text => output::print_text(&text.unwrap_or_default()),
         OutputFormat::Json | OutputFormat::StreamJson => {
-            output::print_json(&InjectOutput { text, points, omitted: left_out });
+            output::print_json(&InjectOutput { text, points, omitted });
         }
     }
     Ok(0)

@@ -77,13 +77,13 @@ pub fn learn(global: &GlobalArgs, args: &LearnArgs) -> Result<u8, Failure> {
     }
     let transcripts = args.transcripts.iter().map(|path| readable(path)).collect::<Result<Vec<_>, _>>()?;
     let place = LearningPaths::in_home(open_home::open()?.path());
-    let learnt = learn_here(&place, global, args, transcripts);
-    if let Err(failure) = &learnt
+    let learned = learn_here(&place, global, args, transcripts);
+    if let Err(failure) = &learned
         && args.worker
     {
         progress::put_down_failure(&place, failure);
     }
-    learnt
+    learned
 }
 
 fn learn_here(
@@ -212,10 +212,14 @@ impl WorkerTarget {
             .partition(|entry| entry.judge == self.kind.as_str() && entry.destination == self.destination);
         let is_new = |id: i64| before.failed.iter().all(|entry| entry.id != id);
         let failed = after.failed.into_iter().filter(|entry| is_new(entry.id));
-        let learnt = LearnOutput {
+        let learned = LearnOutput {
             learned: after.learned.saturating_sub(before.learned),
             failed: failed
-                .map(|entry| Failed { transcript: entry.transcript, project: entry.project, reason: entry.reason })
+                .map(|entry| Failed {
+                    transcript: entry.transcript,
+                    project: entry.project,
+                    reason: entry.reason,
+                })
                 .collect(),
             waiting: own.len() as u64,
             due_at: due.map(rfc3339),
@@ -227,14 +231,14 @@ impl WorkerTarget {
             ),
         };
         match output::format(global) {
-            OutputFormat::Text => output::print_text(&text(&learnt, due)),
-            OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&learnt),
+            OutputFormat::Text => output::print_text(&text(&learned, due)),
+            OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&learned),
         }
-        let outcome = if learnt.needs_person.is_some() {
+        let outcome = if learned.needs_person.is_some() {
             OutcomeKind::NeedsPerson
-        } else if learnt.waiting > 0 {
+        } else if learned.waiting > 0 {
             OutcomeKind::RetryLater
-        } else if !learnt.failed.is_empty() {
+        } else if !learned.failed.is_empty() {
             OutcomeKind::Failed
         } else {
             OutcomeKind::Done
@@ -279,28 +283,28 @@ pub(super) fn lessons(home: &LearningPaths, global: &GlobalArgs) -> LearnSteps {
     }
 }
 
-fn text(learnt: &LearnOutput, due: Option<Moment>) -> String {
-    let mut text = match learnt.learned {
+fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
+    let mut text = match learned.learned {
         0 => "nothing new was learnt\n".to_owned(),
         lessons => format!("{} learnt\n", counted(lessons, "lesson")),
     };
-    if !learnt.failed.is_empty() {
-        let again = command(learnt.judge.0);
-        text += &format!("{} failed; `{again} --failed` tries again:\n", learnt.failed.len());
-        for Failed { transcript, reason: why, .. } in &learnt.failed {
+    if !learned.failed.is_empty() {
+        let again = command(learned.judge.0);
+        text += &format!("{} failed; `{again} --failed` tries again:\n", learned.failed.len());
+        for Failed { transcript, reason: why, .. } in &learned.failed {
             text += &format!("  {}: {}\n", transcript.display(), why.as_deref().unwrap_or_default());
         }
     }
     let when = due.map(|due| format!(", until {}", coming(due))).unwrap_or_default();
-    if learnt.waiting > 0 {
-        text += &format!("{} waiting{when}\n", counted(learnt.waiting, "transcript"));
+    if learned.waiting > 0 {
+        text += &format!("{} waiting{when}\n", counted(learned.waiting, "transcript"));
     }
-    let (judge, of_other_judge) = learnt.judge;
+    let (judge, of_other_judge) = learned.judge;
     for other in JudgeKind::ALL.iter().filter(|other| **other != judge && of_other_judge > 0) {
         let transcripts = counted(of_other_judge, "transcript");
         text += &format!("{transcripts} for another judge: `{}`\n", command(*other));
     }
-    let of_other_api = learnt.for_other_judges - of_other_judge;
+    let of_other_api = learned.for_other_judges - of_other_judge;
     if of_other_api > 0 {
         let transcripts = counted(of_other_api, "transcript");
         text += &format!("{transcripts} for another API: see `longhaul playbook status`\n");

@@ -158,14 +158,14 @@ struct Spent {
 pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
     let place = LearningPaths::in_home(open_home::locate()?.path());
     let learning = LearningDb::open_existing(&place).map_err(|error| failure(&error))?;
-    let (standing, paid) = match &learning {
+    let (health, paid) = match &learning {
         Some(learning) => {
-            let standing = learning.standing(args.lessons).map_err(|error| failure(&error))?;
-            (standing, learning.paid(Moment(0)).map_err(|error| failure(&error))?)
+            let health = learning.standing(args.lessons).map_err(|error| failure(&error))?;
+            (health, learning.paid(Moment(0)).map_err(|error| failure(&error))?)
         }
         None => (QueueStatus::default(), Vec::new()),
     };
-    let told = LearningStatus::new(&place, standing, &paid);
+    let told = LearningStatus::new(&place, health, &paid);
     match output::format(global) {
         OutputFormat::Text => page(global, &text(&told)),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&told),
@@ -174,9 +174,17 @@ pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Fail
 }
 
 impl LearningStatus {
-    fn new(place: &LearningPaths, standing: QueueStatus, paid: &[JudgeCost]) -> LearningStatus {
+    fn new(place: &LearningPaths, health: QueueStatus, paid: &[JudgeCost]) -> LearningStatus {
         let now = output::now();
-        let QueueStatus { waiting, failed, done, in_progress: judging, lessons, learned: learnt, paused_judges: silent } = standing;
+        let QueueStatus {
+            waiting,
+            failed,
+            done,
+            in_progress: judging,
+            lessons,
+            learned: learnt,
+            paused_judges: silent,
+        } = health;
         let queued =
             |entries: Vec<QueueEntry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
         LearningStatus {

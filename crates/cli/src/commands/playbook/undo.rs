@@ -19,13 +19,13 @@ pub fn undo(global: &GlobalArgs, args: &UndoArgs) -> Result<u8, Failure> {
     }
     let planned =
         file.undoing(&learning, args.change, args.force).map_err(|error| project::failure(&error))?;
-    let taken_back: Vec<i64> = [planned.number].into_iter().chain(planned.later).collect();
+    let reverted: Vec<i64> = [planned.number].into_iter().chain(planned.later).collect();
     let printed = if args.dry_run {
-        ChangeReport::planned(&file, planned.changes, taken_back)
+        ChangeReport::planned(&file, planned.changes, reverted)
     } else {
         // The change that was looked at, whatever was changed since.
         let undone = file.undo(&mut learning, Some(planned.number), args.force, output::now());
-        ChangeReport::new(&file, undone.map_err(|error| project::failure(&error))?, taken_back)
+        ChangeReport::new(&file, undone.map_err(|error| project::failure(&error))?, reverted)
     };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&printed.text()),

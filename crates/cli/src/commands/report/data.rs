@@ -70,7 +70,7 @@ pub struct Summary {
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
     /// Whether some of it has no price: the money is then a lower bound.
     pub unpriced: bool,
     /// What of both was spent before the report begins, by runs that were begun before it.
@@ -149,7 +149,7 @@ pub struct ReportRun {
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
     /// Whether some of it has no price.
     pub unpriced: bool,
     /// All tokens.
@@ -216,7 +216,7 @@ pub struct ModelRow {
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
     /// Whether some of it has no price.
     pub unpriced: bool,
 }
@@ -280,7 +280,7 @@ pub struct ReportScope {
 
 impl ReportData {
     /// The report of what was read, made at this moment for people in this time zone.
-    pub fn new(asked: ReportScope, read: Vec<RunInput>, made_at: Moment, zone: &TimeZone) -> ReportData {
+    pub fn new(asked: ReportScope, read: Vec<RunInput>, generated_at: Moment, zone: &TimeZone) -> ReportData {
         let bounds = Bounds::new(read.len());
         let spent = read
             .iter()
@@ -288,13 +288,13 @@ impl ReportData {
             .map(|((quarter, model), spend)| (*quarter, model, *spend));
         let spent: Vec<(u64, &String, LedgerSpend)> = spent.collect();
         let mut report = ReportData {
-            generated_at: made_at,
+            generated_at,
             since: asked.since,
             summary: Summary::default(),
             runs: Vec::new(),
             spend: spend::over_time(
                 spent.iter().map(|(quarter, _, spend)| (*quarter, *spend)),
-                (asked.since, made_at),
+                (asked.since, generated_at),
                 zone,
             ),
             faults: totals::faults(&read),
@@ -306,8 +306,7 @@ impl ReportData {
         report.runs = read.into_iter().map(|read| ReportRun::new(read, bounds)).collect();
         report.runs.sort_by(|one, other| {
             let newest = |run: &ReportRun| Reverse(run.started_at);
-            let urgent =
-                |run: &ReportRun| if run.health.is_urgent() { run.health } else { RunHealth::Done };
+            let urgent = |run: &ReportRun| if run.health.is_urgent() { run.health } else { RunHealth::Done };
             (urgent(one), newest(one), &one.id).cmp(&(urgent(other), newest(other), &other.id))
         });
         for run in &report.runs {
@@ -332,7 +331,7 @@ impl Summary {
         } += 1;
         self.attempts += run.attempts_total;
         self.cost += run.cost;
-        self.cost_estimated += run.cost_estimated;
+        self.estimated_cost += run.estimated_cost;
         self.unpriced |= run.unpriced;
         self.tokens += run.tokens;
         self.active = self.active + run.active;
@@ -394,7 +393,7 @@ impl ReportRun {
             started_at: run.started_at,
             ended_at: run.ended_at,
             cost: run.cost,
-            cost_estimated: run.cost_estimated,
+            estimated_cost: run.estimated_cost,
             unpriced: run.unpriced,
             tokens: run.tokens,
         }

@@ -4,12 +4,12 @@ use crate::output::phrases::money;
 use longhaul_core::Usd;
 
 /// What was stated and what was estimated, apart.
-pub fn cost(stated: Usd, estimated: Usd, unpriced: bool) -> String {
+pub fn cost(reported: Usd, estimated: Usd, unpriced: bool) -> String {
     let more = if unpriced { " or more: some has no price" } else { "" };
-    match (stated, estimated) {
-        (stated, Usd::ZERO) => format!("{}{more}", money(stated)),
+    match (reported, estimated) {
+        (reported, Usd::ZERO) => format!("{}{more}", money(reported)),
         (Usd::ZERO, estimated) => format!("about {}{more}", money(estimated)),
-        (stated, estimated) => format!("{} and about {}{more}", money(stated), money(estimated)),
+        (reported, estimated) => format!("{} and about {}{more}", money(reported), money(estimated)),
     }
 }
 

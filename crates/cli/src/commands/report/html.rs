@@ -130,21 +130,21 @@ fn summary(html: &mut Html, report: &ReportData) {
                 (RunHealth::GoingOn, going_on),
                 (RunHealth::Cancelled, cancelled),
             ];
-            for (standing, count) in standings {
-                if count > 0 || standing != RunHealth::Cancelled {
+            for (health, count) in standings {
+                if count > 0 || health != RunHealth::Cancelled {
                     let class = match count {
                         0 => "tile none".to_owned(),
-                        _ => format!("tile some-{}", standing.as_str()),
+                        _ => format!("tile some-{}", health.as_str()),
                     };
-                    tile(html, &class, &capital(standing.label()), &count.to_string(), "");
+                    tile(html, &class, &capital(health.label()), &count.to_string(), "");
                 }
             }
         });
         html.element("dl", &[("class", "tiles wide")], |html| {
-            let Summary { cost, cost_estimated, tokens, active, lost_time: lost, .. } = report.summary;
+            let Summary { cost, estimated_cost, tokens, active, lost_time: lost, .. } = report.summary;
             let mut notes = vec!["stated by the vendor".to_owned()];
-            if cost_estimated > Usd::ZERO {
-                notes.push(format!("about {} more estimated", money(cost_estimated)));
+            if estimated_cost > Usd::ZERO {
+                notes.push(format!("about {} more estimated", money(estimated_cost)));
             }
             notes.push(format!("{} tokens", short_count(tokens)));
             notes.extend(super::remarks(report));
@@ -174,8 +174,8 @@ fn capital(text: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-fn badge(html: &mut Html, standing: RunHealth) {
-    html.leaf("span", &[("class", &format!("badge {}", standing.as_str()))], standing.label());
+fn badge(html: &mut Html, health: RunHealth) {
+    html.leaf("span", &[("class", &format!("badge {}", health.as_str()))], health.label());
 }
 
 /// The runs that are not well, and what to type next.
@@ -320,12 +320,13 @@ fn model(html: &mut Html, row: &ModelRow) {
     html.element("tr", &[], |html| {
         html.leaf("th", &[("scope", "row")], super::model_name(&row.model));
         let tokens = row.tokens;
-        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, row.truncated_tokens];
+        let counts =
+            [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, row.truncated_tokens];
         for (name, count) in TOKENS.into_iter().zip(counts) {
             let attributes = [("class", "number"), ("data-name", name), ("title", &grouped(count))];
             html.leaf("td", &attributes, &short_count(count));
         }
-        html.leaf("td", &[("class", "number cost")], &cost(row.cost, row.cost_estimated, row.unpriced));
+        html.leaf("td", &[("class", "number cost")], &cost(row.cost, row.estimated_cost, row.unpriced));
     });
 }
 
@@ -405,7 +406,7 @@ fn row(html: &mut Html, attempt: &TimelineAttempt, run: &ReportRun, clock: &Time
     html.leaf("td", &[], &clock.short(attempt.started_at));
     html.leaf("td", &[("class", "number")], &super::took(attempt));
     html.leaf("td", &[("class", "long")], &super::ending(attempt, run));
-    html.leaf("td", &[("class", "number cost")], &cost(attempt.cost, attempt.cost_estimated, false));
+    html.leaf("td", &[("class", "number cost")], &cost(attempt.cost, attempt.estimated_cost, false));
 }
 
 fn calls(html: &mut Html, calls: &ToolCalls, clock: &TimeFormat) {

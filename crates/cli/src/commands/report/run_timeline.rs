@@ -58,7 +58,7 @@ pub struct TimelineAttempt {
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
 }
 
 impl TimelineAttempt {
@@ -268,7 +268,7 @@ impl RunTimelineBuilder {
                     stop_cause: None,
                     waited: Span::ZERO,
                     cost: Usd::ZERO,
-                    cost_estimated: Usd::ZERO,
+                    estimated_cost: Usd::ZERO,
                 });
             }
             Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
@@ -276,9 +276,9 @@ impl RunTimelineBuilder {
                     (last.strategy, last.reason) = (Some(*rung), Some(*because));
                 }
             }
-            Record::StopOrdered { cause: why, stall: silence, .. } => {
-                self.silent = silence.map_or(self.silent, |silence| match why {
-                    StopCause::NoProgress => silence.no_progress_for,
+            Record::StopOrdered { cause: why, stall, .. } => {
+                self.silent = stall.map_or(self.silent, |stall| match why {
+                    StopCause::NoProgress => stall.no_progress_for,
                     StopCause::Stalled
                     | StopCause::TimedOut
                     | StopCause::AuthRejected
@@ -289,7 +289,7 @@ impl RunTimelineBuilder {
                     | StopCause::DidNotExit
                     | StopCause::Suspended
                     | StopCause::BackgroundStopped
-                    | StopCause::Cancelled => silence.silent_for,
+                    | StopCause::Cancelled => stall.silent_for,
                 });
                 if let Some(last) = self.timeline.attempts.last_mut() {
                     last.stop_cause = Some(*why);
@@ -356,15 +356,15 @@ impl RunTimelineBuilder {
                 (slice.kind, slice.fault) = (SliceKind::Failed, Some(fault));
             }
         }
-        let vain = if progressed { self.silent } else { at.since(began) };
+        let wasted = if progressed { self.silent } else { at.since(began) };
         let lost = self.lost_to(LostTimeCause::Fault(fault));
-        lost.wasted = lost.wasted + vain;
+        lost.wasted = lost.wasted + wasted;
     }
 
-    fn spend(&mut self, tally: Usage) {
+    fn spend(&mut self, usage: Usage) {
         if let Some(last) = self.timeline.attempts.last_mut() {
-            last.cost += tally.reported_cost;
-            last.cost_estimated += tally.estimated_cost;
+            last.cost += usage.reported_cost;
+            last.estimated_cost += usage.estimated_cost;
         }
     }
 

@@ -44,7 +44,7 @@ pub struct Bucket {
     /// What we priced besides.
     #[serde(rename = "estimated_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost_estimated: Usd,
+    pub estimated_cost: Usd,
 }
 
 /// What was spent when, without gaps; nothing if nothing was. A report since some time shows all of that time.
@@ -63,7 +63,7 @@ pub fn over_time(
         let bar = bars.partition_point(|bar| bar.from <= at).checked_sub(1);
         if let Some(bar) = bar.and_then(|bar| bars.get_mut(bar)) {
             bar.cost += spend.cost;
-            bar.cost_estimated += spend.cost_estimated;
+            bar.estimated_cost += spend.estimated_cost;
         }
     }
     bars
@@ -72,7 +72,7 @@ pub fn over_time(
 /// What was spent before the quarter of an hour in which that moment is.
 pub fn before(spent: &[(u64, &String, LedgerSpend)], since: Moment) -> Usd {
     let before = spent.iter().filter(|(quarter, _, _)| *quarter < since.0 / QUARTER_MS);
-    before.map(|(_, _, spend)| spend.cost + spend.cost_estimated).sum()
+    before.map(|(_, _, spend)| spend.cost + spend.estimated_cost).sum()
 }
 
 /// Empty bars from before `from` until after `to`; none where the calendar does not go so far.
@@ -100,7 +100,7 @@ fn steps(from: Moment, to: Moment, (unit, step): (Unit, i64), zone: &TimeZone) -
             from: moment(&at),
             to: moment(&next),
             cost: Usd::ZERO,
-            cost_estimated: Usd::ZERO,
+            estimated_cost: Usd::ZERO,
         });
         at = next;
     }

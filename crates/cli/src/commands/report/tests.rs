@@ -31,11 +31,11 @@ fn cents(cents: u64) -> Usd {
     Usd(cents * 10_000)
 }
 
-fn tally(stated: u64, estimated: u64) -> Usage {
+fn tally(reported: u64, estimated: u64) -> Usage {
     Usage {
         tokens: Tokens { input: 1_000, output: 20_000, cache_read: 3_000_000, cache_write: 40 },
         messages: 2,
-        reported_cost: cents(stated),
+        reported_cost: cents(reported),
         estimated_cost: cents(estimated),
         ..Usage::default()
     }
@@ -117,7 +117,7 @@ impl Tale {
         let spent = |model: &str, cost: Usd, estimated: Usd| ModelUsage {
             model: model.to_owned(),
             cost,
-            cost_estimated: estimated,
+            estimated_cost: estimated,
             unpriced: false,
             tokens: tally(0, 0).tokens,
             truncated_tokens: Tokens { output: 7, ..Tokens::default() },
@@ -162,7 +162,10 @@ fn calls() -> ToolCalls {
         subagent: false,
         ended_at: ended,
     };
-    ToolCalls { last: vec![call("cargo test", CallEnd::Ok), call("git push", CallEnd::Denied)], truncated: true }
+    ToolCalls {
+        last: vec![call("cargo test", CallEnd::Ok), call("git push", CallEnd::Denied)],
+        truncated: true,
+    }
 }
 
 fn of_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
@@ -240,26 +243,26 @@ fn who_is_asked_for_comes_first() {
 #[test]
 fn the_summary_is_the_sum_of_the_ledger() {
     let read = runs();
-    let stated: Usd = read.iter().map(|read| read.entry.run.cost).sum();
-    let estimated: Usd = read.iter().map(|read| read.entry.run.cost_estimated).sum();
+    let reported: Usd = read.iter().map(|read| read.entry.run.cost).sum();
+    let estimated: Usd = read.iter().map(|read| read.entry.run.estimated_cost).sum();
     let waiting: u64 = read.iter().map(|read| read.entry.run.waiting.millis()).sum();
     let report = report_of(read);
-    assert_eq!((report.summary.cost, report.summary.cost_estimated), (stated, estimated));
+    assert_eq!((report.summary.cost, report.summary.estimated_cost), (reported, estimated));
     let by_model: (Usd, Usd) = (
         report.models.iter().map(|row| row.cost).sum(),
-        report.models.iter().map(|row| row.cost_estimated).sum(),
+        report.models.iter().map(|row| row.estimated_cost).sum(),
     );
     let by_time: (Usd, Usd) = (
         report.spend.iter().map(|bar| bar.cost).sum(),
-        report.spend.iter().map(|bar| bar.cost_estimated).sum(),
+        report.spend.iter().map(|bar| bar.estimated_cost).sum(),
     );
     let by_attempt =
         report.runs.iter().flat_map(|run| &run.attempts).map(|attempt| attempt.cost).sum::<Usd>();
-    assert_eq!((by_model, by_time, by_attempt), ((stated, estimated), (stated, estimated), stated));
+    assert_eq!((by_model, by_time, by_attempt), ((reported, estimated), (reported, estimated), reported));
     // The ledger does not know of the wait that is under way, and of no attempt that came to nothing.
     let under_way = 9_000 - 30;
-    let vain = report.lost_time.iter().map(|row| row.wasted.millis()).sum::<u64>();
-    assert_eq!(report.summary.lost_time.millis(), waiting + under_way * 1_000 + vain);
+    let wasted = report.lost_time.iter().map(|row| row.wasted.millis()).sum::<u64>();
+    assert_eq!(report.summary.lost_time.millis(), waiting + under_way * 1_000 + wasted);
     expect![[r#"
         Summary {
             runs: 6,
@@ -301,7 +304,7 @@ fn what_was_spent_before_is_told_apart() {
     let asked = ReportScope { run: None, since: Some(at(9_000)) };
     let report = ReportData::new(asked, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
     assert_eq!(report.summary.cost_before, cents(5));
-    assert_eq!((report.summary.cost, report.summary.cost_estimated), (cents(120), cents(5)));
+    assert_eq!((report.summary.cost, report.summary.estimated_cost), (cents(120), cents(5)));
 }
 
 #[test]

@@ -56,7 +56,17 @@ fn heading(out: &mut String, name: &str) -> Result {
 
 fn summary(out: &mut String, report: &ReportData) -> Result {
     let Summary {
-        runs, done, failed, needs_person, running: going_on, cancelled, attempts, tokens, active, lost_time: lost, ..
+        runs,
+        done,
+        failed,
+        needs_person,
+        running: going_on,
+        cancelled,
+        attempts,
+        tokens,
+        active,
+        lost_time: lost,
+        ..
     } = report.summary;
     heading(out, "SUMMARY")?;
     let standings = [
@@ -66,14 +76,13 @@ fn summary(out: &mut String, report: &ReportData) -> Result {
         (RunHealth::GoingOn, going_on),
         (RunHealth::Cancelled, cancelled),
     ];
-    let told =
-        standings.into_iter().filter(|(standing, count)| *count > 0 || *standing != RunHealth::Cancelled);
-    let told: Vec<String> = told.map(|(standing, count)| format!("{count} {}", standing.label())).collect();
+    let told = standings.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled);
+    let told: Vec<String> = told.map(|(health, count)| format!("{count} {}", health.label())).collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), told.join(", ")))?;
-    let Summary { cost, cost_estimated, .. } = report.summary;
+    let Summary { cost, estimated_cost, .. } = report.summary;
     let mut spent = format!("{} stated by the vendor", money(cost));
-    if cost_estimated > Usd::ZERO {
-        write!(spent, "; about {} more estimated", money(cost_estimated))?;
+    if estimated_cost > Usd::ZERO {
+        write!(spent, "; about {} more estimated", money(estimated_cost))?;
     }
     write!(spent, "; {} tokens", short_count(tokens))?;
     for remark in super::remarks(report) {
@@ -146,7 +155,7 @@ fn dash(span: Span) -> String {
 }
 
 fn spent(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
-    let total = |bar: &super::spend::Bucket| bar.cost + bar.cost_estimated;
+    let total = |bar: &super::spend::Bucket| bar.cost + bar.estimated_cost;
     let most = report.spend.iter().map(total).max().unwrap_or_default();
     let Some(first) = report.spend.first() else { return Ok(()) };
     heading(out, &format!("SPENT OVER TIME, IN {} EACH", first.to.since(first.from)))?;
@@ -157,7 +166,7 @@ fn spent(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
             out,
             "  {:<13} {tall} {}",
             clock.short(bar.from),
-            cost(bar.cost, bar.cost_estimated, false)
+            cost(bar.cost, bar.estimated_cost, false)
         )?;
     }
     Ok(())
@@ -169,22 +178,23 @@ fn models(out: &mut String, report: &ReportData) -> Result {
     }
     heading(out, "TOKENS BY MODEL")?;
     let row = |out: &mut String, first: &str, rest: [&str; 7]| {
-        let [input, output, read, written, lost, stated, estimated] = rest;
+        let [input, output, read, written, lost, reported, estimated] = rest;
         writeln!(
             out,
-            "  {first:<22}{input:>8}{output:>8}{read:>12}{written:>15}{lost:>8}{stated:>11}{estimated:>11}"
+            "  {first:<22}{input:>8}{output:>8}{read:>12}{written:>15}{lost:>8}{reported:>11}{estimated:>11}"
         )
     };
     row(out, "model", ["input", "output", "cache read", "cache written", "cut", "stated", "estimated"])?;
     for model in &report.models {
         let tokens = model.tokens;
-        let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, model.truncated_tokens]
-            .map(short_count);
-        let [input, output, read, written, cut_tokens] = counts.each_ref().map(String::as_str);
-        let stated = money(model.cost);
-        let estimated = if model.unpriced { "no price".to_owned() } else { money(model.cost_estimated) };
+        let counts =
+            [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, model.truncated_tokens]
+                .map(short_count);
+        let [input, output, read, written, truncated_tokens] = counts.each_ref().map(String::as_str);
+        let reported = money(model.cost);
+        let estimated = if model.unpriced { "no price".to_owned() } else { money(model.estimated_cost) };
         let name = line(super::model_name(&model.model), 21);
-        row(out, &name, [input, output, read, written, cut_tokens, &stated, &estimated])?;
+        row(out, &name, [input, output, read, written, truncated_tokens, &reported, &estimated])?;
     }
     Ok(())
 }
@@ -211,7 +221,7 @@ fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
             clock.short(attempt.started_at),
             super::took(attempt)
         );
-        let cost = cost(attempt.cost, attempt.cost_estimated, false);
+        let cost = cost(attempt.cost, attempt.estimated_cost, false);
         wrapped(out, &first, &format!("{}; {cost}", super::ending(attempt, run)))?;
     }
     if !run.calls.last.is_empty() {

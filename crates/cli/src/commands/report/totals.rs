@@ -30,7 +30,9 @@ fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRo
 /// What kept the runs from working, the longest first.
 pub fn lost(read: &[RunInput]) -> Vec<LostTimeRow> {
     let mut rows: BTreeMap<LostTimeCause, (LostTime, u32)> = BTreeMap::new();
-    for (cause, lost) in read.iter().filter_map(|read| read.timeline.as_ref()).flat_map(|story| &story.lost_time) {
+    for (cause, lost) in
+        read.iter().filter_map(|read| read.timeline.as_ref()).flat_map(|story| &story.lost_time)
+    {
         let (sum, runs) = rows.entry(*cause).or_default();
         (sum.waiting, sum.wasted) = (sum.waiting + lost.waiting, sum.wasted + lost.wasted);
         *runs += 1;
@@ -56,17 +58,17 @@ pub fn models(spent: &[(u64, &String, LedgerSpend)]) -> Vec<ModelRow> {
             truncated_tokens: 0,
             messages: 0,
             cost: Usd::ZERO,
-            cost_estimated: Usd::ZERO,
+            estimated_cost: Usd::ZERO,
             unpriced: false,
         });
         row.tokens += spend.tokens;
         row.truncated_tokens += spend.truncated;
         row.messages += spend.messages;
         row.cost += spend.cost;
-        row.cost_estimated += spend.cost_estimated;
+        row.estimated_cost += spend.estimated_cost;
         row.unpriced |= spend.unpriced;
     }
     let mut rows: Vec<ModelRow> = rows.into_values().collect();
-    rows.sort_by_key(|row| Reverse(row.cost + row.cost_estimated));
+    rows.sort_by_key(|row| Reverse(row.cost + row.estimated_cost));
     rows
 }

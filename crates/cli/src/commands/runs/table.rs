@@ -53,7 +53,7 @@ pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, paint: C
 
 fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     let task = match (&row.error, &row.name) {
-        (Some(complaint), _) => complaint.clone(),
+        (Some(error), _) => error.clone(),
         (None, Some(name)) => format!("{name}: {}", row.task),
         (None, None) => row.task.clone(),
     };
@@ -148,7 +148,7 @@ mod tests {
             attempts: 1,
             reopen_count: 0,
             cost: Usd(1_230_000),
-            cost_estimated: Usd(4_000),
+            estimated_cost: Usd(4_000),
             unpriced: false,
             tokens: 1_000,
             error: None,

@@ -88,9 +88,9 @@ pub struct Summary {
 /// Returns the costs of an attempt that has not ended, as its supervisor published them last.
 fn live_usage(files: &AttemptDir) -> Usage {
     let models = files.model_usage().unwrap_or_default().into_iter();
-    let costs = models.map(|ModelUsage { cost, cost_estimated, .. }| Usage {
+    let costs = models.map(|ModelUsage { cost, estimated_cost, .. }| Usage {
         reported_cost: cost,
-        estimated_cost: cost_estimated,
+        estimated_cost,
         ..Usage::default()
     });
     costs.fold(Usage::default(), Usage::plus)
@@ -105,7 +105,7 @@ impl Attempt {
         let ended = told.end.as_ref();
         let (facts, files) = (facts.get(&told.number), dir.attempt(told.number));
         let exit = facts.and_then(|facts| facts.exit);
-        let tally = ended.map_or_else(|| live_usage(&files), |ended| ended.usage);
+        let usage = ended.map_or_else(|| live_usage(&files), |ended| ended.usage);
         Attempt {
             number: told.number,
             started_at: rfc3339(told.ordered),
@@ -124,18 +124,18 @@ impl Attempt {
                 AfterAttempt::Attempt { remedy, .. } => Some(remedy),
                 AfterAttempt::Check | AfterAttempt::Finish(_) => None,
             }),
-            total_cost_usd: tally.total_cost().as_dollars(),
+            total_cost_usd: usage.total_cost().as_dollars(),
             summary: told
                 .summary
-                .map(|(outcome, tally)| Summary { outcome, total_cost_usd: tally.total_cost().as_dollars() }),
+                .map(|(outcome, usage)| Summary { outcome, total_cost_usd: usage.total_cost().as_dollars() }),
             stop_cause: told.stop_cause,
             stall: told.stall,
             stalls_deferred: told.deferrals,
             watchdog: facts.and_then(|facts| facts.watchdog_stop),
             evidence: phrases::evidence(told, exit),
             exit,
-            turns: tally.turns,
-            estimated_cost_usd: tally.estimated_cost.as_dollars(),
+            turns: usage.turns,
+            estimated_cost_usd: usage.estimated_cost.as_dollars(),
             duration_ms: ended.map(|ended| told.took(ended.at)),
             planned_wait_ms: told.planned(),
             waited_ms: told.waited,

@@ -52,11 +52,11 @@ pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[RecordAt<'_>]) -> AgentInfo
         let Some(head) = head_of(&attempt.stream_path()).filter(|head| !head.is_empty()) else { continue };
         let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
         decoder.feed(&head, &mut Vec::new());
-        let glance = decoder.snapshot();
-        is_subscription |= glance.events.by_name().contains_key(WINDOW_EVENT);
-        if glance.model.is_some() {
-            seen.model = glance.model.clone();
-            seen.version = glance.version.clone().or(seen.version);
+        let snapshot = decoder.snapshot();
+        is_subscription |= snapshot.events.by_name().contains_key(WINDOW_EVENT);
+        if snapshot.model.is_some() {
+            seen.model = snapshot.model.clone();
+            seen.version = snapshot.version.clone().or(seen.version);
             break;
         }
     }

@@ -240,9 +240,9 @@ pub fn limit_line(used: &LimitStatus) -> String {
 
 fn checks(checks: &[Check]) -> String {
     let words = checks.iter().map(|check| match (check.result, check.duration_ms) {
-        (Some(result), Some(took)) => {
+        (Some(result), Some(duration)) => {
             let result = phrases::check_words(result).trim_start_matches("the check ");
-            format!("{} {result} ({took})", check.number)
+            format!("{} {result} ({duration})", check.number)
         }
         (_, _) => format!("{} is under way", check.number),
     });
@@ -255,8 +255,8 @@ fn changes(changed: DiffStat, run: &str) -> String {
         0 => "nothing".to_owned(),
         1 => format!("1 file, +{} -{}; longhaul diff {run}", grouped(insertions), grouped(deletions)),
         _ => {
-            let (came, went) = (grouped(insertions), grouped(deletions));
-            format!("{} files, +{came} -{went}; longhaul diff {run}", grouped(files))
+            let (result, went) = (grouped(insertions), grouped(deletions));
+            format!("{} files, +{result} -{went}; longhaul diff {run}", grouped(files))
         }
     }
 }
@@ -271,9 +271,9 @@ fn word_chars() -> (usize, usize) {
 fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
     let (ended_by_chars, then_chars) = word_chars();
     let mut row = |cells: [&str; 7]| {
-        let [number, began, rung, took, ended, then, cost] = cells;
+        let [number, began, strategy, duration, ended, then, cost] = cells;
         let row = format!(
-            "  {number:>3}  {began:<8}  {rung:<6}  {took:<7}  {ended:<ended_by_chars$}  {then:<then_chars$}  {cost:>8}"
+            "  {number:>3}  {began:<8}  {strategy:<6}  {duration:<7}  {ended:<ended_by_chars$}  {then:<then_chars$}  {cost:>8}"
         );
         out.push_str(row.trim_end());
         out.push('\n');
@@ -287,12 +287,12 @@ fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
             row(["", &today, "", "", "", "", ""]);
             day = today;
         }
-        let took = attempt.duration_ms.map_or_else(|| "-".to_owned(), |took| took.to_string());
+        let duration = attempt.duration_ms.map_or_else(|| "-".to_owned(), |duration| duration.to_string());
         row([
             &attempt.number.to_string(),
             &times.clock.time(told.began()),
             attempt.strategy.map_or("new", ResumeStrategy::as_str),
-            &took,
+            &duration,
             &cut(&ended_by(attempt), ended_by_chars),
             &cut(&then(attempt, told, times), then_chars),
             &phrases::dollars(attempt.total_cost_usd),
@@ -350,7 +350,7 @@ fn notes(out: &mut String, attempt: &Attempt) {
     }
     let excused = attempt.stalls_deferred;
     match attempt.stop_cause.zip(attempt.stall) {
-        Some((why, silence)) => note(out, attempt, &phrases::stalled(why, &silence, excused)),
+        Some((why, stall)) => note(out, attempt, &phrases::stalled(why, &stall, excused)),
         None if excused > 0 => note(out, attempt, &phrases::excused(excused)),
         // What did not fit into the table.
         None if ended_by(attempt).chars().count() > word_chars().0 => {
@@ -359,7 +359,8 @@ fn notes(out: &mut String, attempt: &Attempt) {
         None => {}
     }
     if attempt.leftover_processes > 0 {
-        let (left, processes) = (attempt.leftover_processes, plural(attempt.leftover_processes, "process", "processes"));
+        let (left, processes) =
+            (attempt.leftover_processes, plural(attempt.leftover_processes, "process", "processes"));
         note(out, attempt, &format!("ended {left} {processes} that it left behind"));
     }
     if let Some(orphaned) = &attempt.watchdog {

@@ -49,19 +49,19 @@ pub struct LimitStatus {
 
 /// The figures of the run in this state, as of `at`.
 pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
-    let (clocks, tally) = (state.clocks, state.usage);
+    let (clocks, usage) = (state.clocks, state.usage);
     let has_begun = clocks.started != Moment(0);
     let wall = if has_begun { clocks.wall(at) } else { Span::ZERO };
     let active = if has_begun { state.active(at) } else { Span::ZERO };
     let used = |limit: Limit| match limit {
-        Limit::Budget => limits.budget.map(|of| (of.as_dollars(), tally.total_cost().as_dollars())),
+        Limit::Budget => limits.budget.map(|of| (of.as_dollars(), usage.total_cost().as_dollars())),
         Limit::Tokens => {
-            let used = tally.tokens.total() + tally.truncated_tokens.total();
+            let used = usage.tokens.total() + usage.truncated_tokens.total();
             limits.tokens.map(|of| (of as f64, used as f64))
         }
         Limit::Time => limits.time.map(|of| (of.millis() as f64, active.millis() as f64)),
         Limit::Wall => limits.wall.map(|of| (of.millis() as f64, wall.millis() as f64)),
-        Limit::Turns => limits.turns.map(|of| (f64::from(of), f64::from(tally.turns))),
+        Limit::Turns => limits.turns.map(|of| (f64::from(of), f64::from(usage.turns))),
         Limit::Attempts => None,
     };
     let limits = Limit::ALL.iter().filter_map(|limit| {
@@ -74,12 +74,12 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
         // Also of a wait that is under way.
         waiting_ms: wall - active - clocks.downtime,
         downtime_ms: clocks.downtime,
-        reported_cost_usd: tally.reported_cost.as_dollars(),
-        estimated_cost_usd: tally.estimated_cost.as_dollars(),
-        unpriced: tally.unpriced,
-        turns: tally.turns,
-        tokens: tally.tokens,
-        truncated_tokens: tally.truncated_tokens.total(),
+        reported_cost_usd: usage.reported_cost.as_dollars(),
+        estimated_cost_usd: usage.estimated_cost.as_dollars(),
+        unpriced: usage.unpriced,
+        turns: usage.turns,
+        tokens: usage.tokens,
+        truncated_tokens: usage.truncated_tokens.total(),
         limits: limits.collect(),
     }
 }

@@ -3,9 +3,9 @@ use crate::args::Cli;
 use clap::CommandFactory;
 use std::path::Path;
 
-fn read(whose: FileOwner, text: &str) -> Result<File, Failure> {
+fn read(owner: FileOwner, text: &str) -> Result<File, Failure> {
     let root = Cli::command();
-    let (path, user_file) = match whose {
+    let (path, user_file) = match owner {
         FileOwner::Project => (Path::new("/w/longhaul.toml"), Path::new("/u/.config/longhaul/config.toml")),
         FileOwner::User => (Path::new("/u/c.toml"), Path::new("/u/c.toml")),
     };
@@ -13,7 +13,7 @@ fn read(whose: FileOwner, text: &str) -> Result<File, Failure> {
     Reader {
         keys: &keys,
         root: &root,
-        owner: whose,
+        owner,
         path,
         home,
         user_file: Some(user_file),
@@ -24,8 +24,8 @@ fn read(whose: FileOwner, text: &str) -> Result<File, Failure> {
 
 #[test]
 fn values_are_what_would_be_typed() {
-    let check = |whose, text: &str, key: &str, values: &[&str], line: usize| {
-        let file = read(whose, text).unwrap_or_else(|failure| panic!("{text}: {failure:?}"));
+    let check = |owner, text: &str, key: &str, values: &[&str], line: usize| {
+        let file = read(owner, text).unwrap_or_else(|failure| panic!("{text}: {failure:?}"));
         let found = file.plain.iter().find(|setting| setting.key == key).expect("it is read");
         assert_eq!(found.values, values, "{text}");
         assert!(
@@ -100,14 +100,14 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
     check("claude_hours = 3", "1: there is no key `claude_hours`", "it is a key of [research]");
     let top = "it stands at the top of a file, in no table";
     check("[recover]\nbudget = 3", "2: there is no key `budget`", top);
-    let left_out = "leave it out, and type it where it is wanted";
+    let omitted = "leave it out, and type it where it is wanted";
     check(
         "prompt = \"fix\"",
         "1: `prompt` cannot be configured: what is to be done is said with each run",
-        left_out,
+        omitted,
     );
-    check("dry-run = true", "1: `dry-run` cannot be configured: it is a matter of a single call", left_out);
-    check("detach = true", "1: `detach` cannot be configured: it is a matter of a single call", left_out);
+    check("dry-run = true", "1: `dry-run` cannot be configured: it is a matter of a single call", omitted);
+    check("detach = true", "1: `detach` cannot be configured: it is a matter of a single call", omitted);
     let value = "write it as the flag takes it; `longhaul config init` shows every key";
     check("budget = true", "1: `budget` wants a number, or a text in quotes", value);
     check("keep_going = \"yes\"", "1: `keep_going` wants `true` or `false`", value);

@@ -16,11 +16,11 @@ fn laid(
 ) -> Result<Vec<String>, Failure> {
     let root = Cli::command();
     let keys = Keys::for_command(&root);
-    let read = |whose, path, text| {
+    let read = |owner, path, text| {
         Reader {
             keys: &keys,
             root: &root,
-            owner: whose,
+            owner,
             path: Path::new(path),
             home: None,
             user_file: None,

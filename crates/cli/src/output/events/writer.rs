@@ -121,9 +121,9 @@ impl Writer {
         let kept = "the run's journal.jsonl has them all";
         match ended.recv_timeout(FLUSH) {
             Ok(DroppedEvents { events: 0, .. }) => None,
-            Ok(DroppedEvents { events, reason: because }) => {
-                let because = because.map(|because| format!(": {because}")).unwrap_or_default();
-                Some(format!("{events} of the run's events did not get to {name}{because}; {kept}"))
+            Ok(DroppedEvents { events, reason }) => {
+                let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+                Some(format!("{events} of the run's events did not get to {name}{reason}; {kept}"))
             }
             Err(_) => Some(format!("the last of the run's events were not taken by {name}; {kept}")),
         }

@@ -114,9 +114,9 @@ fn answer(result: AgentResult) -> Option<String> {
 }
 
 /// Why we stopped it.
-fn stop(why: StopCause, silence: Option<StallReport>) -> Option<String> {
-    if let Some(silence) = silence {
-        return Some(silence.describe(why));
+fn stop(why: StopCause, stall: Option<StallReport>) -> Option<String> {
+    if let Some(stall) = stall {
+        return Some(stall.describe(why));
     }
     match why {
         StopCause::Stalled => Some("silent for too long"),

@@ -21,7 +21,7 @@ const STARTUPS: [StartupError; 9] = [
     StartupError::SessionHeld,
 ];
 
-fn run(outcome: Outcome, startup: Option<StartupError>, tally: Usage) -> Run {
+fn run(outcome: Outcome, startup: Option<StartupError>, usage: Usage) -> Run {
     let at = Moment(0);
     let evidence = Some(Box::new(Evidence { startup, ..Evidence::of_exit(Exit::Code(1)) }));
     let next = AfterAttempt::Finish(outcome);
@@ -30,7 +30,7 @@ fn run(outcome: Outcome, startup: Option<StartupError>, tally: Usage) -> Run {
         Record::AttemptEnded {
             at,
             fault: outcome.fault,
-            usage: tally,
+            usage,
             result: None,
             denied_calls: 0,
             questions: Questions::default(),

@@ -100,7 +100,8 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let _ends = Ends(stage.folder().to_owned());
     let _thaw = strike.is_stop().then(|| Thaw::of(stage.folder().to_owned()));
-    let mut played = Played { stage: &stage, envelopes: Vec::new(), remaining_processes: 0, amiss: Vec::new() };
+    let mut played =
+        Played { stage: &stage, envelopes: Vec::new(), remaining_processes: 0, amiss: Vec::new() };
 
     let log = stage.folder().join("points");
     let orders = [strike.order(point), ("LONGHAUL_CRASH_LOG", log.to_string_lossy().into_owned())];
@@ -179,8 +180,8 @@ impl Played<'_> {
     }
 
     fn count_left(&mut self) {
-        let (begun, left) = (Instant::now(), || tidy::processes(self.stage.folder()));
-        let _ = poll(|| (left().is_empty() || begun.elapsed() > GRACE).then_some(()));
+        let (started, left) = (Instant::now(), || tidy::processes(self.stage.folder()));
+        let _ = poll(|| (left().is_empty() || started.elapsed() > GRACE).then_some(()));
         self.remaining_processes += left().len() as u64;
     }
 
@@ -193,7 +194,8 @@ impl Played<'_> {
         if !reached {
             self.amiss.extend(workspace::differences(&expected, &files));
         }
-        let (left, branches, repeated) = (self.remaining_processes, branches(self.stage), repeated(self.stage));
+        let (left, branches, repeated) =
+            (self.remaining_processes, branches(self.stage), repeated(self.stage));
         self.expect(left == 0, &format!("{left} processes are left"));
         self.expect(branches == 0, &format!("{branches} branches in a session"));
         self.expect(repeated.completed == 0, &format!("{} completed calls repeated", repeated.completed));
@@ -210,9 +212,9 @@ impl Played<'_> {
         let whole =
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
         let reported = whole.map(usage).iter().sum::<u64>();
-        let heard: BTreeSet<String> =
+        let received: BTreeSet<String> =
             self.stage.runs().iter().flat_map(|run| announced(run.path()).unwrap_or_default()).collect();
-        let is_heard = |message: &&Billed| message.complete && heard.contains(&message.id);
+        let is_heard = |message: &&Billed| message.complete && received.contains(&message.id);
         Figures {
             struck,
             workspace: workspace::hash(&files),

@@ -33,8 +33,8 @@ impl Thaw {
                     .filter(|pid| is_stopped(*pid))
                     .collect();
                 for pid in stopped {
-                    let begun = since.entry(pid.as_raw_nonzero().get()).or_insert_with(Instant::now);
-                    if begun.elapsed() >= STOPPED_FOR {
+                    let started = since.entry(pid.as_raw_nonzero().get()).or_insert_with(Instant::now);
+                    if started.elapsed() >= STOPPED_FOR {
                         // One that has ended meanwhile needs no more.
                         let _ = kill_process(pid, Signal::CONT);
                     }

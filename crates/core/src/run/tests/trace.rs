@@ -41,8 +41,8 @@ pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
 /// What follows a beginning.
 pub(super) fn check_rest_with(policy: &Policy, beginning: &str, rest: &str, expected: Expect) {
     let whole = Story::of(policy, &format!("{beginning}; {rest}")).text;
-    let begun = Story::of(policy, beginning).text.lines().count();
-    let rest: Vec<&str> = whole.lines().skip(begun).collect();
+    let started = Story::of(policy, beginning).text.lines().count();
+    let rest: Vec<&str> = whole.lines().skip(started).collect();
     expected.assert_eq(&format!("{}\n", rest.join("\n")));
 }
 
@@ -327,22 +327,22 @@ impl Story<'_> {
         match record {
             Record::RunStarted { .. } => "run started".to_owned(),
             Record::RunReopened { .. } => "goes on".to_owned(),
-            Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
-                format!("rung {} ({})", rung.as_str(), because_of(*because))
+            Record::ResumeStrategyChosen { strategy, reason: because, .. } => {
+                format!("rung {} ({})", strategy.as_str(), because_of(*because))
             }
             Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
             Record::SummaryStarted { .. } => "summary ordered".to_owned(),
             Record::SummaryStopOrdered { cause: why, .. } => format!("summary stopped ({})", as_str(why)),
-            Record::SummaryEnded { result: outcome, usage: tally, .. } => {
+            Record::SummaryEnded { result: outcome, usage, .. } => {
                 let came = match outcome {
                     SummaryResult::Written => "summary written".to_owned(),
                     SummaryResult::NotNeeded => "no summary needed".to_owned(),
                     SummaryResult::Failed(fault) => format!("no summary ({fault})"),
                 };
-                let (spent, all) = (tally.reported_cost.0, self.run.state().usage.reported_cost.0);
+                let (spent, all) = (usage.reported_cost.0, self.run.state().usage.reported_cost.0);
                 format!("{came} for {spent} of {all}")
             }
-            Record::AttemptSpawned { process: proc, .. } => format!("spawned {}", proc.pid),
+            Record::AttemptSpawned { process, .. } => format!("spawned {}", process.pid),
             Record::SessionOpened { session, .. } => format!("opened {}", self.session(session)),
             Record::ProgressMade { resets_retries: forgives, .. } => {
                 if *forgives { "progress" } else { "progress, nothing forgiven" }.to_owned()
@@ -362,13 +362,13 @@ impl Story<'_> {
                 format!("said {}{}", said(*say), left_of(*left))
             }
             Record::InputClosed { .. } => "input ended".to_owned(),
-            Record::StopOrdered { cause: why, level, stall: silence, .. } => {
-                let seen = silence.and_then(|silence| silence.processes).map(seen).unwrap_or_default();
+            Record::StopOrdered { cause: why, level, stall, .. } => {
+                let seen = stall.and_then(|stall| stall.processes).map(seen).unwrap_or_default();
                 format!("stop {} {}{seen}", as_str(why), as_str(level))
             }
-            Record::StallDeferred { until, stall: silence, .. } => {
-                let seen = silence.processes.map(seen).unwrap_or_default();
-                format!("silent for {}{seen}: excused for {}", silence.silent_for, until.since(self.at))
+            Record::StallDeferred { until, stall, .. } => {
+                let seen = stall.processes.map(seen).unwrap_or_default();
+                format!("silent for {}{seen}: excused for {}", stall.silent_for, until.since(self.at))
             }
             Record::Recovered { finding: remains, .. } => format!("recovered ({})", as_str(remains)),
             Record::Downtime { duration: span } => format!("slept {span}"),
@@ -479,8 +479,8 @@ fn left_of(left: Remaining) -> String {
     if left.is_empty() { String::new() } else { format!(", left {}", left.join(", ")) }
 }
 
-fn because_of(because: StrategyReason) -> String {
-    match because {
+fn because_of(reason: StrategyReason) -> String {
+    match reason {
         StrategyReason::SessionFile(found) => as_str(&found),
         StrategyReason::Fault(fault) => fault.to_string(),
         StrategyReason::NeverOpened => "never opened".to_owned(),
@@ -513,14 +513,14 @@ fn seen(signs: ProcessActivity) -> String {
 
 /// What a model that was to condense leaves: it cost 5 each time.
 fn summary(words: &str) -> Evidence {
-    let tally = Usage { messages: 1, reported_cost: Usd(5), ..Usage::default() };
+    let usage = Usage { messages: 1, reported_cost: Usd(5), ..Usage::default() };
     match words {
-        "killed" => Evidence { usage: tally, ..Evidence::of_exit(Exit::Code(143)) },
+        "killed" => Evidence { usage, ..Evidence::of_exit(Exit::Code(143)) },
         "missing" => {
             let startup = Some(StartupError::ProgramMissing);
             Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) }
         }
-        _ => Evidence { result: Some(result(words)), usage: tally, ..Evidence::of_exit(Exit::Code(0)) },
+        _ => Evidence { result: Some(result(words)), usage, ..Evidence::of_exit(Exit::Code(0)) },
     }
 }
 

@@ -32,9 +32,9 @@ fn a_connection_has_two_ends() {
 struct Marked(Child);
 
 impl Marked {
-    fn sh(mark: &RunMarker, script: &str) -> Marked {
+    fn sh(marker: &RunMarker, script: &str) -> Marked {
         let mut command = Command::new("sh");
-        command.args(["-c", script]).envs(mark.variables()).stdin(Stdio::piped());
+        command.args(["-c", script]).envs(marker.variables()).stdin(Stdio::piped());
         Marked(command.spawn().expect("there is a shell"))
     }
 
@@ -50,9 +50,9 @@ impl Drop for Marked {
     }
 }
 
-fn seen(mark: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
+fn seen(marker: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
-    runtime.block_on(probe(mark, agent))
+    runtime.block_on(probe(marker, agent))
 }
 
 // A shell that waits for input which never comes, and one that turns in circles.
@@ -63,38 +63,38 @@ const PIECES: &str = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1
 
 #[test]
 fn an_idle_agent_is_told_from_its_busy_child() {
-    let mark = RunMarker::unowned();
-    let agent = Marked::sh(&mark, IDLE);
+    let marker = RunMarker::unowned();
+    let agent = Marked::sh(&marker, IDLE);
     let signs = ProcessActivity { agent: ProcessState::Idle, connections: 0, children: 0, busy_children: 0 };
-    assert_eq!(seen(&mark, agent.proc()), Some(signs));
+    assert_eq!(seen(&marker, agent.proc()), Some(signs));
 
-    let _idle = Marked::sh(&mark, IDLE);
-    let _busy = Marked::sh(&mark, BUSY);
-    assert_eq!(seen(&mark, agent.proc()), Some(ProcessActivity { children: 2, busy_children: 1, ..signs }));
+    let _idle = Marked::sh(&marker, IDLE);
+    let _busy = Marked::sh(&marker, BUSY);
+    assert_eq!(seen(&marker, agent.proc()), Some(ProcessActivity { children: 2, busy_children: 1, ..signs }));
 }
 
 #[test]
 fn work_in_pieces_is_work() {
-    let mark = RunMarker::unowned();
-    let agent = Marked::sh(&mark, IDLE);
-    let _busy = Marked::sh(&mark, PIECES);
-    let signs = seen(&mark, agent.proc()).expect("it lives");
+    let marker = RunMarker::unowned();
+    let agent = Marked::sh(&marker, IDLE);
+    let _busy = Marked::sh(&marker, PIECES);
+    let signs = seen(&marker, agent.proc()).expect("it lives");
     assert_eq!(signs.agent, ProcessState::Idle);
     assert!(signs.busy_children >= 1, "{signs:?}");
 }
 
 #[test]
 fn a_busy_agent_is_no_busy_child() {
-    let mark = RunMarker::unowned();
-    let agent = Marked::sh(&mark, BUSY);
+    let marker = RunMarker::unowned();
+    let agent = Marked::sh(&marker, BUSY);
     let signs = ProcessActivity { agent: ProcessState::Busy, connections: 0, children: 0, busy_children: 0 };
-    assert_eq!(seen(&mark, agent.proc()), Some(signs));
+    assert_eq!(seen(&marker, agent.proc()), Some(signs));
 }
 
 #[test]
 fn who_is_gone_is_not_seen() {
-    let mark = RunMarker::unowned();
-    let agent = Marked::sh(&mark, IDLE);
+    let marker = RunMarker::unowned();
+    let agent = Marked::sh(&marker, IDLE);
     let ProcessId { pid, start_ticks } = agent.proc();
-    assert_eq!(seen(&mark, ProcessId { pid, start_ticks: start_ticks + 1 }), None);
+    assert_eq!(seen(&marker, ProcessId { pid, start_ticks: start_ticks + 1 }), None);
 }

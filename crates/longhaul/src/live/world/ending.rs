@@ -16,14 +16,18 @@ impl LiveWorld<'_> {
     pub(super) fn ended_attempt(&mut self) -> Result<Option<Evidence>, SuperviseError> {
         let Some(exit) = self.attempt.as_ref().and_then(|attempt| attempt.exit) else { return Ok(None) };
         let Some(attempt) = self.attempt.take() else { return Ok(None) };
-        let (ended_at, memory_kill) = (self.clock.at(), attempt.memory.saw_kill(exit));
+        let (ended_at, oom_killed) = (self.clock.at(), attempt.memory.saw_kill(exit));
         // The journal says the same in a moment.
-        let _ =
-            attempt.dir.write_exit(&AttemptExit { exit, ended_at, proc: Some(attempt.proc), memory_kill });
+        let _ = attempt.dir.write_exit(&AttemptExit {
+            exit,
+            ended_at,
+            process: Some(attempt.process),
+            oom_killed,
+        });
         attempt.dir.remove_input();
         self.recorder.end();
         let continuity = self.continuity_of(&attempt.dir);
-        let evidence = self.read_evidence(attempt.dir, attempt.decoder, exit, memory_kill);
+        let evidence = self.read_evidence(attempt.dir, attempt.decoder, exit, oom_killed);
         Ok(Some(Evidence { continuity, workspace_fingerprint: self.fingerprint(), ..evidence }))
     }
 
@@ -43,10 +47,10 @@ impl LiveWorld<'_> {
         dir: AttemptDir,
         mut decoder: Box<dyn Decoder>,
         exit: Exit,
-        memory_kill: bool,
+        oom_killed: bool,
     ) -> Evidence {
         self.stderr_tail = tail_of(&dir.stderr_path());
-        let evidence = Evidence { oom_killed: memory_kill, ..decoder.evidence(exit, &self.stderr_tail) };
+        let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
         self.snapshot = decoder.snapshot().clone();
         // For people; what decides is in the evidence.
         let _ = write_answers(&dir, &self.snapshot.answers);
@@ -86,14 +90,14 @@ fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), Store
 }
 
 pub(super) fn spent(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
-    let spent = by_model.into_iter().map(|(model, tally)| ModelUsage {
+    let spent = by_model.into_iter().map(|(model, usage)| ModelUsage {
         model,
-        cost: tally.reported_cost,
-        cost_estimated: tally.estimated_cost,
-        unpriced: tally.unpriced,
-        tokens: tally.tokens,
-        truncated_tokens: tally.truncated_tokens,
-        messages: tally.messages,
+        cost: usage.reported_cost,
+        estimated_cost: usage.estimated_cost,
+        unpriced: usage.unpriced,
+        tokens: usage.tokens,
+        truncated_tokens: usage.truncated_tokens,
+        messages: usage.messages,
     });
     spent.collect()
 }

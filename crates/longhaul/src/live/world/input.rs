@@ -40,7 +40,7 @@ impl LiveWorld<'_> {
     /// Looks what the processes of a silent agent do. What it said meanwhile is told first: then it is not silent.
     pub(super) async fn probe(&mut self) -> Result<(), SuperviseError> {
         let signs = match &self.attempt {
-            Some(attempt) => probe(&self.setup.marker, attempt.proc).await,
+            Some(attempt) => probe(&self.setup.marker, attempt.process).await,
             None => None,
         };
         self.read_stream()?;
@@ -98,7 +98,7 @@ impl LiveWorld<'_> {
         match &mut self.attempt {
             Some(attempt) => tokio::select! {
                 () = timer => {
-                    let halted = is_halted(attempt.proc.pid);
+                    let halted = is_halted(attempt.process.pid);
                     if halted && !attempt.halted {
                         self.events.push_back(Event::Noticed(Notice::ProcessFrozen));
                     }

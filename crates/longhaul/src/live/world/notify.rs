@@ -72,7 +72,7 @@ impl LiveWorld<'_> {
     pub(crate) fn call(&mut self, news: Option<Notification>) {
         let Some(news) = news else { return };
         for (place, command) in self.setup.notify.iter().enumerate() {
-            let begun = self.begin_call(command, place, &news);
+            let started = self.begin_call(command, place, &news);
             let untold = NotifyFailure {
                 command: command.clone(),
                 kind: news.kind,
@@ -81,11 +81,11 @@ impl LiveWorld<'_> {
             };
             let ends = self.notifying.ends.subscribe();
             self.notifying.calls.spawn(async move {
-                let failed = match begun {
+                let failed = match started {
                     Ok((agent, log)) => end(agent, log, TIME_LIMIT, ends).await,
                     Err(error) => Some(format!("it could not be started: {error}")),
                 };
-                failed.map(|because| NotifyFailure { reason: because, ..untold })
+                failed.map(|reason| NotifyFailure { reason, ..untold })
             });
         }
     }

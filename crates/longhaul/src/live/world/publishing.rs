@@ -56,8 +56,8 @@ impl LiveWorld<'_> {
 
     /// Returns the commands that the agent runs in the background.
     fn background(&self) -> Vec<String> {
-        let glance = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
-        let running = glance.map(|glance| glance.background.as_slice()).unwrap_or_default();
+        let snapshot = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
+        let running = snapshot.map(|snapshot| snapshot.background.as_slice()).unwrap_or_default();
         running.iter().map(|task| task.command.clone()).collect()
     }
 
@@ -67,7 +67,7 @@ impl LiveWorld<'_> {
         published.status.background = self.background();
         let dir = &self.setup.dir;
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, now));
-        let glance = self.attempt.as_ref().map(|attempt| {
+        let snapshot = self.attempt.as_ref().map(|attempt| {
             let _ = attempt.dir.write_model_usage(&spent(attempt.decoder.usage_by_model()));
             attempt.decoder.snapshot()
         });
@@ -76,7 +76,7 @@ impl LiveWorld<'_> {
                 let _ = write_blocked(dir, attempt.dir.number(), attempt.decoder.snapshot(), now);
             }
             let state = State { usage: published.usage, ..published.state.clone() };
-            let model = glance.unwrap_or(&self.snapshot).model.clone();
+            let model = snapshot.unwrap_or(&self.snapshot).model.clone();
             let spending = self.spending.get_or_insert_with(SpendingReader::new).read(dir);
             let _ =
                 dir.write_cost_summary(&cost_summary(dir, &state, published.limits, spending, model, now));
@@ -89,7 +89,7 @@ impl LiveWorld<'_> {
 pub(super) fn write_blocked(
     dir: &RunDir,
     attempt: u32,
-    glance: &AttemptSnapshot,
+    snapshot: &AttemptSnapshot,
     now: Moment,
 ) -> Result<(), StoreError> {
     let entry = |call: &BlockedCall| BlockedUrl {
@@ -99,7 +99,7 @@ pub(super) fn write_blocked(
         timestamp: now.0 as f64 / 1000.0,
         attempt,
     };
-    match glance.blocked.as_slice() {
+    match snapshot.blocked.as_slice() {
         [] => Ok(()),
         calls => dir.write_blocked_urls(attempt, calls.iter().map(entry).collect()),
     }

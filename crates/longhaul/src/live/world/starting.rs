@@ -26,26 +26,26 @@ impl LiveWorld<'_> {
             return Ok(());
         }
         let wrap_up = self.setup.order.wrap_up_prompt.as_deref();
-        let begun = match self
+        let started = match self
             .session_files()
             .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up))
         {
-            Ok(begun) => begun,
+            Ok(started) => started,
             Err(error) => {
                 self.refuse_session(&error.to_string());
                 return Ok(());
             }
         };
-        if begun.resume_at.as_ref().is_some_and(|message| !SessionId::from(message.as_str()).is_name()) {
+        if started.resume_at.as_ref().is_some_and(|message| !SessionId::from(message.as_str()).is_name()) {
             self.refuse_session("its last message has no valid id");
             return Ok(());
         }
-        self.past.resume_at = begun.resume_at;
-        self.remember(plan, begun.visible_tool_results);
+        self.past.resume_at = started.resume_at;
+        self.remember(plan, started.visible_tool_results);
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
         self.past.added = Remaining::default();
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
-        if let Some(session) = &begun.session {
+        if let Some(session) = &started.session {
             // Without it nobody can tell later whether the history arrived; the work does not need it.
             let _ = dir.write_session(session);
         }
@@ -68,13 +68,13 @@ impl LiveWorld<'_> {
         let tail = Tail::open(&dir.stream_path())?;
         let memory = OomWatch::begin();
         match AgentProcess::start(launch, invocation.stdin) {
-            Ok((agent, proc)) => {
-                failpoints::agent_is(proc.pid);
+            Ok((agent, process)) => {
+                failpoints::agent_is(process.pid);
                 failpoints::hit(Failpoint::Spawned);
                 self.recorder.begin(plan, invocation.prompt, self.clock.at());
                 let decoder = self.decoder();
-                self.attempt = Some(AttemptProcess::new((agent, proc), memory, tail, decoder, dir));
-                self.events.push_back(Event::Spawned(proc));
+                self.attempt = Some(AttemptProcess::new((agent, process), memory, tail, decoder, dir));
+                self.events.push_back(Event::Spawned(process));
             }
             Err((kind, error)) => {
                 self.spawn_error =

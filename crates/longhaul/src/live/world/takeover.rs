@@ -73,18 +73,18 @@ impl LiveWorld<'_> {
         if matches!(run.state().phase, Phase::Summarizing { .. }) {
             return self.poll_summary(&dir).await.map(FoundAttempt::Ended);
         }
-        if let Some(proc) = live_agent(&self.setup.marker, run) {
+        if let Some(process) = live_agent(&self.setup.marker, run) {
             if let Some(busy) = self.lock_session(plan)? {
                 return Ok(FoundAttempt::Ended(busy));
             }
             // It may end at any moment: then its files tell.
-            if let Ok(agent) = AgentProcess::adopt(proc, &dir.input_path()) {
+            if let Ok(agent) = AgentProcess::adopt(process, &dir.input_path()) {
                 self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
                 self.recorder.adopt(plan.attempt);
                 let (decoder, memory) = (self.decoder(), OomWatch::begin());
-                self.attempt = Some(AttemptProcess::new((agent, proc), memory, tail, decoder, dir));
-                return Ok(FoundAttempt::Running(proc));
+                self.attempt = Some(AttemptProcess::new((agent, process), memory, tail, decoder, dir));
+                return Ok(FoundAttempt::Running(process));
             }
         }
         // A dead agent's tools must not go on beside an agent that is about to be started.

@@ -73,7 +73,7 @@ fn a_damaged_one_is_set_aside_and_named() {
         }),
         ("cut", |bytes| bytes[..bytes.len() / 2].to_vec()),
     ];
-    for (way, damage) in ways {
+    for (path, damage) in ways {
         let (_dir, place) = place();
         let found = damage(whole(&place));
         fs::write(place.database(), &found).expect("a file");
@@ -82,11 +82,11 @@ fn a_damaged_one_is_set_aside_and_named() {
         }
 
         open(&place).enqueue(Moment(2), &queued("b")).expect("it is queued");
-        assert_eq!(transcripts(&place), ["b"], "{way}");
+        assert_eq!(transcripts(&place), ["b"], "{path}");
         let aside = LearningDb::all_set_aside(&place);
-        assert_eq!(aside, [damaged(&place.database(), 1)], "{way}");
-        assert_eq!(fs::read(&aside[0]).expect("a file"), found, "{way}");
-        assert!(open(&place).set_aside().is_none(), "{way}");
+        assert_eq!(aside, [damaged(&place.database(), 1)], "{path}");
+        assert_eq!(fs::read(&aside[0]).expect("a file"), found, "{path}");
+        assert!(open(&place).set_aside().is_none(), "{path}");
     }
 }
 
@@ -205,9 +205,9 @@ fn tidying_waits_for_nobody() {
         if begin == "BEGIN" {
             learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         learning.checkpoint().expect("that is no error");
-        assert!(begun.elapsed() < WAIT / 2, "{begin}");
+        assert!(started.elapsed() < WAIT / 2, "{begin}");
         other.known(|db| db.execute_batch("COMMIT")).expect("it is at its end");
     }
     // Others are still waited for when something is written.

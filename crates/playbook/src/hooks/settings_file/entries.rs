@@ -119,14 +119,14 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
             for (at_command, command) in commands.iter().enumerate() {
                 let Read { command, timeout, .. } =
                     serde_json::from_str(&text[command.value.clone()]).unwrap_or_default();
-                let way = [
+                let path = [
                     (root.clone(), at_hooks),
                     (events.clone(), at_event),
                     (groups.clone(), at_group),
                     (commands.clone(), at_command),
                 ];
                 let matcher = read.matcher.clone();
-                found.push(Entry { event: event.name.clone(), matcher, command, timeout, path: way });
+                found.push(Entry { event: event.name.clone(), matcher, command, timeout, path });
             }
         }
     }

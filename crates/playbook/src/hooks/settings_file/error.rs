@@ -69,6 +69,6 @@ impl InstallError {
 pub(super) fn unreadable(path: &Path, text: &str, error: &serde_json::Error) -> InstallError {
     let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let rest = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
-    let has_comments = ["//", "/*"].iter().any(|mark| rest.starts_with(mark));
+    let has_comments = ["//", "/*"].iter().any(|marker| rest.starts_with(marker));
     InstallError::NotJson { path: path.to_owned(), cause: error.to_string(), has_comments }
 }

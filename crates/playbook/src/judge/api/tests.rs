@@ -261,8 +261,8 @@ async fn an_answer_has_its_price() {
             cache_write: tokens.cache_creation
         }
     );
-    let stated = billed.cost().expect("the model has a price").dollars();
-    assert!((reply.cost.expect("the model has a price").as_dollars() - stated).abs() < 1e-6, "{reply:?}");
+    let reported = billed.cost().expect("the model has a price").dollars();
+    assert!((reply.cost.expect("the model has a price").as_dollars() - reported).abs() < 1e-6, "{reply:?}");
 }
 
 #[test]

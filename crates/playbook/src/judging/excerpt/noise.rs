@@ -20,7 +20,7 @@ const INSERTED: &[(&str, &str)] = &[
 
 /// What the person said in a message; nothing if a program wrote all of it.
 pub(super) fn without(message: &str) -> Option<String> {
-    if COMMANDS.iter().any(|mark| message.trim_start().starts_with(mark)) {
+    if COMMANDS.iter().any(|marker| message.trim_start().starts_with(marker)) {
         return None;
     }
     let mut text = message.to_owned();

@@ -18,7 +18,8 @@ const SMALL: &str = "
 fn told(learned: &Applied) -> String {
     let Applied { playbook, changes: told } = learned;
     let done: String = told.applied.iter().map(|done| format!("{}\n", json!(done))).collect();
-    let skipped: String = told.skipped.iter().map(|not| format!("not {}: {}\n", not.description, not.reason)).collect();
+    let skipped: String =
+        told.skipped.iter().map(|not| format!("not {}: {}\n", not.description, not.reason)).collect();
     let numbers = Playbook::read(&playbook.text()).expect("a playbook").0;
     assert_eq!(&numbers, playbook);
     format!("{}{done}{skipped}", written(playbook))

@@ -43,10 +43,10 @@ fn told(story: &str) -> UsageMeter {
                 }
             }
             ["states", ..] => {
-                let stated =
+                let reported =
                     event["states".len()..].split(',').map(str::trim).filter(|part| !part.is_empty());
-                let stated: Vec<String> = stated.map(stated_model).collect();
-                result(&mut spend, &format!(r#""model_usage_since_last_result":{{{}}}"#, stated.join(",")));
+                let reported: Vec<String> = reported.map(stated_model).collect();
+                result(&mut spend, &format!(r#""model_usage_since_last_result":{{{}}}"#, reported.join(",")));
             }
             ["costs", cost] => result(&mut spend, &format!(r#""total_cost_usd":{}"#, dollars(cost))),
             ["plain", model, input, output, cost] => result(
@@ -96,26 +96,26 @@ fn parts(spend: &UsageMeter) -> Vec<(String, Usage)> {
 /// Checks each model's input and output, messages and micro-dollars, stated and (after `~`) estimated.
 fn check(story: &str, expected: Expect) {
     let mut text = String::new();
-    for (name, tally) in parts(&told(story)) {
+    for (name, usage) in parts(&told(story)) {
         let name = if name.is_empty() { "-" } else { &name };
         let Usage {
             tokens,
-            truncated_tokens: cut_tokens,
+            truncated_tokens,
             messages,
             truncated_messages: cut_messages,
             turns,
             reported_cost: cost,
-            estimated_cost: cost_estimated,
+            estimated_cost,
             unpriced,
-        } = tally;
+        } = usage;
         let count = if turns == messages { turns.to_string() } else { format!("{turns} of {messages}") };
         write!(text, "{name} {} {} ({count}) ${}", tokens.input, tokens.output, cost.0)
             .expect("a text takes all");
-        if cost_estimated.0 > 0 {
-            write!(text, " ~{}", cost_estimated.0).expect("a text takes all");
+        if estimated_cost.0 > 0 {
+            write!(text, " ~{}", estimated_cost.0).expect("a text takes all");
         }
         if cut_messages > 0 {
-            write!(text, " cut {} {} ({cut_messages})", cut_tokens.input, cut_tokens.output)
+            write!(text, " cut {} {} ({cut_messages})", truncated_tokens.input, truncated_tokens.output)
                 .expect("a text takes all");
         }
         text.push_str(if unpriced { " unpriced\n" } else { "\n" });

@@ -124,15 +124,15 @@ impl BootstrapOutput {
     }
 
     /// What came of one of the sessions.
-    pub fn came(&mut self, place: usize, came: SessionProgress, said: Option<String>) {
+    pub fn came(&mut self, place: usize, result: SessionProgress, said: Option<String>) {
         if let Some(session) = self.sessions.get_mut(place) {
-            (session.result, session.message) = (came, said);
+            (session.result, session.message) = (result, said);
         }
     }
 
     /// How many sessions came so far.
-    pub fn count(&self, came: SessionProgress) -> u64 {
-        self.sessions.iter().filter(|session| session.result == came).count() as u64
+    pub fn count(&self, result: SessionProgress) -> u64 {
+        self.sessions.iter().filter(|session| session.result == result).count() as u64
     }
 
     /// Prints it.
@@ -174,8 +174,8 @@ impl BootstrapOutput {
         } else {
             let spent = Usd::from_dollars(self.cost_usd).filter(|spent| *spent > Usd::ZERO);
             let spent = spent.map(|spent| format!(", for {}", money(spent))).unwrap_or_default();
-            let learnt = self.count(SessionProgress::Learned);
-            text += &format!("{learnt} of {} learnt from{spent}\n", counted(sessions, "session"));
+            let learned = self.count(SessionProgress::Learned);
+            text += &format!("{learned} of {} learnt from{spent}\n", counted(sessions, "session"));
         }
         if let Some(stopped) = &self.stopped {
             text += &format!("{stopped}\n");
@@ -184,8 +184,8 @@ impl BootstrapOutput {
     }
 }
 
-fn describe(came: &str, said: &Option<String>) -> String {
-    said.as_ref().map_or_else(|| came.to_owned(), |said| format!("{came}: {said}"))
+fn describe(result: &str, said: &Option<String>) -> String {
+    said.as_ref().map_or_else(|| result.to_owned(), |said| format!("{result}: {said}"))
 }
 
 /// About what something costs.

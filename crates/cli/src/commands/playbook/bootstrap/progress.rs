@@ -88,11 +88,11 @@ impl BootstrapLearner {
         printed: &mut BootstrapOutput,
         (screen, cancels): (&Screen, &mut Receiver<CancelSource>),
     ) -> Result<Option<Stop>, Failure> {
-        let begun = self.clock.now().at;
+        let started = self.clock.now().at;
         let lessons = learn::lessons(&self.home, global);
         for (place, planned) in plan.included.iter().enumerate() {
             let learning = self.open()?;
-            let spent = spent_since(&learning, begun).map_err(|error| learn::failure(&error))?;
+            let spent = spent_since(&learning, started).map_err(|error| learn::failure(&error))?;
             printed.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let said = format!("the budget of {} is used up; run it again to go on", money(budget));
@@ -121,11 +121,11 @@ impl BootstrapLearner {
                 Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
             };
             let said = last.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let came = self.note(state, &planned.session.path)?;
-            printed.came(place, came, said);
+            let result = self.note(state, &planned.session.path)?;
+            printed.came(place, result, said);
             printed.cost_usd =
-                spent_since(&self.open()?, begun).map_err(|error| learn::failure(&error))?.as_dollars();
-            if let Some(stop) = stop(worked, came) {
+                spent_since(&self.open()?, started).map_err(|error| learn::failure(&error))?.as_dollars();
+            if let Some(stop) = stop(worked, result) {
                 return Ok(Some(stop));
             }
             if place + 1 < plan.included.len() {
@@ -157,8 +157,8 @@ impl BootstrapLearner {
     /// What came of a session, by what the database knows. What is done is noted in the project.
     fn note(&self, state: &mut BootstrapState, transcript: &Path) -> Result<SessionProgress, Failure> {
         let learning = self.open()?;
-        let came = result_of(&learning, &self.queued(transcript));
-        let came = match came.map_err(|error| learn::failure(&error))? {
+        let result = result_of(&learning, &self.queued(transcript));
+        let result = match result.map_err(|error| learn::failure(&error))? {
             SessionResult::Open => return Ok(SessionProgress::Waits),
             SessionResult::Failed => return Ok(SessionProgress::Failed),
             SessionResult::Learned => SessionProgress::Learned,
@@ -169,18 +169,18 @@ impl BootstrapLearner {
         let now = Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f").to_string();
         let noted = state.record_learned(transcript, &now, points);
         noted.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
-        Ok(came)
+        Ok(result)
     }
 }
 
 /// Why no further session is begun; nothing if one is.
-fn stop(worked: WorkerReport, came: SessionProgress) -> Option<Stop> {
+fn stop(worked: WorkerReport, result: SessionProgress) -> Option<Stop> {
     if let Some(why) = worked.person {
         let said = format!("{why}; what is queued is kept, and running it again goes on");
         return Some(Stop { ended: Ended::By(OutcomeKind::NeedsPerson), message: said });
     }
     // What waits for another judge, or another API, keeps nobody waiting here.
-    let until = worked.waits.filter(|_| came == SessionProgress::Waits)?;
+    let until = worked.waits.filter(|_| result == SessionProgress::Waits)?;
     let said = format!(
         "the judge has no answer now, and is left alone until {}; running it again goes on",
         coming(until)

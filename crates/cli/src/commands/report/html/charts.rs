@@ -160,7 +160,7 @@ pub fn bar(html: &mut Html, part: u64, whole: u64) {
 /// What was spent when.
 pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
     let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return };
-    let total = |bar: &Bucket| bar.cost + bar.cost_estimated;
+    let total = |bar: &Bucket| bar.cost + bar.estimated_cost;
     let most = bars.iter().map(total).max().unwrap_or_default();
     let length = first.to.since(first.from);
     let label =
@@ -179,15 +179,15 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
         html.element("svg", &svg, |html| {
             for (place, bar) in bars.iter().enumerate() {
                 let tall = |amount: Usd| amount.0 as f64 / most.0.max(1) as f64 * 96.0;
-                let (stated, all) = (tall(bar.cost), tall(total(bar)));
-                column(html, ("stated", place), stated, 0.0);
-                column(html, ("estimated", place), all - stated, stated);
+                let (reported, all) = (tall(bar.cost), tall(total(bar)));
+                column(html, ("stated", place), reported, 0.0);
+                column(html, ("estimated", place), all - reported, reported);
             }
         });
         axis(html, [&clock.short(first.from), &label, &clock.short(last.to)]);
     });
     html.element("ul", &[("class", "legend")], |html| {
-        let estimated = bars.iter().any(|bar| bar.cost_estimated > Usd::ZERO);
+        let estimated = bars.iter().any(|bar| bar.estimated_cost > Usd::ZERO);
         for (class, told, there) in [
             ("stated", "stated by the vendor", true),
             ("estimated", "estimated, on top of it and narrower", estimated),
@@ -216,7 +216,7 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
                         html.leaf(
                             "td",
                             &[("class", "number cost")],
-                            &cost(bar.cost, bar.cost_estimated, false),
+                            &cost(bar.cost, bar.estimated_cost, false),
                         );
                     });
                 }

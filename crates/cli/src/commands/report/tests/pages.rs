@@ -53,8 +53,8 @@ fn a_page_is_whole_and_says_everything() {
     let text = check(&page);
     for run in &report.runs {
         assert!(page.contains(&format!("id=\"run-{}\"", run.id)), "{}", run.id);
-        let because = super::super::because(run, &clock());
-        assert!(text.contains(&because), "{because}");
+        let reason = super::super::because(run, &clock());
+        assert!(text.contains(&reason), "{reason}");
         if run.health.is_urgent()
             && let Some(next) = &run.next
         {
@@ -78,7 +78,7 @@ fn a_page_is_whole_and_says_everything() {
     }
     assert!(page.contains("content=\"default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;;"));
     // Wherever a heading is, the part that it is the heading of says so.
-    let named = |mark: &str| page.matches(mark).count();
+    let named = |marker: &str| page.matches(marker).count();
     assert_eq!(named("<section "), named("<h2"));
     assert!(page.split("<section ").skip(1).all(|section| section.contains("aria-labelledby=")));
     assert_eq!((named("<main>"), named("<header>"), named("<footer>"), named("<nav ")), (1, 1, 1, 1));

@@ -40,14 +40,14 @@ fn what_a_run_did_with_its_time() {
         Tale::begun().progress(10).fails(60, Fault::Network, 30).attempt(90).over(200, None, Outcome::DONE),
         "0-60 Failed network, 60-90 Waiting network, 90-200 Working; lost network 30+0; 170 of 200",
     );
-    let silence = StallReport {
+    let stall = StallReport {
         silent_for: Span::from_secs(40),
         no_progress_for: Span::from_secs(45),
         open_tools: 0,
         processes: None,
     };
     let stop =
-        |why| Record::StopOrdered { at: at(60), cause: why, level: StopLevel::Term, stall: Some(silence) };
+        |why| Record::StopOrdered { at: at(60), cause: why, level: StopLevel::Term, stall: Some(stall) };
     for (why, seconds) in [(StopCause::Stalled, 40), (StopCause::NoProgress, 45)] {
         check(
             Tale::begun().progress(10).and(60, stop(why)).fails(61, Fault::Stalled, 2).attempt(63).over(

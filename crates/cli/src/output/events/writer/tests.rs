@@ -90,7 +90,7 @@ fn a_destination_that_fails_is_counted() {
 fn nobody_waits_for_a_reader() {
     let (reader, pipe) = std::io::pipe().expect("a pipe");
     let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
-    let begun = Instant::now();
+    let started = Instant::now();
     let writer = Writer::start("pipe".to_owned(), false, OpenedDestination::Stream(pipe));
     let queue = writer.queue();
     let long = |first| QueuedEvents { lines: vec![vec![b' '; 1 << 20]], ..item(first, 0, false) };
@@ -103,6 +103,6 @@ fn nobody_waits_for_a_reader() {
         missed,
         "the last of the run's events were not taken by pipe; the run's journal.jsonl has them all"
     );
-    assert!(begun.elapsed() < FLUSH * 4, "{:?}", begun.elapsed());
+    assert!(started.elapsed() < FLUSH * 4, "{:?}", started.elapsed());
     drop(reader);
 }
