@@ -13,11 +13,11 @@ const FILE_HINT: &str = "--answers reads keys and answers, as JSON `{\"database\
 
 /// How the agent's questions are answered; nothing if it may ask none.
 pub fn parse_answers(args: &RunArgs) -> Result<Option<Answers>, Failure> {
-    if args.answer.is_empty() && args.answers.is_none() && !args.answer_defaults {
+    if args.answer.is_empty() && args.answers_file.is_none() && !args.answer_defaults {
         return Ok(None);
     }
     let by_flags = flags(&args.answer)?;
-    let by_file = args.answers.as_deref().map(file).transpose()?.unwrap_or_default();
+    let by_file = args.answers_file.as_deref().map(file).transpose()?.unwrap_or_default();
     Ok(Some(by_flags.or_else(by_file)))
 }
 

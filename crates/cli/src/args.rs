@@ -160,7 +160,7 @@ pub enum Command {
     /// End a run, and everything that it started
     Cancel(CancelArgs),
     /// Print what a fresh session would be told of a run's work
-    Seed(HandoffArgs),
+    Handoff(HandoffArgs),
     /// Pack a run into one file: its record, its sessions and its workspace
     #[command(after_help = transfer::EXPORTED)]
     Export(ExportArgs),
@@ -238,7 +238,7 @@ impl Command {
             | Command::Logs(_)
             | Command::Diff(_)
             | Command::Report(_)
-            | Command::Seed(_)
+            | Command::Handoff(_)
             | Command::Export(_)
             | Command::Import(_)
             | Command::Gc(_)

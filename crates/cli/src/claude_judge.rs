@@ -309,10 +309,10 @@ mod tests {
             "{}" by sonnet
             usage_limit Later(Some(Moment(1795410000000))): ask Claude Code: retry_later: It said so.
             overloaded Later(None): ask Claude Code: retry_later: It said so.
-            auth Person: ask Claude Code: needs_person: It said so.
-            agent_missing Person: ask Claude Code: refused: It said so.; LONGHAUL_AGENT_PATH names its program
+            auth NeedsPerson: ask Claude Code: needs_person: It said so.
+            agent_missing NeedsPerson: ask Claude Code: refused: It said so.; LONGHAUL_AGENT_PATH names its program
             context_full Never: ask Claude Code: failed: It said so.
-            model_unknown Person: ask Claude Code: failed: It said so.
+            model_unknown NeedsPerson: ask Claude Code: failed: It said so.
             refused Never: ask Claude Code: failed: It said so.
             crashed Later(None): ask Claude Code: failed: It said so.
             unknown Later(None): ask Claude Code: out_of_time: It said so.

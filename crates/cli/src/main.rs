@@ -127,7 +127,7 @@ fn run() -> ExitCode {
         Command::Logs(args) => commands::logs::logs(&cli.global, &args),
         Command::Diff(args) => commands::diff::diff(&cli.global, &args),
         Command::Report(args) => commands::report::report(&cli.global, &args),
-        Command::Seed(args) => commands::handoff::seed(&args),
+        Command::Handoff(args) => commands::handoff::seed(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
         Command::Export(args) => commands::export::export(&cli.global, &args),
         Command::Import(args) => commands::import::import(&cli.global, &args),

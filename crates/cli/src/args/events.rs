@@ -47,7 +47,7 @@ impl Command {
             | Command::Man(_)
             | Command::Logs(_)
             | Command::Cancel(_)
-            | Command::Seed(_)
+            | Command::Handoff(_)
             | Command::Export(_)
             | Command::Import(_)
             | Command::Playbook(_)

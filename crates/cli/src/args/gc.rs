@@ -19,7 +19,7 @@ pub struct GcArgs {
     pub keep: Vec<StateFilter>,
     /// Also remove runs that have a workspace of their own, with all that was worked there
     #[arg(long)]
-    pub workspaces: bool,
+    pub include_workspaces: bool,
     /// Tell what would be removed, and remove nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -20,9 +20,9 @@ pub struct LogsArgs {
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub since: Option<Moment>,
     /// Print the agent's own stream, line by line, as it came
-    #[arg(long, conflicts_with = "transcript_json")]
+    #[arg(long, conflicts_with = "json_array")]
     pub raw: bool,
     /// Print all of it as one JSON array, an object each message, instead of text
     #[arg(long, conflicts_with = "follow")]
-    pub transcript_json: bool,
+    pub json_array: bool,
 }

@@ -20,11 +20,11 @@ pub struct RecoverArgs {
     #[arg(long, conflicts_with_all = ["run", "list"])]
     pub install: bool,
     /// Take back --install
-    #[arg(long, conflicts_with_all = ["run", "list", "within", "install"])]
+    #[arg(long, conflicts_with_all = ["run", "list", "active_within", "install"])]
     pub uninstall: bool,
     /// Print the service that --install would write, and change nothing
     #[arg(long, conflicts_with_all = ["run", "list", "install", "uninstall"])]
-    pub print: bool,
+    pub print_service: bool,
     /// Last, because their heading in the help holds for everything behind them.
     #[command(flatten)]
     pub notify: NotifyArgs,

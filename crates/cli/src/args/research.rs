@@ -127,9 +127,9 @@ pub struct InheritedArgs {
     #[arg(long = "block-path", hide = true)]
     pub block_paths: Vec<String>,
     #[arg(long, hide = true)]
-    pub effects: Option<PathBuf>,
+    pub effects_file: Option<PathBuf>,
     #[arg(long, hide = true)]
-    pub prices: Option<PathBuf>,
+    pub prices_file: Option<PathBuf>,
 }
 
 /// `0.25`, `12`.

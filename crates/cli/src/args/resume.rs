@@ -17,7 +17,7 @@ pub struct ResumeArgs {
     pub prompt_file: Option<PathBuf>,
     /// Say the task once more
     #[arg(long, conflicts_with_all = ["prompt", "prompt_file"])]
-    pub again: bool,
+    pub repeat_task: bool,
     /// Branch off: a new run whose session begins with the history of this one, which stays as it is
     #[arg(long)]
     pub fork: bool,

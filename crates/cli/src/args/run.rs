@@ -59,7 +59,7 @@ pub struct RunArgs {
     pub answer: Vec<String>,
     /// Answers from a file, for keys that --answer does not name: JSON or TOML, one object of keys and answers
     #[arg(long, value_name = "FILE")]
-    pub answers: Option<PathBuf>,
+    pub answers_file: Option<PathBuf>,
     /// Let the agent ask questions, also without an --answer: each is answered by its first option, with a warning
     #[arg(long)]
     pub answer_defaults: bool,

@@ -50,8 +50,8 @@ pub enum StateFilter {
     Suspended,
     Orphaned,
     Unreadable,
-    Over,
-    Ended(OutcomeKind),
+    Finished,
+    Outcome(OutcomeKind),
 }
 
 const STATES: [(&str, StateFilter); 6] = [
@@ -60,13 +60,13 @@ const STATES: [(&str, StateFilter); 6] = [
     ("suspended", StateFilter::Suspended),
     ("orphaned", StateFilter::Orphaned),
     ("unreadable", StateFilter::Unreadable),
-    ("over", StateFilter::Over),
+    ("over", StateFilter::Finished),
 ];
 
 pub(super) fn state(text: &str) -> Result<StateFilter, String> {
     // A suspended run has no outcome: it is a state above.
     let ended = OutcomeKind::ALL.iter().filter(|kind| **kind != OutcomeKind::Suspended);
-    let ended = ended.map(|kind| (kind.as_str(), StateFilter::Ended(*kind)));
+    let ended = ended.map(|kind| (kind.as_str(), StateFilter::Outcome(*kind)));
     let all: Vec<(&str, StateFilter)> = STATES.into_iter().chain(ended).collect();
     let found = all.iter().find(|(word, _)| *word == text);
     found.map(|(_, state)| *state).ok_or_else(|| {

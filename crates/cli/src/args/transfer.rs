@@ -34,7 +34,7 @@ pub struct ImportArgs {
     pub into: PathBuf,
     /// Use the workspace that is in the directory already
     #[arg(long)]
-    pub as_is: bool,
+    pub use_existing: bool,
     /// Import a file that unpacks to more than ten times its size (and more than 16 MiB)
     #[arg(long)]
     pub allow_large: bool,

@@ -85,8 +85,8 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
 fn keep_reason(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'static str> {
     let dir = row.known.run_dir();
     let is_named = |asked: &StateFilter| match asked {
-        StateFilter::Ended(kind) => row.outcome == Some(*kind),
-        StateFilter::Over => row.state == RowState::Over,
+        StateFilter::Outcome(kind) => row.outcome == Some(*kind),
+        StateFilter::Finished => row.state == RowState::Over,
         StateFilter::Running
         | StateFilter::Waiting
         | StateFilter::Suspended
@@ -101,7 +101,7 @@ fn keep_reason(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'
         Some("of an outcome that is kept")
     } else if !dir.path().starts_with(home.runs_path()) {
         Some("kept in a place of its own")
-    } else if !args.workspaces && dir.workspace_path().exists() {
+    } else if !args.include_workspaces && dir.workspace_path().exists() {
         Some("with a workspace of its own")
     } else {
         None

@@ -53,7 +53,7 @@ impl From<io::Error> for ReadError {
 pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     // For people, also where they page through it: programs say what they want.
-    let format = if args.transcript_json { Some(OutputFormat::Json) } else { global.output_format };
+    let format = if args.json_array { Some(OutputFormat::Json) } else { global.output_format };
     check(args, format)?;
     let wanted = LogFilter { attempt: args.attempt, since: args.since };
     let mut attempts = Attempts::new(&dir);

@@ -36,9 +36,9 @@ use tokio::task::{JoinSet, LocalSet};
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = open_home::locate()?;
-    if args.install || args.print {
+    if args.install || args.print_service {
         let unit = service::unit(&home, args.active_within)?;
-        return if args.print { Ok(service::print(&unit)) } else { service::install(&unit, global) };
+        return if args.print_service { Ok(service::print(&unit)) } else { service::install(&unit, global) };
     }
     if args.uninstall {
         return service::uninstall(global);

@@ -34,7 +34,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if args.fork {
         return fork(global, args, home, &dir, asked, changes);
     }
-    let ask = match (asked, args.again) {
+    let ask = match (asked, args.repeat_task) {
         (Some(text), _) => ResumeRequest::Prompt(text),
         (None, true) => ResumeRequest::RepeatTask,
         (None, false) => {
@@ -69,7 +69,7 @@ fn fork(
 ) -> Result<u8, Failure> {
     let refused = |error| failure(RunError::NotStarted(error));
     let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
-    let prompt = match (asked, args.again) {
+    let prompt = match (asked, args.repeat_task) {
         (Some(text), _) => text,
         (None, true) => plan.prompt.text.clone(),
         (None, false) => {

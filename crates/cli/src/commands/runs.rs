@@ -98,8 +98,8 @@ fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
             // Whether somebody has it is not in the ledger.
             StateFilter::Orphaned => filter.states.extend([RunState::Running, RunState::Waiting]),
             StateFilter::Unreadable => filter.states.push(RunState::Unreadable),
-            StateFilter::Over => filter.states.push(RunState::Finished),
-            StateFilter::Ended(kind) => {
+            StateFilter::Finished => filter.states.push(RunState::Finished),
+            StateFilter::Outcome(kind) => {
                 filter.states.push(RunState::Finished);
                 filter.outcomes.push(*kind);
             }
@@ -122,8 +122,8 @@ fn is_meant(asked: &[StateFilter], row: &Row) -> bool {
         StateFilter::Suspended => row.state == RowState::Suspended,
         StateFilter::Orphaned => row.state == RowState::Orphaned,
         StateFilter::Unreadable => row.state == RowState::Unreadable,
-        StateFilter::Over => row.state == RowState::Over,
-        StateFilter::Ended(kind) => row.outcome == Some(*kind),
+        StateFilter::Finished => row.state == RowState::Over,
+        StateFilter::Outcome(kind) => row.outcome == Some(*kind),
     };
     asked.is_empty() || asked.iter().any(is)
 }

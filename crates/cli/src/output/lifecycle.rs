@@ -54,7 +54,7 @@ struct Data<'a> {
 impl Lifecycle {
     /// Of a run that is about to begin, and what it is to do.
     pub fn of_run(global: &GlobalArgs, args: &RunArgs, prompt: &str) -> Option<Lifecycle> {
-        let has_answers = !args.answer.is_empty() || args.answers.is_some();
+        let has_answers = !args.answer.is_empty() || args.answers_file.is_some();
         let is_asked_for = args.policy.preset == Some(Preset::Openclawpack);
         (is_asked_for && !global.quiet).then(|| Lifecycle::new(prompt, has_answers))
     }

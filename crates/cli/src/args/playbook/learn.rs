@@ -13,7 +13,7 @@ pub struct LearnArgs {
     pub transcripts: Vec<PathBuf>,
     /// Try again what failed, from where it had come to: no answer is asked for twice
     #[arg(long)]
-    pub failed: bool,
+    pub retry_failed: bool,
     /// Who judges: only what is queued for this judge is learnt from
     #[arg(long, value_enum, value_name = "JUDGE", default_value = "api")]
     pub judge: JudgeArg,

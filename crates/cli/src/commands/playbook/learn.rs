@@ -103,7 +103,7 @@ fn learn_here(
             .enqueue(output::now(), &here.queued(&project, transcript))
             .map_err(|error| failure(&error))?;
     }
-    if args.failed {
+    if args.retry_failed {
         let again = learning.try_failed_again(here.kind, &here.destination);
         again.map_err(|error| failure(&error))?;
     }

@@ -98,7 +98,7 @@ mod tests {
         check(
             &of("kmzxqp", 5, at, &Record::Downtime { duration: Span(2_000) }),
             &expect![[r#"
-                {"run":"kmzxqp","seq":5,"at":"2025-11-22T01:34:05.120Z","record":"downtime","span":2000}
+                {"run":"kmzxqp","seq":5,"at":"2025-11-22T01:34:05.120Z","record":"downtime","duration":2000}
             "#]],
         );
         let outcome =
@@ -116,7 +116,7 @@ mod tests {
         check(
             &left_out("kmzxqp", (5, 9)),
             &expect![[r#"
-                {"run":"kmzxqp","seq":9,"left_out":5}
+                {"run":"kmzxqp","seq":9,"omitted":5}
             "#]],
         );
     }

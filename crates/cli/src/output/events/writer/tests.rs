@@ -71,7 +71,7 @@ fn what_is_missing_is_said_where_it_is_missing() {
         &path,
         &expect![[r#"
             {"run":"a","seq":1}
-            {"run":"a","seq":3,"left_out":2}
+            {"run":"a","seq":3,"omitted":2}
             {"run":"a","seq":4}
         "#]],
     );
