@@ -1,9 +1,9 @@
-//! `cargo xtask bench [NAME…] [--quick] [--longhaul FILE]`: measures what the project promises of speed and memory,
-//! and writes it to `benches/RESULTS.md`. Everything runs against loopback; Linux only.
+//! `cargo xtask bench [NAME…] [--quick] [--longhaul FILE]`: measures the project's promises on speed and
+//! memory, and writes the results to `benches/RESULTS.md`. Everything runs against loopback; Linux only.
 //!
-//! A missed bar is reported with its figure and is no error: figures of a busy machine must not turn
-//! a build red. `--quick` is a smoke test at a tenth of the size or less, and writes no file.
-//! `--longhaul` measures a program that was built before.
+//! A missed bar is reported with its figure and is not an error, because a busy machine must not break a build.
+//! `--quick` is a smoke test at a tenth of the size or less, and writes no file. `--longhaul` measures an
+//! existing binary.
 
 mod api;
 mod disk;
@@ -35,18 +35,18 @@ use section::Section;
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
-/// What every bench may use.
+/// The inputs of every bench.
 pub struct Bench {
     root: PathBuf,
-    /// The release binary.
+    /// Path of the release binary.
     longhaul: PathBuf,
-    /// The pinned real agent.
+    /// Path of the pinned real agent.
     claude: PathBuf,
     quick: bool,
 }
 
 impl Bench {
-    /// How many of something: fewer when quick.
+    /// Returns `full`, or `quick` for a quick bench.
     fn count(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
     }
@@ -54,8 +54,8 @@ impl Bench {
 
 type Run = fn(&Bench) -> io::Result<Section>;
 
-/// Every bench by name, in the order of the results file. Those that need the machine for
-/// themselves come first, those that mostly wait come last.
+/// All benches by name, in the order of the results file. Benches that need an idle machine come first, those
+/// that mostly wait come last.
 const BENCHES: &[(&str, Run)] = &[
     ("version", version::bench),
     ("launch", launch::bench),
@@ -74,32 +74,31 @@ const BENCHES: &[(&str, Run)] = &[
     ("drills", drills::bench),
 ];
 
-/// What was asked for on the command line.
+/// Options of the command line.
 #[derive(Default)]
 struct Options {
     names: Vec<String>,
     quick: bool,
-    /// Measured instead of a fresh build.
+    /// Binary to measure instead of a fresh build.
     longhaul: Option<PathBuf>,
 }
 
-/// Runs the benches named, or all of them.
+/// Runs the named benches, or all of them.
 pub fn bench(root: &Path, args: &[String]) -> io::Result<()> {
-    let asked = asked(args)?;
+    let options = options(args)?;
     let bench = Bench {
         root: root.to_owned(),
-        longhaul: asked
+        longhaul: options
             .longhaul
             .map_or_else(|| build(root, &["--package", "longhaul-cli"], "longhaul"), Ok)?,
-        claude: real_agent::found(root)?,
-        quick: asked.quick,
+        claude: real_agent::locate(root)?,
+        quick: options.quick,
     };
     let mut missed = 0;
-    let all = asked.names.is_empty();
-    for (name, run) in BENCHES.iter().filter(|(name, _)| all || asked.names.iter().any(|asked| asked == name))
-    {
+    let all = options.names.is_empty();
+    for (name, run) in BENCHES.iter().filter(|(name, _)| all || options.names.iter().any(|one| one == name)) {
         eprintln!("▶ bench {name}");
-        let machine = machine::described(root, &bench.longhaul, &bench.claude);
+        let machine = machine::describe(root, &bench.longhaul, &bench.claude);
         let ticks = Ticks::now();
         let section = run(&bench)?;
         missed += section.missed();
@@ -117,17 +116,17 @@ fn names() -> Vec<&'static str> {
     BENCHES.iter().map(|(name, _)| *name).collect()
 }
 
-fn asked(args: &[String]) -> io::Result<Options> {
-    let mut asked = Options::default();
+fn options(args: &[String]) -> io::Result<Options> {
+    let mut options = Options::default();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--quick" => asked.quick = true,
+            "--quick" => options.quick = true,
             "--longhaul" => {
                 let file = args.next().ok_or_else(|| io::Error::other("--longhaul needs a file"))?;
-                asked.longhaul = Some(std::path::absolute(file)?);
+                options.longhaul = Some(std::path::absolute(file)?);
             }
-            name if names().contains(&name) => asked.names.push(name.to_owned()),
+            name if names().contains(&name) => options.names.push(name.to_owned()),
             name => {
                 return Err(io::Error::other(format!(
                     "no bench is called {name}; there are: {}",
@@ -136,10 +135,10 @@ fn asked(args: &[String]) -> io::Result<Options> {
             }
         }
     }
-    Ok(asked)
+    Ok(options)
 }
 
-/// Builds a program in release and returns where it is.
+/// Builds a program in release mode and returns its path.
 fn build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
     let status = cargo().args(["build", "--quiet", "--release"]).args(args).current_dir(root).status()?;
     if !status.success() {

@@ -1,6 +1,6 @@
-//! `cargo xtask decode [--agent NAME] [--exit CODE] FILE…`: what each recorded stream says, as one
-//! JSON line. It shows what a supervisor would have understood, and so what it would have done.
-//! Beside the stream of a run's attempt lie `stderr.log` and `exit.json`; they are read too.
+//! `cargo xtask decode [--agent NAME] [--exit CODE] FILE…`: prints the decoded content of each recorded stream
+//! as one JSON line. It shows what a supervisor would have understood and done. If the stream lies in a run
+//! directory, `stderr.log` and `exit.json` next to it are read too.
 
 use longhaul_agent::{Dialect, dialect_for, stream_report};
 use longhaul_core::Exit;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::{fs, io};
 
-/// Decodes the files named.
+/// Decodes the named files.
 pub fn decode(args: &[String]) -> io::Result<()> {
     let mut agent = "claude";
     let mut exit = None;
@@ -34,9 +34,9 @@ pub fn decode(args: &[String]) -> io::Result<()> {
 
 fn line(dialect: &dyn Dialect, file: &str, exit: Option<Exit>) -> io::Result<String> {
     let stream = fs::read(file).map_err(|error| io::Error::other(format!("read {file}: {error}")))?;
-    let beside = |name: &str| fs::read(Path::new(file).with_file_name(name)).unwrap_or_default();
-    let exit = exit.or_else(|| recorded_exit(&beside("exit.json"))).unwrap_or(Exit::Unobserved);
-    let stderr = beside("stderr.log");
+    let read_sibling = |name: &str| fs::read(Path::new(file).with_file_name(name)).unwrap_or_default();
+    let exit = exit.or_else(|| recorded_exit(&read_sibling("exit.json"))).unwrap_or(Exit::Unobserved);
+    let stderr = read_sibling("stderr.log");
     Ok(serde_json::to_string(&stream_report(
         dialect,
         file,
@@ -51,7 +51,7 @@ fn recorded_exit(json: &[u8]) -> Option<Exit> {
     serde_json::from_value(recorded["exit"].clone()).ok()
 }
 
-/// A code; negative for the signal that ended the process.
+/// Parses an exit code. A negative one is the signal that ended the process.
 fn parse_exit(text: &str) -> io::Result<Exit> {
     let code: i32 = text.parse().map_err(|_| usage())?;
     Ok(if code < 0 { Exit::Signal(-code) } else { Exit::Code(code) })

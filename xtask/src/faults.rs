@@ -1,9 +1,9 @@
-//! `cargo xtask faults`: runs a small piece of work under every fault that a run can survive, with the real agent
-//! against a loopback API, and writes what became of it to `benches/RESILIENCE.md`.
+//! `cargo xtask faults`: runs a small piece of work under every fault that a run can survive, with the real
+//! agent against a loopback API, and writes the results to `benches/RESILIENCE.md`.
 //!
-//! A missed bar is reported with its figure and is no error. What was drawn is drawn again with `--seed`; `--quick`
-//! leaves out what waits for long, `--keep` keeps the places and `--longhaul` runs a program that was built before.
-//! Whatever is not a full table with the real agent is printed and not written. Linux only.
+//! A missed bar is reported with its figure and is not an error. `--seed` repeats a random run, `--quick` skips
+//! scenarios with long waits, `--keep` keeps the sandboxes and `--longhaul` runs an existing binary. Anything
+//! but a full table with the real agent is printed and not written. Linux only.
 
 mod case;
 mod figures;
@@ -36,7 +36,7 @@ const HEAD: &str = "## Faults\n\nWritten by `cargo xtask faults`. Each scenario 
     are the API's own count · ledger: the reported tokens of completed messages are those billed · late: from the end \
     of a wall to the first request that was served; hung: from the last sign of life to the end of the attempt.\n";
 
-/// What was asked for on the command line.
+/// Options of the command line.
 #[derive(Default)]
 struct Options {
     scripted: bool,
@@ -44,58 +44,58 @@ struct Options {
     seeds: Vec<u64>,
     quick: bool,
     keep: bool,
-    /// Run instead of a fresh build.
+    /// Binary to run instead of a fresh build.
     longhaul: Option<PathBuf>,
 }
 
-/// Plays the cases and prints the table; writes it, if it is whole.
+/// Plays the cases and prints the table. Writes it if it is complete.
 pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
-    let asked = asked(args)?;
-    let cases = chosen(&asked)?;
+    let options = options(args)?;
+    let cases = selected_cases(&options)?;
     let rig = TestRig {
-        longhaul: match &asked.longhaul {
+        longhaul: match &options.longhaul {
             Some(file) => file.clone(),
             None => build(root)?,
         },
-        claude: if asked.scripted { None } else { Some(real_agent::install(root)?) },
-        keep: asked.keep,
+        claude: if options.scripted { None } else { Some(real_agent::install(root)?) },
+        keep: options.keep,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let shown = rig.claude.as_ref().unwrap_or(&rig.longhaul);
-    let (machine, ticks) = (machine::described(root, &rig.longhaul, shown), Ticks::now());
+    let agent = rig.claude.as_ref().unwrap_or(&rig.longhaul);
+    let (machine, ticks) = (machine::describe(root, &rig.longhaul, agent), Ticks::now());
     let (mut ideals, mut rows) = (Vec::<CaseMetrics>::new(), Vec::new());
-    for seed in &asked.seeds {
+    for seed in &options.seeds {
         for case in &cases {
             let ideal = case.ideal();
             if !ideals.iter().any(|row| row.seed == *seed && row.case.name == ideal.name) {
-                ideals.push(runtime.block_on(played(&rig, &ideal, *seed))?);
+                ideals.push(runtime.block_on(run_case(&rig, &ideal, *seed))?);
             }
-            rows.push(runtime.block_on(played(&rig, case, *seed))?);
+            rows.push(runtime.block_on(run_case(&rig, case, *seed))?);
         }
     }
-    let of = |row: &CaseMetrics| {
+    let ideal_of = |row: &CaseMetrics| {
         let name = row.case.ideal().name;
         let same = |ideal: &&CaseMetrics| ideal.seed == row.seed && ideal.case.name == name;
         ideals.iter().find(same).map(|ideal| (ideal.tokens, ideal.seconds))
     };
     let bars = Section {
         about: "What is promised of all scenarios together. A bar that was missed is shown with its figure.",
-        rows: targets::bars(&rows, &of),
+        rows: targets::bars(&rows, &ideal_of),
         appendix: String::new(),
     };
     let missed = bars.missed();
-    let taken = format!("{machine} · {}", Ticks::stolen_since(ticks));
-    let table = table::table(&[&ideals[..], &rows[..]], &of);
-    let markdown = format!("{HEAD}\n{table}\n{}", bars.markdown("Bars of the faults", &taken));
+    let conditions = format!("{machine} · {}", Ticks::stolen_since(ticks));
+    let table = table::table(&[&ideals[..], &rows[..]], &ideal_of);
+    let markdown = format!("{HEAD}\n{table}\n{}", bars.markdown("Bars of the faults", &conditions));
     println!("{markdown}");
-    if asked.only.is_empty() && !asked.quick && !asked.scripted {
+    if options.only.is_empty() && !options.quick && !options.scripted {
         save(root, Part::Faults, &markdown)?;
     }
     eprintln!("{missed} bars missed");
     Ok(())
 }
 
-/// A debug build: nothing here is about the supervisor's own speed.
+/// Makes a debug build, because the supervisor's own speed does not matter here.
 pub fn build(root: &Path) -> io::Result<PathBuf> {
     let status =
         cargo().args(["build", "--quiet", "--package", "longhaul-cli"]).current_dir(root).status()?;
@@ -106,72 +106,72 @@ pub fn build(root: &Path) -> io::Result<PathBuf> {
     Ok(target.join("debug/longhaul"))
 }
 
-async fn played(rig: &TestRig, case: &Case, seed: u64) -> io::Result<CaseMetrics> {
+async fn run_case(rig: &TestRig, case: &Case, seed: u64) -> io::Result<CaseMetrics> {
     let scenario = case.scenario()?;
-    eprintln!("▶ {} (seed {seed}): {}", case.name, case.says);
-    let played = play(rig, case, &scenario, seed).await?;
-    let figures = CaseMetrics::new(case, &scenario, seed, &played);
+    eprintln!("▶ {} (seed {seed}): {}", case.name, case.description);
+    let case_run = play(rig, case, &scenario, seed).await?;
+    let figures = CaseMetrics::new(case, &scenario, seed, &case_run);
     eprintln!("  {}", table::line(&figures, None));
-    if let Some(kept) = &played.kept {
-        eprintln!("  kept {}", kept.display());
+    if let Some(path) = &case_run.kept {
+        eprintln!("  kept {}", path.display());
     }
     Ok(figures)
 }
 
-fn chosen(asked: &Options) -> io::Result<Vec<Case>> {
+fn selected_cases(options: &Options) -> io::Result<Vec<Case>> {
     let cases = case::all()?;
-    if let Some(name) = asked.only.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
+    if let Some(name) = options.only.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
         let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         return Err(io::Error::other(format!(
             "no scenario is called {name}; there are: {}",
             names.join(", ")
         )));
     }
-    let named = |case: &Case| asked.only.is_empty() || asked.only.contains(&case.name);
-    Ok(cases.into_iter().filter(|case| named(case) && !(asked.quick && case.slow)).collect())
+    let is_selected = |case: &Case| options.only.is_empty() || options.only.contains(&case.name);
+    Ok(cases.into_iter().filter(|case| is_selected(case) && !(options.quick && case.slow)).collect())
 }
 
-fn asked(args: &[String]) -> io::Result<Options> {
-    let mut asked = Options::default();
+fn options(args: &[String]) -> io::Result<Options> {
+    let mut options = Options::default();
     let mut count = 1;
     let mut args = args.iter().peekable();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--quick" => asked.quick = true,
-            "--keep" => asked.keep = true,
+            "--quick" => options.quick = true,
+            "--keep" => options.keep = true,
             "--seeds" => count = number(arg, args.next())?,
-            "--seed" => asked.seeds.push(number(arg, args.next())?),
+            "--seed" => options.seeds.push(number(arg, args.next())?),
             "--longhaul" => {
                 let file = args.next().ok_or_else(|| io::Error::other("--longhaul needs a file"))?;
-                asked.longhaul = Some(std::path::absolute(file)?);
+                options.longhaul = Some(std::path::absolute(file)?);
             }
             "--agent" => match args.next().map(String::as_str) {
-                Some("scripted") => asked.scripted = true,
-                Some("claude") => asked.scripted = false,
+                Some("scripted") => options.scripted = true,
+                Some("claude") => options.scripted = false,
                 _ => return Err(io::Error::other("--agent is scripted or claude")),
             },
             "--only" => {
                 while let Some(name) = args.next_if(|name| !name.starts_with("--")) {
-                    asked.only.push(name.clone());
+                    options.only.push(name.clone());
                 }
             }
             other => return Err(io::Error::other(format!("`{other}` is not understood; see `cargo xtask`"))),
         }
     }
-    if asked.seeds.is_empty() {
-        asked.seeds = fresh_seeds(count);
+    if options.seeds.is_empty() {
+        options.seeds = fresh_seeds(count);
     }
-    Ok(asked)
+    Ok(options)
 }
 
-/// The number behind a flag.
+/// Parses the number after a flag.
 pub fn number(flag: &str, value: Option<&String>) -> io::Result<u64> {
     value
         .and_then(|value| value.parse().ok())
         .ok_or_else(|| io::Error::other(format!("{flag} needs a number")))
 }
 
-/// Short enough to be typed again.
+/// Returns seeds that are short enough to type.
 pub fn fresh_seeds(count: u64) -> Vec<u64> {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
     (0..count).map(|salt| draw(nanos, salt, 999_999)).collect()

@@ -1,8 +1,8 @@
-//! `cargo xtask limits`: the real agent works in a git repository until a limit ends its run. Writes what that came to
-//! to `benches/RESILIENCE.md`: whether the work was saved, how far the run went beyond its limit, and what each call of
-//! a tool costs more because somebody counts.
+//! `cargo xtask limits`: the real agent works in a git repository until a limit ends its run. Writes the
+//! results to `benches/RESILIENCE.md`: whether the work was saved, how far the run exceeded its limit, and how
+//! much longer each tool call takes while usage is counted.
 //!
-//! A missed bar is reported with its figure and is no error. Linux only.
+//! A missed bar is reported with its figure and is not an error. Linux only.
 
 mod case;
 mod hook_latency;
@@ -13,7 +13,7 @@ use crate::bench::section::{Row, Section};
 use crate::faults::build;
 use crate::real_agent;
 use crate::resilience::{Part, save};
-use case::{LimitCase, STORIES, Unit};
+use case::{CASES, LimitCase, Unit};
 use play::{CaseRun, TestRig};
 use std::io;
 use std::path::Path;
@@ -27,27 +27,27 @@ const HEAD: &str = "## Limits\n\nWritten by `cargo xtask limits`: the real Claud
 const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up | saved | attempts | used | beyond |\n\
     |---|---|---|---|---|---|---|---|---|\n";
 
-/// A story, and what became of it.
+/// A case and its observations.
 struct CaseResult {
     case: &'static LimitCase,
-    played: CaseRun,
+    case_run: CaseRun,
 }
 
-/// Plays the stories, measures the calls, and writes both down.
+/// Plays the cases, measures the tool calls, and writes the results.
 pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
     if let Some(arg) = args.first() {
         return Err(io::Error::other(format!("`{arg}` is not understood; see `cargo xtask`")));
     }
-    let rig = TestRig { longhaul: build(root)?, claude: real_agent::found(root)? };
-    let (machine, ticks) = (machine::described(root, &rig.longhaul, &rig.claude), Ticks::now());
-    let mut told = Vec::new();
-    for story in STORIES {
-        eprintln!("▶ {}, in the middle of {}", story.flags.join(" "), story.work.says());
-        let played = rig.play(&story.work.scenario(), story.flags)?;
-        told.push(CaseResult { case: story, played });
-        eprintln!("  {}", told.last().map(line).unwrap_or_default());
+    let rig = TestRig { longhaul: build(root)?, claude: real_agent::locate(root)? };
+    let (machine, ticks) = (machine::describe(root, &rig.longhaul, &rig.claude), Ticks::now());
+    let mut results = Vec::new();
+    for case in CASES {
+        eprintln!("▶ {}, in the middle of {}", case.flags.join(" "), case.work.label());
+        let case_run = rig.play(&case.work.scenario(), case.flags)?;
+        results.push(CaseResult { case, case_run });
+        eprintln!("  {}", results.last().map(line).unwrap_or_default());
     }
-    let mut rows = bars(&told);
+    let mut rows = bars(&results);
     rows.extend(hook_latency::rows(&rig)?);
     let section = Section {
         about: "What is promised of them together, and what an agent that is counted is slower by. A bar that was missed is \
@@ -56,62 +56,64 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
         appendix: String::new(),
     };
     let missed = section.missed();
-    let table: String = told.iter().flat_map(|told| [line(told), "\n".to_owned()]).collect();
-    let taken = format!("{machine} · {}", Ticks::stolen_since(ticks));
-    let text = format!("{HEAD}\n{TABLE}{table}\n{}", section.markdown("Bars of the limits", &taken));
+    let table: String = results.iter().flat_map(|result| [line(result), "\n".to_owned()]).collect();
+    let conditions = format!("{machine} · {}", Ticks::stolen_since(ticks));
+    let text = format!("{HEAD}\n{TABLE}{table}\n{}", section.markdown("Bars of the limits", &conditions));
     println!("{text}");
     save(root, Part::Limits, &text)?;
     eprintln!("{missed} bars missed");
     Ok(())
 }
 
-/// One row of the table.
-fn line(CaseResult { case: story, played }: &CaseResult) -> String {
+/// Renders one row of the table.
+fn line(CaseResult { case, case_run }: &CaseResult) -> String {
     let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
-    let beyond = match story.beyond(played) {
-        beyond if beyond > 0.0 => story.unit.shown(beyond),
+    let beyond = match case.beyond(case_run) {
+        beyond if beyond > 0.0 => case.unit.render(beyond),
         _ => "–".to_owned(),
     };
-    let faults = match played.faults().join(", ") {
+    let faults = match case_run.faults().join(", ") {
         faults if faults.is_empty() => faults,
         faults => format!(" ({faults})"),
     };
     let cells = [
-        format!("`{}`", story.flags.join(" ")),
-        story.work.says().to_owned(),
-        format!("`{}`{faults}", played.outcome()),
-        played.code.map_or("–".to_owned(), |code| code.to_string()),
-        yes(played.wrapped_up()),
-        yes(played.saved()),
-        played.attempts().to_string(),
-        story.unit.shown(story.used(played)),
+        format!("`{}`", case.flags.join(" ")),
+        case.work.label().to_owned(),
+        format!("`{}`{faults}", case_run.outcome()),
+        case_run.code.map_or("–".to_owned(), |code| code.to_string()),
+        yes(case_run.wrapped_up()),
+        yes(case_run.saved()),
+        case_run.attempts().to_string(),
+        case.unit.render(case.used(case_run)),
         beyond,
     ];
     format!("| {} |", cells.join(" | "))
 }
 
-fn bars(told: &[CaseResult]) -> Vec<Row> {
-    let every = |what: &str, of: &dyn Fn(&CaseResult) -> bool, holds: &dyn Fn(&CaseResult) -> bool| {
-        let all = told.iter().filter(|told| of(told)).count();
-        let held = told.iter().filter(|told| of(told) && holds(told)).count();
-        Row::must(what, format!("{all} of {all}"), format!("{held} of {all}"), held == all && all > 0)
+fn bars(results: &[CaseResult]) -> Vec<Row> {
+    let every = |label: &str, applies: &dyn Fn(&CaseResult) -> bool, holds: &dyn Fn(&CaseResult) -> bool| {
+        let all = results.iter().filter(|result| applies(result)).count();
+        let passed = results.iter().filter(|result| applies(result) && holds(result)).count();
+        Row::must(label, format!("{all} of {all}"), format!("{passed} of {all}"), passed == all && all > 0)
     };
     let most = |unit: Unit, figure: &dyn Fn(&CaseResult) -> f64| {
-        told.iter().filter(|told| told.case.unit == unit).map(figure).fold(0.0, f64::max)
+        results.iter().filter(|result| result.case.unit == unit).map(figure).fold(0.0, f64::max)
     };
-    let answers = |unit: Unit| most(unit, &|told| told.case.beyond(&told.played) / told.played.answer(unit));
-    let beyond = |unit: Unit| most(unit, &|told| told.case.beyond(&told.played));
+    let answers = |unit: Unit| {
+        most(unit, &|result| result.case.beyond(&result.case_run) / result.case_run.answer(unit))
+    };
+    let beyond = |unit: Unit| most(unit, &|result| result.case.beyond(&result.case_run));
     vec![
-        every("ended as promised", &|_| true, &|told| told.played.code == Some(told.case.code)),
-        every("saved, where there is a wrap-up", &|told| told.case.saves, &|told| {
-            told.played.wrapped_up() && told.played.saved()
+        every("ended as promised", &|_| true, &|result| result.case_run.code == Some(result.case.code)),
+        every("saved, where there is a wrap-up", &|result| result.case.saves, &|result| {
+            result.case_run.wrapped_up() && result.case_run.saved()
         }),
-        every("no process left", &|_| true, &|told| told.played.leftover_processes == 0),
-        // What is under way when the limit is reached.
+        every("no process left", &|_| true, &|result| result.case_run.leftover_processes == 0),
+        // The responses in flight when the limit is reached.
         Row::at_most("money beyond the limit, most", 1.0, "answers", answers(Unit::Dollars)),
         Row::at_most("tokens beyond the limit, most", 1.0, "answers", answers(Unit::Tokens)),
         Row::at_most("turns beyond the limit, most", 1.0, "answers", answers(Unit::Turns)),
-        // A command has two seconds to heed a signal.
+        // A command has two seconds to react to a signal.
         Row::at_most("time beyond the limit, most", 2.0, "s", beyond(Unit::Seconds)),
         Row::render("memory beyond the limit", "MiB", beyond(Unit::Mebibytes)),
     ]

@@ -1,4 +1,4 @@
-//! Developer commands: `cargo xtask COMMAND`. One file per command; this one only names them.
+//! Developer commands: `cargo xtask COMMAND`. One file per command; this file only dispatches to them.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to whoever typed it")]
 
 mod bench;
@@ -12,6 +12,7 @@ mod sim;
 mod sweep;
 mod test;
 mod walkthroughs;
+mod words;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "cargo xtask COMMAND
 
-  test [--deny-left-out]                        everything that a change must pass; what this machine has not got what it
+  test [--deny-skipped]                        everything that a change must pass; what this machine has not got what it
                                                 needs for is told at the end, and is a failure if that is wanted (or CI set)
   bench [NAME…] [--quick] [--longhaul FILE]     measure, and write benches/RESULTS.md
   faults [--agent scripted|claude] [--only NAME…] [--seeds N | --seed SEED] [--quick] [--keep]
@@ -29,7 +30,7 @@ const USAGE: &str = "cargo xtask COMMAND
                                                 signals and full disks at N points each of a run and each seed (3 fresh
                                                 ones; 7 points with the real agent, 20 with the scripted one), written
                                                 to benches/RESILIENCE.md
-  stories                                       the real agent in a git repository, killed in mid-tool and recovered by
+  walkthroughs                                  the real agent in a git repository, killed in mid-tool and recovered by
                                                 hand, written to benches/RESILIENCE.md
   limits                                        the real agent until each limit ends its run: what is saved, and how far
                                                 it goes beyond; written to benches/RESILIENCE.md
@@ -44,15 +45,16 @@ fn main() -> ExitCode {
     let command = args.next().unwrap_or_default();
     let args: Vec<String> = args.collect();
     match command.as_str() {
-        "test" => told(test::test(&root(), &args)),
-        "bench" => told(bench::bench(&root(), &args)),
-        "faults" => told(faults::faults(&root(), &args)),
-        "sweep" => told(sweep::sweep(&root(), &args)),
-        "stories" => told(walkthroughs::stories(&root(), &args)),
-        "limits" => told(limits::limits(&root(), &args)),
+        "test" => exit_code(test::test(&root(), &args)),
+        "bench" => exit_code(bench::bench(&root(), &args)),
+        "faults" => exit_code(faults::faults(&root(), &args)),
+        "sweep" => exit_code(sweep::sweep(&root(), &args)),
+        "walkthroughs" => exit_code(walkthroughs::walkthroughs(&root(), &args)),
+        "words" => exit_code(words::words(&root(), &args)),
+        "limits" => exit_code(limits::limits(&root(), &args)),
         "sim" => sim::run(&args),
         "mutants" => mutants::run(&args),
-        "decode" => told(decode::decode(&args)),
+        "decode" => exit_code(decode::decode(&args)),
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
@@ -60,8 +62,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn told(ended: io::Result<()>) -> ExitCode {
-    match ended {
+fn exit_code(result: io::Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -70,13 +72,13 @@ fn told(ended: io::Result<()>) -> ExitCode {
     }
 }
 
-/// The workspace's root folder.
+/// Returns the workspace's root directory.
 fn root() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().expect("xtask lies in the workspace's root").to_owned()
 }
 
-/// The cargo that runs us.
+/// Returns the cargo that started this program.
 fn cargo() -> std::process::Command {
     std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -1,6 +1,6 @@
-//! `cargo xtask mutants`: breaks a copy of the core in one known way after the other and flies seeds
-//! until an oracle objects. A mutant that survives is a hole in the oracles. The project's own
-//! sources are never touched.
+//! `cargo xtask mutants`: plants known bugs in a copy of the core, one after the other, and simulates seeds
+//! until an oracle reports a violation. A mutant that survives shows a gap in the oracles. The project's own
+//! sources are never changed.
 
 use crate::{cargo, root};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-// A caught mutant needs few thousand seeds, most need a handful.
+// A caught mutant needs at most a few thousand seeds; most need a handful.
 const RUNS_MAX: u64 = 300_000;
 
 #[derive(Deserialize)]
@@ -26,14 +26,14 @@ struct Mutant {
     replace: String,
 }
 
-/// The first objection to a mutant.
+/// The first violation of a mutant.
 struct Catch {
     seed: u64,
     oracle: String,
 }
 
 pub fn run(args: &[String]) -> ExitCode {
-    match hunt(args.first().map(String::as_str)) {
+    match test_mutants(args.first().map(String::as_str)) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(survivors) => {
             eprintln!("{survivors} mutants survive");
@@ -46,8 +46,8 @@ pub fn run(args: &[String]) -> ExitCode {
     }
 }
 
-/// How many mutants survive. With a name only that one is tried, and no table is written.
-fn hunt(only: Option<&str>) -> Result<usize, Box<dyn Error>> {
+/// Returns how many mutants survive. With a name, only that one is tested and no table is written.
+fn test_mutants(only: Option<&str>) -> Result<usize, Box<dyn Error>> {
     let root = root();
     let text = fs::read_to_string(root.join("crates/sim/mutants.toml"))?;
     let mut mutants = toml::from_str::<Mutants>(&text)?.mutant;
@@ -55,19 +55,19 @@ fn hunt(only: Option<&str>) -> Result<usize, Box<dyn Error>> {
     let scratch = root.join("target/mutants");
     prepare(&root, &scratch)?;
     for mutant in &mutants {
-        check_place(&root, mutant)?;
+        check_pattern(&root, mutant)?;
     }
-    if let Some(catch) = fly(&scratch)? {
+    if let Some(catch) = simulate(&scratch)? {
         return Err(format!("the core as it is fails seed {}: {}", catch.seed, catch.oracle).into());
     }
     let mut rows = Vec::new();
     let mut survivors = 0;
     for mutant in &mutants {
         let file = scratch.join("crates").join(&mutant.file);
-        let sound = fs::read_to_string(&file)?;
-        fs::write(&file, sound.replacen(&mutant.find, &mutant.replace, 1))?;
-        let caught = fly(&scratch).map_err(|error| format!("{}: {error}", mutant.name))?;
-        fs::write(&file, sound)?;
+        let original = fs::read_to_string(&file)?;
+        fs::write(&file, original.replacen(&mutant.find, &mutant.replace, 1))?;
+        let caught = simulate(&scratch).map_err(|error| format!("{}: {error}", mutant.name))?;
+        fs::write(&file, original)?;
         survivors += usize::from(caught.is_none());
         let row = row(mutant, caught.as_ref());
         eprintln!("{row}");
@@ -79,7 +79,7 @@ fn hunt(only: Option<&str>) -> Result<usize, Box<dyn Error>> {
     Ok(survivors)
 }
 
-/// Makes a workspace of core and sim alone in `scratch`, with its own lock and target folder.
+/// Creates a workspace of only core and sim in `scratch`, with its own lock file and target directory.
 fn prepare(root: &Path, scratch: &Path) -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(scratch)?;
     let manifest: String = fs::read_to_string(root.join("Cargo.toml"))?
@@ -117,9 +117,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn check_place(root: &Path, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
-    let sound = fs::read_to_string(root.join("crates").join(&mutant.file))?;
-    match sound.matches(&mutant.find).count() {
+fn check_pattern(root: &Path, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
+    let original = fs::read_to_string(root.join("crates").join(&mutant.file))?;
+    match original.matches(&mutant.find).count() {
         1 => Ok(()),
         count => {
             Err(format!("{}: what it looks for is {count} times in {}", mutant.name, mutant.file).into())
@@ -127,10 +127,10 @@ fn check_place(root: &Path, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Builds what is in `scratch` and flies it from seed 0 on, to the first objection.
-fn fly(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
+/// Builds the code in `scratch` and simulates seeds from 0 up to the first violation.
+fn simulate(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
     let target = scratch.join("target");
-    let built = cargo()
+    let build = cargo()
         .args([
             "build",
             "--quiet",
@@ -143,26 +143,26 @@ fn fly(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
         ])
         .current_dir(scratch)
         .env("CARGO_TARGET_DIR", &target)
-        // Fifty builds, each flown for a few seeds: the time of a build counts more.
+        // Fifty builds, each used for a few seeds: build time matters more than speed.
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
         .env("CARGO_INCREMENTAL", "1")
         .output()?;
-    if !built.status.success() {
-        return Err(String::from_utf8_lossy(&built.stderr).into_owned().into());
+    if !build.status.success() {
+        return Err(String::from_utf8_lossy(&build.stderr).into_owned().into());
     }
-    // One thread: the first seed that fails is then the first of all.
-    let flown = Command::new(target.join("release/examples/swarm"))
+    // With one thread the first failing seed is also the lowest.
+    let swarm = Command::new(target.join("release/examples/swarm"))
         .args(["--runs", &RUNS_MAX.to_string(), "--threads", "1", "--brief"])
         .output()?;
-    let text = String::from_utf8_lossy(&flown.stdout);
+    let text = String::from_utf8_lossy(&swarm.stdout);
     let catch = text.lines().find_map(|line| {
         let (seed, rest) = line.strip_prefix("seed ")?.split_once(": ")?;
         Some(Catch { seed: seed.parse().ok()?, oracle: rest.split(':').next()?.to_owned() })
     });
-    match (catch, flown.status.success()) {
-        (None, false) => Err(format!("the swarm broke: {}", String::from_utf8_lossy(&flown.stderr)).into()),
+    match (catch, swarm.status.success()) {
+        (None, false) => Err(format!("the swarm broke: {}", String::from_utf8_lossy(&swarm.stderr)).into()),
         (catch, _) => Ok(catch),
     }
 }

@@ -1,5 +1,5 @@
-//! `benches/RESILIENCE.md`: each command that measures what a run survives has a part of it between marks of its own,
-//! and replaces that part and no other.
+//! `benches/RESILIENCE.md`: each command that measures what a run survives owns a part of it between markers,
+//! and replaces only that part.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -33,7 +33,7 @@ impl Part {
     }
 }
 
-/// Puts a part into the file of the workspace.
+/// Writes a part to the file in the workspace.
 pub fn save(root: &Path, part: Part, text: &str) -> io::Result<()> {
     let file = root.join("benches/RESILIENCE.md");
     let old = match fs::read_to_string(&file) {
@@ -41,15 +41,15 @@ pub fn save(root: &Path, part: Part, text: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error),
     };
-    fs::write(file, with(&old, part, text))
+    fs::write(file, with_part(&old, part, text))
 }
 
-/// The file with this part as `text`.
-fn with(old: &str, part: Part, text: &str) -> String {
+/// Returns the file's text with this part replaced.
+fn with_part(old: &str, part: Part, text: &str) -> String {
     let mut file = TITLE.to_owned();
     for each in Part::ALL {
         let marker = each.mark();
-        if let Some(text) = if each == part { Some(text) } else { kept(old, marker) } {
+        if let Some(text) = if each == part { Some(text) } else { find_part(old, marker) } {
             // Writing to a string cannot fail.
             let _ = write!(file, "\n<!-- {marker} -->\n{}\n<!-- /{marker} -->\n", text.trim());
         }
@@ -57,9 +57,9 @@ fn with(old: &str, part: Part, text: &str) -> String {
     file
 }
 
-fn kept<'a>(old: &'a str, marker: &str) -> Option<&'a str> {
-    let (_, from) = old.split_once(&format!("<!-- {marker} -->\n"))?;
-    Some(from.split_once(&format!("\n<!-- /{marker} -->"))?.0)
+fn find_part<'a>(old: &'a str, marker: &str) -> Option<&'a str> {
+    let (_, rest) = old.split_once(&format!("<!-- {marker} -->\n"))?;
+    Some(rest.split_once(&format!("\n<!-- /{marker} -->"))?.0)
 }
 
 #[cfg(test)]
@@ -67,12 +67,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_replaces_itself_and_no_other() {
+    fn part_replaces_only_itself() {
         let mut file = String::new();
         for (part, text) in
             [(Part::Stories, "a"), (Part::Faults, "b\n\nb"), (Part::Stories, "c"), (Part::SweepsClaude, "d")]
         {
-            file = with(&file, part, text);
+            file = with_part(&file, part, text);
         }
         assert_eq!(
             file,

@@ -1,5 +1,5 @@
-//! `cargo xtask sim`: builds the swarm in release mode and passes its arguments on. Seeds that once
-//! failed are flown first.
+//! `cargo xtask sim`: builds the swarm in release mode and passes its arguments on. Seeds that failed before
+//! are simulated first.
 
 use crate::{cargo, root};
 use std::process::ExitCode;

@@ -1,8 +1,10 @@
-//! `cargo xtask sweep`: strikes runs of a small piece of work at points drawn from all that there are, and writes what
-//! came of it to `benches/RESILIENCE.md`. The test binary plays the points; here they are added up.
+//! `cargo xtask sweep`: strikes runs of a small piece of work at random points of all that there are, and
+//! writes the results to `benches/RESILIENCE.md`. The test binary plays the points; this command adds up their
+//! results.
 //!
-//! A point that fails stops nothing: it is told with its reason, and the command fails at the end. A missed bar is told
-//! with its figure. Fewer points than the bars are about are printed and not written. Linux only.
+//! A failing point does not stop the others: it is reported with its reason, and the command fails at the end.
+//! A missed bar is reported with its figure. If there are too few points for the bars, the table is printed and
+//! not written. Linux only.
 
 mod result;
 mod table;
@@ -16,39 +18,39 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs, io};
 
-/// The points that the bars are about, for each thing that strikes.
-const POINTS_LEAST: u64 = 20;
+/// Number of points that the bars need, for each kind of strike.
+const POINTS_MIN: u64 = 20;
 const SEEDS: u64 = 3;
 
-/// What was asked for on the command line.
+/// Options of the command line.
 struct Options {
     scripted: bool,
-    /// For each thing that strikes, and each seed.
+    /// Number of points for each kind of strike and each seed.
     points: u64,
     seeds: Vec<u64>,
 }
 
 /// Sweeps, prints the table, and writes it if it has enough points.
 pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
-    let asked = asked(args)?;
-    let claude = if asked.scripted { None } else { Some(real_agent::found(root)?) };
-    let built = tests().arg("--no-run").current_dir(root).status()?;
-    if !built.success() {
-        return Err(io::Error::other(format!("build the tests: {built}")));
+    let options = options(args)?;
+    let claude = if options.scripted { None } else { Some(real_agent::locate(root)?) };
+    let status = tests().arg("--no-run").current_dir(root).status()?;
+    if !status.success() {
+        return Err(io::Error::other(format!("build the tests: {status}")));
     }
     let longhaul = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let longhaul = longhaul.join("debug/longhaul");
     let (machine, ticks) =
-        (machine::described(root, &longhaul, claude.as_deref().unwrap_or(&longhaul)), Ticks::now());
+        (machine::describe(root, &longhaul, claude.as_deref().unwrap_or(&longhaul)), Ticks::now());
 
     let report = tempfile::NamedTempFile::new()?;
-    let mut broken = Vec::new();
-    eprintln!("seeds: {}", table::seeds(&asked.seeds));
-    for seed in &asked.seeds {
+    let mut aborted = Vec::new();
+    eprintln!("seeds: {}", table::seeds(&options.seeds));
+    for seed in &options.seeds {
         let mut play = tests();
         play.args(["--", "sweep::wh", "--nocapture"]).current_dir(root);
-        play.env("LONGHAUL_SWEEP", if asked.scripted { "scripted" } else { "claude" });
-        play.env("LONGHAUL_SWEEP_POINTS", asked.points.to_string());
+        play.env("LONGHAUL_SWEEP", if options.scripted { "scripted" } else { "claude" });
+        play.env("LONGHAUL_SWEEP_POINTS", options.points.to_string());
         play.env("LONGHAUL_SWEEP_SEED", seed.to_string());
         play.env("LONGHAUL_SWEEP_REPORT", report.path());
         if let Some(claude) = &claude {
@@ -56,28 +58,28 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
         }
         let status = play.status()?;
         if !status.success() {
-            broken.push(format!("seed {seed} broke off: the test binary ended with {status}"));
+            aborted.push(format!("seed {seed} broke off: the test binary ended with {status}"));
         }
     }
-    let told = result::read(&fs::read_to_string(report.path())?)?;
-    let failed = table::failed(&told, &broken);
+    let results = result::read(&fs::read_to_string(report.path())?)?;
+    let failed = table::failed(&results, &aborted);
     let section = Section {
         about: table::ABOUT,
-        rows: table::bars(&told, !asked.scripted),
-        appendix: table::table(&told, &asked.seeds) + &failed,
+        rows: table::bars(&results, !options.scripted),
+        appendix: table::table(&results, &options.seeds) + &failed,
     };
-    let (name, part) = if asked.scripted {
+    let (name, part) = if options.scripted {
         ("Sweeps with the scripted agent", Part::SweepsScripted)
     } else {
         ("Sweeps with the real Claude Code", Part::SweepsClaude)
     };
     let markdown = section.markdown(name, &format!("{machine} · {}", Ticks::stolen_since(ticks)));
     println!("{markdown}");
-    if asked.points * asked.seeds.len() as u64 >= POINTS_LEAST {
+    if options.points * options.seeds.len() as u64 >= POINTS_MIN {
         save(root, part, &markdown)?;
     }
     eprintln!("{} bars missed", section.missed());
-    let failing = told.iter().filter(|told| !told.failed.is_empty()).count() + broken.len();
+    let failing = results.iter().filter(|result| !result.failed.is_empty()).count() + aborted.len();
     if failing > 0 { Err(io::Error::other(format!("{failing} points failed"))) } else { Ok(()) }
 }
 
@@ -87,7 +89,7 @@ fn tests() -> Command {
     command
 }
 
-fn asked(args: &[String]) -> io::Result<Options> {
+fn options(args: &[String]) -> io::Result<Options> {
     let (mut scripted, mut points, mut count, mut seeds) = (false, None, SEEDS, Vec::new());
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -106,7 +108,7 @@ fn asked(args: &[String]) -> io::Result<Options> {
     if seeds.is_empty() {
         seeds = fresh_seeds(count);
     }
-    // The scripted agent costs a second a point; the real one several.
-    let enough = if scripted { POINTS_LEAST } else { POINTS_LEAST.div_ceil(seeds.len().max(1) as u64) };
+    // The scripted agent takes a second for a point, the real one several.
+    let enough = if scripted { POINTS_MIN } else { POINTS_MIN.div_ceil(seeds.len().max(1) as u64) };
     Ok(Options { scripted, points: points.unwrap_or(enough), seeds })
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask test [--deny-left-out]`: everything a change must pass. The README's test command.
+//! `cargo xtask test [--deny-skipped]`: everything a change must pass. The README's test command.
 //!
-//! It goes on to its end whatever fails, and tells there what failed and what was not tried at all: a test that needs what
-//! this machine has not got says so and passes, and would be taken for one that was made.
+//! It continues after a failure, and reports at the end what failed and what was skipped: a test without its
+//! requirements passes with a note, and would otherwise count as run.
 
 mod skipped;
 
@@ -10,64 +10,65 @@ use skipped::SkippedTest;
 use std::path::Path;
 use std::{env, io};
 
-/// Seeds that every test run simulates.
+/// Number of seeds that every test run simulates.
 const SIM_RUNS: &str = "500000";
 
-/// What cargo is asked for before the tests, one after another.
+/// Commands of cargo before the tests, one after another.
 const CHECKS: &[&[&str]] = &[
     &["fmt", "--all", "--check"],
     &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"],
-    // A build without telemetry is the same program.
+    // A build without telemetry must have no warnings either.
     &["clippy", "--package", "longhaul-cli", "--no-default-features", "--quiet", "--", "--deny", "warnings"],
-    // The front page for those who build on the library: every link of it leads somewhere.
+    &["run", "--quiet", "--package", "xtask", "--", "words"],
+    // The documentation for users of the library must have no broken links.
     &["rustdoc", "--quiet", "--package", "longhaul", "--", "--deny", "warnings"],
     &["run", "--quiet", "--release", "--package", "xtask", "--", "sim", "--runs", SIM_RUNS],
 ];
 
-/// Without --all-targets: that would build the examples as tests, and tests start one of them.
+/// Without --all-targets, which would build the examples as tests, although tests start one of them.
 const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
-/// Runs everything, and tells at the end what failed and what was left out.
+/// Runs everything, and reports at the end what failed and what was skipped.
 pub fn test(root: &Path, args: &[String]) -> io::Result<()> {
-    let deny = is_denied(args)?;
+    let deny = denies_skipped(args)?;
     let notes = tempfile::NamedTempFile::new()?;
-    let mut environment = vec![("LONGHAUL_TEST_LEFT_OUT", notes.path().to_owned())];
+    let mut environment = vec![("LONGHAUL_TEST_SKIPPED", notes.path().to_owned())];
     let mut failed = Vec::new();
-    match real_agent::found(root) {
+    match real_agent::locate(root) {
         Ok(claude) => {
             println!("real agent: {}", claude.display());
             environment.push(("LONGHAUL_TEST_CLAUDE", claude));
         }
-        // Whoever tests with it leaves that out.
+        // The tests with the real agent are then skipped.
         Err(error) => failed.push(error.to_string()),
     }
     for args in CHECKS.iter().chain([&TESTS]) {
-        let words = format!("cargo {}", args.join(" "));
-        println!("▶ {words}");
+        let command_line = format!("cargo {}", args.join(" "));
+        println!("▶ {command_line}");
         let environment = environment.iter().map(|(name, value)| (name, value));
         let status = cargo().args(*args).envs(environment).current_dir(root).status()?;
         if !status.success() {
-            failed.push(format!("{words}: {status}"));
+            failed.push(format!("{command_line}: {status}"));
         }
     }
-    let omitted = skipped::collected(notes.path())?;
-    print!("\n{}", skipped::told(&omitted));
-    verdict(failed, &omitted, deny)
+    let skipped_tests = skipped::read_notes(notes.path())?;
+    print!("\n{}", skipped::render(&skipped_tests));
+    verdict(failed, &skipped_tests, deny)
 }
 
-/// Whether what is left out counts as failed: if that is asked for, and where nobody would read the list.
-fn is_denied(args: &[String]) -> io::Result<bool> {
+/// Returns whether skipped tests count as failures: if requested, or in CI, where no person reads the list.
+fn denies_skipped(args: &[String]) -> io::Result<bool> {
     match args {
         [] => Ok(env::var_os("CI").is_some_and(|set| !set.is_empty() && set != "false")),
-        [flag] if flag == "--deny-left-out" => Ok(true),
-        _ => Err(io::Error::other("test takes --deny-left-out and nothing else")),
+        [flag] if flag == "--deny-skipped" => Ok(true),
+        _ => Err(io::Error::other("test takes --deny-skipped and nothing else")),
     }
 }
 
-fn verdict(mut failed: Vec<String>, omitted: &[SkippedTest], deny: bool) -> io::Result<()> {
-    if deny && !omitted.is_empty() {
+fn verdict(mut failed: Vec<String>, skipped_tests: &[SkippedTest], deny: bool) -> io::Result<()> {
+    if deny && !skipped_tests.is_empty() {
         failed.push(
-            "something was left out, which is a failure with --deny-left-out and where CI is set".to_owned(),
+            "something was left out, which is a failure with --deny-skipped and where CI is set".to_owned(),
         );
     }
     if failed.is_empty() { Ok(()) } else { Err(io::Error::other(failed.join("\nerror: "))) }

@@ -1,7 +1,8 @@
-//! `cargo xtask stories`: the real agent works in a git repository, something dies in the middle of a command, and what a
-//! person would then type is typed. Writes the commands, the envelope and the repository to `benches/RESILIENCE.md`.
+//! `cargo xtask stories`: the real agent works in a git repository, a process is killed in the middle of a
+//! command, and the commands that a person would then use are typed. Writes the commands, the envelope and the
+//! repository to `benches/RESILIENCE.md`.
 //!
-//! A story that does not end as it should is written too, and the command fails. Linux only.
+//! A walkthrough with an unexpected end is written too, and the command fails. Linux only.
 
 mod stage;
 
@@ -19,12 +20,12 @@ const HEAD: &str = "## Stories\n\nWritten by `cargo xtask stories`: the real Cla
     a line to a file and commits it; the second takes five seconds, and in the middle of it the next command is typed. `$longhaul` and \
     `$agent` are process numbers, `$session` is the session's id.\n";
 
-/// A story: what happens, and what is typed in the middle of the second step, a line each. The last line that prints an
-/// envelope tells the end; if none does, the run itself does.
+/// A walkthrough: its title and the lines that are typed in the middle of the second step. The last line that
+/// prints an envelope shows the end; if none does, the run itself does.
 struct Walkthrough {
     title: &'static str,
     typed: &'static [&'static str],
-    /// Where the work is at the end, beside the directory in which it began.
+    /// Directory of the work at the end, next to the one in which it started.
     ends_in: &'static str,
 }
 
@@ -41,7 +42,7 @@ const STORIES: &[Walkthrough] = &[
         ends_in: "work",
     },
     Walkthrough {
-        title: "Longhaul is killed, and the run goes on in another directory and another home",
+        title: "Longhaul is killed, and the run was resumed in another directory and another home",
         typed: &[
             "kill -9 $longhaul",
             "longhaul cancel @",
@@ -53,20 +54,20 @@ const STORIES: &[Walkthrough] = &[
     },
 ];
 
-/// Plays the stories and writes them down.
-pub fn stories(root: &Path, args: &[String]) -> io::Result<()> {
+/// Plays the walkthroughs and writes their results.
+pub fn walkthroughs(root: &Path, args: &[String]) -> io::Result<()> {
     if let Some(arg) = args.first() {
         return Err(io::Error::other(format!("`{arg}` is not understood; see `cargo xtask`")));
     }
     let longhaul = build(root)?;
-    let claude = real_agent::found(root)?;
-    let mut text = format!("{HEAD}\n{}\n", machine::described(root, &longhaul, &claude));
+    let claude = real_agent::locate(root)?;
+    let mut text = format!("{HEAD}\n{}\n", machine::describe(root, &longhaul, &claude));
     let mut failed = 0;
-    for story in STORIES {
-        eprintln!("▶ {}", story.title);
-        let played = WalkthroughRig::new(&longhaul, &claude)?.play(story.typed, story.ends_in)?;
-        failed += usize::from(!played.amiss.is_empty());
-        text += &told(story, &played);
+    for walkthrough in STORIES {
+        eprintln!("▶ {}", walkthrough.title);
+        let run = WalkthroughRig::new(&longhaul, &claude)?.play(walkthrough.typed, walkthrough.ends_in)?;
+        failed += usize::from(!run.problems.is_empty());
+        text += &render(walkthrough, &run);
     }
     println!("{text}");
     save(root, Part::Stories, &text)?;
@@ -77,17 +78,17 @@ pub fn stories(root: &Path, args: &[String]) -> io::Result<()> {
     }
 }
 
-fn told(story: &Walkthrough, played: &WalkthroughRun) -> String {
-    let mut text = format!("\n### {}\n\n```sh\n{}\n", story.title, stage::RUN);
-    for line in story.typed {
+fn render(walkthrough: &Walkthrough, run: &WalkthroughRun) -> String {
+    let mut text = format!("\n### {}\n\n```sh\n{}\n", walkthrough.title, stage::RUN);
+    for line in walkthrough.typed {
         let _ = writeln!(text, "{line}");
     }
-    let _ = write!(text, "```\n\n```json\n{}\n```\n\n", played.envelope);
-    let _ = writeln!(text, "`git log`: {} · `steps`: {}", played.commits.join(", "), played.steps.join(", "));
-    let verdict = if played.amiss.is_empty() {
+    let _ = write!(text, "```\n\n```json\n{}\n```\n\n", run.envelope);
+    let _ = writeln!(text, "`git log`: {} · `steps`: {}", run.commits.join(", "), run.steps.join(", "));
+    let verdict = if run.problems.is_empty() {
         "each step once, nothing left running".to_owned()
     } else {
-        format!("**{}**", played.amiss.join("; "))
+        format!("**{}**", run.problems.join("; "))
     };
     let _ = writeln!(text, "\n{verdict}");
     text

@@ -1,9 +1,9 @@
-//! Holds the arrows between crates: who may depend on whom. `ARCHITECTURE.md` draws them.
+//! Checks the dependencies between crates. `ARCHITECTURE.md` shows the allowed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Every crate and the crates of ours that it may depend on.
+/// Every crate with the workspace crates that it may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
     ("longhaul-core", &[]),
     ("longhaul-agent", &["longhaul-core"]),
@@ -29,7 +29,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim"]),
 ];
 
-/// What the pure crates may never depend on, directly or not: runtimes, clocks, chance, the network.
+/// The pure crates may never depend on [`IMPURE`] crates, directly or not: runtimes, clocks, randomness, the
+/// network.
 const PURE: &[&str] = &["longhaul-core", "longhaul-agent"];
 const IMPURE: &[&str] =
     &["tokio", "rustix", "libc", "rand", "getrandom", "jiff", "chrono", "time", "reqwest", "ureq"];
@@ -63,7 +64,7 @@ fn pure_crates_have_no_impure_dependency() {
     }
 }
 
-/// Our packages and what each depends on outside of tests.
+/// Returns the workspace's packages with their dependencies outside tests.
 fn workspace_packages() -> BTreeMap<String, BTreeSet<String>> {
     let metadata = cargo(&["metadata", "--format-version", "1", "--no-deps"]);
     let metadata: serde_json::Value = serde_json::from_str(&metadata).expect("cargo metadata is JSON");

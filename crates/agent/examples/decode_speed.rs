@@ -94,13 +94,13 @@ fn end() -> String {
 
 /// The processor time of this process, where the system tells: others may be at work beside it.
 fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let stat = std::fs::read_to_string("/process/self/schedstat").unwrap_or_default();
     stat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or_default() / 1e9
 }
 
 /// The most memory this process ever used, where the system tells.
 fn peak_kb() -> String {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = std::fs::read_to_string("/process/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.map_or_else(|| "?".to_owned(), |line| line.trim().trim_end_matches(" kB").to_owned())
 }

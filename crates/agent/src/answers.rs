@@ -1,14 +1,14 @@
-//! How an agent's questions are answered where nobody is there to be asked: by what a user wrote down before, and
-//! else by the first thing that the agent offers. An answer is a matter of the question alone.
+//! Answers the agent's questions without a person: with the answers that the user prepared, or else with the
+//! first option. An answer depends on the question alone.
 
 mod file;
 
 use std::collections::BTreeMap;
 
-// What agents put behind the label that they favour, by their own instructions (Claude Code 2.1.330).
-const FAVOURED: &str = "(recommended)";
+// The suffix of the option that an agent recommends, by its own instructions (Claude Code 2.1.330).
+const RECOMMENDED: &str = "(recommended)";
 
-/// What a user answers, by what the questions are about. Without any, every question has its default.
+/// Prepared answers by keywords of their questions. Without any, every question gets its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     by_key: BTreeMap<String, String>,
@@ -17,51 +17,51 @@ pub struct Answers {
 /// A question of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question<'a> {
-    /// What is asked.
+    /// The text of the question.
     pub text: &'a str,
-    /// What it offers, best first; nothing where any text will do.
+    /// The options, best first. Empty for a question that takes free text.
     pub labels: Vec<&'a str>,
-    /// Whether more than one of them may be chosen.
+    /// Whether several options may be chosen.
     pub is_multiple: bool,
 }
 
-/// A question that was answered.
+/// A question and its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenAnswer {
-    /// What was asked.
+    /// The question.
     pub question: String,
-    /// What was said; empty for nothing.
+    /// The answer, possibly empty.
     pub answer: String,
-    /// The key that fitted; nothing if none did, and the default was taken.
+    /// The key that matched, or `None` for the default.
     pub key: Option<String>,
 }
 
-/// Answers that contradict each other, answer anything, or cannot be read.
+/// Prepared answers that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswersError {
-    /// It would fit every question.
+    /// An answer without a key, which would match every question.
     #[error("the answer `{0}` has no key")]
     NoKey(String),
-    /// It is no text of answers.
+    /// Not a valid answers file.
     #[error("{0}")]
     Unreadable(String),
-    /// Keys are compared without regard to case.
+    /// Two answers for the same key. Keys are case-insensitive.
     #[error("the key `{key}` has two answers, `{one}` and `{other}`")]
     Contradiction {
         /// The key.
         key: String,
-        /// The answer that came first.
+        /// The first answer.
         one: String,
-        /// The one that came later.
+        /// The second answer.
         other: String,
     },
 }
 
 impl Answers {
-    /// Answers by their keys.
+    /// Creates answers from pairs of key and answer.
     ///
     /// # Errors
-    /// If a key is empty, or has two answers.
+    /// Returns an error if a key is empty or has two different answers.
     pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Answers, AnswersError> {
         let mut by_key: BTreeMap<String, String> = BTreeMap::new();
         for (key, answer) in pairs {
@@ -78,16 +78,17 @@ impl Answers {
         Ok(Answers { by_key })
     }
 
-    /// Answers as they are written into a file: one object of keys and answers, in JSON or in TOML. A list of texts
-    /// chooses all of them.
+    /// Parses an answers file: one object of keys and answers, in JSON or in TOML. A list of strings chooses
+    /// all of them.
     ///
     /// # Errors
-    /// If it is neither, an answer is no text, number or list of texts, or as for [`Answers::new`].
+    /// Returns an error if the text is neither format, if an answer is not a string, number or list of
+    /// strings, or if [`Answers::new`] fails.
     pub fn parse(text: &str) -> Result<Answers, AnswersError> {
         Answers::new(file::read(text).map_err(AnswersError::Unreadable)?)
     }
 
-    /// These, with what `others` say about other keys.
+    /// Adds the answers of `others` for keys that are not set here.
     #[must_use]
     pub fn or_else(mut self, others: Answers) -> Answers {
         for (key, answer) in others.by_key {
@@ -98,13 +99,13 @@ impl Answers {
         self
     }
 
-    /// As they were written.
+    /// Returns the answers as written, by key.
     pub fn entries(&self) -> &BTreeMap<String, String> {
         &self.by_key
     }
 
-    /// The answer to a question: of the key that is the question; else of the longest that occurs in it, because it
-    /// says most about what is asked; else the first of what is offered, or nothing.
+    /// Returns the answer to a question. A key that equals the question comes first, then the longest key
+    /// within it, as the most specific one. Otherwise it is the first option, or empty.
     pub fn answer(&self, question: &Question<'_>) -> GivenAnswer {
         let (answer, key) = match self.find(question.text) {
             Some((key, answer)) => (chosen(answer, question), Some(key.to_owned())),
@@ -119,7 +120,8 @@ impl Answers {
         }
         let text = text.to_lowercase();
         let mut fitting = self.by_key.iter().filter(|(key, _)| text.contains(&key.to_lowercase()));
-        // Of two that are equally long the first in the alphabet: who reads the stream again finds the same one.
+        // Of two keys of equal length the alphabetically first one, so that decoding the stream again gives
+        // the same answer.
         let first = fitting.next()?;
         let longest = fitting.fold(first, |longest, next| {
             if next.0.chars().count() > longest.0.chars().count() { next } else { longest }
@@ -128,10 +130,9 @@ impl Answers {
     }
 }
 
-/// A user's answer in the agent's words, as far as it has any: what it offers is known by its labels. Other words are
-/// passed on as they are.
+/// Maps a user's answer to the option labels where they match. Other text is passed on unchanged.
 fn chosen(answer: &str, question: &Question<'_>) -> String {
-    let label = |words: &str| label_of(words, &question.labels).unwrap_or(words).to_owned();
+    let label = |text: &str| label_of(text, &question.labels).unwrap_or(text).to_owned();
     // A label may hold a comma itself.
     if !question.is_multiple || label_of(answer, &question.labels).is_some() {
         return label(answer);
@@ -140,17 +141,17 @@ fn chosen(answer: &str, question: &Question<'_>) -> String {
     parts.map(label).collect::<Vec<_>>().join(", ")
 }
 
-fn label_of<'a>(words: &str, labels: &[&'a str]) -> Option<&'a str> {
-    let mut whole = labels.iter().filter(|label| is_same(label, words));
-    let mut plain = labels.iter().filter(|label| is_same(plain(label), words));
+fn label_of<'a>(text: &str, labels: &[&'a str]) -> Option<&'a str> {
+    let mut whole = labels.iter().filter(|label| is_same(label, text));
+    let mut plain = labels.iter().filter(|label| is_same(plain(label), text));
     whole.next().or_else(|| plain.next()).copied()
 }
 
-/// A label without the mark of the one that the agent favours.
+/// Removes the mark of the recommended option from a label.
 fn plain(label: &str) -> &str {
-    let start = label.len().checked_sub(FAVOURED.len()).filter(|start| label.is_char_boundary(*start));
+    let start = label.len().checked_sub(RECOMMENDED.len()).filter(|start| label.is_char_boundary(*start));
     match start.map(|start| label.split_at(start)) {
-        Some((plain, marker)) if marker.eq_ignore_ascii_case(FAVOURED) => plain.trim_end(),
+        Some((plain, marker)) if marker.eq_ignore_ascii_case(RECOMMENDED) => plain.trim_end(),
         Some(_) | None => label,
     }
 }
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_answered_by_the_key_that_says_most_about_it() {
+    fn most_specific_key_answers() {
         let question = Question { labels: vec!["Postgres", "SQLite"], ..DATABASE };
         let exact = "Which database should we use?";
         check(&[(exact, "SQLite"), ("database", "Postgres")], &question, ("SQLite", Some(exact)));
@@ -197,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn a_question_without_an_answer_has_its_default() {
+    fn unanswered_question_gets_default() {
         check(
             &[],
             &Question { labels: vec!["Postgres (Recommended)", "SQLite"], ..DATABASE },
             ("Postgres (Recommended)", None),
         );
         check(&[("git", "Yes")], &DATABASE, ("", None));
-        // Nothing is an answer too.
+        // An empty answer counts too.
         check(
             &[("database", "")],
             &Question { labels: vec!["Postgres"], ..DATABASE },
@@ -213,24 +214,24 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_said_in_the_words_that_are_offered() {
-        let says = |answer: &str, labels: &[&'static str], is_multiple: bool, expected: &str| {
+    fn answers_map_to_option_labels() {
+        let maps = |answer: &str, labels: &[&'static str], is_multiple: bool, expected: &str| {
             let question = Question { labels: labels.to_vec(), is_multiple, ..DATABASE };
             check(&[("database", answer)], &question, (expected, Some("database")));
         };
-        says("sqlite", &["Postgres", "SQLite"], false, "SQLite");
-        says("postgres", &["Postgres (Recommended)", "SQLite"], false, "Postgres (Recommended)");
-        says("postgres", &["Postgres (Recommended)", "postgres"], false, "postgres");
-        says("MySQL, but only here", &["Postgres", "SQLite"], false, "MySQL, but only here");
-        says("auth,LOGS", &["Auth", "Cache", "Logs"], true, "Auth, Logs");
-        says("auth, metrics,", &["Auth", "Cache"], true, "Auth, metrics");
-        says("both, please", &["Both, please", "None"], true, "Both, please");
-        says("auth,logs", &["Auth", "Logs"], false, "auth,logs");
-        says("é", &["É", "e"], false, "É");
+        maps("sqlite", &["Postgres", "SQLite"], false, "SQLite");
+        maps("postgres", &["Postgres (Recommended)", "SQLite"], false, "Postgres (Recommended)");
+        maps("postgres", &["Postgres (Recommended)", "postgres"], false, "postgres");
+        maps("MySQL, but only here", &["Postgres", "SQLite"], false, "MySQL, but only here");
+        maps("auth,LOGS", &["Auth", "Cache", "Logs"], true, "Auth, Logs");
+        maps("auth, metrics,", &["Auth", "Cache"], true, "Auth, metrics");
+        maps("both, please", &["Both, please", "None"], true, "Both, please");
+        maps("auth,logs", &["Auth", "Logs"], false, "auth,logs");
+        maps("é", &["É", "e"], false, "É");
     }
 
     #[test]
-    fn answers_that_contradict_each_other_are_refused() {
+    fn rejects_contradictions() {
         let two = |one: &str, other: &str| answers(&[("git", one), ("Git", other)]).map(drop);
         assert_eq!(two("Yes", "Yes"), Ok(()));
         let contradiction =
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn some_answers_hold_before_others() {
+    fn flags_override_file() {
         let (flags, file) = (answers(&[("Git", "No")]), answers(&[("git", "Yes"), ("depth", "3")]));
         let both = flags.expect("they agree").or_else(file.expect("they agree"));
         assert_eq!(both, answers(&[("Git", "No"), ("depth", "3")]).expect("they agree"));

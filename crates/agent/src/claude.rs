@@ -1,7 +1,7 @@
-//! Claude Code: how it is started, spoken to and understood. Facts are those of 2.1.330.
+//! The dialect of Claude Code: how it is started, prompted and decoded. All facts hold for version 2.1.330.
 //!
-//! It speaks JSON lines both ways. Its exit code, its `subtype` and a single event prove nothing: the
-//! last `result` decides, unless a new turn began after it.
+//! Claude Code reads and writes JSON lines. Its exit code, its `subtype` or a single event prove nothing: the
+//! last `result` decides, unless a new exchange started after it.
 
 mod activity;
 mod background;
@@ -48,7 +48,7 @@ pub(crate) use parse_conversation::call as called;
 pub(crate) use prompts::interruption;
 pub(crate) use vendor_terms::is_interruption_mark;
 
-/// The model of messages that the agent's program writes itself.
+/// The model name of messages that the agent program writes itself.
 pub(crate) const SYNTHETIC: &str = "<synthetic>";
 
 /// The dialect of Claude Code.
@@ -60,7 +60,7 @@ pub struct Claude {
 }
 
 impl Claude {
-    /// With the bundled tables.
+    /// Creates the dialect with the bundled tables.
     pub fn new() -> Claude {
         Claude {
             prices: Prices::bundled().clone(),
@@ -69,11 +69,11 @@ impl Claude {
         }
     }
 
-    /// With tables of the user's own: prices for what the agent did not live to state, and patterns of
-    /// calls that must not be repeated.
+    /// Creates the dialect with the user's own tables: prices for usage whose cost the agent did not report,
+    /// and rules for calls that must not be repeated.
     ///
     /// # Errors
-    /// If one of them cannot be read.
+    /// Returns an error if a table cannot be parsed.
     pub fn with_tables(tables: UserTables) -> Result<Claude, UserTablesError> {
         Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?), tables })
     }
@@ -98,12 +98,12 @@ impl Dialect for Claude {
         environment::is_needed(name, is_set)
     }
 
-    fn invocation(&self, order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Invocation {
-        invocation::invocation(order, plan, past)
+    fn invocation(&self, spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
+        invocation::invocation(spec, plan, prior)
     }
 
-    fn summary_invocation(&self, order: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
-        invocation::summary_args(order, attempt, model, prompt)
+    fn summary_invocation(&self, spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
+        invocation::summary_args(spec, attempt, model, prompt)
     }
 
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
@@ -126,23 +126,23 @@ impl Dialect for Claude {
         parse_conversation::of_file(bytes)
     }
 
-    fn decoder(&self, guards: &Guards, claims: &DoneSignals) -> Box<dyn Decoder> {
+    fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {
         let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
-        Box::new(decoder::ClaudeDecoder::new(prices, effects, guards.clone(), claims.clone()))
+        Box::new(decoder::ClaudeDecoder::new(prices, effects, guards.clone(), done_signals.clone()))
     }
 
     fn prompt_text(
         &self,
-        order: &AgentSpec,
-        say: PromptKind,
-        left: Remaining,
+        spec: &AgentSpec,
+        kind: PromptKind,
+        remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String {
-        prompts::words(order, say, left) + &prompts::running(say, running)
+        prompts::words(spec, kind, remaining) + &prompts::running(kind, running)
     }
 
-    fn encode_prompt(&self, words: &str) -> Vec<u8> {
-        user_line(words)
+    fn encode_prompt(&self, text: &str) -> Vec<u8> {
+        user_line(text)
     }
 
     fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder> {
@@ -153,8 +153,8 @@ impl Dialect for Claude {
         interrupt()
     }
 
-    /// Only where the input cannot be closed: that ends an idle agent as fast (65 ms either way), but lets a
-    /// background shell and the turn that follows it finish; `end_session` kills them.
+    /// Used only if the input cannot be closed. Closing it ends an idle agent as fast (65 ms either way), but
+    /// lets a background shell and the next exchange finish. `end_session` kills them.
     fn encode_exit(&self) -> Vec<u8> {
         end_session()
     }

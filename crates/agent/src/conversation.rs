@@ -1,56 +1,56 @@
-//! What was said and done in a session, in no agent's dialect. Built by a dialect from a session file or
-//! from recorded streams; a seed ([`seed()`](crate::seed())) is written from it.
+//! The history of a session, independent of any agent's format. A dialect builds it from a session file or
+//! from recorded streams; a handoff prompt ([`handoff_prompt`](crate::handoff_prompt)) is written from it.
 //!
-//! Every entry says where it comes from, and that is known by identity and by fields that the vendor
-//! set, never by the words it holds: work that mentions "500" or "continue" is work.
+//! The origin of every entry is known from ids and from fields that the vendor set, never from its text. Work
+//! that mentions "500" or "continue" is still work.
 
 use longhaul_core::Moment;
 
-/// What was said and done, oldest first.
+/// The history of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Conversation {
-    /// Everything, in the order it was recorded.
+    /// All entries, oldest first.
     pub entries: Vec<ConversationEntry>,
 }
 
-/// One thing said or done.
+/// One entry of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationEntry {
-    /// What it is.
+    /// Its content.
     pub kind: EntryKind,
-    /// Where it comes from.
+    /// Its origin.
     pub provenance: Provenance,
-    /// When it was recorded, if the record says so.
+    /// The recorded time, if any.
     pub at: Option<Moment>,
 }
 
-/// Where an entry comes from.
+/// The origin of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provenance {
-    /// The work itself: the person, the model, its tools.
+    /// The work itself: the user, the model or its tools.
     Work,
-    /// What was done to save the work when a limit was near: nothing that whoever goes on could use.
+    /// Part of a wrap-up. A later attempt has no use for it.
     WrapUp,
     /// A prompt that Longhaul sent on its own behalf.
     Longhaul,
-    /// The agent's program speaking of itself: error messages, placeholders, marks of an interruption.
+    /// The agent program's own text: error messages, placeholders, marks of an interruption.
     Synthetic,
 }
 
-/// What an entry is.
+/// The content of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// What was asked of the agent: the task, and what a person or Longhaul said later.
+    /// A prompt: the task, or a later one from the user or from Longhaul.
     Prompt(String),
-    /// What the model said.
+    /// Text of the model.
     ModelText(String),
-    /// The agent's own summary of all that came before.
+    /// The agent's own summary of everything before it.
     Compaction(String),
-    /// What the agent's program told the model, such as the end of something in the background.
+    /// A note from the agent program to the model, such as the end of a background task.
     AgentNote(String),
     /// A tool call.
     ToolCall(ToolCall),
-    /// What a tool call brought.
+    /// The result of a tool call.
     ToolResult(ToolResult),
 }
 
@@ -63,23 +63,23 @@ pub struct ToolCall {
     pub name: String,
     /// All arguments, as JSON.
     pub input: String,
-    /// The one argument that says most, if any does.
+    /// The most informative argument, if any.
     pub argument: Option<ToolArgument>,
 }
 
-/// The argument of a tool call that says most.
+/// The most informative argument of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolArgument {
-    /// The command that is run.
+    /// The command to run.
     Command(String),
-    /// The file that is written.
+    /// The file to write.
     ChangedFile(String),
-    /// Something else: a file that is read, a pattern, an address.
+    /// Any other argument: a file to read, a pattern, a URL.
     Other(String),
 }
 
 impl ToolArgument {
-    /// The argument as it was given.
+    /// Returns the argument as given.
     pub fn as_str(&self) -> &str {
         match self {
             ToolArgument::Command(text) | ToolArgument::ChangedFile(text) | ToolArgument::Other(text) => text,
@@ -87,7 +87,7 @@ impl ToolArgument {
     }
 }
 
-/// What a tool call brought.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
     /// The id of the call.
@@ -101,16 +101,16 @@ pub struct ToolResult {
 /// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolResultKind {
-    /// It did what it does.
+    /// It succeeded.
     Ok,
-    /// It failed, or was not let run.
+    /// It failed or was denied.
     Error,
     /// It was interrupted: it may have taken effect in full, in part or not at all.
     Unknown,
 }
 
 impl Conversation {
-    /// The first thing that was asked by a person: the task of the session.
+    /// Returns the first prompt from the user, which is the task of the session.
     pub fn task(&self) -> Option<&str> {
         self.entries.iter().find_map(|entry| match &entry.kind {
             EntryKind::Prompt(text) if entry.provenance == Provenance::Work => Some(text.as_str()),
@@ -123,24 +123,24 @@ impl Conversation {
         })
     }
 
-    /// This and what came after it, where a run had several sessions.
+    /// Appends the conversation of a later session of the same run.
     #[must_use]
     pub fn then(mut self, later: Conversation) -> Conversation {
         self.entries.extend(later.entries);
         self
     }
 
-    /// Adds an entry, unless it says nothing.
-    pub(crate) fn push(&mut self, what: EntryKind, provenance: Provenance, at: Option<Moment>) {
-        let empty = match &what {
+    /// Adds an entry, unless its text is empty.
+    pub(crate) fn push(&mut self, kind: EntryKind, provenance: Provenance, at: Option<Moment>) {
+        let is_empty = match &kind {
             EntryKind::Prompt(text)
             | EntryKind::ModelText(text)
             | EntryKind::Compaction(text)
             | EntryKind::AgentNote(text) => text.trim().is_empty(),
             EntryKind::ToolCall(_) | EntryKind::ToolResult(_) => false,
         };
-        if !empty {
-            self.entries.push(ConversationEntry { kind: what, provenance, at });
+        if !is_empty {
+            self.entries.push(ConversationEntry { kind, provenance, at });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What every agent CLI must offer to be supervised. Each CLI's own way is in its module.
+//! The interface that every supervised agent CLI implements. The details of each CLI are in its own module.
 
 use crate::claude::Claude;
 use crate::{
@@ -10,250 +10,250 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// How to speak to one agent CLI.
+/// The protocol of one agent CLI.
 pub trait Dialect: Send + Sync {
-    /// The agent's name, as people and `--agent` write it.
+    /// Returns the agent's name, as in `--agent`.
     fn name(&self) -> &'static str;
 
-    /// The user's own tables that it was made with: a run that is recovered is read by the same.
+    /// Returns the user tables that the dialect was created with. Recovery must use the same tables.
     fn tables(&self) -> &UserTables;
 
-    /// Returns whether the agent works differently, or not at all, without a variable of its environment. `is_set` answers
-    /// for the others.
+    /// Returns whether the agent works differently, or not at all, without this environment variable.
+    /// `is_set` reports whether another variable is set.
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool;
 
-    /// How to start the agent for one attempt, and what to write to it first. An agent that goes on is told
-    /// what the past forbids to repeat, and what to check.
-    fn invocation(&self, order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Invocation;
+    /// Returns how to start the agent for one attempt, and the first bytes of its input. A prompt that
+    /// continues earlier work lists the side effects that must not be repeated and those to check.
+    fn invocation(&self, spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation;
 
-    /// How to have `model` answer a prompt once, in a process of its own that runs no tools, keeps no session and
-    /// ends by itself when its input does. Its stream is read by the same [`Decoder`]. `attempt` is the one that
-    /// the answer is for.
-    fn summary_invocation(&self, order: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation;
+    /// Returns how to have `model` answer a prompt once, for this attempt, in a separate process. That
+    /// process runs no tools, keeps no session and exits when its input ends. The same [`Decoder`] reads its
+    /// stream.
+    fn summary_invocation(&self, spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation;
 
-    /// What was said and done in attempts, by their records.
+    /// Returns the conversation of the recorded attempts.
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation;
 
-    /// How the agent keeps its sessions; nothing for one whose sessions only it can read.
+    /// Returns how the agent stores its sessions, or `None` if only the agent can read them.
     fn sessions(&self) -> Option<&dyn SessionLayout>;
 
-    /// What was said and done by a file of the agent's own, or by the stream of one attempt; nothing if it is
-    /// neither. The stream does not tell the task.
+    /// Returns the conversation in one of the agent's own files or in the stream of one attempt, or `None` if
+    /// the bytes are neither. A stream does not contain the task.
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation>;
 
-    /// A decoder for the stream of one attempt of an agent that is guarded like this, and that may say like this
-    /// that its work is finished.
-    fn decoder(&self, guards: &Guards, claims: &DoneSignals) -> Box<dyn Decoder>;
+    /// Creates a decoder for the stream of one attempt with these guards and done signals.
+    fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder>;
 
-    /// Returns the prompt for a session that is open, with the remaining limits and the background tasks that run.
+    /// Returns the prompt for an open session, given the remaining limits and the running background tasks.
     fn prompt_text(
         &self,
-        order: &AgentSpec,
-        say: PromptKind,
-        left: Remaining,
+        spec: &AgentSpec,
+        kind: PromptKind,
+        remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String;
 
-    /// What to write to tell the agent these words.
-    fn encode_prompt(&self, words: &str) -> Vec<u8>;
-    /// A scribe for the stream of this attempt.
+    /// Returns the bytes that send this prompt.
+    fn encode_prompt(&self, text: &str) -> Vec<u8>;
+    /// Creates a transcript decoder for the stream of this attempt.
     fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder>;
 
-    /// What to write to make the agent end its turn now, with a result.
+    /// Returns the bytes that make the agent end its exchange now, with a result.
     fn encode_interrupt(&self) -> Vec<u8>;
 
-    /// What to write to end an agent that no turn is owed by, where its input cannot be closed. It also ends
-    /// what runs in its background.
+    /// Returns the bytes that end an agent whose input cannot be closed and which owes no result. They also
+    /// end its background tasks.
     fn encode_exit(&self) -> Vec<u8>;
 }
 
-/// Understands the stream of one attempt.
+/// Decodes the stream of one attempt.
 pub trait Decoder: Send {
-    /// Takes in some bytes of the stream, however they were cut. A run of lines that say nothing but
-    /// that the agent lives becomes one [`Notice::Stirred`].
+    /// Decodes some bytes of the stream, split anywhere. A sequence of lines that only show that the agent is
+    /// alive becomes one [`Notice::Activity`].
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>);
 
-    /// What the agent waits for, as lines to write to it; each is told once. One that was answered before and
-    /// has not ended yet is among them: a second answer to the same question is passed over.
+    /// Returns the replies that the agent waits for, as lines to write, each once. An unfinished request that
+    /// was answered before is included, because the agent ignores a second reply.
     fn take_replies(&mut self) -> Vec<Vec<u8>>;
 
-    /// What a person may want to know of the attempt now. It decides nothing.
+    /// Returns the current state of the attempt, for people. No decision uses it.
     fn snapshot(&self) -> &AttemptSnapshot;
 
-    /// What the tool calls did so far; complete after [`Decoder::evidence`].
+    /// Returns the side effects of the tool calls so far. They are complete after [`Decoder::evidence`].
     fn side_effects(&self) -> &SideEffects;
 
-    /// What the process used so far, model by model, sorted by name; an empty name where nobody said which. The parts
-    /// add up to the tally of [`Decoder::glance`], and after [`Decoder::evidence`] to that of the evidence, in every
-    /// field. Models that used nothing are not among them.
+    /// Returns the usage so far per model, sorted by name, without models that used nothing. The name is
+    /// empty if the stream does not state the model. In every field the parts add up to the usage of
+    /// [`Decoder::snapshot`], and after [`Decoder::evidence`] to that of the evidence.
     fn usage_by_model(&self) -> Vec<(String, Usage)>;
 
-    /// What the whole stream proves, now that the process is gone and the stream read to its end.
+    /// Returns the evidence of the whole stream. Must be called once the process has exited and the stream is
+    /// read.
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence;
 
-    /// Whether there is anything that a compacted stream would leave out.
+    /// Returns whether compaction would drop any line of the stream.
     fn is_compactable(&self) -> bool;
 
-    /// Whether the compacted stream keeps this line (without its newline). To be asked after
-    /// [`Decoder::evidence`]; decoding what is kept yields the same evidence and the same
-    /// deeds again.
+    /// Returns whether the compacted stream keeps this line, given without its newline. Must be called after
+    /// [`Decoder::evidence`]. Decoding the compacted stream yields the same evidence and side effects.
     fn keeps_line(&self, line: &[u8]) -> bool;
 }
 
-/// What is on record of one attempt.
+/// The records of one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedAttempt {
-    /// What a person had asked for, if the agent was told that at the start of the attempt. What else it was
-    /// told was ours.
+    /// The user's request, if the attempt started with it. All other prompts come from Longhaul.
     pub user_prompt: Option<String>,
-    /// Its stream.
+    /// The recorded stream.
     pub stream: Vec<u8>,
-    /// After how many turns it was told to save its work; nothing if it was not. What it did then is of no use to
-    /// whoever goes on.
+    /// Number of results before the wrap-up prompt was sent, or `None` if there was no wrap-up. Later
+    /// attempts have no use for the turns after it.
     pub wrap_up_after_results: Option<u32>,
 }
 
-/// What the attempts of a run so far have left for the next one to know.
+/// Facts about a run's earlier attempts that the next attempt needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PriorAttempts {
-    /// What their tool calls did.
+    /// Side effects of their tool calls.
     pub side_effects: SideEffects,
-    /// What was said and done in them: for a session that does not remember it.
+    /// Their conversation, for a session that does not contain it.
     pub conversation: Conversation,
-    /// The tool calls whose results the conversation of the session shows; nothing where that is not known.
+    /// Tool calls whose results are visible in the session, or `None` if that is unknown.
     pub visible_tool_results: Option<BTreeSet<String>>,
-    /// The message that the session goes on from; nothing for its end. What follows it is left out of the conversation:
-    /// the agent had been told to save its work there, and to stop.
+    /// Message to resume the session from, or `None` for its end. Later messages are left out because they
+    /// belong to a wrap-up.
     pub resume_at: Option<String>,
-    /// What the last check said, for an attempt that is told so: its end.
+    /// End of the last check's output, for a prompt that quotes it.
     pub check_output: Option<String>,
-    /// A model's summary of the older part of that, for an attempt that is told one.
+    /// A model's summary of the older part of the conversation, for a prompt that includes one.
     pub summary: Option<Summary>,
-    /// Background tasks that ended with the process of an earlier attempt, which no prompt has named yet.
+    /// Background tasks that ended with an earlier attempt's process and that no prompt has named yet.
     pub stopped: Vec<BackgroundTask>,
-    /// What a person added to the limits when they resumed the run, for the first attempt after that.
+    /// Amounts that the user added to the limits when resuming the run, for the first attempt after that.
     pub added: Remaining,
 }
 
-/// What a run orders from an agent: the same for all its attempts.
+/// The agent's settings for a run. They are the same for every attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentSpec {
-    /// The agent.
+    /// The agent's program.
     pub program: Program,
-    /// Where it works.
+    /// The working directory.
     pub cwd: PathBuf,
     /// The task.
     pub prompt: String,
-    /// What was asked for since, each time when the run went on after it had been over.
+    /// Requests added later, one each time a finished run was resumed.
     pub follow_ups: Vec<String>,
-    /// The model; nothing for the user's own setting.
+    /// The model, or `None` for the user's own setting.
     pub model: Option<String>,
-    /// The permission mode; nothing for the user's own setting.
+    /// The permission mode, or `None` for the user's own setting.
     pub permission_mode: Option<String>,
-    /// What the agent may not do.
+    /// The guards of tool calls.
     pub guards: Guards,
-    /// Whether it must not work on while nobody supervises it, because nobody keeps count then: it waits at its next
-    /// tool call.
+    /// Whether the agent must pause without a supervisor, because nothing counts its usage then. It waits at
+    /// its next tool call.
     pub needs_supervisor: bool,
-    /// The commands that judge the work, as a shell takes them.
+    /// The check commands, as shell command lines.
     pub checks: Vec<String>,
-    /// Who serves the tool by which it says that the work is finished; nothing where there is none. The program
-    /// speaks MCP on its standard streams.
+    /// The program that serves the finish tool, or `None` without one. It speaks MCP on its standard streams.
     pub finish_tool: Option<Program>,
-    /// The last line of a last message that says the same; nothing where no words do.
+    /// The last line of a final message that claims the work is done, or `None` if no line does.
     pub done_when: Option<String>,
-    /// What it is told when it is to save its work; nothing for our words.
+    /// The wrap-up prompt, or `None` for the default.
     pub wrap_up_prompt: Option<String>,
-    /// What of the network its commands may reach; nothing for whatever the user's settings let them.
+    /// The network that its commands may reach, or `None` for the user's own settings.
     pub network: Option<Network>,
-    /// What earlier sessions taught, told to its own, and learnt from them; nothing where nobody asked for that.
+    /// Learning from sessions and use of the playbook, or `None` if it is off.
     pub learn: Option<LearnSpec>,
-    /// The user's own arguments to the agent. They come last, and so win.
+    /// The user's own arguments for the agent. They come last and so take precedence.
     pub extra_args: Vec<String>,
-    /// How long a seed may be, in estimated tokens.
+    /// Maximum length of a handoff prompt, in estimated tokens.
     pub handoff_tokens: u64,
-    /// The model that condenses older work for a seed; nothing if none does. The policy says whether it is asked.
+    /// The model that summarizes older work for a handoff prompt, or `None` without one. The policy decides
+    /// whether to use it.
     pub handoff_summary: Option<String>,
-    /// How often the agent may repeat a failed request by itself.
+    /// Number of times the agent may retry a failed request on its own.
     pub inner_retries: u32,
-    /// The run, for the mark in the environment.
+    /// The run, for the run marker in the environment.
     pub run_id: RunId,
 }
 
 impl AgentSpec {
-    /// The task with all that was asked for since.
+    /// Returns the task with all later requests.
     pub fn task(&self) -> Cow<'_, str> {
         task_with_follow_ups(&self.prompt, &self.follow_ups)
     }
 
-    /// How the agent may say that the work is finished.
+    /// Returns the ways in which the agent may claim that the work is done.
     pub fn done_signals(&self) -> DoneSignals {
         DoneSignals { tool: self.finish_tool.is_some(), line: self.done_when.clone() }
     }
 }
 
-/// How what earlier sessions taught comes into the sessions of an agent, and how it is known that there is more to learn.
+/// How an agent's sessions receive the playbook, and how a session's end starts learning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LearnSpec {
-    /// What the agent's hooks call: with the name of the event behind its leading arguments, then `--judge` and
-    /// `--max-tokens`.
+    /// The program that the agent's hooks call. Its leading arguments are followed by the event name,
+    /// `--judge` and `--max-tokens`.
     pub hook: Program,
-    /// Who judges the sessions, by the word of the flag.
+    /// The judge of the sessions, as named by the flag.
     pub judge: String,
-    /// How much a session is told at most, in estimated tokens; nothing for the hook's own limit.
+    /// Maximum length of the playbook text for a session, in estimated tokens. `None` for the hook's own
+    /// limit.
     pub tokens_max: Option<u64>,
 }
 
-/// How an agent may say that its work is finished.
+/// The ways in which an agent may claim that its work is done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DoneSignals {
-    /// By a call of our tool: it is offered. Where it is not, another one of that name is somebody else's.
+    /// Whether a call of the finish tool counts. If Longhaul does not offer the tool, a tool of that name is
+    /// not ours.
     pub tool: bool,
-    /// By these words, as the last line of its last message.
+    /// The last line of the final message that counts, if any.
     pub line: Option<String>,
 }
 
-/// A task with all that was asked for since.
-pub fn task_with_follow_ups<'a>(prompt: &'a str, asked: &[String]) -> Cow<'a, str> {
-    if asked.is_empty() {
+/// Returns a task with all later requests.
+pub fn task_with_follow_ups<'a>(prompt: &'a str, follow_ups: &[String]) -> Cow<'a, str> {
+    if follow_ups.is_empty() {
         return Cow::Borrowed(prompt);
     }
-    let later = asked.iter().map(|asked| format!("\n\nLater I asked:\n\n{asked}"));
+    let later = follow_ups.iter().map(|request| format!("\n\nLater I asked:\n\n{request}"));
     Cow::Owned(prompt.to_owned() + &later.collect::<String>())
 }
 
-/// A program: an agent's, or one of ours.
+/// A program: an agent, or a part of Longhaul.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The file to run.
+    /// The executable.
     pub path: PathBuf,
-    /// Arguments that come before all others, where it is a part of a larger program.
+    /// Arguments before all others, for a subcommand of a larger program.
     pub leading_args: Vec<String>,
 }
 
 /// How to start one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
-    /// The file to run.
+    /// The executable.
     pub program: PathBuf,
-    /// Its arguments. The task is not among them: other users of the machine can read these.
+    /// Its arguments. The task is not among them, because other users of the machine can read arguments.
     pub args: Vec<String>,
-    /// Where it works.
+    /// The working directory.
     pub cwd: PathBuf,
-    /// Variables to set, over those inherited.
+    /// Environment variables to set, in addition to the inherited ones.
     pub env_set: Vec<(String, String)>,
-    /// Variables not to inherit.
+    /// Environment variables to remove.
     pub env_remove: Vec<&'static str>,
-    /// What the agent is told at its start, in words.
+    /// The text of the agent's first prompt.
     pub prompt: String,
-    /// What to write to its input first.
+    /// The first bytes to write to its input.
     pub stdin: Vec<u8>,
-    /// Whether its input must outlive its supervisor: without one, it would take a question that nobody
-    /// answers for a refusal.
+    /// Whether its input must stay open after its supervisor dies. On a closed input the agent would treat an
+    /// unanswered question as a denial.
     pub input_outlives_supervisor: bool,
 }
 
-/// The dialect of the agent of that name, with the tables of this program.
+/// Returns the dialect of this agent with the bundled tables, or `None` if the name is unknown.
 pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "claude" => Some(Box::new(Claude::new())),
@@ -261,10 +261,10 @@ pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
     }
 }
 
-/// The dialect of the agent of that name, with tables of the user's own.
+/// Returns the dialect of this agent with the user's own tables, or `None` if the name is unknown.
 ///
 /// # Errors
-/// If one of them cannot be read.
+/// Returns an error if a table cannot be parsed.
 pub fn dialect_with_tables(
     name: &str,
     tables: UserTables,

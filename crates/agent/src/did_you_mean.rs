@@ -1,37 +1,37 @@
-//! Finds what a person may have meant by a mistyped id. Never decides for him.
+//! Suggests ids that are similar to a mistyped one. Never selects one.
 
-/// How many candidates are worth reading.
+/// Maximum number of suggestions; more are not worth reading.
 const NEAR_MAX: usize = 3;
-/// More wrong letters than this are another id.
+/// An id with more wrong letters than this is a different id.
 const LETTERS_WRONG_MAX: usize = 3;
 
-/// Those of the known ids that are most like `wanted`, the most likely first: ids that begin with it,
-/// then those that differ in a few letters.
-pub fn did_you_mean<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let wanted = wanted.trim().to_ascii_lowercase();
-    if wanted.is_empty() {
+/// Returns the known ids most similar to `input`, best first: ids that start with it, then ids that differ in
+/// a few letters.
+pub fn did_you_mean<'a>(input: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let input = input.trim().to_ascii_lowercase();
+    if input.is_empty() {
         return Vec::new();
     }
     let mut found: Vec<(usize, &str)> = known
         .into_iter()
-        .filter_map(|id| letters_wrong(&wanted, &id.to_ascii_lowercase()).map(|wrong| (wrong, id)))
+        .filter_map(|id| letters_wrong(&input, &id.to_ascii_lowercase()).map(|wrong| (wrong, id)))
         .collect();
     found.sort_unstable();
     found.truncate(NEAR_MAX);
     found.into_iter().map(|(_, id)| id).collect()
 }
 
-/// How many letters differ; nothing if too many do.
-fn letters_wrong(wanted: &str, id: &str) -> Option<usize> {
-    if id.starts_with(wanted) {
+/// Returns how many letters differ, or `None` if too many do.
+fn letters_wrong(input: &str, id: &str) -> Option<usize> {
+    if id.starts_with(input) {
         return Some(0);
     }
-    let wrong = distance(wanted.as_bytes(), id.as_bytes());
-    // A short id that is half wrong is no likeness.
-    (wrong <= LETTERS_WRONG_MAX && wrong * 3 <= wanted.len()).then_some(wrong)
+    let wrong = distance(input.as_bytes(), id.as_bytes());
+    // A short id with half of its letters wrong is not similar.
+    (wrong <= LETTERS_WRONG_MAX && wrong * 3 <= input.len()).then_some(wrong)
 }
 
-/// How many letters must be changed, added, dropped or swapped with their neighbour.
+/// Counts the letters that must be changed, added, dropped or swapped with their neighbor.
 fn distance(from: &[u8], to: &[u8]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=to.len()).collect();
@@ -63,12 +63,12 @@ mod tests {
         "nightly refactoring",
     ];
 
-    fn check(wanted: &str, found: &[&str]) {
-        assert_eq!(did_you_mean(wanted, KNOWN), found, "{wanted}");
+    fn check(input: &str, found: &[&str]) {
+        assert_eq!(did_you_mean(input, KNOWN), found, "{input}");
     }
 
     #[test]
-    fn near_ids() {
+    fn suggests_similar_ids() {
         check("0e9b", &KNOWN[..2]);
         check("51EBC698", &KNOWN[2..3]);
         check("51ebc698-ac36-4bd2-b075-19a02cd1a020", &KNOWN[2..3]);

@@ -1,9 +1,9 @@
-//! Which tool calls reach outside of the workspace: what they did stays done whatever happens to the
-//! run, so a resumed run must be told not to do it again. Knows patterns only; runs and asks nothing.
+//! Classifies tool calls by whether their side effects reach outside the workspace. Such effects persist, so
+//! the agent of a resumed run must not repeat them. Matches patterns only; never runs anything.
 //!
-//! A call is judged by its tool's name or, where it carries a shell script, by the programs that the
-//! script starts. Shell words are compared, never text: `echo "git push"` pushes nothing. The rows are
-//! in `effects.toml`, with their form.
+//! A call is classified by its tool's name or, if it carries a shell script, by the programs that the script
+//! starts. Shell words are compared, not text: `echo "git push"` does not match. The rules and their format
+//! are in `effects.toml`.
 
 mod commands;
 mod program;
@@ -18,50 +18,50 @@ use std::sync::LazyLock;
 use toml::Spanned;
 
 static BUNDLED: LazyLock<EffectRules> =
-    // The bundled table is parsed by a test; an empty one only means that nothing is remembered.
+    // A test parses the bundled table. With an empty one, no effect is remembered.
     LazyLock::new(|| EffectRules::parse(include_str!("effects.toml")).unwrap_or_default());
 
-// A longer script writes files rather than commands; its end is not worth the time.
+// A longer script writes files rather than commands, and is not worth parsing to its end.
 const SCRIPT_BYTES_MAX: usize = 64 << 10;
-// `sh -c "sh -c '…'"`, and enough.
+// Deep enough for `sh -c "sh -c '…'"`.
 const SCRIPTS_DEEP_MAX: usize = 4;
-// What one call can be said to have done.
+// Maximum number of commands that are listed for one call.
 const COMMANDS_MAX: usize = 8;
 
-/// A table of calls with effects outside of the workspace.
+/// A table of calls with side effects outside the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EffectRules {
     tools: Vec<Pattern>,
     read_only_tools: Vec<Pattern>,
     programs: Vec<ProgramRule>,
-    /// The names of all of them.
+    /// The names of all programs.
     names: BTreeSet<String>,
 }
 
-/// How far a call reaches.
+/// The scope of a call's side effects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EffectScope {
-    /// Not beyond the workspace, as far as the table knows.
+    /// Inside the workspace, as far as the table can tell.
     Workspace,
-    /// Outside, as all calls of this tool do.
+    /// Outside, like all calls of this tool.
     Tool,
-    /// Outside, by these commands of its script, as they were written.
+    /// Outside, because of these commands of its script, quoted as written.
     Commands(Vec<String>),
 }
 
-/// What is wrong with a row.
+/// An error in a row of the table.
 #[derive(Debug, thiserror::Error)]
 enum RowError {
-    /// It is about no program.
+    /// A row without a program.
     #[error("a program without names, expected for example names = [\"deploy.sh\"]")]
     Nameless,
-    /// A program is called by something that is no name.
+    /// An invalid program name.
     #[error("\"{0}\" is no program's name (letters, digits and -_.+@, without its directory)")]
     Name(String),
-    /// A pattern would fit nothing.
+    /// A pattern that matches nothing.
     #[error("empty pattern in \"{0}\" (write \"*\" for anything)")]
     Empty(String),
-    /// A pattern for options would fit none.
+    /// An option pattern that does not start like an option.
     #[error("\"{0}\" is no option (options begin with \"-\")")]
     NoOption(String),
 }
@@ -80,15 +80,15 @@ struct Table {
 }
 
 impl EffectRules {
-    /// The table in this program.
+    /// Returns the bundled table.
     pub fn bundled() -> &'static EffectRules {
         &BUNDLED
     }
 
-    /// Reads a table in the form of the bundled one, which explains it.
+    /// Parses a table in the format of the bundled one, which documents it.
     ///
     /// # Errors
-    /// If it has another form, or a pattern in it fits nothing.
+    /// Returns an error if the format is invalid or a pattern matches nothing.
     pub fn parse(text: &str) -> Result<EffectRules, TableError> {
         let table: Table = toml_table::parse(text)?;
         let pattern = |text: String| pattern(&text);
@@ -101,7 +101,7 @@ impl EffectRules {
         Ok(EffectRules { tools, read_only_tools: looking, programs, names })
     }
 
-    /// What reaches outside by this table or by another one.
+    /// Adds the rules of another table.
     #[must_use]
     pub fn merged_with(mut self, others: EffectRules) -> EffectRules {
         self.tools.extend(others.tools);
@@ -111,8 +111,7 @@ impl EffectRules {
         self
     }
 
-    /// How far a call of a tool reaches. `script` is what the tool was given to run in a shell, if
-    /// anything.
+    /// Returns the scope of a tool call. `script` is the shell script that the tool runs, or empty.
     pub fn scope(&self, tool: &str, script: &str) -> EffectScope {
         if self.tools.iter().any(|pattern| pattern.matches(tool)) {
             return EffectScope::Tool;
@@ -122,15 +121,15 @@ impl EffectRules {
         if commands.is_empty() { EffectScope::Workspace } else { EffectScope::Commands(commands) }
     }
 
-    /// Whether a tool changes nothing at all.
+    /// Returns whether a tool changes nothing.
     pub fn is_read_only(&self, tool: &str) -> bool {
         let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(tool));
         any(&self.read_only_tools) && !any(&self.tools)
     }
 
-    /// Adds the commands of a script that reach outside.
+    /// Adds the commands of a script whose side effects reach outside.
     fn collect(&self, script: &str, depth: usize, commands: &mut Vec<String>) {
-        // Most scripts name none of the programs, and are not cut into words.
+        // Most scripts name none of the programs and are not split into words.
         if depth == SCRIPTS_DEEP_MAX || script.len() > SCRIPT_BYTES_MAX || !self.names_a_program(script) {
             return;
         }
@@ -139,8 +138,8 @@ impl EffectRules {
             if let Some(script) = wrappers::script(words, &command) {
                 self.collect(&script, depth + 1, commands);
             } else if commands.len() < COMMANDS_MAX
-                && let Some((program, behind)) = words.split_first()
-                && self.programs.iter().any(|row| row.reaches(wrappers::name(program), behind))
+                && let Some((program, arguments)) = words.split_first()
+                && self.programs.iter().any(|row| row.reaches(wrappers::name(program), arguments))
             {
                 commands.push(command.text);
             }
@@ -148,13 +147,13 @@ impl EffectRules {
     }
 
     fn names_a_program(&self, script: &str) -> bool {
-        script.split(|sign| !is_of_name(sign)).any(|word| self.names.contains(word))
+        script.split(|c| !is_name_char(c)).any(|word| self.names.contains(word))
     }
 }
 
-/// What names of programs are made of.
-fn is_of_name(sign: char) -> bool {
-    sign.is_alphanumeric() || matches!(sign, '-' | '_' | '.' | '+' | '@')
+/// Returns whether a character may be part of a program's name.
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '@')
 }
 
 fn pattern(text: &str) -> Result<Pattern, RowError> {

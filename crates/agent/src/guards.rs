@@ -1,5 +1,6 @@
-//! Guards: rules that are asked before each tool call. They match the names of tools, hosts and paths, and never evaluate a
-//! program. A verdict depends on the call alone, so replaying a stream gives the same verdicts.
+//! Guards: rules that are evaluated before each tool call. They match the names of tools, hosts and paths,
+//! and never run a program. A verdict depends on the call alone, so replaying a stream gives the same
+//! verdicts.
 
 mod decodings;
 mod guarded_call;
@@ -24,23 +25,24 @@ pub use url_list::{UrlListError, url_patterns};
 pub use url_pattern::{UrlPattern, UrlPatternError};
 use urls::Urls;
 
-// An answer must fit into one write to a pipe, however long the name is.
+// A reply must fit into one write to a pipe, however long the name is.
 const NAME_BYTES_MAX: usize = 200;
-/// The tool by which an agent returns its result. It has no other effect, and a denial would keep the agent from finishing.
+/// The tool with which an agent returns its result. It has no other effect, and a denial would keep the agent
+/// from finishing.
 const RESULT_TOOL: &str = "StructuredOutput";
 const SEARCH_TOOL: &str = "WebSearch";
 const EXCLUDED_HOSTS: &str = "blocked_domains";
 /// Fields that hold a command or a program.
 const COMMAND_FIELDS: [&str; 6] = ["args", "cmd", "code", "command", "expression", "script"];
 
-/// The guards of a run; those of most runs allow everything, and let the agent ask nothing.
+/// The guards of a run. The default allows every call and no questions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guards {
-    /// The tools that may be used; empty for all.
+    /// The allowed tools. Empty allows all.
     pub allow_tools: Vec<ToolPattern>,
-    /// The tools that may not be used, also if they are among the former.
+    /// The denied tools. They take precedence over the allowed ones.
     pub deny_tools: Vec<ToolPattern>,
-    /// How its questions are answered; nothing if it may ask none.
+    /// The answers to the agent's questions, or `None` if it may not ask any.
     pub answers: Option<Answers>,
     /// The URLs that no call may name.
     pub block_urls: Vec<UrlPattern>,
@@ -48,43 +50,43 @@ pub struct Guards {
     pub block_paths: BlockedPaths,
 }
 
-/// What a guard says to a call.
+/// The verdict of the guards on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing: the agent's own permissions decide.
+    /// The guards do not object: the agent's own permissions decide.
     Allow,
-    /// The call is not made. The agent is told why.
+    /// The call is not made. The agent receives the reason.
     Deny(String),
     /// The call is made with this input instead of the model's, and needs no other permission.
     Modify(Value),
 }
 
-/// A tool's name as the agent writes it, with `*` for anything: `Bash`, `mcp__*`.
+/// A pattern for tool names as the agent writes them, with `*` for any text: `Bash`, `mcp__*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolPattern {
     text: String,
     pattern: Pattern,
 }
 
-/// Guards that cannot be meant: a pattern that fits nothing, or too much.
+/// An invalid guard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
-    /// It is empty, or an alternative of it is.
+    /// The pattern or an alternative of it is empty.
     #[error("an empty name fits no tool")]
     Empty,
-    /// It is written like a permission rule, which also names arguments.
+    /// The pattern looks like a permission rule, which also names arguments.
     #[error("`{0}` names arguments; a tool is named alone, as in `Bash` or `mcp__*`")]
     Arguments(String),
-    /// Answers that do not go together.
+    /// The answers are invalid.
     #[error(transparent)]
     Answers(#[from] AnswersError),
-    /// What is no host.
+    /// The entry is not a host.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// A URL that is to be blocked is none.
+    /// The URL pattern is invalid.
     #[error(transparent)]
     Url(#[from] UrlPatternError),
-    /// A path cannot be blocked.
+    /// The path cannot be blocked.
     #[error(transparent)]
     Path(#[from] BlockedPathError),
 }
@@ -123,7 +125,7 @@ impl Guards {
         }
     }
 
-    /// Whether commands could run that no guard is asked about: the agent runs those inside of skills itself.
+    /// Returns whether commands could bypass the guards: the agent itself runs commands inside skills.
     pub fn disable_skill_commands(&self) -> bool {
         self.denies_tool("Bash") || !self.block_urls.is_empty() || !self.block_paths.is_empty()
     }
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_allowed_and_denied_by_name() {
+    fn allows_and_denies_tools_by_name() {
         let check = |allow: &[&str], deny: &[&str], tool: &str, passes: bool| {
             let guards = Guards { allow_tools: tools(allow), deny_tools: tools(deny), ..Guards::default() };
             let verdict = guards.verdict(&GuardedCall::new(tool, "{}"));
@@ -278,22 +280,22 @@ mod tests {
         check(&["Read", "Grep|Glob"], &[], "Glob", true);
         check(&["Read"], &[], "Bash", false);
         check(&["*"], &["Bash"], "Bash", false);
-        // A tool has several names.
+        // A tool may have several names.
         check(&[], &["Task"], "Agent", false);
         check(&[], &["Agent"], "Task", false);
         check(&["Task"], &[], "Agent", true);
         check(&[], &["KillShell"], "KillBash", false);
-        // Other tools start commands, too.
+        // Other tools can start commands, too.
         check(&[], &["Bash"], "Monitor", false);
         check(&["Read", "Monitor"], &[], "Monitor", true);
-        // Names are compared as the agent writes them: another spelling is another tool.
+        // Names are case-sensitive: another spelling is another tool.
         check(&[], &["bash"], "Bash", true);
-        // A call without a name could be any.
+        // A call without a name could be any tool.
         check(&[], &["WebFetch"], "", false);
     }
 
     #[test]
-    fn a_pattern_is_a_name() {
+    fn parses_tool_patterns() {
         let check = |text: &str, expected: Result<&str, GuardError>| {
             assert_eq!(
                 text.parse::<ToolPattern>().map(|tools| tools.to_string()),

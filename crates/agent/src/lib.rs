@@ -1,12 +1,11 @@
-//! Dialects of agent CLIs: how each is started, spoken to and understood.
+//! Dialects of agent CLIs: how each one is started, prompted and decoded.
 //!
-//! A [`Dialect`] turns an [`Order`] and a plan into an [`Invocation`]; its [`Decoder`] turns the bytes
-//! of the agent's stream into notices, and at the end into the evidence that the core classifies.
+//! A [`Dialect`] turns an [`AgentSpec`] and a plan into an [`Invocation`]. Its [`Decoder`] turns the bytes of
+//! the agent's stream into notices, and finally into the evidence that the core classifies.
 //!
-//! This crate is pure: it starts nothing and reads no file, clock or environment variable.
-//! An agent's prose never reaches control flow here: only vendor-authored fields do, and, where the
-//! vendor has no field, a short documented list of vendor-authored sentences. The one exception is asked for by a
-//! person, word by word: [`Claims::by_line`].
+//! This crate is pure: it starts no process and reads no file, clock or environment variable. The agent's
+//! prose never affects control flow. Only fields that the vendor sets do, and, where the vendor has no field,
+//! a short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
 mod answers;
 pub mod claude;

@@ -1,25 +1,25 @@
-//! Cuts a stream into lines, whatever the pieces it arrives in. Holds at most one line, up to a limit;
-//! never copies a line that arrives whole.
+//! Splits a stream into lines, however its bytes arrive. Buffers at most one line, up to a limit, and never
+//! copies a line that arrives whole.
 
 use memchr::memchr;
 
-/// The longest line that is read. Agents write whole files and images into one line; more than this is
-/// no event any more, and a decoder of several lines at once must fit into 200 MB.
+/// Maximum length of a line. Agents write whole files and images on one line, but no event is longer than
+/// this. A decoder of several lines at once must fit into 200 MB.
 pub const LINE_BYTES_MAX: usize = 64 << 20;
 
-// After a huge line its buffer is given back, so that memory stays flat.
+// A larger buffer is freed after its line, so that memory stays flat.
 const BUFFER_BYTES_KEPT: usize = 1 << 20;
 
 /// A line of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line<'a> {
-    /// All of it, without its newline.
+    /// The whole line, without its newline.
     Whole(&'a [u8]),
-    /// It was longer than the limit and is gone.
+    /// A line over the limit, which was dropped.
     TooLong,
 }
 
-/// A line cutter.
+/// A splitter for one stream.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
     partial: Vec<u8>,
@@ -27,7 +27,7 @@ pub struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// Takes in some bytes and passes on each line that they complete.
+    /// Splits some bytes and passes on each line that they complete.
     pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {
             let (head, rest) = bytes.split_at(end);
@@ -50,7 +50,7 @@ impl LineSplitter {
         }
     }
 
-    /// Ends the stream and passes on the last line, if no newline ended it.
+    /// Ends the stream and passes on the last line if it lacks a newline.
     pub fn finish(&mut self, each: impl FnOnce(Line<'_>)) {
         if self.skipping {
             each(Line::TooLong);
@@ -61,7 +61,7 @@ impl LineSplitter {
         self.forget();
     }
 
-    /// Adds to the partial line; false, and all of it dropped, if it became too long.
+    /// Appends to the partial line. If the line gets too long, drops it and returns `false`.
     fn keep(&mut self, bytes: &[u8]) -> bool {
         let length = self.partial.len() + bytes.len();
         if length > LINE_BYTES_MAX {
@@ -70,7 +70,7 @@ impl LineSplitter {
             return false;
         }
         if length > self.partial.capacity() {
-            // Doubling, but not beyond the limit: the last doubling would cost as much again.
+            // The buffer doubles up to the limit: a last doubling beyond it would cost as much again.
             let capacity = length.max(self.partial.capacity() * 2).min(LINE_BYTES_MAX);
             self.partial.reserve_exact(capacity - self.partial.len());
         }

@@ -1,14 +1,14 @@
 //! Separates what an agent reports to its user from diagnostics for its developers: stack frames, source excerpts, crash
 //! reports. It never decides anything.
 
-// What an agent says about a failure for its user fits in these.
+// A failure message for the user fits in this many lines.
 const LINES_MAX: usize = 5;
-/// How Claude Code marks a diagnostic of its own.
+/// Marks Claude Code's own diagnostics.
 const DIAGNOSTIC: &str = "[ede_diagnostic]";
-/// How the runtime of Claude Code starts its crash report, which ends with a link for its own developers (2.1.330).
+/// Starts the crash report of Claude Code's runtime, which ends with a link for its own developers (2.1.330).
 const PANIC: &str = "panic(";
 
-/// Returns the lines of `text` that are for the user, at most the last five; empty if there are none.
+/// Returns the last lines of `text` that are for the user, at most five, or an empty text.
 pub fn for_user(text: &str) -> String {
     if text.lines().any(|line| line.starts_with(PANIC)) {
         return String::new();

@@ -1,22 +1,23 @@
-//! What of the network an agent's commands may reach.
+//! The part of the network that an agent's commands may reach.
 
-/// The hosts that commands may reach; without any, nothing.
+/// The hosts that commands may reach. An empty list blocks the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     hosts: Vec<String>,
 }
 
-/// What is no host.
+/// Not a host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no host; one is written like `example.com`, `*.example.com` or `example.com:443`")]
 pub struct NetworkError(String);
 
 impl Network {
-    /// Only these hosts: each a name or an IPv4 address, with `*.` in front for all below it, and with `:PORT` behind for
-    /// that port alone.
+    /// Creates a list of allowed hosts. Each is a name or an IPv4 address; `*.` in front allows all names
+    /// below it, and `:PORT` at the end allows only that port.
     ///
     /// # Errors
-    /// At the first that is none of this. One that its agent does not understand could let everything pass.
+    /// Returns the first entry of another form, because an entry that the agent does not understand could
+    /// allow everything.
     pub fn new(hosts: impl IntoIterator<Item = String>) -> Result<Network, NetworkError> {
         let hosts: Vec<String> = hosts.into_iter().collect();
         match hosts.iter().find(|host| !is_host(host)) {
@@ -25,7 +26,7 @@ impl Network {
         }
     }
 
-    /// The hosts as they were written.
+    /// Returns the hosts as the user wrote them.
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
@@ -46,7 +47,7 @@ mod tests {
     use super::Network;
 
     #[test]
-    fn a_host_is_a_name() {
+    fn validates_hosts() {
         let check = |host: &str, expected: bool| {
             assert_eq!(Network::new([host.to_owned()]).is_ok(), expected, "{host}");
         };

@@ -1,4 +1,4 @@
-//! Patterns of names and words: `*` stands for anything, `|` for "or".
+//! Patterns for names and words: `*` matches any text, `|` separates alternatives.
 
 /// A pattern for one word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,31 +7,32 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Nothing, if an alternative is empty: it would be a slip, and fit nothing.
+    /// Parses a pattern. Returns `None` if an alternative is empty, because it is a mistake and would match
+    /// nothing.
     pub(crate) fn new(text: &str) -> Option<Pattern> {
         let is_whole = text.split('|').all(|alternative| !alternative.is_empty());
         is_whole.then(|| Pattern { text: text.to_owned() })
     }
 
-    /// Whether any alternative fits the whole word.
+    /// Returns whether any alternative matches the whole word.
     pub(crate) fn matches(&self, word: &str) -> bool {
         self.text.split('|').any(|alternative| matches(alternative, word))
     }
 
-    /// Whether each alternative begins like an option.
+    /// Returns whether each alternative starts like an option.
     pub(crate) fn is_option(&self) -> bool {
         self.text.split('|').all(|alternative| alternative.starts_with('-'))
     }
 }
 
-/// Whether one alternative fits the whole word.
+/// Returns whether one alternative matches the whole word.
 pub(crate) fn matches(pattern: &str, word: &str) -> bool {
     let Some((start, pattern)) = pattern.split_once('*') else { return pattern == word };
     let Some(mut rest) = word.strip_prefix(start) else { return false };
     let (middle, end) = pattern.rsplit_once('*').unwrap_or(("", pattern));
     for part in middle.split('*') {
         match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
+            Some(offset) => rest = &rest[offset + part.len()..],
             None => return false,
         }
     }

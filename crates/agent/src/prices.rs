@@ -1,5 +1,5 @@
-//! What tokens cost, for messages that no statement of the vendor covers. A dated table, not an
-//! oracle: what it yields is always marked as an estimate.
+//! Prices of tokens, for messages whose cost the vendor does not report. The table is dated, and its results
+//! are always marked as estimates.
 
 use crate::toml_table::{self, TableError};
 use longhaul_core::{Tokens, Usd};
@@ -9,27 +9,27 @@ use std::sync::LazyLock;
 use toml::Spanned;
 
 static BUNDLED: LazyLock<Prices> =
-    // The bundled table is parsed by a test; an empty one only means that nothing can be priced.
+    // A test parses the bundled table. With an empty one, no message can be priced.
     LazyLock::new(|| Prices::parse(include_str!("prices.toml")).unwrap_or_default());
 
-// More is a slip of the pen; it also keeps every sum far from overflow.
+// A larger value is a typing error. The limit also keeps every sum far from overflow.
 const DOLLARS_MAX: f64 = 1e6;
 const FACTOR_MAX: f64 = 1e3;
 
 /// A price table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
-    /// The day of the prices.
+    /// The date of the prices.
     pub dated: String,
     models: Vec<Model>,
 }
 
-/// The tokens of one message, with what only its price depends on.
+/// The tokens of one message, with what else its price depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BilledTokens {
     /// The tokens.
     pub tokens: Tokens,
-    /// How many of the tokens written to the cache were written for an hour, which costs more.
+    /// Number of cache-write tokens with a lifetime of one hour, which cost more.
     pub cache_write_hour: u64,
 }
 
@@ -49,15 +49,15 @@ struct Row {
     cache_write: f64,
     cache_write_hour: f64,
     cache_read: f64,
-    above: Option<u64>,
-    above_factor: Option<f64>,
+    long_context_above: Option<u64>,
+    long_context_factor: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct Model {
     names: Vec<String>,
     rates: Rates,
-    /// Prompts of more tokens than this cost other rates.
+    /// The rates of prompts with more tokens than this.
     long: Option<(u64, Rates)>,
 }
 
@@ -72,34 +72,34 @@ struct Rates {
 }
 
 impl Prices {
-    /// The table in this program.
+    /// Returns the bundled table.
     pub fn bundled() -> &'static Prices {
         &BUNDLED
     }
 
-    /// Reads a table in the form of the bundled one.
+    /// Parses a table in the format of the bundled one.
     ///
     /// # Errors
-    /// If it has another form, or a price is no price.
+    /// Returns an error if the format or a price is invalid.
     pub fn parse(text: &str) -> Result<Prices, TableError> {
         let table: Table = toml_table::parse(text)?;
         let dated = toml_table::each(text, vec![table.dated], day)?.concat();
         Ok(Prices { dated, models: toml_table::each(text, table.model, Model::new)? })
     }
 
-    /// These, and those of another table for all models that are not among these. The day stays this one.
+    /// Adds the models of another table that this table lacks. The date stays unchanged.
     #[must_use]
     pub fn overriding(mut self, others: Prices) -> Prices {
         self.models.extend(others.models);
         self
     }
 
-    /// What a message with these tokens costs, none of them in a cache for an hour; nothing if the model is not in the table.
+    /// Returns the cost of a message without one-hour cache writes, or `None` if the table lacks the model.
     pub fn cost(&self, model: &str, tokens: Tokens) -> Option<Usd> {
         self.price(model, BilledTokens { tokens, ..BilledTokens::default() }).map(usd_from_nano)
     }
 
-    /// What a message costs, in billionths of a dollar; nothing if the model is not in the table.
+    /// Returns the price of a message in billionths of a dollar, or `None` if the table lacks the model.
     pub(crate) fn price(&self, model: &str, billed: BilledTokens) -> Option<u64> {
         let model = ids(model)
             .find_map(|id| self.models.iter().find(|row| row.names.iter().any(|name| is_named(id, name))))?;
@@ -107,34 +107,35 @@ impl Prices {
     }
 }
 
-/// Billionths of a dollar as money, rounded.
+/// Converts billionths of a dollar to money, rounded.
 pub(crate) fn usd_from_nano(nano: u64) -> Usd {
     Usd(nano.saturating_add(500) / 1000)
 }
 
-/// Whether two names are one model's, with no more than a vendor's prefix, a date or a variant between them.
+/// Returns whether two names denote one model, differing only in a vendor prefix, a date or a variant.
 pub(crate) fn is_same_model(one: &str, other: &str) -> bool {
     let is_of = |id: &str, name: &str| !name.is_empty() && ids(id).any(|id| is_named(id, name));
     one == other || is_of(one, undated(other)) || is_of(other, undated(one))
 }
 
-/// A model's name up to its date or variant. What else may follow in an id, a version or a size, may be a part of
-/// another vendor's names.
+/// Returns a model's name without its date or variant. Other suffixes of an id, such as a version or a size,
+/// may be part of another vendor's name.
 fn undated(model: &str) -> &str {
     let is_day = |text: &str| text.len() >= 6 && text.bytes().take(6).all(|byte| byte.is_ascii_digit());
-    let date = model.match_indices("-20").map(|(at, sign)| (at, &model[at + sign.len()..]));
-    let date = date.filter(|(_, after)| is_day(after)).map(|(at, _)| at).next();
+    let date = model.match_indices("-20").map(|(offset, separator)| (offset, &model[offset + separator.len()..]));
+    let date = date.filter(|(_, after)| is_day(after)).map(|(offset, _)| offset).next();
     let variant = model.find(['[', '@']);
     &model[..date.into_iter().chain(variant).min().unwrap_or(model.len())]
 }
 
-/// What may be the table's name of a model: all of it, or what is behind a sign that may end a vendor's prefix.
+/// Returns the candidates for the table's name of a model: the whole id, and each part after a character that
+/// may end a vendor prefix.
 fn ids(model: &str) -> impl Iterator<Item = &str> {
-    let behind = model.match_indices(['.', '/', ':']).map(|(at, sign)| &model[at + sign.len()..]);
-    iter::once(model).chain(behind)
+    let suffixes = model.match_indices(['.', '/', ':']).map(|(offset, separator)| &model[offset + separator.len()..]);
+    iter::once(model).chain(suffixes)
 }
 
-/// Whether a model's id is that of the table, with at most a date or a variant behind it:
+/// Returns whether a model's id is this name, followed by at most a date or a variant:
 /// `claude-opus-4-5-20251101-v1:0`. A newer version is another model.
 fn is_named(id: &str, name: &str) -> bool {
     id.strip_prefix(name).is_some_and(|after| {
@@ -168,10 +169,10 @@ impl Model {
         if let Some((name, price)) = prices.iter().find(|(_, price)| !(0.0..=DOLLARS_MAX).contains(price)) {
             return Err(format!("{name} = {price}, expected dollars per million tokens, 0 to {DOLLARS_MAX}"));
         }
-        if row.above.is_some() != row.above_factor.is_some() {
+        if row.long_context_above.is_some() != row.long_context_factor.is_some() {
             return Err("`above` and `above_factor` go together, expected both or none".to_owned());
         }
-        if let Some(factor) = row.above_factor.filter(|factor| !(0.0..=FACTOR_MAX).contains(factor)) {
+        if let Some(factor) = row.long_context_factor.filter(|factor| !(0.0..=FACTOR_MAX).contains(factor)) {
             return Err(format!("above_factor = {factor}, expected a factor from 0 to {FACTOR_MAX}"));
         }
         let rates = |factor: f64| {
@@ -184,12 +185,12 @@ impl Model {
                 cache_read: nano(row.cache_read),
             }
         };
-        let long = row.above.zip(row.above_factor).map(|(above, factor)| (above, rates(factor)));
+        let long = row.long_context_above.zip(row.long_context_factor).map(|(above, factor)| (above, rates(factor)));
         Ok(Model { rates: rates(1.0), long, names: row.names })
     }
 }
 
-/// A date, as it was written.
+/// Returns a date as written.
 fn day(text: String) -> Result<String, &'static str> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     let is_day = shape.eq(b"0000-00-00".iter().copied());
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn prices_of_messages() {
+    fn prices_messages() {
         let tokens = Tokens { input: 1000, output: 50, cache_read: 3000, cache_write: 200 };
         check("claude-opus-5-5", tokens, 0, Some(0.0066));
         check("claude-opus-5-5", tokens, 200, Some(0.0072));
@@ -233,7 +234,7 @@ mod tests {
         check("claude-sonnet-4-5-20250929", tokens, 0, Some(0.0054));
         check("us.anthropic.claude-sonnet-4-5-20250929-v1:0", tokens, 0, Some(0.0054));
         check("claude-opus-5-5[1m]", tokens, 0, Some(0.0066));
-        // A version that the table does not know is not its elder.
+        // An unknown version is not priced like an older one.
         check("claude-opus-5-7", tokens, 0, None);
         check("claude-opus-55", tokens, 0, None);
         check("gpt-oss", tokens, 0, None);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_one_model() {
+    fn recognizes_names_of_same_model() {
         let check = |one: &str, other: &str, same: bool| {
             assert_eq!((is_same_model(one, other), is_same_model(other, one)), (same, same), "{one} {other}");
         };
@@ -253,7 +254,7 @@ mod tests {
         check("claude-sonnet-4-5", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", true);
         check("claude-sonnet-4-5[1m]", "claude-sonnet-4-5-20250929", true);
         check("claude-sonnet-4-5[1m]", "claude-sonnet-4-5@20250929", true);
-        // One name begins with the other, and yet they are two generations.
+        // One name starts with the other, but they are different generations.
         check("claude-opus-5", "claude-opus-5-5", false);
         check("claude-sonnet-4-5", "claude-opus-4-5", false);
         check("us.anthropic.claude-opus-4-5-v1:0", "us.anthropic.claude-sonnet-4-5-v1:0", false);
@@ -277,7 +278,7 @@ cache_read = 0
 "#;
 
     #[test]
-    fn ones_own_before_the_bundled_ones() {
+    fn user_table_takes_precedence() {
         let prices = Prices::parse(OWN).expect("the table is valid").overriding(Prices::bundled().clone());
         let tokens = Tokens { input: 1_000_000, output: 1_000_000, ..Tokens::default() };
         let price = |model: &str| {
@@ -291,7 +292,7 @@ cache_read = 0
     }
 
     #[test]
-    fn tables_that_cannot_be_read() {
+    fn rejects_invalid_tables() {
         let check = |from: &str, to: &str, expected: Expect| {
             let text = OWN.replace(from, to);
             let error = Prices::parse(&text).expect_err("the table is not valid");
@@ -341,7 +342,7 @@ cache_read = 0
     }
 
     #[test]
-    fn the_bundled_table_can_be_read() {
+    fn bundled_table_parses() {
         let prices = Prices::parse(include_str!("prices.toml")).expect("the table is valid");
         assert!(prices.models.len() >= 12 && prices.dated.starts_with("20"));
     }

@@ -1,46 +1,46 @@
-//! Reads what Python's `repr` wrote: of strings in every form of quotes and escapes, of numbers, lists, tuples and
-//! dictionaries, and of objects as `Name(field='…')`. Nothing is run, and nothing is guessed: what is no such text is
-//! told with the place where that shows.
+//! Parses the output of Python's `repr`: strings with any quotes and escapes, numbers, lists, tuples,
+//! dictionaries, and objects as `Name(field='…')`. Never evaluates or guesses anything; an error states where
+//! the text is not valid.
 
 mod string;
 
 use serde_json::{Map, Number};
 
-// Deeper than anything that an agent's tool takes; what is deeper would use up the stack.
+// Deeper than the input of any agent's tool. Deeper nesting could overflow the stack.
 const DEPTH_MAX: usize = 100;
 
-/// A value of Python.
+/// A Python value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PythonValue {
     None,
     Bool(bool),
-    /// As it is written: a whole number has no largest one there.
+    /// The digits as written, because Python integers have no maximum.
     Number(String),
     Text(String),
     /// A list or a tuple.
     List(Vec<PythonValue>),
     Dict(Vec<(PythonValue, PythonValue)>),
-    /// An object: its class, and its fields, with their names where they are written.
+    /// An object: its class, and its fields with their names, if they are written.
     Object(String, Vec<(Option<String>, PythonValue)>),
 }
 
-/// That a text is no value of Python.
+/// Not a Python literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReprError {
-    /// Where that shows, in bytes.
-    pub(crate) at: usize,
+    /// Offset in bytes at which the text stops being valid.
+    pub(crate) offset: usize,
 }
 
 impl PythonValue {
-    /// Reads a text that is one value as a whole.
+    /// Parses a text that is one value.
     pub(crate) fn read(text: &str) -> Result<PythonValue, ReprError> {
-        let mut reader = Reader { text, at: 0 };
+        let mut reader = Reader { text, offset: 0 };
         let value = reader.value(0)?;
         reader.blank();
-        if reader.at == text.len() { Ok(value) } else { Err(reader.wrong()) }
+        if reader.offset == text.len() { Ok(value) } else { Err(reader.error()) }
     }
 
-    /// The text, if it is one.
+    /// Returns the text of a string, or `None` for another value.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             PythonValue::Text(text) => Some(text),
@@ -53,8 +53,8 @@ impl PythonValue {
         }
     }
 
-    /// The same in JSON, as Python's own encoder would write it; an object as its fields, those without a name by
-    /// their place.
+    /// Converts the value to JSON, as Python's own encoder does. An object becomes its fields; unnamed fields
+    /// get their index as key.
     pub(crate) fn json(&self) -> serde_json::Value {
         use serde_json::Value;
         match self {
@@ -69,8 +69,8 @@ impl PythonValue {
             }
             PythonValue::Object(_, fields) => {
                 let named = fields.iter().enumerate();
-                let pairs = named.map(|(place, (name, value))| {
-                    (name.clone().unwrap_or_else(|| place.to_string()), value.json())
+                let pairs = named.map(|(index, (name, value))| {
+                    (name.clone().unwrap_or_else(|| index.to_string()), value.json())
                 });
                 Value::Object(pairs.collect::<Map<_, _>>())
             }
@@ -82,7 +82,7 @@ fn number(digits: &str) -> serde_json::Value {
     let digits = digits.replace('_', "");
     let whole = digits.parse::<i64>().map(Number::from).or_else(|_| digits.parse::<u64>().map(Number::from));
     let number = whole.ok().or_else(|| Number::from_f64(digits.parse().ok()?));
-    // What JSON has no number for is told as it was written.
+    // Numbers that JSON cannot represent stay text.
     number.map_or_else(|| serde_json::Value::String(digits), serde_json::Value::Number)
 }
 
@@ -92,14 +92,14 @@ fn key_of(key: &PythonValue) -> String {
 
 struct Reader<'a> {
     text: &'a str,
-    at: usize,
+    offset: usize,
 }
 
 impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
         self.blank();
         if depth > DEPTH_MAX {
-            return Err(self.wrong());
+            return Err(self.error());
         }
         match self.rest().chars().next() {
             Some('[') => Ok(PythonValue::List(self.items('[', ']', depth)?)),
@@ -107,17 +107,17 @@ impl<'a> Reader<'a> {
             Some('{') => Ok(PythonValue::Dict(self.pairs(depth)?)),
             Some('\'' | '"') => Ok(PythonValue::Text(self.string("")?)),
             Some('-' | '+' | '.' | '0'..='9') => self.number(),
-            Some(sign) if is_of_name(sign) => self.named(depth),
-            Some(_) | None => Err(self.wrong()),
+            Some(c) if is_name_char(c) => self.named(depth),
+            Some(_) | None => Err(self.error()),
         }
     }
 
-    /// A tuple, or a value that only stands in brackets.
+    /// Reads a tuple, or a value in parentheses.
     fn bracketed(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
-        let started = self.at;
+        let start = self.offset;
         let mut items = self.items('(', ')', depth)?;
-        let inside = self.text[started..self.at - 1].trim_end();
-        Ok(if items.len() == 1 && !inside.ends_with(',') {
+        let inner = self.text[start..self.offset - 1].trim_end();
+        Ok(if items.len() == 1 && !inner.ends_with(',') {
             items.remove(0)
         } else {
             PythonValue::List(items)
@@ -126,8 +126,8 @@ impl<'a> Reader<'a> {
 
     fn items(&mut self, open: char, close: char, depth: usize) -> Result<Vec<PythonValue>, ReprError> {
         let mut items = Vec::new();
-        self.sign(open)?;
-        while !self.has(close) {
+        self.expect_char(open)?;
+        while !self.consume(close) {
             items.push(self.value(depth + 1)?);
             self.next_or(close)?;
         }
@@ -136,10 +136,10 @@ impl<'a> Reader<'a> {
 
     fn pairs(&mut self, depth: usize) -> Result<Vec<(PythonValue, PythonValue)>, ReprError> {
         let mut pairs = Vec::new();
-        self.sign('{')?;
-        while !self.has('}') {
+        self.expect_char('{')?;
+        while !self.consume('}') {
             let key = self.value(depth + 1)?;
-            self.sign(':')?;
+            self.expect_char(':')?;
             pairs.push((key, self.value(depth + 1)?));
             self.next_or('}')?;
         }
@@ -147,19 +147,19 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&mut self) -> Result<PythonValue, ReprError> {
-        let is_of_number = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '-' | '+' | '.' | '_');
-        let digits = self.word(is_of_number);
+        let is_number_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.' | '_');
+        let digits = self.word(is_number_char);
         let bare = digits.trim_start_matches(['-', '+']);
         match bare {
             "inf" | "nan" => Ok(PythonValue::Number(digits.to_owned())),
             _ if bare.replace('_', "").parse::<f64>().is_ok() => Ok(PythonValue::Number(digits.to_owned())),
-            _ => Err(self.wrong()),
+            _ => Err(self.error()),
         }
     }
 
-    /// What begins with a name: a word of the language, a string with a letter before it, or an object.
+    /// Reads an item that starts with a name: a keyword, a string with a prefix, or an object.
     fn named(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
-        let name = self.word(|sign| is_of_name(sign) || sign == '.').to_owned();
+        let name = self.word(|c| is_name_char(c) || c == '.').to_owned();
         if self.rest().starts_with(['\'', '"']) {
             return Ok(PythonValue::Text(self.string(&name)?));
         }
@@ -172,22 +172,22 @@ impl<'a> Reader<'a> {
             "True" => Ok(PythonValue::Bool(true)),
             "False" => Ok(PythonValue::Bool(false)),
             "inf" | "nan" => Ok(PythonValue::Number(name)),
-            _ => Err(self.wrong()),
+            _ => Err(self.error()),
         }
     }
 
     fn fields(&mut self, depth: usize) -> Result<Vec<(Option<String>, PythonValue)>, ReprError> {
         let mut fields = Vec::new();
-        self.sign('(')?;
-        while !self.has(')') {
-            let started = self.at;
-            let name = self.word(is_of_name).to_owned();
+        self.expect_char('(')?;
+        while !self.consume(')') {
+            let start = self.offset;
+            let name = self.word(is_name_char).to_owned();
             self.blank();
             let named = !name.is_empty() && self.rest().starts_with('=');
             if named {
-                self.sign('=')?;
+                self.expect_char('=')?;
             } else {
-                self.at = started;
+                self.offset = start;
             }
             fields.push((named.then_some(name), self.value(depth + 1)?));
             self.next_or(')')?;
@@ -195,57 +195,57 @@ impl<'a> Reader<'a> {
         Ok(fields)
     }
 
-    /// A string whose quotes are next, with these letters before them.
+    /// Reads the next string, which follows this prefix.
     fn string(&mut self, prefix: &str) -> Result<String, ReprError> {
         match string::read(self.rest(), prefix) {
             Ok((string, length)) => {
-                self.at += length;
+                self.offset += length;
                 Ok(string)
             }
-            Err(offset) => Err(ReprError { at: self.at + offset }),
+            Err(offset) => Err(ReprError { offset: self.offset + offset }),
         }
     }
 
-    /// Whether this sign is next; then it is passed.
-    fn has(&mut self, sign: char) -> bool {
+    /// Consumes this character if it is next.
+    fn consume(&mut self, c: char) -> bool {
         self.blank();
-        let has = self.rest().starts_with(sign);
-        self.at += if has { sign.len_utf8() } else { 0 };
-        has
+        let is_next = self.rest().starts_with(c);
+        self.offset += if is_next { c.len_utf8() } else { 0 };
+        is_next
     }
 
-    fn sign(&mut self, sign: char) -> Result<(), ReprError> {
-        if self.has(sign) { Ok(()) } else { Err(self.wrong()) }
+    fn expect_char(&mut self, c: char) -> Result<(), ReprError> {
+        if self.consume(c) { Ok(()) } else { Err(self.error()) }
     }
 
-    /// A comma, or the end, which stays.
+    /// Consumes a comma, or checks that the closing character is next.
     fn next_or(&mut self, close: char) -> Result<(), ReprError> {
         self.blank();
-        if self.rest().starts_with(close) || self.has(',') { Ok(()) } else { Err(self.wrong()) }
+        if self.rest().starts_with(close) || self.consume(',') { Ok(()) } else { Err(self.error()) }
     }
 
-    fn word(&mut self, is_of_word: impl Fn(char) -> bool) -> &'a str {
+    fn word(&mut self, is_word_char: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
-        let end = rest.find(|sign: char| !is_of_word(sign)).unwrap_or(rest.len());
-        self.at += end;
+        let end = rest.find(|c: char| !is_word_char(c)).unwrap_or(rest.len());
+        self.offset += end;
         &rest[..end]
     }
 
     fn blank(&mut self) {
-        self.at += self.rest().len() - self.rest().trim_start().len();
+        self.offset += self.rest().len() - self.rest().trim_start().len();
     }
 
     fn rest(&self) -> &'a str {
-        &self.text[self.at..]
+        &self.text[self.offset..]
     }
 
-    fn wrong(&self) -> ReprError {
-        ReprError { at: self.at }
+    fn error(&self) -> ReprError {
+        ReprError { offset: self.offset }
     }
 }
 
-fn is_of_name(sign: char) -> bool {
-    sign.is_alphanumeric() || sign == '_'
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
 }
 
 #[cfg(test)]

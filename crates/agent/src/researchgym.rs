@@ -1,33 +1,34 @@
-//! What ResearchGym recorded of its runs of Claude Code: `logs/transcript.json`, an array of messages whose parts are
-//! what Python's `repr` makes of the SDK's objects, as in `TextBlock(text='…')`, or JSON objects with the same fields.
+//! Reads ResearchGym's records of Claude Code runs: `logs/transcript.json`, an array of messages. The parts
+//! of a message are Python `repr` texts of the SDK's objects, as in `TextBlock(text='…')`, or JSON objects
+//! with the same fields.
 //!
-//! The origin of a part decides, never its words: work that mentions "500" or "timeout" is work. The prompts of
-//! ResearchGym itself are recognized by their whole first sentence.
+//! The origin of a part decides, never its text: work that mentions "500" or "timeout" is work. ResearchGym's
+//! own prompts are recognized by their whole first sentence.
 
 use crate::claude::{SYNTHETIC, called, is_interruption_mark};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult, ToolResultKind};
 use crate::python_repr::PythonValue;
 use serde_json::{Deserializer, Value};
 
-/// The prompt by which ResearchGym ends a run: the answers to it are no part of the work.
+/// The prompt with which ResearchGym ends a run. The turns after it are not part of the work.
 pub const WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
-/// The prompts after which it continues the work.
+/// The prompts with which it continues the work.
 const CONTINUES: [&str; 2] =
     ["Please proceed to the next step using your best judgement.", "Continue from where you left off."];
 /// Its other prompts.
 const NOTES: [&str; 3] =
     ["⚠️ TIME WARNING: Only ", "Budget limit reached ($", "Time limit reached. Session ending."];
 
-/// That a file is no such record.
+/// Not a ResearchGym transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is no JSON array of messages")]
 pub struct NotATranscript;
 
-/// What was said and done by `logs/transcript.json`. It is rewritten as a whole at each message, so that a kill may
-/// have cut it: the messages before that are read.
+/// Parses `logs/transcript.json`. ResearchGym rewrites the file at each message, so a kill may truncate it;
+/// the messages before that are read.
 ///
 /// # Errors
-/// If it is no array.
+/// Returns an error if the text is not an array.
 pub fn transcript(json: &[u8]) -> Result<Conversation, NotATranscript> {
     let mut rest = json.trim_ascii_start().strip_prefix(b"[").ok_or(NotATranscript)?;
     let mut reader = Reader::default();
@@ -35,7 +36,7 @@ pub fn transcript(json: &[u8]) -> Result<Conversation, NotATranscript> {
         rest = rest.trim_ascii_start();
         rest = rest.strip_prefix(b",").unwrap_or(rest);
         let mut messages = Deserializer::from_slice(rest).into_iter::<Value>();
-        let Some(Ok(message)) = messages.next() else { return Ok(reader.transcript) };
+        let Some(Ok(message)) = messages.next() else { return Ok(reader.conversation) };
         reader.read(&message);
         rest = &rest[messages.byte_offset()..];
     }
@@ -44,64 +45,64 @@ pub fn transcript(json: &[u8]) -> Result<Conversation, NotATranscript> {
 /// Reads the messages of one file.
 #[derive(Default)]
 struct Reader {
-    transcript: Conversation,
-    /// Whether the run is being ended.
+    conversation: Conversation,
+    /// Whether the run is in its wrap-up.
     is_wrapping_up: bool,
 }
 
 impl Reader {
     fn read(&mut self, message: &Value) {
-        let speaker = match message["type"].as_str() {
+        let source = match message["type"].as_str() {
             Some("AssistantMessage") if message["model"] == SYNTHETIC => PartSource::Program,
             Some("AssistantMessage") => PartSource::Model,
             Some("UserMessage") => PartSource::Tools,
-            // What the program says of itself, and the ends of turns.
+            // Messages of the program about itself, and results.
             Some(_) | None => return,
         };
         match &message["content"] {
-            Value::Array(parts) => parts.iter().for_each(|part| self.part(speaker, part)),
-            Value::String(text) => self.text(speaker, text),
+            Value::Array(parts) => parts.iter().for_each(|part| self.part(source, part)),
+            Value::String(text) => self.text(source, text),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
         }
     }
 
-    fn part(&mut self, speaker: PartSource, part: &Value) {
-        let Value::String(text) = part else { return self.block(speaker, kind_of(part), part) };
+    fn part(&mut self, source: PartSource, part: &Value) {
+        let Value::String(text) = part else { return self.block(source, kind_of(part), part) };
         match PythonValue::read(text) {
             Ok(object @ PythonValue::Object(..)) => {
                 let PythonValue::Object(class, _) = &object else { return };
-                self.block(speaker, class, &object.json());
+                self.block(source, class, &object.json());
             }
-            // A text that is no object is what was said; so is one that looks like an object and is none.
-            Ok(_) | Err(_) => self.text(speaker, text),
+            // A text that is not an object is a plain text, even if it looks like an object.
+            Ok(_) | Err(_) => self.text(source, text),
         }
     }
 
-    fn block(&mut self, speaker: PartSource, class: &str, part: &Value) {
+    fn block(&mut self, source: PartSource, class: &str, part: &Value) {
         let field = |name: &str| part[name].as_str().unwrap_or_default();
         match class {
-            "TextBlock" => self.text(speaker, field("text")),
+            "TextBlock" => self.text(source, field("text")),
             "ToolUseBlock" | "ServerToolUseBlock" => {
                 let call = called(field("id"), field("name"), &part["input"].to_string());
                 self.push(EntryKind::ToolCall(call), self.work());
             }
             "ToolResultBlock" | "ServerToolResultBlock" => {
                 let is_error = part["is_error"] == true;
-                let answer = ToolResult {
+                let result = ToolResult {
                     call: field("tool_use_id").to_owned(),
                     kind: if is_error { ToolResultKind::Error } else { ToolResultKind::Ok },
                     text: content(&part["content"]),
                 };
-                self.push(EntryKind::ToolResult(answer), self.work());
+                self.push(EntryKind::ToolResult(result), self.work());
             }
-            // Thoughts, and what later versions may have: nothing that was said or done.
+            // Thinking, and parts that later versions may add, are not part of the conversation.
             _ => {}
         }
     }
 
-    fn text(&mut self, speaker: PartSource, text: &str) {
+    fn text(&mut self, source: PartSource, text: &str) {
         let is_one_of = |prompts: &[&str]| prompts.iter().any(|prompt| text.starts_with(prompt));
-        let provenance = match speaker {
+        let provenance = match source {
             PartSource::Program => Provenance::Synthetic,
             PartSource::Tools if is_interruption_mark(text) => Provenance::Synthetic,
             PartSource::Tools if text.starts_with(WRAP_UP) => {
@@ -117,7 +118,7 @@ impl Reader {
         };
         let text = text.to_owned();
         self.push(
-            if speaker == PartSource::Tools {
+            if source == PartSource::Tools {
                 EntryKind::AgentNote(text)
             } else {
                 EntryKind::ModelText(text)
@@ -130,21 +131,21 @@ impl Reader {
         if self.is_wrapping_up { Provenance::WrapUp } else { Provenance::Work }
     }
 
-    fn push(&mut self, what: EntryKind, provenance: Provenance) {
-        self.transcript.push(what, provenance, None);
+    fn push(&mut self, kind: EntryKind, provenance: Provenance) {
+        self.conversation.push(kind, provenance, None);
     }
 }
 
-/// Whose message it is.
+/// The source of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PartSource {
     Model,
     Program,
-    /// The tools, and what the program has to tell besides.
+    /// The tools, and other messages of the program to the model.
     Tools,
 }
 
-/// The class of a part by its fields: those that are JSON have no name.
+/// Returns the class of a JSON part by its fields, because it does not state a name.
 fn kind_of(part: &Value) -> &'static str {
     let has = |field: &str| part.get(field).is_some();
     if has("tool_use_id") {
@@ -158,7 +159,7 @@ fn kind_of(part: &Value) -> &'static str {
     }
 }
 
-/// The text of a result: as it is, or of its parts that are texts.
+/// Returns the text of a result: the text itself, or the texts of its parts.
 fn content(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

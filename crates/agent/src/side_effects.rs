@@ -1,83 +1,82 @@
-//! What tool calls did, as far as it matters when a run goes on: effects outside of the workspace that
-//! must not be repeated, and calls whose outcome nobody saw. Decides nothing; the agent is told.
+//! Tracks the tool calls that matter when a run continues: side effects outside the workspace that must not
+//! be repeated, and calls with an unknown outcome. Makes no decisions; a prompt lists them for the agent.
 
 use crate::snapshot::truncate_to_bytes;
 use std::collections::VecDeque;
 
-/// How many calls of each kind are remembered: more than a prompt has room for by far.
+/// Maximum number of calls to remember per list, far more than a prompt has room for.
 const CALLS_MAX: usize = 256;
-/// A line that a person or a model can take in.
-const WHAT_CHARS_MAX: usize = 200;
-// Ids have about 30 bytes. A hostile one is cut, and found by its beginning.
+/// A line that a person or a model reads easily.
+const EFFECT_CHARS_MAX: usize = 200;
+// Ids have about 30 bytes. A hostile one is truncated and matched by its prefix.
 const ID_BYTES_MAX: usize = 256;
 
-/// What tool calls did, in one attempt or in a whole run.
+/// Tool calls of one attempt or of a whole run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideEffects {
-    /// Calls with effects outside of the workspace that came to an end.
+    /// Calls with side effects outside the workspace that ended.
     pub completed: BoundedLog<CompletedEffect>,
     /// Calls whose end was not seen: they may have taken effect in full, in part or not at all. While the
-    /// agent runs, these are the calls under way.
+    /// agent runs, these are the running calls.
     pub unresolved: BoundedLog<UnresolvedCall>,
-    /// Calls of any reach that came to an end, those of sub-agents left out: what the conversation of the
-    /// session should show.
+    /// All calls that ended, except those of sub-agents. The conversation of the session should contain them.
     pub ended: BoundedLog<EndedCall>,
-    /// How many calls there were.
+    /// Number of calls.
     pub calls: u64,
 }
 
-/// A call with effects outside of the workspace that came to an end.
+/// A call with side effects outside the workspace that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletedEffect {
-    /// The agent's name for the call.
+    /// The agent's id of the call.
     pub id: String,
-    /// The call in one line: `Bash: git push origin main`.
+    /// The call on one line: `Bash: git push origin main`.
     pub effect: String,
-    /// Whether it ended with an error. It may have taken effect in part.
+    /// Whether it failed. It may have taken effect in part.
     pub is_error: bool,
-    /// When it ended, or at least when it began, if the agent told: `2026-11-21 14:02 UTC`.
+    /// When it ended, or else when it started, if the agent states it: `2026-11-21 14:02 UTC`.
     pub when: Option<String>,
 }
 
-/// A call that came to an end.
+/// A call that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedCall {
-    /// The agent's name for the call.
+    /// The agent's id of the call.
     pub id: String,
-    /// The call in one line.
+    /// The call on one line.
     pub effect: String,
-    /// Whether it ended with an error.
+    /// Whether it failed.
     pub is_error: bool,
 }
 
 /// A call whose end was not seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnresolvedCall {
-    /// The agent's name for the call.
+    /// The agent's id of the call.
     pub id: String,
-    /// The call in one line.
+    /// The call on one line.
     pub effect: String,
-    /// Whether its effects are outside of the workspace.
+    /// Whether its side effects are outside the workspace.
     pub is_outside: bool,
-    /// Whether it goes on in the background: its result then only says that it began.
+    /// Whether it continues in the background, so that its result only reports its start.
     pub in_background: bool,
-    /// Whether a sub-agent made it, in a conversation of its own.
+    /// Whether a sub-agent made it, in its own conversation.
     pub of_subagent: bool,
-    /// When it began, if the agent told.
+    /// When it started, if the agent states it.
     pub when: Option<String>,
 }
 
-/// The latest of something: the oldest is dropped for the next, and counted.
+/// The latest items. When it is full, the oldest item is dropped and counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundedLog<T> {
     items: VecDeque<T>,
-    /// How many older ones were dropped.
+    /// Number of items that were dropped.
     pub dropped: u64,
 }
 
 impl SideEffects {
-    /// Adds what a later attempt did. What was unknown before it stays so if it called no tool: it
-    /// cannot have looked.
+    /// Adds the calls of a later attempt. If it called no tool, earlier unresolved calls stay unresolved,
+    /// because it cannot have checked them.
     pub fn extend(&mut self, later: &SideEffects) {
         for done in later.completed.iter() {
             self.completed.push(done.clone());
@@ -92,12 +91,12 @@ impl SideEffects {
         self.calls += later.calls;
     }
 
-    /// A new session has begun: its conversation shows nothing of what was done before.
+    /// Clears the ended calls at the start of a new session, whose conversation does not contain them.
     pub fn clear_session(&mut self) {
         self.ended = BoundedLog::default();
     }
 
-    /// A call began. Its line is made plain; one that is known already began no second time.
+    /// Records the start of a call. Its line is sanitized, and a second start of the same call is ignored.
     pub(crate) fn on_start(&mut self, mut call: UnresolvedCall) {
         call.id = truncate_to_bytes(&call.id, ID_BYTES_MAX).to_owned();
         call.effect = plain(&call.effect);
@@ -107,46 +106,46 @@ impl SideEffects {
         }
     }
 
-    /// The call goes on in the background.
+    /// Records that the call continues in the background.
     pub(crate) fn on_backgrounded(&mut self, id: &str) {
         if let Some(call) = self.unresolved.items.iter_mut().find(|call| call.is(id)) {
             call.in_background = true;
         }
     }
 
-    /// A result came for the call. In the background, only an error ends it.
+    /// Records the result of a call. In the background, only an error ends the call.
     pub(crate) fn on_result(&mut self, id: &str, is_error: bool, when: Option<String>) {
-        let goes_on = |call: &UnresolvedCall| call.in_background && !is_error;
-        if !self.unresolved.iter().any(|call| call.is(id) && goes_on(call)) {
+        let continues = |call: &UnresolvedCall| call.in_background && !is_error;
+        if !self.unresolved.iter().any(|call| call.is(id) && continues(call)) {
             self.on_end(id, is_error, when);
         }
     }
 
-    /// The call came to an end.
+    /// Records the end of a call.
     pub(crate) fn on_end(&mut self, id: &str, is_error: bool, when: Option<String>) {
         let Some(call) = self.take(id) else { return };
-        let UnresolvedCall { id, effect: what, is_outside, of_subagent, when: began, .. } = call;
+        let UnresolvedCall { id, effect, is_outside, of_subagent, when: started, .. } = call;
         if is_outside {
             self.completed.push(CompletedEffect {
                 id: id.clone(),
-                effect: what.clone(),
+                effect: effect.clone(),
                 is_error,
-                when: when.or(began),
+                when: when.or(started),
             });
         }
         if !of_subagent {
-            self.ended.push(EndedCall { id, effect: what, is_error });
+            self.ended.push(EndedCall { id, effect, is_error });
         }
     }
 
-    /// The call did not run after all.
+    /// Removes a call that did not run.
     pub(crate) fn on_never_ran(&mut self, id: &str) {
         self.take(id);
     }
 
     fn take(&mut self, id: &str) -> Option<UnresolvedCall> {
-        let at = self.unresolved.iter().position(|call| call.is(id))?;
-        self.unresolved.items.remove(at)
+        let index = self.unresolved.iter().position(|call| call.is(id))?;
+        self.unresolved.items.remove(index)
     }
 }
 
@@ -163,12 +162,12 @@ impl<T> Default for BoundedLog<T> {
 }
 
 impl<T> BoundedLog<T> {
-    /// The oldest first.
+    /// Returns the items, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> + ExactSizeIterator {
         self.items.iter()
     }
 
-    /// Whether there is none, and none was dropped.
+    /// Returns whether there are no items and none was dropped.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty() && self.dropped == 0
     }
@@ -182,15 +181,15 @@ impl<T> BoundedLog<T> {
     }
 }
 
-/// The beginning of a text as one line that nothing can disturb: neither a terminal nor a list.
+/// Truncates a text to one line without characters that could disturb a terminal or a list.
 fn plain(text: &str) -> String {
-    // Two bytes for each sign leave room for what is left out of them.
-    let (whole, text) = (text.trim(), truncate_to_bytes(text.trim(), 2 * WHAT_CHARS_MAX));
+    // Two bytes per character leave room for the characters that are dropped.
+    let (whole, text) = (text.trim(), truncate_to_bytes(text.trim(), 2 * EFFECT_CHARS_MAX));
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
-    let is_plain = |sign: &char| !sign.is_control() && !is_invisible(*sign);
+    let is_plain = |c: &char| !c.is_control() && !is_invisible(*c);
     let mut line: String = lines.join(" ⏎ ").chars().filter(is_plain).collect();
-    let end = line.char_indices().nth(WHAT_CHARS_MAX).map(|(end, _)| end);
+    let end = line.char_indices().nth(EFFECT_CHARS_MAX).map(|(end, _)| end);
     if end.is_some() || (text.len() < whole.len() && !line.is_empty()) {
         line.truncate(end.unwrap_or(line.len()));
         line.push('…');
@@ -198,9 +197,9 @@ fn plain(text: &str) -> String {
     line
 }
 
-/// Signs that change the order or the look of others.
-fn is_invisible(sign: char) -> bool {
-    matches!(sign, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+/// Characters that change the order or the appearance of others.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]

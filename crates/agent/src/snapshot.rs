@@ -1,16 +1,15 @@
-//! What people may want to know of a running attempt. Nothing here decides anything.
+//! The state of a running attempt, for people. No decision uses it.
 
 use crate::{GivenAnswer, for_user};
 use longhaul_core::{SessionId, Usage};
 use std::collections::BTreeMap;
 
-// A hostile stream could otherwise invent names without end.
+// A hostile stream could otherwise add any number of names.
 const NAMES_MAX: usize = 256;
 const NAME_CHARS_MAX: usize = 64;
 const ERRORS_MAX: usize = 20;
 const ERROR_BYTES_MAX: usize = 4 << 10;
-// Four of them fit into one call, and a person reads no more than these.
-// Calls that are denied because of a URL: beyond this the agent does little else.
+// Calls that are denied because of a URL. An agent with more of them does little else.
 const BLOCKED_MAX: usize = 1_000;
 const ANSWERED_MAX: usize = 100;
 const ANSWERED_BYTES_MAX: usize = 500;
@@ -22,69 +21,69 @@ const RESULT_BYTES_MAX: usize = 16 << 20;
 pub struct BlockedCall {
     /// The tool.
     pub tool: String,
-    /// The URL, command or question of the call, shortened.
+    /// The URL, command or question of the call, truncated.
     pub target: String,
-    /// The pattern that blocks it.
+    /// The pattern that matched.
     pub pattern: String,
 }
 
-/// An attempt at a glance.
+/// The current state of an attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttemptSnapshot {
-    /// The session, once the agent named it.
+    /// The session, once the agent has reported it.
     pub session: Option<SessionId>,
     /// The model in use.
     pub model: Option<String>,
     /// The agent's version.
     pub version: Option<String>,
-    /// The permission mode in force; known before the first request is made.
+    /// The permission mode in effect. It is known before the first request.
     pub permission_mode: Option<String>,
-    /// Patterns of the guards that match none of the agent's tools.
+    /// Tool patterns of the guards that match none of the agent's tools.
     pub unmatched_tools: Vec<String>,
-    /// What the agent is doing, in a few words on one line: `Bash: cargo test`.
+    /// The current activity on one line: `Bash: cargo test`.
     pub activity: String,
-    /// A tool call that is running, with its most informative argument: `Bash: cargo test`.
+    /// A running tool call with its most informative argument: `Bash: cargo test`.
     pub tool: Option<String>,
-    /// What was used so far.
+    /// Usage so far.
     pub usage: Usage,
     /// The text of the last result, up to 16 MiB.
     pub result: Option<String>,
-    /// The last words of the model: what there is of a result when there is none.
+    /// The last text of the model, shown if there is no result.
     pub last_text: String,
-    /// What the agent said was wrong, oldest first, bounded.
+    /// Errors that the agent reported, oldest first, bounded.
     pub errors: Vec<String>,
-    /// Its questions with their answers, oldest first, bounded.
+    /// The agent's questions with their answers, oldest first, bounded.
     pub answers: Vec<GivenAnswer>,
     /// Calls that were denied because they name a blocked URL, oldest first, bounded.
     pub blocked: Vec<BlockedCall>,
-    /// Background commands and sub-agents that run, the oldest first; after the end of the stream, those that ended with the
-    /// process.
+    /// Running background commands and sub-agents, oldest first. At the end of the stream, those that ended
+    /// with the process.
     pub background: Vec<BackgroundTask>,
-    /// Turns that ended.
+    /// Number of results so far.
     pub results: u32,
-    /// Events by type.
+    /// Number of events by type.
     pub events: EventCounts,
-    /// Events of a type we do not know.
+    /// Number of events of unknown type.
     pub unknown_events: u64,
-    /// Lines that are no event: not JSON, not UTF-8, too long, torn.
+    /// Number of lines that are not events: not JSON, not UTF-8, too long or truncated.
     pub invalid_lines: u64,
 }
 
-/// A command or a sub-agent that the agent does not wait for.
+/// A command or sub-agent that the agent does not wait for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BackgroundTask {
     /// The tool call that started it.
     pub call: String,
     /// The command, or the description of a sub-agent, on one line.
     pub command: String,
-    /// The file that its output goes to.
+    /// The file that receives its output.
     pub output: Option<String>,
-    /// The last lines of its output. The decoder does not know them.
+    /// The last lines of its output. The decoder leaves this empty.
     pub last_lines: Option<String>,
 }
 
 impl AttemptSnapshot {
-    /// Adds an error for people, unless it repeats the one before. Diagnostics of the agent are dropped.
+    /// Adds an error for people, unless it repeats the previous one. The agent's diagnostics are dropped.
     pub(crate) fn push_error(&mut self, text: &str) {
         let text = for_user(truncate_to_bytes(text, ERROR_BYTES_MAX));
         if !text.is_empty() && self.errors.last() != Some(&text) && self.errors.len() < ERRORS_MAX {
@@ -93,17 +92,17 @@ impl AttemptSnapshot {
     }
 
     /// Adds a call that was denied because of a URL.
-    pub(crate) fn blocked(&mut self, call: BlockedCall) {
+    pub(crate) fn push_blocked(&mut self, call: BlockedCall) {
         if self.blocked.len() < BLOCKED_MAX {
             self.blocked.push(call);
         }
     }
 
-    /// Adds a question with its answer.
-    pub(crate) fn answered(&mut self, answered: GivenAnswer) {
+    /// Adds a question and its answer.
+    pub(crate) fn push_answer(&mut self, given: GivenAnswer) {
         if self.answers.len() < ANSWERED_MAX {
             let short = |text: String| truncate_to_bytes(&text, ANSWERED_BYTES_MAX).to_owned();
-            let GivenAnswer { question, answer, key } = answered;
+            let GivenAnswer { question, answer, key } = given;
             self.answers.push(GivenAnswer { question: short(question), answer: short(answer), key });
         }
     }
@@ -113,14 +112,14 @@ impl AttemptSnapshot {
         self.result = text.map(|text| truncate_to_bytes(text, RESULT_BYTES_MAX).to_owned());
     }
 
-    /// Replaces the last words.
+    /// Replaces the last text.
     pub(crate) fn set_last_text(&mut self, text: &str) {
         self.last_text.clear();
         self.last_text.push_str(truncate_to_bytes(text, RESULT_BYTES_MAX));
     }
 }
 
-/// As much of a text as fits into so many bytes.
+/// Returns the longest prefix of at most this many bytes.
 pub(crate) fn truncate_to_bytes(text: &str, bytes_max: usize) -> &str {
     let fits = |end: &usize| text.is_char_boundary(*end);
     &text[..(0..=bytes_max.min(text.len())).rev().find(fits).unwrap_or_default()]
@@ -144,25 +143,25 @@ impl EventCounts {
         }
     }
 
-    /// Whether no event came.
+    /// Returns whether no event was counted.
     pub(crate) fn is_empty(&self) -> bool {
         self.known.is_empty() && self.unknown.is_empty()
     }
 
-    /// How many events of a known type came.
-    pub(crate) fn new(&self, name: &str) -> u64 {
+    /// Returns the number of events of a known type.
+    pub(crate) fn count_of(&self, name: &str) -> u64 {
         self.known.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
     }
 
-    /// Counts an event of a type that we do not know.
+    /// Counts an event of an unknown type.
     pub(crate) fn count_unknown(&mut self, name: &str) {
-        let name: String = name.chars().filter(|sign| !sign.is_control()).take(NAME_CHARS_MAX).collect();
+        let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
         if self.unknown.len() < NAMES_MAX || self.unknown.contains_key(&name) {
             *self.unknown.entry(name).or_default() += 1;
         }
     }
 
-    /// All types seen, with their counts, by name.
+    /// Returns the number of events by type, including unknown types.
     pub fn by_name(&self) -> BTreeMap<String, u64> {
         let known = self.known.iter().map(|(name, count)| ((*name).to_owned(), *count));
         known.chain(self.unknown.iter().map(|(name, count)| (name.clone(), *count))).collect()

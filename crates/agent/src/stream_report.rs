@@ -1,38 +1,38 @@
-//! A whole recorded stream in one line: what it was, what it cost, what it means.
+//! Summarizes a recorded stream on one line: its events, cost and fault.
 
 use crate::{Dialect, DoneSignals, Guards};
 use longhaul_core::{AgentResult, Exit, Fault, Usage, classify};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A decoded stream.
+/// The summary of a recorded stream.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamReport {
-    /// What the stream is called.
+    /// The name of the stream.
     pub name: String,
-    /// The session.
+    /// The session id.
     pub session: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// How the process ended.
+    /// How the process exited.
     pub exit: Exit,
-    /// What the vendor said at the end.
+    /// The final result, as the vendor reports it.
     pub ending: Option<AgentResult>,
-    /// What that means; nothing if the work was finished.
+    /// The fault, or `None` if the work was finished.
     pub fault: Option<Fault>,
     /// The text of the last result.
     pub result: Option<String>,
-    /// What was used.
+    /// Total usage.
     pub usage: Usage,
-    /// Events by type.
+    /// Number of events by type.
     pub events: BTreeMap<String, u64>,
-    /// Events of a type that is not known.
+    /// Number of events of unknown type.
     pub unknown: u64,
-    /// Lines that are no event.
+    /// Number of lines that are not events.
     pub bad: u64,
 }
 
-/// Decodes a recorded stream.
+/// Decodes a recorded stream and summarizes it.
 pub fn stream_report(
     dialect: &dyn Dialect,
     name: &str,
@@ -42,7 +42,7 @@ pub fn stream_report(
 ) -> StreamReport {
     let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
     let mut notices = Vec::new();
-    // In pieces, so that the notices of a long stream need not be kept.
+    // In pieces, so that the notices of a long stream need not be kept in memory.
     for piece in stream.chunks(1 << 16) {
         decoder.feed(piece, &mut notices);
         notices.clear();

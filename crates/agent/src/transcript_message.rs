@@ -1,107 +1,107 @@
-//! A conversation as it is written down for people and their scripts: message by message, as it goes on. Nothing
-//! here is read to decide anything; what a seed is made of is in [`crate::transcript`].
+//! The conversation as written to the transcript for people and their scripts, one message at a time. No
+//! decision reads it; handoff prompts are made from [`crate::conversation`].
 //!
-//! The names of the fields are those of existing research harnesses where they have one, so that their readers can
-//! read ours. Fields are only ever added.
+//! Field names follow existing research harnesses where they have one, so that their readers can parse our
+//! transcripts. Fields are only ever added.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// One thing that was said or done: a message of the conversation, or one part of a message that has several.
+/// A message of the conversation, or one part of a message that has several.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TranscriptMessage {
-    /// What the harnesses call it.
+    /// The type of the message, as research harnesses name it.
     #[serde(rename = "type")]
     pub class: MessageClass,
-    /// What it is.
+    /// The kind of message.
     pub kind: EventKind,
-    /// In whose turn of the conversation it stands.
+    /// The side of the conversation it belongs to.
     pub role: MessageRole,
-    /// Who wrote it.
+    /// Its author.
     pub origin: MessageOrigin,
-    /// When, in RFC 3339; nothing where nobody said so.
+    /// The time in RFC 3339, or `None` if the stream does not state it.
     pub timestamp: Option<String>,
-    /// The attempt, from 1.
+    /// Number of the attempt, starting at 1.
     pub attempt: u32,
     /// The session, as the agent named it.
     pub session_id: Option<String>,
-    /// The call that began the sub-agent whose conversation this is; nothing in the main one.
+    /// The call that started this sub-agent's conversation. `None` in the main conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_tool_use_id: Option<String>,
-    /// The API message that it is a part of.
+    /// The API message that it is part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The model that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What was said; of a call, what it brought.
+    /// The text, or the result of a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     /// The tool that is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Whether the call begins a sub-agent, whose conversation is then told too.
+    /// Whether the call starts a sub-agent, whose conversation is also in the transcript.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub subagent: bool,
-    /// The call, in itself and in its result.
+    /// The id of the call, on the call and on its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
     /// The arguments of a call, as the model wrote them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub input: Option<Box<RawValue>>,
-    /// How many bytes of the content or the input were left out, where a mark stands in their place.
+    /// Number of bytes omitted from the content or the input. A mark takes their place.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub truncated_bytes: u64,
-    /// Whether it belongs to the saving of the work before a limit: nothing that whoever goes on could use.
+    /// Whether it belongs to a wrap-up. A later attempt has no use for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wrap_up: bool,
-    /// Whether a call was not let run.
+    /// Whether a call was denied.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
-    /// Whether a call was cut off in its course: it may have taken effect in full, in part or not at all.
+    /// Whether a call was interrupted: it may have taken effect in full, in part or not at all.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Whether a call or a turn failed.
+    /// Whether a call or an exchange failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// Why the model stopped, on the last part of a completed message.
+    /// The model's stop reason, on the last part of a completed message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// What the message used, on its last part: a sum over all lines counts each message once.
+    /// Usage of the message, on its last part only, so that a sum over all lines counts each message once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<MessageUsage>,
-    /// What the message cost by our table of prices, in dollars; nothing for a model that is not in it.
+    /// Cost of the message in dollars by our price table, or `None` if the table lacks the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub estimated_cost_usd: Option<f64>,
-    /// Of a result: everything that only results have.
+    /// Fields of a result message.
     #[serde(flatten)]
     pub outcome: Option<ResultDetails>,
 }
 
-/// What only a result says.
+/// The fields of a result message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultDetails {
-    /// The vendor's kind of ending.
+    /// The vendor's kind of result.
     pub subtype: String,
-    /// Why the turn ended, in the vendor's word.
+    /// The vendor's reason why the exchange ended.
     pub terminal_reason: Option<String>,
     /// The answer.
     pub result: Option<String>,
-    /// What went wrong, in the vendor's words.
+    /// The vendor's error messages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// How long the turn took, by the vendor's clock.
+    /// Duration of the exchange, as the vendor measured it.
     pub duration_ms: Option<u64>,
-    /// What the vendor counts as its turns.
+    /// Number of turns, as the vendor counts them.
     pub num_turns: Option<u64>,
-    /// What was spent since the last result of the process, as the vendor states it, in dollars.
+    /// Reported cost since the process's previous result, in dollars.
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub cost_usd: Option<f64>,
-    /// What the vendor states for the session so far: it counts on when a session is resumed.
+    /// Reported cost of the session so far. It continues to grow when a session is resumed.
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub total_cost_usd: Option<f64>,
 }
@@ -110,86 +110,86 @@ pub struct ResultDetails {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageUsage {
-    /// Input that no cache served.
+    /// Input tokens that no cache served.
     pub input_tokens: u64,
-    /// Output, thinking included.
+    /// Output tokens, including thinking.
     pub output_tokens: u64,
-    /// Input served from the prompt cache.
+    /// Input tokens read from the prompt cache.
     pub cache_read_input_tokens: u64,
-    /// Input written to the prompt cache.
+    /// Input tokens written to the prompt cache.
     pub cache_creation_input_tokens: u64,
 }
 
-/// What the harnesses call a message.
+/// The type of a message, as research harnesses name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MessageClass {
-    /// Said to the model, the results of its calls included.
+    /// A message to the model, including the results of its calls.
     UserMessage,
-    /// Said or done by the model.
+    /// A message of the model.
     AssistantMessage,
-    /// Told to the model by the agent's program.
+    /// A message from the agent program to the model.
     SystemMessage,
-    /// The end of a turn.
+    /// The end of an exchange.
     ResultMessage,
 }
 
-/// In whose turn of the conversation something stands.
+/// The side of the conversation a message belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
-    /// The side that asks.
+    /// The side that sends prompts.
     User,
-    /// The model's.
+    /// The model.
     Assistant,
-    /// Nobody's.
+    /// Neither side.
     System,
 }
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
-    /// What the agent was asked.
+    /// A prompt.
     Prompt,
-    /// What the model said.
+    /// Text of the model.
     Text,
-    /// What it thought, as far as the agent shows it.
+    /// The model's thinking, as far as the agent shows it.
     Thinking,
     /// A tool call.
     ToolCall,
-    /// What a tool call brought.
+    /// The result of a tool call.
     ToolResult,
-    /// What the agent's program told the model.
+    /// A note from the agent program to the model.
     Note,
-    /// The agent's own summary of all that came before.
+    /// The agent's own summary of everything before it.
     Summary,
-    /// The end of a turn.
+    /// The end of an exchange.
     Result,
 }
 
-/// Who wrote a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageOrigin {
-    /// Whoever asked for the work.
+    /// The user.
     Person,
-    /// Longhaul, on its own behalf: to continue, to finish, to go on in a new session.
+    /// Longhaul, on its own behalf, such as a prompt to continue, to wrap up or to start a new session.
     Longhaul,
     /// The model.
     Model,
     /// A tool.
     Tool,
-    /// The agent's program: error messages, notices, results.
+    /// The agent program: error messages, notices, results.
     Agent,
 }
 
 impl EventKind {
-    /// What the harnesses call it, and whose turn it stands in.
-    fn place(self) -> (MessageClass, MessageRole) {
+    /// Returns the harness type and the role of this kind.
+    fn class_and_role(self) -> (MessageClass, MessageRole) {
         match self {
             EventKind::Prompt | EventKind::ToolResult => (MessageClass::UserMessage, MessageRole::User),
             EventKind::Text | EventKind::Thinking | EventKind::ToolCall => {
@@ -200,7 +200,7 @@ impl EventKind {
         }
     }
 
-    /// Whether such a message is read from the agent's stream: what the agent was asked is not in there.
+    /// Returns whether such messages are read from the agent's stream. Prompts are not in the stream.
     pub fn comes_from_stream(self) -> bool {
         match self {
             EventKind::Prompt => false,
@@ -216,9 +216,9 @@ impl EventKind {
 }
 
 impl TranscriptMessage {
-    /// A message of this kind that says nothing yet.
+    /// Creates a message of this kind without content.
     pub fn new(kind: EventKind, origin: MessageOrigin, attempt: u32) -> TranscriptMessage {
-        let (class, role) = kind.place();
+        let (class, role) = kind.class_and_role();
         TranscriptMessage {
             class,
             kind,
@@ -248,13 +248,13 @@ impl TranscriptMessage {
     }
 }
 
-/// Writes down what the stream of one attempt tells, message by message. The same stream tells the same messages, in
-/// whatever pieces it comes: whoever reads it again can pass over what is written down already.
+/// Converts the stream of one attempt into transcript messages. The result does not depend on how the stream
+/// is split, so a later reader can skip the messages that are already written.
 pub trait TranscriptDecoder: Send {
-    /// Takes in some bytes of the stream, and passes on the messages that they complete.
+    /// Decodes some bytes of the stream and emits the messages that they complete.
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<TranscriptMessage>);
 
-    /// The stream has ended: passes on what waited for more.
+    /// Emits pending messages at the end of the stream.
     fn finish(&mut self, out: &mut Vec<TranscriptMessage>);
 }
 

@@ -1,43 +1,43 @@
-//! The user's own tables, over those of this program.
+//! The user's own tables, which extend the bundled ones.
 
 use crate::{EffectRules, Prices, TableError};
 
-/// Tables as a user wrote them, in the form of the bundled ones. Where there is none, the bundled one
-/// holds alone.
+/// Tables as the user wrote them, in the format of the bundled ones. Without a user table, the bundled one
+/// alone applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserTables {
-    /// Prices, which hold before the bundled ones: see `prices.toml`.
+    /// Prices, which take precedence over the bundled ones: see `prices.toml`.
     pub prices: Option<String>,
-    /// Calls with effects, besides the bundled ones: see `effects.toml`.
+    /// Calls with side effects, in addition to the bundled ones: see `effects.toml`.
     pub effects: Option<String>,
 }
 
-/// Which of a user's tables cannot be read, and why.
+/// A user table that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UserTablesError {
-    /// The prices.
-    #[error("read the table of prices: {0}")]
+    /// The table of prices.
+    #[error("cannot read the table of prices: {0}")]
     Prices(TableError),
-    /// The effects.
-    #[error("read the table of effects: {0}")]
+    /// The table of effects.
+    #[error("cannot read the table of effects: {0}")]
     Effects(TableError),
 }
 
 impl UserTables {
-    /// The prices that hold.
+    /// Returns the effective prices.
     ///
     /// # Errors
-    /// [`TablesError::Prices`].
+    /// Returns [`UserTablesError::Prices`] if the user's table cannot be parsed.
     pub(crate) fn prices(&self) -> Result<Prices, UserTablesError> {
         let bundled = Prices::bundled().clone();
         let Some(text) = &self.prices else { return Ok(bundled) };
         Ok(Prices::parse(text).map_err(UserTablesError::Prices)?.overriding(bundled))
     }
 
-    /// The effects that are known.
+    /// Returns the effective effect rules.
     ///
     /// # Errors
-    /// [`TablesError::Effects`].
+    /// Returns [`UserTablesError::Effects`] if the user's table cannot be parsed.
     pub(crate) fn effects(&self) -> Result<EffectRules, UserTablesError> {
         let bundled = EffectRules::bundled().clone();
         let Some(text) = &self.effects else { return Ok(bundled) };

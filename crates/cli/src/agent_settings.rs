@@ -1,11 +1,11 @@
-//! Rejects arguments of the agent that would undo settings of ours. Never changes an argument.
+//! Rejects agent arguments that would undo Longhaul's settings. Never changes an argument.
 
 use crate::failure::Failure;
 
-/// Of two `--settings` the agent uses the later one; the others turn off hooks and settings (2.1.330).
+/// The agent uses only the last `--settings`; the other two turn off hooks and settings (2.1.330).
 const UNDOING: [&str; 3] = ["--bare", "--safe-mode", "--settings"];
 
-/// Rejects such arguments if `flag` is set, which depends on our settings.
+/// Rejects such arguments if `flag` is set, because it depends on these settings.
 ///
 /// # Errors
 /// Returns a usage error that names the argument.

@@ -1,4 +1,5 @@
-//! The answers that a person gives beforehand, by flags and in a file: refused before anything is started.
+//! Reads the answers that the user gives in advance, from flags and a file. Invalid answers are rejected
+//! before anything starts.
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -8,10 +9,10 @@ use std::path::Path;
 
 const FLAG_HINT: &str =
     "say what the question is about and what the answer is, as in --answer database=SQLite";
-const FILE_HINT: &str = "--answers reads keys and answers, as JSON `{\"database\": \"SQLite\", \"depth\": 3}` or as TOML \
+const FILE_HINT: &str = "--answers-file reads keys and answers, as JSON `{\"database\": \"SQLite\", \"depth\": 3}` or as TOML \
                          `database = \"SQLite\"`";
 
-/// How the agent's questions are answered; nothing if it may ask none.
+/// Returns the answers to the agent's questions, or `None` if it may ask none.
 pub fn parse_answers(args: &RunArgs) -> Result<Option<Answers>, Failure> {
     if args.answer.is_empty() && args.answers_file.is_none() && !args.answer_defaults {
         return Ok(None);
@@ -31,9 +32,9 @@ fn flags(written: &[String]) -> Result<Answers, Failure> {
 }
 
 fn file(path: &Path) -> Result<Answers, Failure> {
-    let text = table_files::read("--answers", path)?;
+    let text = table_files::read("--answers-file", path)?;
     Answers::parse(&text)
-        .map_err(|error| Failure::usage(format!("read {}: {error}", path.display()), hint(&error, FILE_HINT)))
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display()), hint(&error, FILE_HINT)))
 }
 
 fn hint(error: &AnswersError, otherwise: &'static str) -> &'static str {

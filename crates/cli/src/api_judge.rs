@@ -1,4 +1,4 @@
-//! The judge that is reached by the Messages API, as this process reaches it: by its environment, its clock and its chance.
+//! The judge that uses the Messages API, with this process's environment, clock and random numbers.
 
 use crate::output;
 use async_trait::async_trait;
@@ -13,15 +13,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Who is asked, as the environment says.
+/// Reads the judge's settings from the environment.
 pub fn settings() -> JudgeSettings {
     JudgeSettings::from_variables(|name| env::var(name).ok())
 }
 
-/// The judge that these settings name. A question takes at most so long, waits included; nothing is no limit.
+/// Creates the judge that these settings name. A request takes at most `time_budget`, waits included; zero
+/// means no limit.
 ///
 /// # Errors
-/// If no request can be made with these settings.
+/// Returns an error if no request can be made with these settings.
 pub fn judge(
     settings: &JudgeSettings,
     time_budget: Span,
@@ -36,8 +37,8 @@ pub fn judge(
     )
 }
 
-/// The time and the chance of this process. Moments advance steadily from one reading of the calendar clock, so that
-/// somebody who sets that neither cuts a wait short nor makes it endless.
+/// The clock and random numbers of this process. Moments advance monotonically from one reading of the
+/// calendar clock, so setting that clock neither shortens a wait nor makes it endless.
 #[derive(Debug)]
 pub struct SystemClock {
     started_at: Moment,
@@ -57,7 +58,7 @@ impl SystemClock {
     }
 }
 
-/// From the system's random source; a kernel that has none left gives what differs from process to process.
+/// Returns a seed from the system's random source, or one that differs between processes if that has none.
 fn seed() -> u64 {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {

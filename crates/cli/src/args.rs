@@ -1,4 +1,4 @@
-//! What a person can type: the command tree and every flag. It reads no file and starts nothing.
+//! The command line: the tree of commands and every flag. It reads no file and starts nothing.
 
 mod agent;
 mod completions;
@@ -9,9 +9,9 @@ mod drill;
 mod events;
 mod gc;
 mod handoff;
+mod help;
 pub mod hook;
 mod keep_going;
-pub mod keypoints;
 mod limits;
 mod logs;
 mod man;
@@ -38,7 +38,7 @@ pub use config::{
 };
 pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
-pub use drill::{DrillAgentKind, DrillArgs};
+pub use drill::{DrillAgentKind, DrillArgs, Seed};
 pub use events::{Destination, EventsArgs};
 pub use gc::GcArgs;
 pub use handoff::HandoffArgs;
@@ -49,7 +49,7 @@ pub use man::ManArgs;
 pub use notify::NotifyArgs;
 pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs};
 pub use recover::RecoverArgs;
-pub use report::ReportArgs;
+pub use report::{ReportArgs, ReportFormat};
 pub use rerun::RerunArgs;
 pub use research::ResearchArgs;
 pub use resume::ResumeArgs;
@@ -64,18 +64,7 @@ pub use why::WhyArgs;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Said at the end of the help: what to type first, and what stands for a run everywhere.
-const FIRST: &str = "Begin with `longhaul drill`, which needs neither an agent nor a key, then `longhaul doctor`.\n\
-                     A RUN is the first letters of its id, its name, its directory, or `@` for the last one.";
-
-/// Brings an unattended coding-agent run to an honest end.
-#[derive(Debug, Parser)]
-#[command(
-    name = "longhaul",
-    version,
-    max_term_width = 100,
-    after_help = FIRST,
-    propagate_version = true
+/// Run coding agents unattended, through rate limits, crashes and reboots.
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -87,26 +76,29 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct GlobalArgs {
-    /// How to print the result [default: text; json to a pipe, from commands that drive a run: run, resume, rerun,
-    /// research, recover, attach, cancel]
+    /// Output format [default: text; json in a pipe, for commands that drive a run]
+    ///
+    /// Commands that drive a run: run, resume, rerun, research, recover, attach, cancel.
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
-    /// Print JSON: short for `--output-format json`
-    #[arg(long, global = true, conflicts_with = "output_format")]
+    /// Print JSON; short for `--output-format json`
+    #[arg(long, global = true, conflicts_with = "output_format", hide_short_help = true)]
     pub json: bool,
-    /// Whether the command prints JSON to a pipe if no flag names a format.
+    /// Whether the command prints JSON in a pipe if no flag names a format.
     #[arg(skip)]
     pub pipes_json: bool,
-    /// Print nothing on stderr but errors
-    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    /// Print only errors on stderr
+    #[arg(long, short, global = true, conflicts_with = "verbose", hide_short_help = true)]
     pub quiet: bool,
     /// Print each decision on stderr
-    #[arg(long, short, global = true, action = ArgAction::SetTrue)]
+    #[arg(long, short, global = true, action = ArgAction::SetTrue, hide_short_help = true)]
     pub verbose: bool,
-    /// Print straight to the terminal, without a pager (`LONGHAUL_PAGER`, `PAGER`, else `less`)
-    #[arg(long, global = true)]
+    /// Print straight to the terminal, without a pager
+    ///
+    /// The pager is `LONGHAUL_PAGER`, else `PAGER`, else `less`.
+    #[arg(long, global = true, hide_short_help = true)]
     pub no_pager: bool,
-    /// Last, because its heading in the help holds for everything behind it.
+    /// Last, because its help heading applies to all flags after it.
     #[command(flatten)]
     pub configured: ConfigSourceArgs,
 }
@@ -115,89 +107,105 @@ pub struct GlobalArgs {
 pub enum OutputFormat {
     /// One JSON object
     Json,
-    /// For people
+    /// Text for people
     Text,
-    /// The agent's events and ours, line by line, then the JSON object
+    /// The agent's and Longhaul's events as JSON lines, then the JSON object
     StreamJson,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Carry one request to an honest end
-    #[command(after_help = DURATIONS)]
+    /// Run a task to completion
+    #[command(after_help = help::RUN)]
     Run(Box<RunArgs>),
-    /// Go on with a run that is over, in its session
-    #[command(after_help = DURATIONS)]
+    /// Continue a finished run in its session
+    #[command(after_help = help::RESUME)]
     Resume(Box<ResumeArgs>),
-    /// Carry out the task of a run once more, as a new run in a new session
-    #[command(after_help = DURATIONS)]
+    /// Run the same task again in a new session
+    #[command(after_help = help::RERUN)]
     Rerun(Box<RerunArgs>),
-    /// Carry out a task of ResearchGym's, by the flags of its Claude Code agent
+    /// Run a ResearchGym task, with the flags of its Claude Code agent
+    #[command(after_help = help::RESEARCH)]
     Research(Box<ResearchArgs>),
-    /// Go on with runs whose supervisor died
-    #[command(after_help = DURATIONS)]
+    /// Take over runs whose supervisor died
+    #[command(after_help = help::RECOVER)]
     Recover(RecoverArgs),
-    /// Follow a run that another process supervises
+    /// Follow a running run
+    #[command(after_help = help::ATTACH)]
     Attach(AttachArgs),
-    /// List runs, the newest first
+    /// List runs, newest first
+    #[command(after_help = help::RUNS)]
     Runs(RunsArgs),
-    /// Show the runs that go on, wait, or have lost their supervisor
+    /// Show running, waiting and orphaned runs
+    #[command(after_help = help::STATUS)]
     Status(StatusArgs),
-    /// Tell what was spent, by day, model, project, run or agent
+    /// Show spending
+    #[command(after_help = help::COST)]
     Cost(CostArgs),
-    /// Show a run, and what was decided in each of its attempts
+    /// Show one run and its attempts
+    #[command(after_help = help::SHOW)]
     Show(ShowArgs),
-    /// Tell what happened in a run, what was done about it, and what comes next
+    /// Explain what happened and what to do next
+    #[command(after_help = help::WHY)]
     Why(WhyArgs),
-    /// Print what was said and done in a run: prompts, answers, tool calls
+    /// Print the conversation
+    #[command(after_help = help::LOGS)]
     Logs(LogsArgs),
-    /// Show what a run changed in its workspace, by git
-    #[command(after_help = diff::COMPARED)]
+    /// Show what a run changed
+    #[command(after_help = help::DIFF)]
     Diff(DiffArgs),
-    /// Tell what runs did, what they cost and what needs you, on one page
-    #[command(after_help = report::FORMS)]
+    /// Write a one-page report
+    #[command(after_help = help::REPORT)]
     Report(ReportArgs),
-    /// End a run, and everything that it started
+    /// Stop a run and everything it started
+    #[command(after_help = help::CANCEL)]
     Cancel(CancelArgs),
-    /// Print what a fresh session would be told of a run's work
+    /// Print the prompt a fresh session would get
+    #[command(after_help = help::HANDOFF)]
     Handoff(HandoffArgs),
-    /// Pack a run into one file: its record, its sessions and its workspace
-    #[command(after_help = transfer::EXPORTED)]
+    /// Pack a run into one file: its record, sessions and workspace
+    #[command(after_help = help::EXPORT)]
     Export(ExportArgs),
-    /// Take in a run that was exported on another machine or from another directory
-    #[command(after_help = transfer::TRUSTED)]
+    /// Unpack a run that was exported elsewhere
+    #[command(after_help = help::IMPORT)]
     Import(ImportArgs),
-    /// Remove the directories of runs that have long been over
+    /// Delete old runs
+    #[command(after_help = help::GC)]
     Gc(GcArgs),
-    /// Make the index of all runs anew, or compare it with their journals
+    /// Rebuild the index of runs, or compare it with the journals
+    #[command(after_help = help::LEDGER)]
     Ledger(LedgerArgs),
-    /// Learn from past sessions, and tell it to the next ones
+    /// Learn from past sessions
+    #[command(after_help = help::PLAYBOOK)]
     Playbook(playbook::PlaybookArgs),
-    /// Ask a model what a transcript teaches
-    Keypoints(keypoints::KeypointsArgs),
-    /// Inject faults into a practice run, without an agent, a key or money
+    /// Practice on injected faults; needs no agent, key or money
+    #[command(after_help = help::DRILL)]
     Drill(DrillArgs),
-    /// Forecast what a policy does under faults, by simulation
-    #[command(after_help = DURATIONS)]
+    /// Forecast a policy under faults
+    #[command(after_help = help::SIMULATE)]
     Simulate(SimulateArgs),
-    /// Look whether runs can be begun here, and say what to type where they cannot
+    /// Check that runs can start here
+    #[command(after_help = help::DOCTOR)]
     Doctor(DoctorArgs),
-    /// Show what is configured, or begin a configuration file
+    /// Show the configuration, or create a configuration file
+    #[command(after_help = help::CONFIG)]
     Config(ConfigArgs),
-    /// Print the JSON Schema of what a command prints, or list the schemas
+    /// Print a JSON Schema, or list them
+    #[command(after_help = help::SCHEMA)]
     Schema(SchemaArgs),
-    /// Print completions for a shell
-    #[command(after_help = completions::INSTALL)]
+    /// Print a completion script for a shell
+    #[command(after_help = help::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for each command
+    #[command(after_help = help::MAN)]
     Man(ManArgs),
     /// Called by Claude Code at the events of its sessions
     #[command(hide = true)]
     Hook(hook::HookArgs),
-    /// Ends the agent of a run whose supervisor died and for whom nobody has come back
+    /// Stops the agent of an orphaned run
     #[command(hide = true)]
     Watchdog(WatchdogArgs),
-    /// Serves the tool by which an agent says that its work is finished; speaks MCP on its standard streams
+    /// Serves the tool with which an agent reports that its work is done; speaks MCP on its standard streams
     #[command(hide = true)]
     FinishTool,
     /// The scripted agent of the drills; speaks Claude Code's protocol
@@ -219,7 +227,7 @@ impl Cli {
 }
 
 impl Command {
-    /// Whether harnesses call this command, so that a pipe receives JSON. Other commands print text everywhere.
+    /// Returns whether other programs call this command, so that a pipe receives JSON. Other commands print text everywhere.
     fn pipes_json(&self) -> bool {
         match self {
             Command::Run(_)
@@ -228,8 +236,8 @@ impl Command {
             | Command::Research(_)
             | Command::Recover(_)
             | Command::Attach(_)
-            | Command::Cancel(_)
-            | Command::Keypoints(_) => true,
+            | Command::Cancel(_) => true,
+            Command::Playbook(args) => matches!(args.command, playbook::PlaybookCommand::Extract(_)),
             Command::Runs(_)
             | Command::Status(_)
             | Command::Cost(_)
@@ -243,7 +251,6 @@ impl Command {
             | Command::Import(_)
             | Command::Gc(_)
             | Command::Ledger(_)
-            | Command::Playbook(_)
             | Command::Drill(_)
             | Command::Simulate(_)
             | Command::Doctor(_)
@@ -261,7 +268,7 @@ impl Command {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The run: the first letters of its id, its name, `@` for the last one, or its directory
+    /// Run id prefix, name, directory, or `@` for the latest run
     #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
 }
@@ -271,17 +278,17 @@ pub struct WatchdogArgs {
     /// The run's directory, absolute
     #[arg(value_name = "RUN_DIR")]
     pub run_dir: PathBuf,
-    /// The number of the supervisor's process
+    /// The supervisor's process id
     #[arg(value_name = "PID")]
     pub supervisor: u32,
-    /// When that process started, in clock ticks since the boot: its number may be another's by now
+    /// The start of that process in clock ticks since boot, because process ids are reused
     #[arg(value_name = "START_TICKS")]
     pub start_ticks: u64,
 }
 
 #[derive(Debug, Args)]
 pub struct AttachArgs {
-    /// The run: the first letters of its id, its name, `@` for the last one, or its directory
+    /// Run id prefix, name, directory, or `@` for the latest run
     #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
     #[command(flatten)]
@@ -290,10 +297,10 @@ pub struct AttachArgs {
 
 #[derive(Debug, Args)]
 pub struct CancelArgs {
-    /// The run: the first letters of its id, `@` for the last one, or its directory
+    /// Run id prefix, name, directory, or `@` for the latest run
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// Do not wait for the agent's result: what it does not finish at once is lost
+    /// Do not wait for the agent's result; unfinished work of the agent is lost
     #[arg(long)]
     pub immediately: bool,
 }

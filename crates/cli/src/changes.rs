@@ -1,5 +1,5 @@
-//! From flags to the settings that change when a run resumes or runs again. It rejects invalid values before anything
-//! starts, and writes nothing.
+//! Converts flags to the settings that change when a run is resumed or rerun. Invalid values are rejected
+//! before anything starts. Writes nothing.
 
 use crate::args::ChangeArgs;
 use crate::commands::run::agent_program;
@@ -10,7 +10,8 @@ use longhaul_core::Policy;
 use longhaul_store::Plan;
 use std::path::{Path, PathBuf};
 
-/// The changes that the flags ask for in a run of this plan; `cwd` is its new directory, if it gets one.
+/// Returns the changes that the flags request for a run with this plan. `cwd` is its new directory, if it
+/// gets one.
 pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanChanges, Failure> {
     let place = cwd.as_deref().unwrap_or(plan.cwd.as_path());
     notify_flag::check(&args.notify, Some(place))?;
@@ -46,7 +47,7 @@ fn changed_policy(args: &ChangeArgs, plan: &Plan, place: &Path) -> Result<Policy
     Ok(policy)
 }
 
-/// A list that a flag gives, if it gives any.
+/// Returns the values of a list flag, or `None` if there are none.
 fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
     (!values.is_empty()).then(|| values.to_vec())
 }

@@ -1,4 +1,4 @@
-//! The commands that judge the work: what cannot be run is refused before anything is started.
+//! Checks: commands that verify the work. A command that cannot run is rejected before anything starts.
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     resolved.policy.check = checking(&args.agent.check, (attempts, timeout), None, place)?;
     let named = [
         ("check", !args.agent.check.is_empty()),
-        ("check_attempts", attempts.is_some()),
+        ("max_failed_checks", attempts.is_some()),
         ("check_timeout", timeout.is_some()),
     ];
     let flags = named.into_iter().filter(|(_, named)| *named);
@@ -24,7 +24,7 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     Ok(())
 }
 
-/// The bounds of these checks, or of those that the run has already; `None` if it has none.
+/// Returns the policy for these checks or for the existing ones, or `None` if the run has no checks.
 pub fn checking(
     commands: &[String],
     (attempts, timeout): (Option<NonZeroU32>, Option<Span>),
@@ -50,11 +50,11 @@ pub fn checking(
     }))
 }
 
-/// A command that the shell cannot read, or whose program is not there, would judge no work at all.
+/// Rejects a command that the shell cannot parse or whose program is missing: it could never verify the work.
 fn check_command(command: &str, place: &Path) -> Result<(), Failure> {
     match shell_check::check_command(command, Some(place)) {
         Some(why) => Err(Failure::usage(
-            format!("check the work by `{command}`: {why}"),
+            format!("cannot check the work by `{command}`: {why}"),
             "name a command with --check that runs in the directory of the work, as a shell takes it",
         )),
         None => Ok(()),

@@ -1,8 +1,10 @@
-//! What is configured: by files of the user and of the project, and by the environment, beneath what is typed.
+//! Configuration from files of the user and the project and from environment variables. The command line
+//! overrides it.
 //!
-//! Every flag has a key, taken from the command tree ([`keys`]). Files are found ([`find`]), read with the line of each key
-//! ([`file`]), laid over one another ([`layers`]), and what then holds is put before what was typed, as if it had been typed,
-//! too ([`arguments`]). So a flag and a key cannot mean two things. Nothing here starts or writes anything.
+//! Every flag has a key, taken from the command tree ([`keys`]). Files are located ([`find`]), read with the
+//! line of each key ([`file`]) and merged ([`layers`]). The effective values are inserted before the typed
+//! arguments as if they had been typed ([`arguments`]), so a flag and a key can never differ in meaning.
+//! Nothing here starts a process or writes a file, except [`trusted`].
 
 pub mod arguments;
 pub mod file;
@@ -10,6 +12,7 @@ pub mod find;
 pub mod keys;
 pub mod layers;
 pub mod origin;
+#[cfg(test)]
 pub mod schema;
 #[cfg(test)]
 mod table;
@@ -22,7 +25,7 @@ pub use origin::{ConfiguredValues, FileOwner, Origin};
 
 use keys::ValueKind;
 
-/// A value as a file has it.
+/// Formats a value as a configuration file contains it.
 pub fn written(kind: ValueKind, values: &[String]) -> String {
     let quoted = |text: &String| serde_json::Value::from(text.as_str()).to_string();
     let first = values.first().map(String::as_str);

@@ -1,4 +1,4 @@
-//! Durations as people type them.
+//! Parses durations.
 
 use jiff::SignedDuration;
 use longhaul_core::Span;

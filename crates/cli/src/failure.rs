@@ -1,13 +1,13 @@
-//! A command that could not do what was asked: what to say, what to do about it, how to exit.
+//! The failure of a command: the message, the hint and the exit code.
 
 use longhaul_core::{Fault, Outcome, OutcomeKind, RunId};
 
-/// The exit code of wrong usage: bad flags, a missing prompt, a directory that is not there.
+/// Exit code of wrong usage: bad flags, a missing prompt, a missing directory.
 pub const USAGE: u8 = 2;
-/// The exit code of an error that nobody expected.
+/// Exit code of an unexpected error.
 pub const UNEXPECTED_ERROR: u8 = 1;
 
-/// Why a command ended without doing its work.
+/// The reason a command ended without doing its work.
 #[derive(Debug)]
 pub struct Failure {
     pub error: String,
@@ -15,12 +15,12 @@ pub struct Failure {
     pub exit_code: u8,
     pub outcome: OutcomeKind,
     pub fault: Option<Fault>,
-    /// The run that broke off and can be recovered.
+    /// The run that was interrupted and can be recovered.
     pub run: Option<RunId>,
 }
 
 impl Failure {
-    /// The user asked for something that makes no sense. Nothing was begun.
+    /// Creates the failure of an invalid request. Nothing was started.
     pub fn usage(error: impl Into<String>, hint: impl Into<String>) -> Failure {
         Failure {
             error: error.into(),
@@ -32,7 +32,8 @@ impl Failure {
         }
     }
 
-    /// The run cannot be begun here and now. Nothing was started, nothing was spent.
+    /// Creates the failure of a run that cannot start here and now. Nothing was started, and nothing was
+    /// spent.
     pub fn not_started(error: impl Into<String>, hint: impl Into<String>, fault: Option<Fault>) -> Failure {
         let outcome = OutcomeKind::NotStarted;
         Failure {
@@ -45,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// The run could not be carried to an end, and `longhaul recover` can go on with it.
+    /// Creates the failure of a run that could not finish and that `longhaul recover` can continue.
     pub fn aborted(run: RunId, error: impl Into<String>, hint: impl Into<String>) -> Failure {
         let outcome = OutcomeKind::Incomplete;
         Failure {
@@ -58,7 +59,7 @@ impl Failure {
         }
     }
 
-    /// Something broke that should not.
+    /// Creates the failure of an unexpected error.
     pub fn unexpected(error: impl Into<String>) -> Failure {
         Failure {
             error: error.into(),

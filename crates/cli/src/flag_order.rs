@@ -1,5 +1,6 @@
-//! Flags work before and after the subcommand: `longhaul --model x run …` is `longhaul run --model x …`.
-//! Flags of a subcommand that stand before it are moved behind it; nothing else is touched.
+//! Reorders arguments so that flags work before and after the subcommand: `longhaul --model x run …` means
+//! `longhaul run --model x …`.
+//! Only flags of a subcommand that stand before it are moved.
 
 use clap::{ArgAction, Command};
 use std::ffi::OsString;
@@ -7,7 +8,7 @@ use std::ffi::OsString;
 /// The arguments in the order that clap expects.
 pub struct ReorderedArgs {
     pub arguments: Vec<OsString>,
-    /// The place of the subcommand's name, if one is named.
+    /// Index of the subcommand's name, if there is one.
     pub command: Option<usize>,
 }
 
@@ -38,7 +39,7 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
                 global.push(argument);
                 global.extend(takes_value.then(|| rest.next()).flatten());
             }
-            // Not ours: clap says what is wrong with it, where it stands.
+            // Unknown flag: it stays in its position, and clap reports it.
             FlagOwner::Nobody => {
                 global.push(argument);
                 break;

@@ -1,4 +1,4 @@
-//! What the flags say that an agent may not do; whatever is wrong with it is said before anything is started.
+//! Guards from flags. Invalid guards are rejected before anything starts.
 
 use crate::answer_flags;
 use crate::args::RunArgs;
@@ -11,7 +11,7 @@ use std::path::Path;
 const LIST_HINT: &str = "write a pattern in each line, as in `example.com` or `https://example.com/papers/*`, or a list \
                          named `blocked_urls`, `urls` or `patterns` as YAML or JSON";
 
-/// The guards that the flags ask for.
+/// Returns the guards that the flags request.
 pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
     let mut block_urls = args.block_urls.clone();
     if let Some(path) = &args.block_urls_file {
@@ -27,17 +27,17 @@ pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
     })
 }
 
-/// The patterns of a list, in whatever form it is; `source` is where it is from.
+/// Parses a list of URL patterns in any of the supported formats. `source` names its origin in errors.
 pub fn url_list(source: &str, text: &str) -> Result<Vec<UrlPattern>, Failure> {
-    url_patterns(text).map_err(|error| Failure::usage(format!("read {source}: {error}"), LIST_HINT))
+    url_patterns(text).map_err(|error| Failure::usage(format!("cannot read {source}: {error}"), LIST_HINT))
 }
 
 fn block_paths(paths: &[String], cwd: &Path) -> Result<BlockedPaths, Failure> {
-    // What is not UTF-8 no call can name, and nothing relative can be told from it.
+    // No call can name a path that is not UTF-8, and no relative path can be resolved against it.
     let home = env::var("HOME").unwrap_or_default();
     BlockedPaths::new(paths, &cwd.to_string_lossy(), &home).map_err(|error| {
         let hint =
             "name each path with --block-path: absolute, below `~/`, or from the directory of the run on";
-        Failure::usage(format!("block a path: {error}"), hint)
+        Failure::usage(format!("cannot block a path: {error}"), hint)
     })
 }

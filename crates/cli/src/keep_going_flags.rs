@@ -1,4 +1,4 @@
-//! From flags to how a run is kept going; what makes no sense is refused before anything is started.
+//! Keep-going settings from flags. Invalid settings are rejected before anything starts.
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -7,9 +7,9 @@ use longhaul_core::{KeepGoing, Span};
 
 // A note at each stop would only fill the conversation.
 const STATUS_EVERY: u32 = 5;
-// Twice is a pause; an agent that changes nothing three times has nothing left to change.
+// Two stops without changes can be a pause; after three the agent has nothing left to change.
 const IDLE_STOPS_MAX: u32 = 3;
-// Who gives a run so long wants more than a first solution.
+// A limit this long asks for more than a first solution.
 const EXTENDED_FROM: Span = Span::from_hours(24);
 
 /// Applies the flags to the policy of a new run, whose limits are set.
@@ -31,7 +31,7 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     }
     let limits = &resolved.policy.limits;
     let asked = &args.limits;
-    // `--budget none` and its like ask for it.
+    // `--budget none` and similar flags request it explicitly.
     let is_unlimited_on_purpose = asked.budget.is_some()
         || asked.max_tokens.is_some()
         || asked.time_limit.is_some()
@@ -61,10 +61,10 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     Ok(())
 }
 
-/// A check decides when the work is done, and so does `--keep-going`.
+/// Returns the error for `--keep-going` with `--check`: both decide when the work is done.
 pub fn excludes_check() -> Failure {
     Failure::usage(
-        "--keep-going and --check: who decides when the work is done?",
-        "a check keeps the agent going until it passes: leave out --keep-going",
+        "--keep-going and --check cannot be combined",
+        "drop --keep-going: a failed check already makes the agent continue",
     )
 }

@@ -1,4 +1,4 @@
-//! From flags to the limits of a run; what makes no sense is refused before anything is started.
+//! Limits from flags. Invalid limits are rejected before anything starts.
 
 use crate::args::{AddLimitArgs, LimitArgs, WrapUpArgs};
 use crate::commands::show::limit_used;
@@ -24,7 +24,7 @@ pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPoli
         ("wall_limit", args.wall_limit.is_some()),
         ("max_turns", args.max_turns.is_some()),
         ("memory_limit", args.memory_limit.is_some()),
-        ("wrap_up_time", wrap_up.wrap_up_reserve.is_some()),
+        ("wrap_up_reserve", wrap_up.wrap_up_reserve.is_some()),
         ("no_wrap_up", wrap_up.no_wrap_up),
     ];
     let flags = named.into_iter().filter(|(_, named)| *named);
@@ -32,7 +32,7 @@ pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPoli
     check(policy)
 }
 
-/// The limits of a run that goes on: each is the total that is wanted.
+/// Returns the limits of a run that is resumed or rerun. Each flag sets the new total.
 pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result<Limits, Failure> {
     let mut limits = policy.limits;
     set(args, &mut limits);
@@ -51,9 +51,9 @@ pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result
     Ok(limits)
 }
 
-/// Rejects a run that has nothing left to continue with. `before` is its policy without what was typed.
+/// Rejects a run that has nothing left to continue with. `before` is its policy without the flags.
 pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
-    // The answer to come may cost as much as those before, and nobody knows what that was.
+    // The next turn may cost as much as those before, and that cost is not known.
     let used = run.used(run.state().finished_at);
     let Some((limit, reach)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
     let left = match reach {
@@ -88,14 +88,14 @@ fn set(args: &LimitArgs, limits: &mut Limits) {
     }
 }
 
-/// Limits that contradict each other are a mistake in one of them.
+/// Rejects limits that contradict each other.
 fn check(policy: &Policy) -> Result<(), Failure> {
     let limits = &policy.limits;
     if let (Some(time), Some(wall)) = (limits.time, limits.wall)
         && time > wall
     {
         return Err(Failure::usage(
-            format!("the time limit of {time} can never be reached: the wall limit is {wall}"),
+            format!("--time-limit {time} exceeds --wall-limit {wall}"),
             "time in which the run works is part of the time that it takes: raise --wall-limit or lower --time-limit",
         ));
     }
@@ -104,8 +104,8 @@ fn check(policy: &Policy) -> Result<(), Failure> {
         && reserve >= limit
     {
         return Err(Failure::usage(
-            format!("{reserve} are to be held back of a limit of {limit}: nothing is left to work in"),
-            "lower --wrap-up-time, or raise the limit",
+            format!("the reserve ({reserve}) leaves nothing of the limit ({limit})"),
+            "lower --wrap-up-reserve, or raise the limit",
         ));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The `longhaul` binary: the only place that prints and exits.
+//! The `longhaul` binary. No other crate prints or exits.
 
 mod agent_settings;
 mod answer_flags;
@@ -39,7 +39,7 @@ use output::envelope::Envelope;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// A person who misspells a variable hears of it; a program that we start ourselves does not.
+/// Warns of misspelled variables, except in programs that Longhaul starts itself.
 fn warn_of_variables(cli: &Cli) {
     let is_ours = matches!(
         cli.command,
@@ -75,13 +75,13 @@ fn run() -> ExitCode {
     // A file that reaches the size limit is an error like a full disk. A handler, unlike ignoring the signal, is not
     // inherited by agents.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    // The scripted agent is started for every attempt of a drill; it parses its own flags.
+    // The scripted agent runs in every attempt of a drill and parses its own flags.
     let mut raw = std::env::args_os();
     let first = raw.nth(1);
     if first.as_ref().is_some_and(|first| first == commands::drill::AGENT_SUBCOMMAND) {
         return longhaul_drill::scripted::main(raw);
     }
-    // An agent waits for its hooks: they are not parsed with everything else, and no configuration is theirs.
+    // An agent waits for its hooks, so they skip the full parser. No configuration applies to them.
     if first.is_some_and(|first| first == commands::hook::SUBCOMMAND) {
         return commands::hook::main(raw);
     }
@@ -103,7 +103,7 @@ fn run() -> ExitCode {
         Err(error) => return output::usage::answer(&visible_commands::without_hidden(error, &command)),
     };
     if let Some(failure) = line.warning {
-        output::print_warning(&format!("{}; going on without it", failure.error), failure.hint.as_deref());
+        output::print_warning(&format!("{}; continuing without it", failure.error), failure.hint.as_deref());
     }
     cli.global.configured.values = line.configured;
     cli.resolve_format();
@@ -139,7 +139,6 @@ fn run() -> ExitCode {
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Man(args) => commands::man::man(&args),
         Command::Playbook(args) => commands::playbook::playbook(&cli.global, &args),
-        Command::Keypoints(args) => commands::keypoints::keypoints(&cli.global, &args),
         Command::Hook(args) => {
             commands::hook::hook(&args);
             Ok(0)
@@ -153,7 +152,7 @@ fn run() -> ExitCode {
         Err(failure) => {
             let failure = cli.global.configured.values.add_origin(failure);
             output::print_error(&failure.error, failure.hint.as_deref());
-            // A program that reads JSON gets an envelope whatever happened; wrong usage is for people.
+            // A program that reads JSON always gets an envelope; wrong usage is for people.
             if prints && failure.exit_code != failure::USAGE {
                 let mut envelope =
                     Envelope::without_run(failure.outcome, failure.exit_code, failure.fault, failure.error);

@@ -1,4 +1,4 @@
-//! What of the network the agent's commands may reach, by the flag: refused before anything is started.
+//! Network access of the agent's commands, from flags. Invalid hosts are rejected before anything starts.
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -6,7 +6,7 @@ use longhaul_agent::Network;
 
 const NONE: &str = "none";
 
-/// What the flag says; nothing where it was not given.
+/// Returns the network access that the flag allows, or `None` if the flag is not given.
 pub fn of(args: &RunArgs) -> Result<Option<Network>, Failure> {
     if args.network.is_empty() {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! The channels of `--notify`: one that cannot be used is refused before anything is started, because a notification that
-//! fails later reaches no person.
+//! The channels of `--notify`. An unusable channel is rejected before anything starts, because a notification
+//! that fails later reaches no person.
 
 use crate::args::NotifyArgs;
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use longhaul::{Channel, ChannelError};
 use std::env;
 use std::path::Path;
 
-/// Refuses what cannot be called in this directory, or, where there is none yet, anywhere.
+/// Rejects channels that cannot be used in this directory, or in any if there is none yet.
 pub fn check(args: &NotifyArgs, cwd: Option<&Path>) -> Result<(), Failure> {
     args.notify.iter().try_for_each(|channel| check_channel(channel, cwd))
 }
@@ -20,7 +20,7 @@ fn check_channel(text: &str, cwd: Option<&Path>) -> Result<(), Failure> {
     let Channel::Command(command) = channel else { return Ok(()) };
     match shell_check::check_command(&command, cwd) {
         Some(why) => Err(Failure::usage(
-            format!("notify by `{command}`: {why}"),
+            format!("cannot notify by `{command}`: {why}"),
             "name a command that runs in the directory of the work, as a shell takes it; it reads JSON on its stdin",
         )),
         None => Ok(()),

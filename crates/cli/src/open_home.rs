@@ -1,4 +1,4 @@
-//! The user's runs: opening their home, finding the one that was meant.
+//! Opens the user's home of runs and finds runs in it.
 
 use crate::failure::{Failure, USAGE};
 use crate::open_ledger;
@@ -9,10 +9,10 @@ use longhaul_store::{Home, RunDir, RunFilter, StoreError, is_run_id};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-// Whoever typed so little that more begin so has to type more.
+// A prefix that matches more runs than this must be longer.
 const CANDIDATES_MAX: u64 = 20;
 
-/// The home, made if it is not there.
+/// Opens the home, and creates it if it is missing.
 pub fn open() -> Result<Home, Failure> {
     Home::open(None, |name| env::var_os(name)).map_err(|error| {
         let hint =
@@ -21,14 +21,14 @@ pub fn open() -> Result<Home, Failure> {
     })
 }
 
-/// The home as it is.
+/// Locates the home without creating it.
 pub fn locate() -> Result<Home, Failure> {
     Home::locate(None, |name| env::var_os(name)).map_err(|error| of_store(&error))
 }
 
-/// The run that a person named, by its id or by its directory. An unknown run is wrong usage for every command.
+/// Finds a run by its id, name or directory. An unknown run is wrong usage for every command.
 pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
-    // An id is no path: what could be both is an id first.
+    // An id contains no slash; a request that could be either is an id first.
     if asked.contains('/') {
         return by_path(asked).ok_or_else(|| {
             let error = format!("find run `{asked}`: this is no directory with a plan.json");
@@ -46,7 +46,7 @@ pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
                     format!("the last run, {last}, did not start; `longhaul why {last}` says why")
                 }
                 ([], Some(last)) => format!("the last run is {last}"),
-                ([], None) => "no run was begun yet; `longhaul run` begins one".to_owned(),
+                ([], None) => "there are no runs yet; `longhaul run` begins one".to_owned(),
                 (near, _) => format!("did you mean {}?", near.join(" or ")),
             };
             Failure::usage(error.to_string(), hint)
@@ -58,8 +58,8 @@ pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
     })
 }
 
-/// The run of this id, the newest of this name, or the one whose id begins so. Without a ledger, names are not looked
-/// for, and the directories of all days are.
+/// Finds the run with this id, the newest run with this name, or the only run whose id has this prefix.
+/// Without a ledger it ignores names and searches the directories of all days.
 fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
     if !is_run_id(asked) {
         return home.find(asked);
@@ -83,18 +83,19 @@ fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
     }
 }
 
-/// The run whose directory this is.
+/// Returns the run with this directory.
 fn by_path(asked: &str) -> Option<RunDir> {
     let dir = fs::canonicalize(asked).ok()?;
     RunDir::at(dir).filter(|run| run.plan_path().is_file())
 }
 
-/// What is wrong on disk, with what to do about it.
+/// Converts a storage error to a failure with a hint.
 pub fn of_store(error: &StoreError) -> Failure {
     Failure { hint: hint(error), ..Failure::not_started(error.to_string(), "", None) }
 }
 
-/// What to do about it. Of a run that cannot be understood the work can still be gone on with.
+/// Returns the hint for a storage error. The work of a run with an unreadable plan or journal can still be
+/// continued from its transcript.
 pub fn hint(error: &StoreError) -> Option<String> {
     let record = error.unreadable_run_dir().and_then(record_of);
     let seed = record.map(|path| {
@@ -105,12 +106,13 @@ pub fn hint(error: &StoreError) -> Option<String> {
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
-/// The same of the run in this directory.
+/// Returns the transcript of the run in this directory.
 fn record_of(dir: &Path) -> Option<PathBuf> {
     best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
 }
 
-/// The file that tells most of a run's work: that of its session, else the last stream with something in it.
+/// Returns the file with the most of a run's work: its session file, or else the last stream that is not
+/// empty.
 pub fn best_transcript(run: &RunDir) -> Option<PathBuf> {
     let started = || run.plan().ok()?.session.map(|session| session.id().clone());
     let session = run.status().ok().and_then(|status| status.session_id).or_else(started);

@@ -1,5 +1,5 @@
-//! The ledger for commands that read it: brought up to date, and made anew where it is damaged. Where it cannot be used
-//! at all the answer is as good, only slower: the run directories are read instead.
+//! Opens the ledger for commands that read it, updates it, and rebuilds it if it is damaged. If it cannot be
+//! used, the run directories are read instead, which is slower but gives the same answers.
 
 use crate::failure::Failure;
 use crate::open_home::of_store;
@@ -7,12 +7,12 @@ use crate::output;
 use longhaul_store::{Home, Ledger, LedgerError};
 use std::time::Duration;
 
-// As long as a person waits without asking why.
+// A person waits this long without wondering why.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// The ledger of this home.
+/// Opens the ledger of this home.
 pub fn open(home: &Home) -> Result<Ledger, Failure> {
-    // Reading creates nothing where there is nothing.
+    // Reading creates no files in an empty home.
     if !home.runs_path().exists() {
         return own(home);
     }
@@ -20,7 +20,7 @@ pub fn open(home: &Home) -> Result<Ledger, Failure> {
         Ok(ledger) => Ok(ledger),
         Err(LedgerError::Runs(error)) => Err(of_store(&error)),
         Err(error @ LedgerError::Damaged { .. }) => {
-            output::print_status(&format!("warning: {error}; making it anew"));
+            output::print_status(&format!("warning: {error}; rebuilding it"));
             let anew = Ledger::set_aside(home).and_then(|()| usable(home));
             anew.or_else(|error| instead(home, &error))
         }
@@ -28,7 +28,7 @@ pub fn open(home: &Home) -> Result<Ledger, Failure> {
     }
 }
 
-/// The ledger of this home, if it can be used as it is.
+/// Opens the ledger of this home if it is usable as it is.
 pub fn usable(home: &Home) -> Result<Ledger, LedgerError> {
     let mut ledger = Ledger::open(home, WAIT)?;
     match ledger.catch_up() {
@@ -47,14 +47,14 @@ fn instead(home: &Home, error: &LedgerError) -> Result<Ledger, Failure> {
     own(home)
 }
 
-/// One that is gone with us.
+/// Creates a temporary ledger, which is deleted with this process.
 fn own(home: &Home) -> Result<Ledger, Failure> {
     let mut ledger = Ledger::temporary(home).map_err(|error| failure(&error))?;
     ledger.catch_up().map_err(|error| failure(&error))?;
     Ok(ledger)
 }
 
-/// What is wrong with the ledger, for a command that cannot do without it.
+/// Converts a ledger error to a failure, for a command that needs the ledger.
 pub fn failure(error: &LedgerError) -> Failure {
     Failure { hint: error.hint(), ..Failure::not_started(error.to_string(), "", None) }
 }

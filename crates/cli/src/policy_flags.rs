@@ -1,10 +1,10 @@
-//! From flags to a policy: a preset and what the user changed in it, each value with its origin.
+//! Converts flags to a policy: a preset and the user's changes, each value with its origin.
 
 use crate::args::{PolicyArgs, PolicyValueArgs};
 use longhaul_core::{OutageBound, Policy, Preset, SessionLoss, Span};
 use std::collections::BTreeMap;
 
-/// A policy and where each of its values came from.
+/// A policy and the origin of each of its values.
 #[derive(Clone, Debug)]
 pub struct ResolvedPolicy {
     pub preset: Preset,
@@ -13,8 +13,8 @@ pub struct ResolvedPolicy {
 }
 
 /// Applies the flags to the preset.
-pub fn resolve(args: &PolicyArgs, preset: Option<Preset>, resume_or_new: bool) -> ResolvedPolicy {
-    let preset = preset.or(args.preset).unwrap_or(Preset::Default);
+pub fn resolve(args: &PolicyArgs, resume_or_new: bool) -> ResolvedPolicy {
+    let preset = args.preset.unwrap_or(Preset::Default);
     let mut policy = preset.policy();
     let mut origins = BTreeMap::from([("preset".to_owned(), preset.as_str().to_owned())]);
     let mut flag = |name: &str| drop(origins.insert(name.to_owned(), "flag".to_owned()));
@@ -42,7 +42,7 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
     }
     if let Some(cap) = args.retry_cap {
         policy.backoff.cap = cap;
-        // A cap that was asked for holds for overload too.
+        // An explicit cap applies to overload, too.
         policy.early_overload_cap = policy.early_overload_cap.at_most(cap);
         flag("retry_cap");
     }
@@ -72,7 +72,7 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
     }
     if let Some(longest) = args.max_reset_wait {
         policy.max_reset_wait = unless_zero(longest);
-        flag("max_wait");
+        flag("max_reset_wait");
     }
     if let Some(wait) = args.background_wait {
         policy.background_wait = unless_zero(wait).unwrap_or(Span(u64::MAX));
@@ -92,7 +92,7 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
     }
 }
 
-/// A limit that was typed as `none` is 0 here.
+/// Returns `None` for zero, which is how `none` is parsed.
 fn unless_zero(span: Span) -> Option<Span> {
     (span > Span::ZERO).then_some(span)
 }

@@ -1,4 +1,4 @@
-//! What is asked for and where: the prompt from the command line, from stdin or from a file, and the directory.
+//! Reads the prompt (from the command line, stdin or a file) and the working directory.
 
 use crate::failure::Failure;
 use longhaul_store::read_regular;
@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Reads the prompt that the arguments name, if they name one.
+/// Reads the prompt that the arguments name, or returns `None` if they name none.
 pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option<String>, Failure> {
     if prompt.is_none() && file.is_none() { Ok(None) } else { read(prompt, file).map(Some) }
 }
@@ -17,7 +17,7 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
         (Some(file), _) => {
             let bytes = read_regular(file).map_err(|error| {
                 Failure::usage(
-                    format!("read the prompt file {}: {error}", file.display()),
+                    format!("cannot read the prompt file {}: {error}", file.display()),
                     "check --prompt-file",
                 )
             })?;
@@ -27,7 +27,7 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
             let mut bytes = Vec::new();
             io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
                 Failure::usage(
-                    format!("read the prompt from stdin: {error}"),
+                    format!("cannot read the prompt from stdin: {error}"),
                     "give the prompt as an argument instead",
                 )
             })?;
@@ -46,13 +46,13 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
     if prompt.trim().is_empty() {
         return Err(Failure::usage(
             format!("the prompt from {source} is empty"),
-            "say what the agent is to do: longhaul run \"fix the failing tests\"",
+            "pass the task: longhaul run \"fix the failing tests\"",
         ));
     }
     Ok(prompt)
 }
 
-/// The directory that the arguments name, symbolic links resolved.
+/// Returns the directory that the arguments name, with symbolic links resolved.
 pub fn directory(named: &Path) -> Result<PathBuf, Failure> {
     let usable = fs::canonicalize(named).and_then(|dir| fs::read_dir(&dir).map(|_| dir));
     usable.map_err(|error| {

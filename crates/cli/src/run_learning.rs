@@ -1,4 +1,5 @@
-//! Learning with runs: what the flags say, what an agent's hooks call, and what is queued when a run is over.
+//! Learning from runs: the flags, the program that an agent's hooks call, and the queue that a finished run
+//! adds to.
 
 use crate::args::RunLearnArgs;
 use crate::failure::Failure;
@@ -13,16 +14,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, io};
 
-/// By what a process is known as one of a run's, which ends with it.
+/// Variables that mark a process as part of a run, so that it ends with the run.
 const MARKS: [&str; 3] = [RUN_VARIABLE, MARK_VARIABLE, "LONGHAUL_ATTEMPT"];
 
-/// This program as what an agent's hooks call; nothing where it does not know its own file.
+/// Returns this program as the agent's hooks call it, or `None` if its own path is unknown.
 pub fn hook() -> Option<Program> {
     let path = env::current_exe().ok()?;
     Some(Program { path, leading_args: vec!["hook".to_owned()] })
 }
 
-/// What the flags say.
+/// Converts the flags to a learning specification, or returns `None` without `--learn`.
 pub fn of(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
     if !args.learn {
         return Ok(None);
@@ -35,13 +36,15 @@ pub fn of(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
     Ok(Some(LearnSpec { hook, judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
 }
 
-/// Queues what a run that is over leaves to be learnt: its agent may have been killed before its hook could. What its hooks
-/// have queued already is not judged twice, and a session of which no hook said where it is sent is left alone: nothing was
-/// said in it. A run fails for nothing of this.
+/// Queues the sessions of a finished run for learning, because its agent may have been killed before its hook
+/// could.
+///
+/// A session that its hooks have already queued is not judged twice. A session for which no hook recorded an
+/// API has no messages and is skipped. A run never fails because of this.
 pub fn after(run: &Path) {
     let Some(plan) = RunDir::at(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else { return };
     let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
-    // One that only a later version knows is not ours to take another one for.
+    // A judge that only a later version knows is not replaced by another.
     let Some(judge) = JudgeKind::parse(&learn.judge) else { return };
     let Ok(home) = open_home::locate() else { return };
     let place = LearningPaths::in_home(home.path());
@@ -59,7 +62,7 @@ pub fn after(run: &Path) {
     };
     let all: Vec<Queued> = transcripts(&run).into_iter().filter_map(queued).collect();
     let api = destination();
-    // What was sent elsewhere waits for a worker of a session that is sent there.
+    // A session sent to another API waits for a worker that uses that API.
     let is_ours = all.iter().any(|queued| queued.destination == api);
     if all.is_empty() {
         return;
@@ -72,15 +75,15 @@ pub fn after(run: &Path) {
     }
 }
 
-/// Starts a worker unless there is one. It leaves the terminal by itself, and is not waited for: who is killed with a hook is
-/// its child as long as it lives, and a hook ends at once.
+/// Starts a worker unless one is running. The worker leaves the terminal on its own. It is not waited for,
+/// because a hook exits at once and a process killed with a hook is one of its children.
 pub fn start_worker(place: &LearningPaths, destination: &str, judge: JudgeKind) -> io::Result<()> {
     if place.has_worker(destination, judge) {
         return Ok(());
     }
     let mut worker = Command::new(env::current_exe()?);
     worker.args(["playbook", "learn", "--worker", "--judge", judge.as_str()]).current_dir("/");
-    // It is no part of a run, and does not end with one.
+    // The worker is not part of a run and does not end with one.
     for marker in MARKS {
         worker.env_remove(marker);
     }
@@ -92,7 +95,7 @@ fn enqueue(place: &LearningPaths, all: &[Queued]) -> Result<(), LearningError> {
     all.iter().try_for_each(|queued| learning.enqueue(output::now(), queued))
 }
 
-/// The sessions of a run, each with its file, as far as they were seen.
+/// Returns the sessions of a run with their files, as far as they are known.
 fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
     let attempts = run.attempts().unwrap_or_default();
     let sessions = attempts.into_iter().filter_map(|attempt| attempt.session().ok()?);

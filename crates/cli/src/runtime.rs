@@ -1,10 +1,10 @@
-//! The one runtime of a command: everything waits on this thread.
+//! The async runtime of a command. Everything runs on this thread.
 
 use crate::failure::Failure;
 use tokio::runtime::{Builder, Runtime};
 
-/// A runtime of this thread's own.
+/// Creates a single-threaded runtime.
 pub fn new() -> Result<Runtime, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failure::unexpected(format!("start the runtime: {error}")))
+    runtime.map_err(|error| Failure::unexpected(format!("cannot start the runtime: {error}")))
 }

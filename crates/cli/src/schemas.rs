@@ -1,27 +1,27 @@
-//! The JSON Schemas of everything that is printed or handed out, as they are checked in below `docs/schemas`. They are
-//! derived from the types that are printed, by tests alone, and every output of the end-to-end tests is held to them.
+//! The JSON Schemas of everything that Longhaul prints or stores, as checked in under `docs/schemas`. Only
+//! tests derive them, from the printed types; every output of the end-to-end tests is validated against them.
 
 #[cfg(test)]
 mod derived;
 
 /// A schema.
 pub struct SchemaEntry {
-    /// The name of its file, and what `longhaul schema` takes for it: the command's, where one prints it.
+    /// The name of its file and the argument of `longhaul schema`: the command's name if a command prints it.
     pub name: &'static str,
-    /// What it describes.
+    /// One-line description.
     pub about: &'static str,
     /// The schema itself.
     pub text: &'static str,
 }
 
-/// Their names.
+/// Returns the names of all schemas.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|schema| schema.name)
 }
 
 macro_rules! described {
     ($($name:literal: $about:literal,)*) => {
-        /// Every schema: first what commands print, in the order of their help, then what else there is to read.
+        /// Every schema: first the output of commands, in the order of their help, then all other formats.
         pub const ALL: &[SchemaEntry] = &[$(SchemaEntry {
             name: $name,
             about: $about,
@@ -31,48 +31,49 @@ macro_rules! described {
 }
 
 described! {
-    "run": "How a run ended: the envelope of run, resume, rerun, research, recover, attach and cancel",
-    "run-detached": "What run --detach and resume --detach print",
-    "run-dry-run": "What run --dry-run prints",
-    "rerun-dry-run": "What rerun --dry-run prints",
-    "research-dry-run": "What research --dry-run prints",
+    "run": "The result envelope of run, resume, rerun, research, recover, attach and cancel",
+    "run-detached": "The output of run --detach and resume --detach",
+    "run-dry-run": "The output of run --dry-run",
+    "rerun-dry-run": "The output of rerun --dry-run",
+    "research-dry-run": "The output of research --dry-run",
     "runs": "The list of runs",
-    "status": "The runs that go on, wait, or have lost their supervisor",
-    "cost": "What was spent",
-    "show": "One run, and what was decided in each of its attempts",
-    "why": "What happened in a run, and what comes next",
-    "logs": "What was said and done in a run",
-    "diff": "What a run changed in its workspace",
-    "report": "What runs did, cost and need",
-    "playbook-show": "The points of a project's playbook",
-    "playbook-inject": "What a session would be told of the playbook",
-    "playbook-edit": "What an edit of the playbook came to",
-    "playbook-check": "Whether the playbook can be understood, and what is wrong in it",
-    "playbook-history": "What the playbook was changed for",
-    "playbook-undo": "What was taken back",
-    "playbook-learn": "What was learnt, what failed, and what waits",
-    "playbook-status": "What is queued to be learnt from, what failed, what was learnt and what it cost",
-    "playbook-bootstrap": "Which past sessions are learnt from, which not and why, and about what it costs",
-    "playbook-install": "What became of the settings that our hooks were put into",
-    "playbook-uninstall": "What became of the settings that our hooks were taken out of",
-    "keypoints-extract": "What one transcript teaches",
-    "export": "What was packed into a file",
-    "import": "What was taken in from one",
-    "gc": "What was removed",
-    "ledger-rebuild": "What making the index anew came to",
-    "ledger-verify": "What comparing the index with the journals found",
+    "status": "The unfinished runs: running, waiting or orphaned",
+    "cost": "Usage and cost, in total and by group",
+    "show": "One run, with the decisions of each attempt",
+    "why": "The timeline of a run, with its next step",
+    "logs": "The messages and tool calls of a run",
+    "diff": "The changes of a run to its workspace",
+    "report": "A report on runs: results, costs and runs that need attention",
+    "playbook-show": "The key points of a project's playbook",
+    "playbook-inject": "The part of the playbook that a session would receive",
+    "playbook-edit": "The result of editing the playbook",
+    "playbook-check": "The validity of the playbook, with its errors",
+    "playbook-history": "The history of changes to the playbook, with reasons",
+    "playbook-undo": "The changes that were undone",
+    "playbook-learn": "The result of learning: key points learned, errors and queued sessions",
+    "playbook-status": "The status of learning: queued sessions, errors, key points learned and cost",
+    "playbook-bootstrap": "The past sessions to learn from, the skipped ones with reasons, and the estimated cost",
+    "playbook-install": "The settings files to which hooks were added",
+    "playbook-uninstall": "The settings files from which hooks were removed",
+    "playbook-extract": "The key points of one transcript",
+    "export": "The contents of an exported file",
+    "import": "The result of importing a file",
+    "gc": "The files that were removed",
+    "ledger-rebuild": "The result of rebuilding the ledger",
+    "ledger-verify": "The differences between the ledger and the journals",
     "drill": "The scorecards of practice runs",
-    "simulate": "The forecast of what a policy does under faults",
-    "doctor": "Whether runs can be begun here",
-    "config-show": "What is configured",
-    "config-path": "Where configuration files are looked for",
+    "simulate": "The forecast of a policy under faults",
+    "doctor": "The results of checking whether runs can start here",
+    "config": "Configuration files, for editors that validate them and complete keys",
+    "config-show": "The effective configuration",
+    "config-path": "The paths of configuration files",
     "config-init": "The configuration file that was written",
     "config-trust": "A project's file whose trust changed",
     "schema": "The list of these schemas",
     "events": "A line of --events",
-    "stream-json": "A line of ours in --output-format stream-json, between the agent's own",
-    "notify": "What the commands of --notify read",
-    "lifecycle": "An event of --preset openclawpack on stderr, behind `event: `",
+    "stream-json": "A line of Longhaul in --output-format stream-json, between the agent's own lines",
+    "notify": "The input of --notify commands",
+    "lifecycle": "An event of --preset openclawpack on stderr, after `event: `",
     "message": "A line of logs/transcript.jsonl, and of logs --output-format stream-json",
     "journal": "A line of journal.jsonl",
     "status-file": "status.json in a run's directory",
@@ -86,8 +87,8 @@ described! {
     "argv": "attempts/NNN/argv.json in a run's directory",
     "attempt-session": "attempts/NNN/session.json in a run's directory",
     "exit": "attempts/NNN/exit.json in a run's directory",
-    "spent": "attempts/NNN/spent.json in a run's directory",
+    "usage": "attempts/NNN/usage.json in a run's directory",
     "answers": "attempts/NNN/answers.json in a run's directory",
     "background": "attempts/NNN/background.json in a run's directory",
-    "orphaned": "attempts/NNN/orphaned.json in a run's directory",
+    "watchdog": "attempts/NNN/watchdog.json in a run's directory",
 }

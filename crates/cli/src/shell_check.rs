@@ -1,9 +1,10 @@
-//! The user's own commands, as a shell takes them: what cannot be run is told before anything is started.
+//! Checks the user's own commands before anything starts, as a shell would run them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Why a command cannot be run in this directory; in no directory that is known yet, only what no shell can read.
+/// Returns the reason why a command cannot run in this directory. Without a directory it only checks the
+/// syntax.
 pub fn check_command(command: &str, cwd: Option<&Path>) -> Option<String> {
     if command.trim().is_empty() {
         return Some("it is empty".to_owned());

@@ -1,5 +1,5 @@
-//! The process's signals as cancels: Ctrl-C once to interrupt, twice to stop now; SIGTERM and SIGHUP
-//! to stop gracefully.
+//! Maps the process's signals to cancel requests: the first Ctrl-C interrupts, the second stops at once;
+//! SIGTERM and SIGHUP stop gracefully.
 
 use longhaul_core::CancelSource;
 use std::io;
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 // More than a person presses.
 pub const CANCELS_MAX: usize = 8;
 
-/// Listens from now on. Must be called on a runtime.
+/// Starts listening for signals. Must be called on a runtime.
 pub fn cancels() -> io::Result<mpsc::Receiver<CancelSource>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

@@ -1,4 +1,5 @@
-//! The user's own tables, of prices and effects for example: read whole, and refused before anything is started.
+//! Reads the user's own tables, for example of prices and effects. Invalid tables are rejected before
+//! anything starts.
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
@@ -8,7 +9,7 @@ use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::Path;
 
-// The bundled ones have a few kilobytes; the text is kept with every run.
+// Bundled tables have a few kilobytes; the text is stored with every run.
 const TABLE_BYTES_MAX: u64 = 1 << 20;
 
 const PRICES_HINT: &str = "it begins with `dated = \"2026-11-21\"`; a `[[model]]` has `names = [\"…\"]` and, in dollars per million \
@@ -16,11 +17,11 @@ const PRICES_HINT: &str = "it begins with `dated = \"2026-11-21\"`; a `[[model]]
 const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below `[[program]]` both `names = [\"deploy.sh\"]` and \
                             `begins = [\"prod\"]`";
 
-/// The dialect with the tables that the flags name.
+/// Creates the dialect with the tables that the flags name.
 pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
     let tables = UserTables {
-        prices: args.prices_file.as_deref().map(|path| read("--prices", path)).transpose()?,
-        effects: args.effects_file.as_deref().map(|path| read("--effects", path)).transpose()?,
+        prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
+        effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
     };
     Claude::with_tables(tables).map_err(|error| {
         let (path, hint) = match &error {
@@ -29,11 +30,11 @@ pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
         };
         let (UserTablesError::Prices(error) | UserTablesError::Effects(error)) = &error;
         let path = path.as_deref().unwrap_or(Path::new("")).display();
-        Failure::usage(format!("read {path}: {error}"), hint)
+        Failure::usage(format!("cannot read {path}: {error}"), hint)
     })
 }
 
-/// A file of a person's own, whole: it is kept with the run.
+/// Reads a user's file completely, because it is stored with the run.
 pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
     let read = || -> io::Result<String> {
         let mut text = String::new();
@@ -44,5 +45,5 @@ pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
         Ok(text)
     };
     read()
-        .map_err(|error| Failure::usage(format!("read {}: {error}", path.display()), format!("check {flag}")))
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display()), format!("check {flag}")))
 }

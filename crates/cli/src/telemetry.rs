@@ -1,4 +1,5 @@
-//! OpenTelemetry, where this build has it: started for a command that supervises runs, and closed behind them.
+//! OpenTelemetry, if this build includes it. It starts with a command that supervises runs and is closed
+//! after the last run.
 
 #[cfg(not(feature = "otel"))]
 mod off;
@@ -12,15 +13,15 @@ pub use on::{TelemetryExporter, TelemetryHandle, wanted};
 
 use longhaul::Observer;
 
-/// What the environment wants, in words.
+/// The telemetry settings of the environment, as text.
 pub struct Wanted {
-    /// Which signals go where.
+    /// Which signals are sent where.
     pub standard: String,
-    /// What is wrong with that.
+    /// An error in these settings.
     pub complaint: Option<String>,
 }
 
-/// Has a run told by `voice`, and shown to `inner`.
+/// Returns an observer that exports a run and forwards its events to `inner`.
 pub fn telling<'a>(inner: &'a mut dyn Observer, voice: TelemetryExporter) -> impl Observer + 'a {
     voice.with_telemetry(inner)
 }

@@ -1,11 +1,11 @@
-//! Moments in the past as people type them, and as they are told how long ago they were.
+//! Parses moments in the past, and formats how long ago a moment was.
 
 use crate::duration_arg::duration;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::{Span, Timestamp, ToSpan, Zoned};
 use longhaul_core::Moment;
 
-/// Parses a moment: a duration before now, a date or a time of the local calendar, or one in RFC 3339.
+/// Parses a moment: a duration before now, a date or time of the local calendar, or an RFC 3339 timestamp.
 pub fn when(text: &str) -> Result<Moment, String> {
     before(text.trim(), &Zoned::now())
 }
@@ -31,13 +31,13 @@ fn read(text: &str, now: &Zoned) -> Option<Zoned> {
         "yesterday" => return days_ago(1)?.start_of_day().ok(),
         _ => {}
     }
-    // `22:31:05` would be a duration, too; here it is a time.
+    // `22:31:05` would also parse as a duration, but here it is a time.
     if !text.contains(':') {
         // A bare number is seconds.
         if let Ok(span) = duration(text) {
             return now.checked_sub(span.to_std()).ok();
         }
-        // A day of the calendar is as long as the clock says.
+        // A calendar day can have 23 or 25 hours.
         if let Ok(span) = text.parse::<Span>() {
             return now.checked_sub(span).ok().filter(|_| !span.is_negative());
         }
@@ -51,13 +51,13 @@ fn read(text: &str, now: &Zoned) -> Option<Zoned> {
     if let Ok(date) = text.parse::<Date>() {
         return here(date.at(0, 0, 0, 0));
     }
-    // The last time that the clock showed it.
+    // The most recent occurrence of this time.
     let time: Time = text.parse().ok()?;
     let on = |day: &Zoned| day.with().time(time).build().ok();
     on(now).filter(|at| at <= now).or_else(|| on(&days_ago(1)?))
 }
 
-/// How long ago that was, or how soon it will be, in one unit.
+/// Formats how long ago a moment was, or how soon it will be, in one unit.
 pub fn ago(moment: Moment, now: Moment) -> String {
     let (span, future) = if moment > now { (moment.since(now), true) } else { (now.since(moment), false) };
     let amount = match span.0 / 1_000 {
@@ -87,7 +87,7 @@ mod tests {
         check("1h30m", Some("2026-11-22T16:00:00.000Z"));
         check("7d", Some("2026-11-15T17:30:00.000Z"));
         check("1w", Some("2026-11-15T17:30:00.000Z"));
-        // Over the change of the clocks the day stays at the same time.
+        // Across a change to or from daylight saving time the time of day stays the same.
         check("30d", Some("2026-10-23T16:30:00.000Z"));
         check("today", Some("2026-11-21T23:00:00.000Z"));
         check("yesterday", Some("2026-11-20T23:00:00.000Z"));

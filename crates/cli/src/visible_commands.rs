@@ -1,10 +1,10 @@
-//! The command tree as people see it: without what is hidden, which is for Longhaul itself. Completions and manual pages
-//! are made of it.
+//! The command tree without hidden commands, which only Longhaul itself uses. Completions and manual pages
+//! are generated from it.
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Command, Error};
 
-/// A copy of the tree without hidden commands and flags. It describes; it is not parsed with.
+/// Copies the tree without hidden commands and flags. The copy is for display and is never used for parsing.
 pub fn tree(command: &Command) -> Command {
     let mut copy = Command::new(command.get_name().to_owned())
         .disable_help_subcommand(true)
@@ -22,7 +22,7 @@ pub fn tree(command: &Command) -> Command {
     copy.propagate_version(true).subcommand_required(command.is_subcommand_required_set())
 }
 
-/// An error that does not suggest hidden commands.
+/// Removes suggestions of hidden commands from an error.
 pub fn without_hidden(mut error: Error, root: &Command) -> Error {
     let is_hidden = |name: &str| root.find_subcommand(name).is_some_and(Command::is_hide_set);
     let kind = ContextKind::SuggestedSubcommand;

@@ -1,75 +1,77 @@
-//! What follows a request to an API that failed: whether it is made again, and when. Nothing else decides that for a request
-//! of ours; whoever sends one sends it once and asks here.
+//! Decides whether and when a failed request to an API is retried.
+//!
+//! It is the only retry policy for Longhaul's own requests. It never sends a request: the caller sends it
+//! once and asks here.
 
 use crate::classify::classify_status;
 use crate::{Backoff, Fault, Moment, Now, Policy, Span};
 
-// No model answers in less: such a request would be paid for, and its answer not be waited for.
+// No model answers in less time. A shorter request would be paid for and then abandoned.
 const ANSWER_MIN: Span = Span::from_secs(1);
 
-/// How often, how far apart and for how long an API is asked one question.
+/// Limits and waits of an API call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApiCallPolicy {
-    /// How often a request is made again.
+    /// Maximum number of retries.
     pub retries_max: u32,
-    /// The waits between requests.
+    /// Schedule of waits between requests.
     pub backoff: Backoff,
-    /// How long one request may take, to the last byte of its answer.
+    /// Timeout of one request, to the last byte of its response.
     pub request_timeout: Span,
-    /// How long all of it may take, waits included.
+    /// Maximum time of the call, including waits.
     pub time_budget: Span,
 }
 
-/// How a request failed, as far as it says whether the same request may succeed.
+/// How a request failed, as far as it matters for a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ApiCallError {
-    /// There was no answer in time.
+    /// No response arrived in time.
     TimedOut,
-    /// There was no connection, or it broke before the answer was whole.
+    /// The connection failed, or broke before the response was complete.
     Unreachable,
-    /// The answer was this HTTP status.
+    /// The response had this HTTP status.
     Status(u16),
-    /// The answer was none of the API's.
+    /// The response does not come from the API.
     InvalidResponse,
 }
 
-/// One question to an API: the requests that were made for it, and when the first of them was.
+/// One API call: its requests so far, and the time of the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiCall {
     started_at: Moment,
     failed: u32,
 }
 
-/// What follows a request that failed.
+/// The decision after a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallDecision {
-    /// It is made again at this moment.
+    /// Retry the request.
     Retry {
-        /// When.
+        /// Time of the retry.
         at: Moment,
     },
-    /// It is not made again.
+    /// Give up.
     GiveUp {
-        /// Why not.
+        /// Reason for giving up.
         reason: GiveUpReason,
-        /// Before this, the question need not be asked anew, as far as that is known.
+        /// Moment before which a new call makes no sense, if known.
         not_before: Option<Moment>,
     },
 }
 
-/// Why a request is not made again.
+/// The reason why a request is not retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GiveUpReason {
     /// It would fail in the same way.
     NotRetryable,
-    /// It was made as often as it may be.
+    /// The number of retries is exhausted.
     RetriesExhausted,
-    /// The wait before it would outlast the time budget.
+    /// The wait before it would exceed the time budget.
     OutOfTime,
 }
 
 impl Policy {
-    /// This policy for requests to an API: an attempt is a request.
+    /// Returns this policy for an API call, with each attempt as one request.
     pub fn api_call_policy(&self, time_budget: Span) -> ApiCallPolicy {
         ApiCallPolicy {
             retries_max: self.retries_max,
@@ -81,12 +83,12 @@ impl Policy {
 }
 
 impl ApiCallPolicy {
-    /// How many requests are made at most.
+    /// Returns the maximum number of requests.
     pub fn requests_max(&self) -> u32 {
         self.retries_max.saturating_add(1)
     }
 
-    /// The longest that all of it can take if no server asks for more patience.
+    /// Returns the longest time that the call can take, unless a server requests longer waits.
     pub fn max_duration(&self) -> Span {
         let waits = (0..self.retries_max).map(|n| self.backoff.longest(n));
         waits
@@ -96,20 +98,20 @@ impl ApiCallPolicy {
 }
 
 impl ApiCallError {
-    /// The fault that it is.
+    /// Returns the fault that corresponds to the error.
     pub fn fault(self) -> Fault {
         match self {
             ApiCallError::TimedOut => Fault::ServerError,
             ApiCallError::Unreachable | ApiCallError::InvalidResponse => Fault::Network,
-            // The address of messages exists wherever there is such an API.
+            // Every such API has the messages endpoint, so the model is unknown.
             ApiCallError::Status(404) => Fault::ModelUnknown,
-            // A redirect, for example: somebody else answers in the place of the API.
+            // For example a redirect: a server other than the API answered.
             ApiCallError::Status(status) => classify_status(status, None).unwrap_or(Fault::Network),
         }
     }
 
-    /// Whether the same request may succeed a few seconds later. The table is that of the ACE playbook hooks: it lets a run
-    /// wait out less than [`remedy`](crate::remedy()) does, which has hours.
+    /// Returns whether the same request may succeed a few seconds later. The table is that of the ACE
+    /// playbook hooks. It retries fewer errors than [`remedy`](crate::remedy()), which may wait for hours.
     pub fn is_transient(self) -> bool {
         match self {
             ApiCallError::TimedOut | ApiCallError::Unreachable => true,
@@ -120,22 +122,22 @@ impl ApiCallError {
 }
 
 impl ApiCall {
-    /// A question whose first request is made now.
+    /// Starts a call whose first request is sent now.
     pub fn start(now: Moment) -> ApiCall {
         ApiCall { started_at: now, failed: 0 }
     }
 
-    /// How many requests have failed.
+    /// Returns the number of failed requests.
     pub fn failed_requests(&self) -> u32 {
         self.failed
     }
 
-    /// How long a request that is made now may take.
+    /// Returns the timeout of a request that is sent now.
     pub fn timeout(&self, policy: &ApiCallPolicy, now: Moment) -> Span {
         policy.request_timeout.at_most(policy.time_budget - now.since(self.started_at))
     }
 
-    /// A request failed. The server may have said how long to wait: we come no sooner.
+    /// Decides what follows a failed request. A wait requested by the server is a floor.
     pub fn on_failure(
         &mut self,
         policy: &ApiCallPolicy,
@@ -145,17 +147,26 @@ impl ApiCall {
     ) -> CallDecision {
         let failed_before = self.failed;
         self.failed = self.failed.saturating_add(1);
-        let told = retry_after.map(|span| now.at + span);
+        let server_not_before = retry_after.map(|span| now.at + span);
         if !error.is_transient() {
-            return CallDecision::GiveUp { reason: GiveUpReason::NotRetryable, not_before: told };
+            return CallDecision::GiveUp {
+                reason: GiveUpReason::NotRetryable,
+                not_before: server_not_before,
+            };
         }
         if failed_before >= policy.retries_max {
-            return CallDecision::GiveUp { reason: GiveUpReason::RetriesExhausted, not_before: told };
+            return CallDecision::GiveUp {
+                reason: GiveUpReason::RetriesExhausted,
+                not_before: server_not_before,
+            };
         }
         let at = now.at + policy.backoff.delay(failed_before, retry_after, now.roll);
         if at + ANSWER_MIN > self.started_at + policy.time_budget {
-            // What we alone would have waited says nothing of the API.
-            return CallDecision::GiveUp { reason: GiveUpReason::OutOfTime, not_before: told.map(|_| at) };
+            // Our own backoff alone says nothing about the API.
+            return CallDecision::GiveUp {
+                reason: GiveUpReason::OutOfTime,
+                not_before: server_not_before.map(|_| at),
+            };
         }
         CallDecision::Retry { at }
     }

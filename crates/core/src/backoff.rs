@@ -1,4 +1,4 @@
-//! How long to wait before the next attempt. Pure arithmetic over a policy and a roll of chance.
+//! Computes how long to wait before the next attempt, from a policy and one random roll.
 
 use crate::{Backoff, Jitter, Moment, Span, draw};
 
@@ -8,8 +8,8 @@ const SALT_FLOOR: u64 = 2;
 const SALT_RESET: u64 = 3;
 
 impl Backoff {
-    /// The wait before retry number `n` (from 0), spread by chance. A server's `hint` is a floor:
-    /// we come after it, a little late, so that those whom it told the same do not come at once.
+    /// Returns the wait before retry number `n`, starting at 0, with jitter. A server's `hint` is a floor.
+    /// The wait exceeds it by a random amount, so that clients with the same hint do not return at once.
     pub fn delay(&self, n: u32, hint: Option<Span>, roll: u64) -> Span {
         let whole = self.base.doubled(n).at_most(self.cap);
         let drawn = match self.jitter {
@@ -29,7 +29,7 @@ impl Backoff {
         }
     }
 
-    /// The longest wait this schedule can draw before retry number `n`, without a hint.
+    /// Returns the longest wait that this schedule can draw before retry number `n`, without a hint.
     pub fn longest(&self, n: u32) -> Span {
         let whole = self.base.doubled(n).at_most(self.cap);
         match self.jitter {
@@ -38,13 +38,13 @@ impl Backoff {
         }
     }
 
-    /// This schedule under a lower cap.
+    /// Returns this schedule with a lower cap.
     pub fn capped(self, cap: Span) -> Backoff {
         Backoff { cap: self.cap.at_most(cap), ..self }
     }
 }
 
-/// When to come back after a reset: a little late, by chance.
+/// Returns the moment to resume after a reset, with jitter added.
 pub(crate) fn after_reset(resets_at: Moment, jitter: Span, roll: u64) -> Moment {
     resets_at + Span(draw(roll, SALT_RESET, jitter.0))
 }

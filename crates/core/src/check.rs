@@ -1,37 +1,37 @@
-//! The commands that judge the work when the agent says that it is done.
+//! Checks: commands that verify the work when the agent claims that it is done.
 
 use crate::Span;
 use serde::{Deserialize, Serialize};
 
-/// How the work of a run is judged. Which commands do it, the plan says.
+/// Limits of the checks of a run. The plan lists the commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckPolicy {
-    /// After so many checks in vain the run ends.
+    /// Number of failed checks after which the run ends.
     pub failures_max: u32,
-    /// How long one check may take, all of its commands together; nothing is unlimited.
+    /// Time limit of one check, for all of its commands together. `None` if unlimited.
     pub timeout: Option<Span>,
 }
 
 impl CheckPolicy {
-    /// The bounds of a check for which no others are given.
+    /// The limits of a check if none are configured.
     pub const DEFAULT: CheckPolicy = CheckPolicy {
-        // An agent that has not passed by then does not learn what is missing from the same output.
+        // An agent that has not passed by then learns nothing new from the same output.
         failures_max: 10,
-        // A whole test suite. A check that takes longer is more likely hung.
+        // Enough for a whole test suite. A check that takes longer is more likely hung.
         timeout: Some(Span::from_mins(30)),
     };
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckResult {
     /// Every command exited with 0.
     Passed,
-    /// One did not.
+    /// A command failed.
     Failed,
-    /// It was ended before it was over.
+    /// The check was stopped before it ended.
     Stopped,
 }

@@ -1,67 +1,77 @@
-//! From evidence to fault: the table that says what an ending means.
+//! Classifies evidence: decides with which fault an attempt failed.
 //!
-//! Read in this order, the first that applies decides: a guard that did not run, a conversation that is
-//! not the run's, what we did ourselves, how the agent failed to start, what its last result states, and how its process ended
-//! without one. Exit codes and the vendor's `subtype` alone prove nothing, and no prose is looked at.
+//! The first rule that applies decides, in this order:
+//!
+//! - a guard that did not run;
+//! - a conversation that is not the run's;
+//! - our own stop;
+//! - a failed start;
+//! - the last result;
+//! - the exit of a process without a result.
+//!
+//! Exit codes and the vendor's `subtype` alone prove nothing. This module never inspects prose.
 
 use crate::{
     AgentResult, ApiError, Continuity, Evidence, Exit, Fault, MessageError, RateLimitStatus, StartupError,
     StopCause, StopReason, TerminalReason,
 };
 
-// The signals that ask a process to end; everything else that ends one is a crash.
+// These signals ask a process to end. Any other fatal signal is a crash.
 const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 
-/// Why the attempt failed; nothing if it finished its work.
+/// Returns the fault of the attempt, or `None` if the agent finished its work.
 pub fn classify(evidence: &Evidence) -> Option<Fault> {
-    let settled = evidence.result.as_ref().filter(|_| !evidence.exchange_open);
-    // Nothing excuses it: going on would go on unguarded.
+    let final_result = evidence.result.as_ref().filter(|_| !evidence.exchange_open);
+    // No result outweighs a missing guard: a later attempt would run unguarded, too.
     if evidence.guard_lapsed {
         return Some(Fault::GuardLapsed);
     }
-    // What was done in another conversation than this run's was done without knowing the work.
-    let elsewhere = evidence.stop_cause == Some(StopCause::WrongSession);
-    if elsewhere || evidence.continuity == Some(Continuity::Unrelated) {
+    // Work in a conversation other than the run's was done without knowledge of earlier work.
+    let is_wrong_session = evidence.stop_cause == Some(StopCause::WrongSession);
+    if is_wrong_session || evidence.continuity == Some(Continuity::Unrelated) {
         return Some(Fault::SessionLost);
     }
-    // Nothing failed: the run has used what it may.
+    // A reached limit is no fault.
     if evidence.stop_cause == Some(StopCause::LimitReached) {
         return None;
     }
     if let Some(fault) =
-        classify_stop_cause(evidence.stop_cause).filter(|_| !outlasts_stop(evidence, settled))
+        classify_stop_cause(evidence.stop_cause).filter(|_| !outlasts_stop(evidence, final_result))
     {
         return Some(fault);
     }
     if let Some(startup) = evidence.startup {
         return Some(classify_startup(startup));
     }
-    match settled {
+    match final_result {
         Some(result) => classify_result(evidence, result),
-        // However hard it was stopped.
+        // The level of the stop does not matter.
         None if evidence.stop_cause == Some(StopCause::Suspended) => Some(Fault::Interrupted),
         None if evidence.oom_killed => Some(Fault::OutOfMemory),
         None => Some(classify_exit(evidence.exit)),
     }
 }
 
-/// A turn that was finished before our stop reached the agent stays finished, and an exhausted quota
-/// stays exhausted: coming back before its reset would only be refused.
-fn outlasts_stop(evidence: &Evidence, settled: Option<&AgentResult>) -> bool {
-    settled.is_some_and(|result| matches!(classify_result(evidence, result), None | Some(Fault::UsageLimit)))
+/// Returns whether the result outweighs our stop.
+///
+/// An exchange that finished before the stop reached the agent stays finished. An exhausted quota stays
+/// exhausted: a retry before its reset would be rejected.
+fn outlasts_stop(evidence: &Evidence, final_result: Option<&AgentResult>) -> bool {
+    final_result
+        .is_some_and(|result| matches!(classify_result(evidence, result), None | Some(Fault::UsageLimit)))
 }
 
-fn classify_stop_cause(stopped: Option<StopCause>) -> Option<Fault> {
-    match stopped? {
+fn classify_stop_cause(cause: Option<StopCause>) -> Option<Fault> {
+    match cause? {
         StopCause::Stalled | StopCause::NoProgress => Some(Fault::Stalled),
         StopCause::TimedOut => Some(Fault::AttemptTimeout),
         StopCause::AuthRejected => Some(Fault::Auth),
         StopCause::WrongSession => Some(Fault::SessionLost),
         StopCause::MemoryLimit => Some(Fault::OutOfMemory),
-        // It had its result, which decides. A cancelled run is ended by the cancel, not by a fault; and one that was
-        // to save its work by its limit.
+        // The agent's result decides. A cancel ends a cancelled run and a limit ends a wrap-up, so neither is
+        // a fault.
         StopCause::DidNotExit
         | StopCause::BackgroundStopped
         | StopCause::Cancelled
@@ -85,10 +95,10 @@ fn classify_startup(startup: StartupError) -> Fault {
     }
 }
 
-/// A process that ended without a (last) result.
+/// Classifies a process that ended without a result for its last exchange.
 fn classify_exit(exit: Exit) -> Fault {
     match exit {
-        // Exit 0 without a result is how SIGINT looks; 143 and 129 are SIGTERM and SIGHUP, handled.
+        // Claude Code exits with 0 and no result on SIGINT; 143 and 129 mean handled SIGTERM and SIGHUP.
         Exit::Code(0 | 143 | 129) | Exit::Signal(SIGTERM | SIGHUP | SIGINT) => Fault::Interrupted,
         Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => Fault::Crashed,
     }
@@ -98,7 +108,7 @@ fn classify_result(evidence: &Evidence, result: &AgentResult) -> Option<Fault> {
     if result.is_error { Some(classify_error(evidence, result)) } else { classify_reported_success(result) }
 }
 
-/// A result that the vendor calls an error.
+/// Classifies a result that the vendor calls an error.
 fn classify_error(evidence: &Evidence, result: &AgentResult) -> Fault {
     let rejected = evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
     match result.terminal_reason {
@@ -136,7 +146,7 @@ fn classify_typed_error(error: Option<ApiError>) -> Option<Fault> {
 
 pub(crate) fn classify_status(status: u16, message: Option<MessageError>) -> Option<Fault> {
     match (status, message) {
-        // A 400 says by its message error what it is about.
+        // The message error of a 400 states its cause.
         (402, _) | (_, Some(MessageError::Billing)) => Some(Fault::Billing),
         (401 | 403, _) => Some(Fault::Auth),
         (404, Some(MessageError::ModelNotFound)) => Some(Fault::ModelUnknown),
@@ -163,7 +173,7 @@ fn classify_message_error(error: Option<MessageError>) -> Option<Fault> {
     }
 }
 
-/// A result that the vendor calls a success, which is not yet one.
+/// Classifies a result that the vendor calls a success but that may not be one.
 pub(crate) fn classify_reported_success(result: &AgentResult) -> Option<Fault> {
     match result.terminal_reason {
         TerminalReason::Completed => {}

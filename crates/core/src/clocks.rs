@@ -1,30 +1,32 @@
-//! How a run spent its time.
+//! Measures how a run spent its time.
 
 use crate::{Moment, Span};
 use serde::{Deserialize, Serialize};
 
-/// The clocks of a run. Wall = active + waiting + downtime. Time in which it was over is in none.
+/// The clocks of a run. `wall` = `active` + `waiting` + `downtime`. Time after the run finished counts in
+/// none of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Clocks {
-    /// When the run began.
+    /// Start of the run.
     pub started: Moment,
-    /// Time spent waiting with no process resident: backoffs and parks.
+    /// Time spent waiting with no process running: backoffs and parks.
     pub waiting: Span,
-    /// Time the machine was asleep, or nobody supervised the run and its agent did nothing.
+    /// Time in which nothing of the run was running: the machine slept, or no supervisor ran and the agent
+    /// was idle.
     pub downtime: Span,
-    /// Time between an end and the moment when somebody let the run go on.
+    /// Time between a finish of the run and its resumption by the user.
     #[serde(default)]
     pub finished: Span,
 }
 
 impl Clocks {
-    /// Time since the run began, as long as it was not over.
+    /// Returns the time since the run started, without the time in which it was finished.
     pub fn wall(&self, at: Moment) -> Span {
         at.since(self.started) - self.finished
     }
 
-    /// Time the run worked: wall without waits and sleep.
+    /// Returns the time that the run worked: wall time without waits and downtime.
     pub fn active(&self, at: Moment) -> Span {
         self.wall(at) - self.waiting - self.downtime
     }

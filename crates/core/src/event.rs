@@ -1,4 +1,4 @@
-//! What the core is told: facts, in the past tense.
+//! Events: facts given to the core, named in the past tense.
 
 use crate::{
     AgentResult, CancelSource, CheckResult, Evidence, Moment, ProcessActivity, SessionFileState, SessionId,
@@ -9,94 +9,95 @@ use serde::{Deserialize, Serialize};
 /// A fact given to the core.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Somebody wants this run carried out, on this session.
+    /// The user started the run, with this session.
     Started(SessionPlan),
-    /// A person resumes a finished run, and changed these settings.
+    /// The user resumed a finished run and changed these settings.
     Reopened(ResumeRequest, Vec<SettingChange>),
-    /// The session to be continued was looked for, and this was found.
+    /// The session to resume was inspected and found in this state.
     SessionInspected(SessionFileState),
-    /// What was ordered to be condensed is, or will not be; nothing that did it is left.
+    /// The summary ended or was skipped, and none of its processes is left.
     SummaryEnded(SummaryReport),
-    /// The agent's process is there.
+    /// The agent's process was spawned.
     Spawned(ProcessId),
     /// The agent's process could not be started.
     SpawnFailed(SpawnError),
-    /// The agent's stream said something.
+    /// The agent's stream produced a notice.
     Noticed(Notice),
-    /// The process is gone and its output is read to the end.
+    /// The process exited, and its output was read to the end.
     Exited(Evidence),
-    /// The work was judged, and nothing that did it is left.
+    /// The check ended, and none of its processes is left.
     CheckEnded(CheckResult),
-    /// The processes of a silent agent were looked at, and this was seen; nothing if nobody can look.
+    /// The processes of a silent agent were probed. `None` if they cannot be probed.
     ProcessesProbed(Option<ProcessActivity>),
-    /// Everything that carried the attempt's mark is gone; so many processes had to be ended.
+    /// Every process with the attempt's run marker is gone. The number is how many had to be stopped.
     Swept(u32),
-    /// The deadline has come.
+    /// The deadline arrived.
     Ticked,
-    /// The machine was asleep for so long; or nobody supervised the run, and its agent did nothing.
+    /// Nothing of the run was running for this long: the machine slept, or no supervisor ran and the agent
+    /// was idle.
     Downtime(Span),
-    /// Somebody wants the run to end.
+    /// The user or a signal asked to stop the run.
     Cancelled(CancelSource),
     /// A new supervisor took over a run whose supervisor died.
     Recovered {
-        /// What it found.
+        /// State of the last attempt.
         found: FoundAttempt,
-        /// When the dead one had last written something down, if it had.
+        /// Time of the dead supervisor's last record. `None` if it wrote none.
         last_record_at: Option<Moment>,
-        /// The settings that a person changed at the takeover.
+        /// Settings that the user changed at the takeover.
         changes: Vec<SettingChange>,
     },
 }
 
-/// What somebody who lets a run go on wants to be said to the agent.
+/// The prompt that the user requests when resuming a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeRequest {
-    /// What ended the run, and to continue.
+    /// The reason why the run ended, and a request to continue.
     Continue,
-    /// The task once more.
+    /// The task, again.
     RepeatTask,
-    /// These words.
+    /// This text.
     Prompt(String),
 }
 
-/// What a recovering supervisor found of the last attempt.
+/// The last attempt's state, as found by a recovering supervisor.
 #[expect(clippy::large_enum_variant, reason = "there is one for each recovery")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum FoundAttempt {
-    /// Its process lives.
+    /// Its process is running.
     Running(ProcessId),
-    /// Its process is gone, or never was; this is what its files say. Where older work was being condensed for
-    /// it: what is left of that.
+    /// Its process is gone or never started; the evidence comes from its files. For an interrupted summary,
+    /// it is the evidence of the summary.
     Ended(Evidence),
 }
 
-/// A process, so named that another one of the same number is not mistaken for it.
+/// A process, identified so that a reused PID is not mistaken for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessId {
-    /// The process id.
+    /// Process id.
     pub pid: u32,
-    /// When it started, in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`).
+    /// Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`).
     pub start_ticks: u64,
 }
 
-/// Why a process could not be started.
+/// Reason why a process could not be spawned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SpawnError {
     /// The program does not exist.
     NotFound,
-    /// The program exists and cannot be run.
+    /// The program exists but cannot be run.
     NotRunnable,
-    /// The system has no room for it now: processes, memory, open files.
+    /// The system lacks resources: processes, memory, open files.
     NoResources,
 }
 
 impl SpawnError {
-    /// The start-up evidence this amounts to; nothing for what may pass.
+    /// Returns the matching start-up error, or `None` if the failure may be temporary.
     pub fn startup(self) -> Option<StartupError> {
         match self {
             SpawnError::NotFound => Some(StartupError::ProgramMissing),
@@ -106,61 +107,64 @@ impl SpawnError {
     }
 }
 
-/// A normalised statement from an agent's stream. What decides nothing is not in here: text, deltas
-/// and unknown events arrive as `Stirred`, and what says only that a connection is open arrives as nothing.
+/// A normalized statement from an agent's stream.
+///
+/// Text, deltas and unknown events affect no decision and arrive as `Activity`. Keep-alives of the connection
+/// are dropped.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notice {
     /// The session is open: the agent named it and may now spend money in it.
     SessionOpened(SessionId),
-    /// A sign of life that means nothing more.
+    /// Output without further meaning.
     Activity,
-    /// A message of the model, or a part of one, is finished.
+    /// A message of the model, or a part of one, is complete.
     MessageEnded,
-    /// A turn is running.
+    /// An exchange is running.
     ExchangeStarted,
-    /// A tool call began.
+    /// A tool call started.
     ToolStarted,
-    /// A tool call brought a result.
+    /// A tool call returned a result.
     ToolEnded,
-    /// The agent called our tool that says that the work is finished, and was answered; or ended its last message
-    /// with the words that a person agreed on for that.
+    /// The agent claimed that the work is done: by our tool, which answered, or by the agreed line at the end
+    /// of its last message.
     ClaimedDone,
-    /// A turn ended with a result.
+    /// An exchange ended with a result.
     ExchangeEnded(AgentResult),
-    /// No turn is owed any more.
+    /// No exchange is open anymore.
     Idle,
-    /// So many background shells or sub-agents are running.
+    /// This many background shells or sub-agents are running.
     BackgroundChanged(u32),
-    /// The agent is about to repeat a request by itself.
+    /// The agent is about to retry a request on its own.
     Retrying {
-        /// The number of this retry; the agent may announce one retry several times.
+        /// Number of this retry. The agent may announce one retry several times.
         attempt: u32,
-        /// The HTTP status that caused it; nothing for a network fault.
+        /// HTTP status that caused it. `None` for a network fault.
         status: Option<u16>,
-        /// How long the agent will wait.
+        /// Time that the agent will wait.
         delay: Span,
     },
-    /// An answer of the model is complete, or was cut, or a result has stated what was used: this is what the
-    /// attempt has used by now.
+    /// The attempt's usage so far. It is sent when a response completes or is truncated, and when a result
+    /// reports usage.
     UsageUpdated(Usage),
     /// The account's usage window changed.
     RateLimitChanged(RateLimit),
-    /// The agent's process stands still (SIGSTOP): it hears nothing, not even the end of its tools. Said by
-    /// the world, not by the stream, and no sign of life.
+    /// The agent's process is frozen (SIGSTOP) and reacts to nothing, not even to the end of its tools. It
+    /// comes from the supervisor, not from the stream, and does not count as activity.
     ProcessFrozen,
-    /// What the workspace looks like at the end of a turn, as a number that changes with it. Said by the world.
+    /// Fingerprint of the workspace at the end of an exchange. It comes from the supervisor.
     WorkspaceFingerprinted(u64),
-    /// The run's processes have more memory resident than they may. Said by the world, and no sign of life.
+    /// The run's processes exceed the memory limit. It comes from the supervisor and does not count as
+    /// activity.
     MemoryExceeded,
 }
 
-/// A statement on the account's usage window.
+/// The state of the account's usage window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateLimit {
     /// Whether requests pass.
     pub status: RateLimitStatus,
-    /// When the window starts anew, if stated.
+    /// Moment at which the window resets, if reported.
     pub resets_at: Option<Moment>,
 }
 
@@ -169,10 +173,10 @@ pub struct RateLimit {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RateLimitStatus {
-    /// They pass.
+    /// Requests pass.
     Allowed,
-    /// They pass, and the window is nearly used up.
+    /// Requests pass, and the window is nearly exhausted.
     Warning,
-    /// They do not pass until the reset.
+    /// Requests fail until the reset.
     Rejected,
 }

@@ -1,6 +1,6 @@
-//! What was seen of an attempt when it was over: the only input of `classify`.
+//! Evidence: the observations of an ended attempt, and the only input of `classify`.
 //!
-//! A dialect turns vendor fields into these closed words; an agent's prose never gets here.
+//! A dialect maps vendor fields to these closed enums. An agent's prose never gets here.
 
 use crate::{Continuity, RateLimit, SessionId, Span, StopCause, Tokens, Usd};
 use serde::{Deserialize, Serialize};
@@ -12,70 +12,71 @@ use serde::{Deserialize, Serialize};
 pub enum Exit {
     /// It exited with this code.
     Code(i32),
-    /// It was ended by this signal.
+    /// This signal ended it.
     Signal(i32),
-    /// It is gone, and nobody saw how (its supervisor was dead).
+    /// It ended while no supervisor ran, so its exit status is unknown.
     Unobserved,
-    /// It was never started.
+    /// It was never spawned.
     NeverSpawned,
 }
 
-/// Everything that decides what an attempt's ending means. Later evidence never overrides earlier:
-/// `classify` reads the fields from top to bottom.
+/// Everything that decides why an attempt ended.
+///
+/// `classify` reads the fields from top to bottom: later evidence never overrides earlier evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// Why we stopped it ourselves, if we did. Filled in by the run, not by the dialect.
+    /// Reason why Longhaul stopped the agent, if it did. The run sets it, not the dialect.
     pub stop_cause: Option<StopCause>,
     /// How the process ended.
     pub exit: Exit,
-    /// Whether the kernel or a limit of ours killed it for its memory.
+    /// Whether the kernel or our memory limit killed it.
     pub oom_killed: bool,
-    /// Why it could not be started or refused to start.
+    /// Reason why it could not be started or refused to start.
     pub startup: Option<StartupError>,
-    /// The last result of the process, if there was one.
+    /// Last result of the process, if there was one.
     pub result: Option<AgentResult>,
-    /// Whether a new turn had begun after that result (then the result is not the end).
+    /// Whether an exchange had started after that result. If so, the result is not the end.
     pub exchange_open: bool,
-    /// The last statement on the account's usage window.
+    /// Last reported state of the account's usage window.
     pub rate_limit: Option<RateLimit>,
-    /// How long the server asked to wait, where the agent passes that on: a floor of our wait.
+    /// Wait that the server requested, if the agent reports it. It is a floor for our wait.
     pub retry_after: Option<Span>,
-    /// Whether a hook gave no verdict or was cancelled unanswered.
+    /// Whether a hook gave no verdict or was cancelled without an answer.
     pub guard_lapsed: bool,
-    /// How many calls our guards denied.
+    /// Number of calls that Longhaul's guards denied.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub denied_calls: u32,
-    /// How its questions were answered.
+    /// Counts of the agent's questions.
     #[serde(default, skip_serializing_if = "Questions::is_empty")]
     pub questions: Questions,
-    /// The session as the stream named it; nothing if the agent died before naming one.
+    /// Session id from the stream. `None` if the agent died before it reported one.
     pub session: Option<SessionId>,
-    /// Whether the session went on from where it was; nothing where that cannot be read. Filled in by the
-    /// world, which has the session's file.
+    /// Whether the attempt continued the session's history. `None` if that cannot be read. The supervisor
+    /// sets it, because it has the session's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuity: Option<Continuity>,
-    /// Whether a turn or a tool call was completed: the supervisor may not have been there to see it.
+    /// Whether an exchange or a tool call was completed. The supervisor may not have been running to see it.
     #[serde(default)]
     pub made_progress: bool,
-    /// Whether the agent said in its last turn that the work is finished: by a call, or by words agreed on.
+    /// Whether the agent claimed in its last exchange that the work is done, by tool or by line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub claimed_done: bool,
-    /// How many of its turns ended with a result.
+    /// Number of exchanges that ended with a result.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub results: u32,
     /// Number of background commands and sub-agents that ended with the process.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub background: u32,
-    /// What the workspace looked like when it was over, where somebody looked. Filled in by the world.
+    /// Fingerprint of the workspace at the end, if it was read. The supervisor sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_fingerprint: Option<u64>,
-    /// What the attempt used.
+    /// Usage of the attempt.
     pub usage: Usage,
 }
 
 impl Evidence {
-    /// The evidence of a process of which nothing is known but its exit.
+    /// Returns the evidence of a process of which only the exit is known.
     pub fn of_exit(exit: Exit) -> Evidence {
         Evidence {
             stop_cause: None,
@@ -105,19 +106,19 @@ impl Evidence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Questions {
-    /// How many were answered.
+    /// Number of answered questions.
     pub answered: u32,
-    /// How many of them by a default, because nobody had said anything about them.
+    /// Number of those answered by a default, because no configured answer matched.
     pub by_default: u32,
 }
 
 impl Questions {
-    /// Whether nothing was asked.
+    /// Returns whether there were no questions.
     pub fn is_empty(&self) -> bool {
         *self == Questions::default()
     }
 
-    /// Counts questions by whether each was answered by a default.
+    /// Counts questions by whether a default answered them.
     pub fn record(&mut self, by_default: impl Iterator<Item = bool>) {
         for by_default in by_default {
             self.answered = self.answered.saturating_add(1);
@@ -125,7 +126,7 @@ impl Questions {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(self, other: Questions) -> Questions {
         Questions {
@@ -135,57 +136,57 @@ impl Questions {
     }
 }
 
-/// A start that failed or was refused.
+/// An error that prevented a start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StartupError {
     /// The program does not exist.
     ProgramMissing,
-    /// The program cannot be run: not executable, wrong format, too old, a bad flag, a refused mode.
+    /// The program cannot be run: not executable, wrong format, too old, unknown flag, rejected mode.
     Unusable,
-    /// It refuses to work without permissions as root, unless the machine is declared a sandbox.
+    /// The agent refuses to bypass permissions as root, unless the machine is declared a sandbox.
     BypassAsRoot,
-    /// It does not know the permission mode.
+    /// The agent does not know the permission mode.
     UnknownPermissionMode,
-    /// Its sandbox is required and cannot be had.
+    /// The agent's required sandbox is not available.
     SandboxMissing,
     /// The program is not an agent: it ended without a line of the agent's protocol.
     NotAnAgent,
-    /// The agent knows no session of that id.
+    /// The agent knows no session with this id.
     SessionUnknown,
-    /// The agent has a session of that id already.
+    /// The agent already has a session with this id.
     SessionInUse,
-    /// Another process holds the session.
+    /// Another process uses the session.
     SessionHeld,
 }
 
-/// The vendor's statement at the end of a turn, in closed words.
+/// The vendor's result at the end of an exchange, in closed enums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentResult {
-    /// The vendor's own verdict. On its own it proves nothing.
+    /// Vendor's own verdict. On its own it proves nothing.
     pub is_error: bool,
-    /// Why the turn ended.
+    /// Reason why the exchange ended.
     pub terminal_reason: TerminalReason,
-    /// The HTTP status behind an API error.
+    /// HTTP status of an API error.
     pub api_status: Option<u16>,
-    /// The vendor's typed kind of API error.
+    /// Vendor's typed API error.
     pub api_error: Option<ApiError>,
-    /// The error on the last synthetic message.
+    /// Error on the last synthetic message.
     pub message_error: Option<MessageError>,
-    /// Why the model stopped.
+    /// Reason why the model stopped.
     pub stop_reason: StopReason,
     /// Whether the answer is empty.
     pub empty: bool,
-    /// Tools that were denied by somebody else than our guards or the user's hooks.
+    /// Number of tools denied by anything except our guards and the user's hooks.
     pub denials: u32,
-    /// Whether the cap on a stop hook's blocks ended the turn.
+    /// Whether the cap on a stop hook's blocks ended the exchange.
     pub stop_hook_capped: bool,
 }
 
 impl AgentResult {
-    /// A turn that ended well with an answer.
+    /// A successful exchange with an answer.
     pub const COMPLETED: AgentResult = AgentResult {
         is_error: false,
         terminal_reason: TerminalReason::Completed,
@@ -198,36 +199,36 @@ impl AgentResult {
         stop_hook_capped: false,
     };
 
-    /// Whether the turn counts as progress: it ended well and brought an answer.
+    /// Returns whether the exchange counts as progress: it succeeded and has an answer.
     pub fn is_progress(&self) -> bool {
         !self.is_error && !self.empty && self.terminal_reason == TerminalReason::Completed
     }
 }
 
-/// Why a turn ended (`terminal_reason` of Claude Code 2.1.330).
+/// Reason why an exchange ended (`terminal_reason` of Claude Code 2.1.330).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalReason {
-    /// By itself.
+    /// The agent finished on its own.
     Completed,
-    /// An API error.
+    /// An API error occurred.
     ApiError,
     /// The conversation is too long for the model.
     PromptTooLong,
     /// The request is too large.
     TooLarge,
-    /// Interrupted, while streaming or in a tool.
+    /// The exchange was interrupted, while streaming or in a tool.
     Aborted,
-    /// A hook said stop.
+    /// A hook stopped the agent.
     HookStopped,
-    /// The agent's own turn limit.
+    /// The agent's own turn limit was reached.
     MaxTurns,
-    /// The agent's own money limit.
+    /// The agent's own budget was exhausted.
     BudgetExhausted,
-    /// A word we do not know.
+    /// Unknown word.
     Other,
-    /// The vendor gave none.
+    /// The vendor reported none.
     NotReported,
 }
 
@@ -238,19 +239,19 @@ pub enum TerminalReason {
 pub enum ApiError {
     /// A usage window is exhausted.
     UsageLimitReached,
-    /// The connection failed or was cut.
+    /// The connection failed or broke.
     ConnectionFailed,
     /// The server did not answer in time.
     TimedOut,
-    /// Something answered 200 that is not the API.
+    /// A server other than the API answered 200.
     Malformed,
-    /// The output limit cut the answer.
+    /// The output limit truncated the answer.
     MaxOutputTokens,
-    /// The organisation behind the credential is disabled.
+    /// The organization that owns the credential is disabled.
     OrgDisabled,
     /// The agent is too old for the API.
     AgentTooOld,
-    /// A word we do not know.
+    /// Unknown word.
     Other,
 }
 
@@ -259,7 +260,7 @@ pub enum ApiError {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageError {
-    /// `authentication_failed` and its kin.
+    /// `authentication_failed` and similar words.
     Authentication,
     /// `billing_error`.
     Billing,
@@ -279,7 +280,7 @@ pub enum MessageError {
     Unknown,
 }
 
-/// Why the model stopped (`stop_reason` of the Messages API).
+/// Reason why the model stopped (`stop_reason` of the Messages API).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -290,46 +291,46 @@ pub enum StopReason {
     Refusal,
     /// It paused a long turn.
     PauseTurn,
-    /// Anything else, or nothing.
+    /// Another reason, or none.
     Other,
 }
 
-/// What one attempt used, as far as its stream tells.
+/// The usage of one attempt, from its stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Usage {
-    /// Tokens of completed messages, each message once.
+    /// Tokens of completed messages. Each message counts once.
     pub tokens: Tokens,
-    /// Tokens of messages that were cut before their final usage arrived: an estimate.
+    /// Tokens of truncated messages: an estimate.
     pub truncated_tokens: Tokens,
-    /// Completed messages.
+    /// Number of completed messages.
     pub messages: u32,
-    /// Messages cut in mid-flight.
+    /// Number of truncated messages.
     pub truncated_messages: u32,
-    /// Completed messages of the main conversation: what a limit on turns counts. Those of sub-agents are not among
-    /// them.
+    /// Number of completed messages in the main conversation, as counted by the limit on turns. Messages of
+    /// sub-agents are excluded.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub turns: u32,
-    /// Cost that the vendor stated for this process.
+    /// Cost that the vendor reported for this process.
     pub reported_cost: Usd,
-    /// Cost priced by us, for messages that no statement of the vendor covers.
+    /// Cost that Longhaul estimated for messages without a reported cost.
     pub estimated_cost: Usd,
-    /// Whether some tokens could not be priced, because the model is in no price table.
+    /// Whether some tokens have no price, because their model is in no price table.
     pub unpriced: bool,
 }
 
 impl Usage {
-    /// Whether the model said anything, whole or in part.
+    /// Returns whether the model sent no message, whole or truncated.
     pub fn is_empty(&self) -> bool {
         self.messages == 0 && self.truncated_messages == 0
     }
 
-    /// What was spent, as stated and as estimated.
+    /// Returns the sum of the reported and the estimated cost.
     pub fn total_cost(&self) -> Usd {
         self.reported_cost + self.estimated_cost
     }
 
-    /// Both tallies together.
+    /// Returns the sum of both.
     pub fn plus(self, other: Usage) -> Usage {
         Usage {
             tokens: self.tokens + other.tokens,

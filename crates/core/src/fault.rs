@@ -1,5 +1,6 @@
-//! Why an attempt failed: the closed list of faults and their wire words.
-//! What to do about each is in `remedy.rs`, how each is recognised in `classify.rs`.
+//! Faults: the closed list of reasons why an attempt failed, and their wire words.
+//!
+//! `classify.rs` recognizes faults, and `remedy.rs` decides what to do about them.
 
 use crate::{AgentResult, StopReason, TerminalReason};
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use std::str::FromStr;
 
 macro_rules! faults {
     ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// Why an attempt failed. The words are the same in JSON, drills, tools and `why`.
+        /// The reason why an attempt failed. JSON, drills, tools and `why` use the same words.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
@@ -17,10 +18,10 @@ macro_rules! faults {
         }
 
         impl Fault {
-            /// Every fault, in the order of the table.
+            /// Every fault, in the order of the declaration.
             pub const ALL: &'static [Fault] = &[$(Fault::$name,)*];
 
-            /// The wire word.
+            /// Returns the wire word.
             pub fn word(self) -> &'static str {
                 match self { $(Fault::$name => $word,)* }
             }
@@ -29,41 +30,41 @@ macro_rules! faults {
 }
 
 faults! {
-    /// The API answered 429, and no usage limit was named.
+    /// The API answered 429 without a usage limit.
     RateLimited = "rate_limited",
     /// The API answered 529.
     Overloaded = "overloaded",
     /// The API answered 5xx, 408 or 409, or the agent timed out waiting for it.
     ServerError = "server_error",
-    /// The API could not be reached, or something else answered in its place.
+    /// The API could not be reached, or another server answered in its place.
     Network = "network",
     /// A usage window of the account is exhausted; its reset is usually known.
     UsageLimit = "usage_limit",
     /// The agent's process died without a result.
     Crashed = "crashed",
-    /// Somebody other than us interrupted the agent.
+    /// The agent was interrupted from outside Longhaul.
     Interrupted = "interrupted",
-    /// The agent was killed for its memory.
+    /// The agent was killed for exceeding its memory.
     OutOfMemory = "out_of_memory",
-    /// The agent was silent, or finished nothing, for too long with no tool running; we stopped it.
+    /// The agent was silent, or completed nothing, for too long with no tool running. Longhaul stopped it.
     Stalled = "stalled",
-    /// The attempt took longer than its own timeout; our timer stopped it.
+    /// The attempt reached its timeout. Longhaul stopped it.
     AttemptTimeout = "attempt_timeout",
     /// The agent does not know the session.
     SessionLost = "session_lost",
-    /// The session that was to be new exists already, and it is ours.
+    /// The id of the new session is already in use, by a session of this run.
     SessionExists = "session_exists",
-    /// Another live run or writer has the session.
+    /// Another live run or process uses the session.
     SessionBusy = "session_busy",
-    /// The conversation no longer fits the model's context.
+    /// The conversation no longer fits into the model's context.
     ContextFull = "context_full",
-    /// The model's answer was cut by its output limit.
+    /// The output limit truncated the model's answer.
     OutputLimit = "output_limit",
     /// The agent stopped without an answer: empty result, paused turn, stopped by a hook.
     Unfinished = "unfinished",
-    /// A hook gave no verdict or was not answered: a guard did not run.
+    /// A hook gave no verdict or got no answer: a guard did not run.
     GuardLapsed = "guard_lapsed",
-    /// Tools were denied that our guards did not deny.
+    /// Tools were denied by something other than our guards.
     Permission = "permission",
     /// The credentials were rejected or are missing.
     Auth = "auth",
@@ -75,21 +76,21 @@ faults! {
     Refused = "refused",
     /// The API rejected the request itself.
     BadRequest = "bad_request",
-    /// The agent's program was not found.
+    /// The agent's program does not exist.
     AgentMissing = "agent_missing",
-    /// The agent's program refused to start: bad flag, too old, not executable, untrusted folder.
+    /// The agent's program refused to start: unknown flag, too old, not executable, untrusted folder.
     AgentUnusable = "agent_unusable",
     /// The agent's own turn limit was reached.
     TurnLimit = "turn_limit",
-    /// The agent's own money limit was reached.
+    /// The agent's own budget was exhausted.
     AgentBudget = "agent_budget",
-    /// None of the above; the evidence is kept.
+    /// None of the above. The evidence is kept.
     Unknown = "unknown",
 }
 
 impl Fault {
-    /// Returns what the fault means for a person, as a clause without a period. It is true of every attempt that ends
-    /// with this fault.
+    /// Returns the fault's meaning for people, as a clause without a period. It holds for every attempt with
+    /// this fault.
     pub fn describe(self) -> &'static str {
         match self {
             Fault::RateLimited => "rate limited",
@@ -123,7 +124,8 @@ impl Fault {
         }
     }
 
-    /// Returns the same for an attempt with this last result, which can say more about an agent that stopped.
+    /// Returns the same for an attempt with this last result, which may explain more precisely why the agent
+    /// stopped.
     pub fn describe_with(self, result: Option<&AgentResult>) -> &'static str {
         match (self, result) {
             (Fault::Unfinished, Some(result)) if result.terminal_reason == TerminalReason::HookStopped => {
@@ -147,15 +149,15 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A word that names no fault.
+/// A word that is not a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseFaultError(String);
 
 impl fmt::Display for ParseFaultError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "`{}` is not a fault; the faults are ", self.0)?;
-        for (place, fault) in Fault::ALL.iter().enumerate() {
-            write!(out, "{}{fault}", if place == 0 { "" } else { ", " })?;
+        for (index, fault) in Fault::ALL.iter().enumerate() {
+            write!(out, "{}{fault}", if index == 0 { "" } else { ", " })?;
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! Names of runs and sessions. Making one needs chance, which is passed in: see [`crate::draw_uuid`].
+//! Ids of runs and sessions. The random part is passed in: see [`crate::draw_uuid`].
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
-// A title of a session is a line.
+// Maximum length of an id or a title. Both fit on one line.
 const NAME_BYTES_MAX: usize = 400;
 
 macro_rules! id {
@@ -43,11 +43,12 @@ macro_rules! id {
 }
 
 id! {
-    /// One run: short random letters; any unique prefix addresses it.
+    /// The id of a run: short random letters. Any unique prefix addresses it.
     RunId
 }
 impl SessionId {
-    /// Whether an agent can be given this as the name of a session, be it an id or a title: it is no option, and no path.
+    /// Returns whether an agent accepts this as a session name, an id or a title. It must not look like an
+    /// option or a path.
     pub fn is_name(&self) -> bool {
         !self.0.is_empty()
             && self.0.len() <= NAME_BYTES_MAX
@@ -55,17 +56,17 @@ impl SessionId {
             && !self.0.contains(|c: char| c.is_control() || c == '/')
     }
 
-    /// Whether this is the form of an id rather than of a title: 36 signs, as of a UUID.
+    /// Returns whether this has the form of an id rather than of a title: 36 characters, as a UUID.
     pub fn is_uuid(&self) -> bool {
         let hyphens = [8, 13, 18, 23];
         self.0.len() == 36
-            && self.0.bytes().enumerate().all(|(place, byte)| {
-                if hyphens.contains(&place) { byte == b'-' } else { byte.is_ascii_hexdigit() }
+            && self.0.bytes().enumerate().all(|(index, byte)| {
+                if hyphens.contains(&index) { byte == b'-' } else { byte.is_ascii_hexdigit() }
             })
     }
 }
 
 id! {
-    /// The agent's own conversation, as the agent names it (a UUID for Claude Code).
+    /// The id of the agent's own conversation, as the agent names it (a UUID for Claude Code).
     SessionId
 }

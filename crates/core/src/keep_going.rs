@@ -1,33 +1,33 @@
-//! How a run is kept going when its agent stops by itself: what it is told, and when it has really finished.
+//! Keep-going: data for prompting an agent that stopped on its own to continue.
 
 use crate::Span;
 use serde::{Deserialize, Serialize};
 
-/// How an agent is kept going that stops by itself.
+/// Settings of keep-going.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeepGoing {
-    /// Whether it is asked for more than the task: to improve the work until there is nothing to improve.
+    /// Whether to ask for more than the task: to improve the work until nothing is left to improve.
     pub keep_improving: bool,
-    /// After so many stops it is told how things stand; 0 is never.
+    /// Number of stops between two status reports to the agent. 0 disables them.
     pub status_every: u32,
-    /// After so many stops in a row between which the workspace did not change, the run ends.
+    /// Number of stops in a row without a change to the workspace after which the run ends.
     pub idle_stops_max: u32,
 }
 
-/// What an agent is told that stopped by itself.
+/// Content of the prompt for an agent that stopped on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeepGoingPrompt {
-    /// Its how manieth stop it was.
+    /// Ordinal of this stop, starting at 1.
     pub stop_number: u32,
-    /// Whether it is asked for more than the task.
+    /// Whether to ask for more than the task.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keep_improving: bool,
-    /// How long the run has worked, where it is told how things stand.
+    /// Time that the run has worked. `None` if the prompt contains no status report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_time: Option<Span>,
-    /// Whether a limit is near, and it is told so for the first time.
+    /// Whether to warn, once, that a limit is near.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub limit_near: bool,
 }

@@ -1,11 +1,11 @@
-//! The pure policy of Longhaul: what to do when an unattended agent run meets a fault.
+//! The pure policy of Longhaul: decides how an unattended agent run reacts to faults.
 //!
-//! A [`Run`] is a sans-IO state machine. Events go in, a [`Step`] of records and actions comes out;
-//! the caller writes the records down and only then performs the actions. Time and chance are
-//! arguments ([`Now`]), so the whole policy can be simulated millions of times a minute.
+//! A [`Run`] is a sans-IO state machine. It takes an event and returns a [`Step`] of records and actions. The
+//! caller writes the records to disk before it performs the actions. Time and chance are arguments ([`Now`]),
+//! so a simulation can execute millions of steps a minute.
 //!
-//! This crate never reads a clock, an environment variable, a file or a random number: its
-//! `clippy.toml` forbids it.
+//! This crate never reads a clock, an environment variable, a file or a random number. Its `clippy.toml`
+//! forbids it.
 
 mod api_call;
 mod backoff;

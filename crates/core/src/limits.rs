@@ -1,54 +1,54 @@
-//! What a run may use in all its attempts together, what it has used, and when a limit is reached.
+//! Limits of a run over all its attempts: the usage they count, and when one is reached.
 //!
-//! A part of each limit is held back for a wrap-up: when the rest is used, the agent is told to save its work, and
-//! has that part to do it in.
+//! Part of each limit is reserved for a wrap-up: once only the reserve remains, the agent is asked to save
+//! its work.
 
 use crate::{OutcomeKind, Span, Usage, Usd};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-// A tenth of the time is enough to save what was done in the rest; saving itself takes a commit, which a large
-// repository's hooks may hold up for minutes.
+// A tenth of the time suffices to save the work of the rest. A wrap-up takes a commit, and the hooks of a
+// large repository may delay that for minutes.
 const TIME_SHARE: u64 = 10;
 const TIME_MIN: Span = Span::from_secs(30);
 const TIME_MAX: Span = Span::from_mins(5);
-// What two answers of a large model cost with a warm cache.
+// The cost of two responses of a large model with a warm cache.
 const MONEY_MIN: Usd = Usd(50_000);
-// A warning is of use while there is twice as much left to work with as is held back.
-const NEAR: u64 = 3;
-// Look, commit, report: so many answers save the work.
-const ANSWERS: u32 = 3;
+// A warning helps while twice the reserve is left for work.
+const NEAR_RESERVES: u64 = 3;
+// Inspect, commit, report: a wrap-up takes this many turns.
+const WRAP_UP_TURNS: u32 = 3;
 
-/// What a run may use in all its attempts together. Nothing is unlimited.
+/// Limits of a run over all its attempts. `None` is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
-    /// What it may cost.
+    /// Maximum cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Usd>,
-    /// Tokens that it may use, of every kind.
+    /// Maximum number of tokens, of every kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// How long it may work: waits, parks and downtime are not counted.
+    /// Maximum time that the run works, without waits, parks and downtime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Span>,
-    /// How long it may take from its start, as long as it is not over.
+    /// Maximum time since the run started, without the time in which it was finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall: Option<Span>,
-    /// How often the model may answer; sub-agents are not counted.
+    /// Maximum number of model responses, without those of sub-agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
-    /// Resident memory that its processes may have together, in bytes.
+    /// Maximum resident memory of all its processes, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
 }
 
-/// What is held back of a limit, so that the agent can save its work.
+/// The reserve of a limit, in which the agent can save its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WrapUp {
-    /// How much of a limit on time; nothing is a tenth of it, from 30 s to 5 min.
+    /// Reserve of a time limit. `None` is a tenth of it, from 30 s to 5 min.
     #[serde(default)]
     pub reserve: Option<Span>,
 }
@@ -58,68 +58,76 @@ pub struct WrapUp {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// On money.
+    /// The budget.
     Budget,
-    /// On tokens.
+    /// The limit on tokens.
     Tokens,
-    /// On the time that the run works.
+    /// The limit on the time that the run works.
     Time,
-    /// On the time that the run takes.
+    /// The limit on the time since the run started.
     Wall,
-    /// On the model's answers.
+    /// The limit on turns.
     Turns,
-    /// On attempts, whatever progress they make. Unlike the others, no agent is told of it.
+    /// The limit on attempts, regardless of progress. Unlike the others, it leads to no wrap-up.
     Attempts,
 }
 
-/// How far a run has come towards a limit that ends it.
+/// How much of a limit is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LimitThreshold {
-    /// Only what is held back is left.
+    /// Only the reserve remains.
     Reserve,
-    /// Nothing is left.
+    /// Nothing remains.
     Exhausted,
 }
 
-/// What a run has used of what can be limited.
+/// Usage of everything that can be limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitUsage {
-    /// Money, stated and estimated.
+    /// Reported and estimated cost.
     pub cost: Usd,
-    /// Tokens, those of cut messages included.
+    /// Tokens, including those of truncated messages.
     pub tokens: u64,
-    /// Answers of the model in the main conversation.
+    /// Turns of the main conversation.
     pub turns: u32,
-    /// Time that it worked.
+    /// Time that the run worked.
     pub time: Span,
-    /// Time that it took.
+    /// Time since the run started.
     pub wall: Span,
-    /// What the most expensive of its recent answers cost.
+    /// Cost of the most expensive recent turn.
     pub largest_turn_cost: Usd,
-    /// How many tokens the largest of its recent answers used.
+    /// Tokens of the largest recent turn.
     pub largest_turn_tokens: u64,
 }
 
-/// What is left of a run's limits, where there are any.
+/// The largest recent turn, by cost and by tokens. Both maxima may come from different turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TurnSize {
+    pub(crate) cost: Usd,
+    pub(crate) tokens: u64,
+}
+
+/// Remaining amounts of the limits that are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Remaining {
-    /// Of its money.
+    /// Remaining budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Usd>,
-    /// Of its answers.
+    /// Remaining turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<u32>,
-    /// Of its time: of the limit that is reached first if it works without a pause.
+    /// Remaining time, of the time limit that is reached first if the run works without a pause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Span>,
 }
 
 impl Limits {
-    /// Returns by how much these limits are higher than `before`. A limit that was or is not set adds nothing.
+    /// Returns by how much these limits are higher than `before`. A limit that is unset in either adds
+    /// nothing.
     pub fn added_to(&self, before: &Limits) -> Remaining {
         let money = self.budget.zip(before.budget).map(|(now, before)| now.saturating_sub(before));
         let turns = self.turns.zip(before.turns).map(|(now, before)| now.saturating_sub(before));
@@ -133,52 +141,60 @@ impl Limits {
         }
     }
 
-    /// Whether there is one that ends the run. Its agent must not work on while nobody keeps count.
+    /// Returns whether any limit can end the run. Its agent must not work while no supervisor enforces it.
     pub fn can_end_run(&self) -> bool {
         *self != Limits { memory: self.memory, ..Limits::default() }
     }
 
-    /// The limit that is reached, and how far: one that is used up before one of which something is held back.
+    /// Returns the reached limit and its threshold. An exhausted limit precedes one at its reserve.
     pub fn reached(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> Option<(Limit, LimitThreshold)> {
-        let reach = |used: u64, limit: Option<u64>, reserve: u64| {
+        let threshold = |used: u64, limit: Option<u64>, reserve: u64| {
             let limit = limit?;
-            let held_back = if wrap_up.is_some() { reserve.min(limit / 2) } else { 0 };
-            let reserve = (held_back > 0 && used >= limit - held_back).then_some(LimitThreshold::Reserve);
-            if used >= limit { Some(LimitThreshold::Exhausted) } else { reserve }
+            let reserve = if wrap_up.is_some() { reserve.min(limit / 2) } else { 0 };
+            let at_reserve = reserve > 0 && used >= limit - reserve;
+            if used >= limit {
+                Some(LimitThreshold::Exhausted)
+            } else {
+                at_reserve.then_some(LimitThreshold::Reserve)
+            }
         };
         let time_reserve = |limit: Option<Span>| limit.map_or(0, |limit| time_reserve(wrap_up, limit).0);
         [
             (
                 Limit::Budget,
-                reach(used.cost.0, self.budget.map(|usd| usd.0), used.largest_turn_cost.max(MONEY_MIN).0),
+                threshold(used.cost.0, self.budget.map(|usd| usd.0), used.largest_turn_cost.max(MONEY_MIN).0),
             ),
             (
                 Limit::Tokens,
-                reach(used.tokens, self.tokens, used.largest_turn_tokens.saturating_mul(ANSWERS.into())),
+                threshold(
+                    used.tokens,
+                    self.tokens,
+                    used.largest_turn_tokens.saturating_mul(WRAP_UP_TURNS.into()),
+                ),
             ),
-            (Limit::Time, reach(used.time.0, self.time.map(|span| span.0), time_reserve(self.time))),
-            (Limit::Wall, reach(used.wall.0, self.wall.map(|span| span.0), time_reserve(self.wall))),
-            (Limit::Turns, reach(used.turns.into(), self.turns.map(u64::from), ANSWERS.into())),
+            (Limit::Time, threshold(used.time.0, self.time.map(|span| span.0), time_reserve(self.time))),
+            (Limit::Wall, threshold(used.wall.0, self.wall.map(|span| span.0), time_reserve(self.wall))),
+            (Limit::Turns, threshold(used.turns.into(), self.turns.map(u64::from), WRAP_UP_TURNS.into())),
         ]
         .into_iter()
-        .filter_map(|(limit, reach)| Some((limit, reach?)))
-        .max_by_key(|(limit, reach)| (*reach, std::cmp::Reverse(*limit)))
+        .filter_map(|(limit, threshold)| Some((limit, threshold?)))
+        .max_by_key(|(limit, threshold)| (*threshold, std::cmp::Reverse(*limit)))
     }
 
-    /// Whether one is so near that little more than what is held back of it is left.
+    /// Returns whether a limit is near, so that little more than its reserve remains.
     pub(crate) fn is_near(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> bool {
         let near = |used: u64, limit: Option<u64>, reserve: u64| {
-            limit.is_some_and(|limit| used >= limit - reserve.saturating_mul(NEAR).min(limit / 2))
+            limit.is_some_and(|limit| used >= limit - reserve.saturating_mul(NEAR_RESERVES).min(limit / 2))
         };
         let time = |limit: Option<Span>| limit.map_or(0, |limit| time_reserve(wrap_up, limit).0);
         near(used.cost.0, self.budget.map(|usd| usd.0), used.largest_turn_cost.max(MONEY_MIN).0)
-            || near(used.tokens, self.tokens, used.largest_turn_tokens.saturating_mul(ANSWERS.into()))
+            || near(used.tokens, self.tokens, used.largest_turn_tokens.saturating_mul(WRAP_UP_TURNS.into()))
             || near(used.time.0, self.time.map(|span| span.0), time(self.time))
             || near(used.wall.0, self.wall.map(|span| span.0), time(self.wall))
-            || near(used.turns.into(), self.turns.map(u64::from), ANSWERS.into())
+            || near(used.turns.into(), self.turns.map(u64::from), WRAP_UP_TURNS.into())
     }
 
-    /// What is left after that was used.
+    /// Returns the amounts that remain after this usage.
     pub fn remaining(&self, used: &LimitUsage) -> Remaining {
         let time = self.time.map(|limit| limit - used.time);
         let wall = self.wall.map(|limit| limit - used.wall);
@@ -189,13 +205,13 @@ impl Limits {
         }
     }
 
-    /// How much of its time passes before `reach`, for each of the two limits on time.
+    /// Returns how much time passes before each of the two time limits reaches `threshold`.
     pub(crate) fn time_until(
         &self,
         wrap_up: Option<WrapUp>,
-        reach: LimitThreshold,
+        threshold: LimitThreshold,
     ) -> (Option<Span>, Option<Span>) {
-        let until = |limit: Span| match reach {
+        let until = |limit: Span| match threshold {
             LimitThreshold::Reserve => limit - time_reserve(wrap_up, limit).at_most(Span(limit.0 / 2)),
             LimitThreshold::Exhausted => limit,
         };
@@ -203,39 +219,39 @@ impl Limits {
     }
 }
 
-/// How much of a limit on time is held back, before it is bounded by half of the limit.
+/// Returns the reserve of a time limit, before it is capped at half of the limit.
 fn time_reserve(wrap_up: Option<WrapUp>, limit: Span) -> Span {
     let share = Span(limit.0 / TIME_SHARE).at_most(TIME_MAX).max(TIME_MIN);
     wrap_up.map_or(Span::ZERO, |wrap_up| wrap_up.reserve.unwrap_or(share))
 }
 
 impl Remaining {
-    /// Whether nothing is limited.
+    /// Returns whether no limit is set.
     pub fn is_unlimited(&self) -> bool {
         *self == Remaining::default()
     }
 }
 
 impl LimitUsage {
-    /// What these tallies and times amount to.
-    pub(crate) fn new(usage: &Usage, (time, wall): (Span, Span), largest: (Usd, u64)) -> LimitUsage {
+    /// Combines usage, times and the largest recent turn.
+    pub(crate) fn new(usage: &Usage, time: Span, wall: Span, largest_turn: TurnSize) -> LimitUsage {
         LimitUsage {
             cost: usage.total_cost(),
             tokens: usage.tokens.total() + usage.truncated_tokens.total(),
             turns: usage.turns,
             time,
             wall,
-            largest_turn_cost: largest.0,
-            largest_turn_tokens: largest.1,
+            largest_turn_cost: largest_turn.cost,
+            largest_turn_tokens: largest_turn.tokens,
         }
     }
 }
 
 impl Limit {
-    /// The limits of which a run uses a part at a time.
+    /// Every limit that a run uses up gradually.
     pub const ALL: &'static [Limit] = &[Limit::Budget, Limit::Tokens, Limit::Time, Limit::Wall, Limit::Turns];
 
-    /// The wire word.
+    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
             Limit::Budget => "budget",
@@ -259,7 +275,7 @@ impl Limit {
         }
     }
 
-    /// What a run ends as that has reached it.
+    /// Returns the outcome of a run that reached the limit.
     pub fn outcome(self) -> OutcomeKind {
         match self {
             Limit::Budget | Limit::Tokens => OutcomeKind::OverBudget,

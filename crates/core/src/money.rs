@@ -12,21 +12,21 @@ use std::ops::{Add, AddAssign};
 pub struct Usd(pub u64);
 
 impl Usd {
-    /// No money.
+    /// The amount zero.
     pub const ZERO: Usd = Usd(0);
 
-    /// Parses a vendor's dollar figure; negative, infinite and NaN become nothing.
+    /// Parses a vendor's dollar amount. Returns `None` if it is negative, infinite, NaN or implausibly large.
     pub fn from_dollars(dollars: f64) -> Option<Usd> {
-        // The largest figure we believe: a billion dollars. Beyond it the field is not money.
+        // The largest plausible amount is a billion dollars. A field above it is not money.
         (dollars.is_finite() && (0.0..=1e9).contains(&dollars)).then(|| Usd((dollars * 1e6).round() as u64))
     }
 
-    /// The amount in dollars, for printing and JSON only.
+    /// Returns the amount in dollars, for printing and JSON only.
     pub fn as_dollars(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// This amount without `other`; zero if that is more.
+    /// Returns this amount minus `other`, or zero if `other` is larger.
     pub fn saturating_sub(self, other: Usd) -> Usd {
         Usd(self.0.saturating_sub(other.0))
     }
@@ -51,7 +51,7 @@ impl Sum for Usd {
     }
 }
 
-/// `$0.0123`: four decimals, as people compare runs of a few cents.
+/// Formats the amount as `$0.0123`: four decimals, because many runs cost a few cents.
 impl fmt::Display for Usd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "${:.4}", self.as_dollars())

@@ -1,25 +1,28 @@
-//! All the nondeterminism one step may consult, as data. There is no random generator here:
-//! one `roll` is stretched, by a fixed function, into as many draws as a step needs.
+//! Time and chance of one step, as data.
+//!
+//! This module has no random generator: a fixed function derives as many draws as a step needs from one
+//! `roll`.
 
 use crate::{Moment, SessionId};
 
 /// The time and the chance of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
-    /// When the step happens.
+    /// Time of the step.
     pub at: Moment,
     /// 64 random bits.
     pub roll: u64,
 }
 
-/// A number in `0..=max`, drawn from `roll`. Different `salt`s give independent draws of one roll.
+/// Returns a number in `0..=max`, derived from `roll`. Different `salt`s give independent draws from one
+/// roll.
 pub fn draw(roll: u64, salt: u64, max: u64) -> u64 {
     let bits = mix(roll ^ mix(salt));
     // The bias of taking the high half of a 128-bit product is below 2^-40 for spans of days in ms.
     ((u128::from(bits) * (u128::from(max) + 1)) >> 64) as u64
 }
 
-/// A version-4 UUID drawn from `roll`, the form that agents accept for a new session.
+/// Returns a version-4 UUID derived from `roll`. Agents accept this form for a new session.
 pub fn draw_uuid(roll: u64, salt: u64) -> SessionId {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let high = mix(roll ^ mix(salt)) & !0xf000 | 0x4000;
@@ -27,16 +30,16 @@ pub fn draw_uuid(roll: u64, salt: u64) -> SessionId {
     let bits = u128::from(high) << 64 | u128::from(low);
     let mut text = [b'-'; 36];
     let mut nibble = 32;
-    for (place, letter) in text.iter_mut().enumerate() {
-        if !matches!(place, 8 | 13 | 18 | 23) {
+    for (index, byte) in text.iter_mut().enumerate() {
+        if !matches!(index, 8 | 13 | 18 | 23) {
             nibble -= 1;
-            *letter = HEX[(bits >> (nibble * 4) & 0xf) as usize];
+            *byte = HEX[(bits >> (nibble * 4) & 0xf) as usize];
         }
     }
     SessionId::from(std::str::from_utf8(&text).expect("hex digits and hyphens are ASCII"))
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): every input bit reaches every output bit.
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every input bit affects every output bit.
 fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -49,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_stay_in_range_and_spread() {
+    fn draws_are_in_range_and_uniform() {
         let mut halves = [0_u32; 2];
         for roll in 0..10_000 {
             let value = draw(roll, 1, 99);
@@ -60,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn uuids_are_version_4_and_differ() {
+    fn uuids_are_version_4_and_unique() {
         let first = draw_uuid(7, 1);
         assert_eq!(first.as_str().len(), 36);
         assert_eq!(&first.as_str()[14..15], "4");

@@ -1,42 +1,42 @@
-//! How a run ended, and the exit code that says so.
+//! Outcomes: how a run finished, and its exit code.
 
 use crate::{Fault, Limit, Moment};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The closed list of endings.
+/// How a run finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
-    /// The work is finished.
+    /// The work is done.
     Done,
-    /// The agent gave up, or made no progress.
+    /// The agent gave up or made no progress.
     Failed,
-    /// Money or tokens ran out.
+    /// The budget or the token limit is exhausted.
     OverBudget,
-    /// Time or turns ran out.
+    /// The time or turn limit is exhausted.
     OutOfTime,
-    /// Only a person can go on: credentials, payment, permissions.
+    /// A person must act: credentials, payment, permissions.
     NeedsPerson,
     /// A check never passed.
     CheckFailed,
-    /// The run was not started; nothing was spent.
+    /// The run was not started and cost nothing.
     NotStarted,
     /// Iterations ran out, or some items failed.
     Incomplete,
-    /// Our own invariant broke.
+    /// An invariant of Longhaul was violated.
     Bug,
-    /// A limit outlasts the run's patience; it can be resumed later.
+    /// An outage or usage limit outlasts the allowed wait. The run can be resumed later.
     RetryLater,
-    /// Somebody stopped the run.
+    /// The user or a signal stopped the run.
     Cancelled,
     /// SIGTERM or SIGHUP stopped the run; `recover` continues it.
     Suspended,
 }
 
 impl OutcomeKind {
-    /// Every kind, in the order of their exit codes.
+    /// Every kind, in the order of the exit codes.
     pub const ALL: &'static [OutcomeKind] = &[
         OutcomeKind::Done,
         OutcomeKind::Failed,
@@ -52,7 +52,7 @@ impl OutcomeKind {
         OutcomeKind::Suspended,
     ];
 
-    /// The wire word.
+    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
             OutcomeKind::Done => "done",
@@ -61,7 +61,7 @@ impl OutcomeKind {
             OutcomeKind::OutOfTime => "out_of_time",
             OutcomeKind::NeedsPerson => "needs_person",
             OutcomeKind::CheckFailed => "check_failed",
-            OutcomeKind::NotStarted => "refused",
+            OutcomeKind::NotStarted => "not_started",
             OutcomeKind::Incomplete => "incomplete",
             OutcomeKind::Bug => "bug",
             OutcomeKind::RetryLater => "retry_later",
@@ -77,23 +77,23 @@ impl fmt::Display for OutcomeKind {
     }
 }
 
-/// Who asked for the end.
+/// The source of a request to stop the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CancelSource {
-    /// A person, with Ctrl-C: interrupt first, keep the result and its cost.
+    /// The user pressed Ctrl-C: interrupt first, to keep the result and its cost.
     Person,
-    /// A person who pressed twice: stop now.
+    /// The user pressed Ctrl-C twice: stop at once.
     PersonNow,
     /// SIGTERM to the supervisor: a reboot, `systemctl stop`, a preempted job.
     Sigterm,
-    /// SIGHUP to the supervisor: its terminal is gone.
+    /// SIGHUP to the supervisor: its terminal closed.
     Sighup,
 }
 
 impl CancelSource {
-    /// The signal's name, as in `kill -l`.
+    /// Returns the signal's name, as in `kill -l`.
     pub fn signal(self) -> &'static str {
         match self {
             CancelSource::Person | CancelSource::PersonNow => "SIGINT",
@@ -102,7 +102,7 @@ impl CancelSource {
         }
     }
 
-    /// The exit code of a run that this cancelled or suspended: 128 + the signal's number.
+    /// Returns the exit code of a run that this source cancelled or suspended: 128 + the signal's number.
     pub fn exit_code(self) -> u8 {
         match self {
             CancelSource::Person | CancelSource::PersonNow => 130,
@@ -119,26 +119,26 @@ impl CancelSource {
 pub enum Verified {
     /// Every check passed.
     Checks,
-    /// There is no proof: no check was set, or the work is not done.
+    /// There is no proof: no check was configured, or the work is not done.
     None,
 }
 
-/// How a run ended.
+/// How a run finished, with the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outcome {
-    /// Which of the closed list.
+    /// Kind of outcome.
     pub kind: OutcomeKind,
-    /// The fault that decided it, if one did.
+    /// Fault that led to it, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-    /// When trying again makes sense, if that is known (`retry_later`).
+    /// Earliest moment at which a retry makes sense, if known (`retry_later`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Moment>,
-    /// The limit that decided it, if one did (`over_budget`, `out_of_time`).
+    /// Limit that led to it, if any (`over_budget`, `out_of_time`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
-    /// Who cancelled it (`cancelled`), or the signal that suspended it (`suspended`).
+    /// Source of the cancellation (`cancelled`), or the signal that suspended the run (`suspended`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cancelled_by: Option<CancelSource>,
 }
@@ -148,27 +148,27 @@ impl Outcome {
     pub const DONE: Outcome =
         Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, cancelled_by: None };
 
-    /// An outcome decided by a fault.
+    /// Creates the outcome for a fault.
     pub fn from_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
         Outcome { kind, fault: Some(fault), ..Outcome::DONE }
     }
 
-    /// An outcome decided by a limit; a fault may have kept the agent from ending well.
+    /// Creates the outcome for a limit. A fault may have prevented a clean end.
     pub fn from_limit(limit: Limit, fault: Option<Fault>) -> Outcome {
         Outcome { kind: limit.outcome(), fault, limit: Some(limit), ..Outcome::DONE }
     }
 
-    /// A run that somebody stopped.
-    pub fn cancelled(by: CancelSource) -> Outcome {
-        Outcome { kind: OutcomeKind::Cancelled, cancelled_by: Some(by), ..Outcome::DONE }
+    /// Creates the outcome of a cancelled run.
+    pub fn cancelled(source: CancelSource) -> Outcome {
+        Outcome { kind: OutcomeKind::Cancelled, cancelled_by: Some(source), ..Outcome::DONE }
     }
 
-    /// A run that this signal suspended.
-    pub fn suspended(by: CancelSource) -> Outcome {
-        Outcome { kind: OutcomeKind::Suspended, cancelled_by: Some(by), ..Outcome::DONE }
+    /// Creates the outcome of a run that this signal suspended.
+    pub fn suspended(source: CancelSource) -> Outcome {
+        Outcome { kind: OutcomeKind::Suspended, cancelled_by: Some(source), ..Outcome::DONE }
     }
 
-    /// The exit code of `longhaul run`. It is 0 for `done` and for nothing else.
+    /// Returns the exit code of `longhaul run`. It is 0 only for `done`.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
             OutcomeKind::Done => 0,

@@ -1,97 +1,98 @@
-//! Limits and schedules of a run, as data. Parsed and checked once at the edge; inside it is always valid.
+//! Limits and schedules of a run, as data. A policy is parsed and validated once at the edge; inside it is
+//! always valid.
 
 use crate::{CheckPolicy, KeepGoing, Limits, Span, WrapUp};
 use serde::{Deserialize, Serialize};
 
-/// How a run behaves. It is fixed when the run starts and written into its plan.
+/// The behavior of a run. It is fixed when the run starts and stored in its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Policy {
-    /// What the run may use, in all its attempts together.
+    /// Limits over all attempts.
     #[serde(default)]
     pub limits: Limits,
-    /// What is held back of that for the agent to save its work; nothing: it is ended without a word. Plans of
-    /// versions that had no limits need none.
+    /// Reserve for the wrap-up. `None` stops the agent without one. Plans of versions without limits do not
+    /// need it.
     #[serde(default)]
     pub wrap_up: Option<WrapUp>,
-    /// How the work is judged when the agent says that it is done; nothing: it is believed.
+    /// Limits of the check after a done claim. `None` accepts the claim without a check.
     #[serde(default)]
     pub check: Option<CheckPolicy>,
-    /// How the run is kept going when its agent stops by itself; nothing: then it is done.
+    /// Keep-going settings for an agent that stops on its own. `None` finishes the run then.
     #[serde(default)]
     pub keep_going: Option<KeepGoing>,
-    /// Failed attempts in a row, without progress, after which one more is not tried.
+    /// Number of failed attempts in a row, without progress, before the run gives up.
     pub retries_max: u32,
-    /// Attempts of the run, whatever progress they make, after which one more is not begun. A person who resumes it gives
-    /// it as many again.
+    /// Number of attempts before the run gives up, regardless of progress. A user who resumes the run grants
+    /// as many again.
     #[serde(default = "attempts_max")]
     pub attempts_max: u32,
-    /// Whether progress (a completed turn or tool call) forgives the failures before it.
+    /// Whether progress (a completed exchange or tool call) resets the count of failures.
     pub progress_resets_retries: bool,
-    /// Waits between attempts.
+    /// Schedule of waits between attempts.
     pub backoff: Backoff,
-    /// The cap on waits against an overloaded API while its wall is young: most are short.
+    /// Cap on waits early in an outage of an overloaded API. Most such outages are short.
     pub early_overload_cap: Span,
-    /// How long a wall counts as young.
+    /// Length of the early part of an outage.
     pub early_overload_period: Span,
-    /// What bounds the waiting against 429, 5xx, 529 and network faults.
+    /// Bound on waiting for 429, 5xx, 529 and network faults.
     pub outage_bound: OutageBound,
-    /// The longest wait for the reset of a usage window; nothing is unlimited.
+    /// Longest wait for the reset of a usage window. `None` if unlimited.
     pub max_reset_wait: Option<Span>,
-    /// Random lateness after a known reset, so that a fleet does not return in one instant.
+    /// Jitter after a known reset, so that many runs do not resume at the same moment.
     pub reset_jitter: Span,
-    /// How long one attempt may take; nothing is unlimited.
+    /// Timeout of one attempt. `None` if unlimited.
     pub attempt_timeout: Option<Span>,
-    /// What an attempt's timeout means for the run.
+    /// Effect of an attempt's timeout on the run.
     pub attempt_timeout_action: TimeoutAction,
-    /// How long an agent may be silent with no tool running; nothing is unlimited.
+    /// Longest silence of an agent with no tool running. `None` if unlimited.
     pub stall_timeout: Option<Span>,
-    /// How long an agent may go on without finishing a message or a tool call, whatever else it says, with no tool
-    /// running; nothing is unlimited, as in plans of versions that had no such limit.
+    /// Longest time without a completed message or tool call and with no tool running, whatever else the
+    /// agent sends. `None` if unlimited, as in plans of versions without this timeout.
     #[serde(default)]
     pub progress_timeout: Option<Span>,
-    /// How long an agent may be silent whose supervisor died and for whom nobody has come back: then a watchdog ends
-    /// it. Nothing is unlimited, and no watchdog is started. The core decides nothing by it. Plans of versions that
-    /// had no watchdog have none: nobody was told of one when they were made.
+    /// Longest silence of an agent without a supervisor, after which a watchdog stops it. `None` starts no
+    /// watchdog, as in plans of versions without one. The core makes no decision from it.
     #[serde(default)]
     pub orphan_timeout: Option<Span>,
-    /// How long background shells may outlive the result.
+    /// Longest time that background shells may outlive the result.
     pub background_wait: Span,
-    /// How long an agent without a turn may take to end by itself.
+    /// Grace period for an agent without an open exchange to exit on its own.
     pub exit_timeout: Span,
-    /// How long an agent may take to heed a stop before a harder one.
+    /// Grace period after a stop before the next, harder one.
     pub stop_grace: Span,
-    /// What SIGTERM and SIGHUP to the supervisor do to the run.
+    /// Effect of SIGTERM and SIGHUP to the supervisor on the run.
     #[serde(default)]
     pub on_terminate: OnTerminate,
     /// Whether denied tools are accepted as part of the work.
     pub allow_denials: bool,
-    /// What happens when a session named by the user, or one in use, is not there.
+    /// Reaction to a missing session, named by the user or lost during the run.
     pub session_loss: SessionLoss,
-    /// Whether a model condenses older work for a new session that is told the record. Which one, the plan says.
+    /// Whether a model summarizes older work for a handoff prompt. The plan names the model.
     #[serde(default)]
     pub summarize: bool,
-    /// How long that may take; then the record is told without it.
-    #[serde(default = "condense_timeout")]
+    /// Timeout of the summary. After it, the handoff prompt is sent without the summary.
+    #[serde(default = "summary_timeout")]
     pub summary_timeout: Span,
-    /// Retries inside the agent for one request, set in its environment.
+    /// Number of the agent's own retries of one request, set in its environment.
     pub inner_retries: u32,
 }
 
 impl Policy {
-    /// Whether somebody must be there while the agent works, to keep count of what it uses or to keep it going.
+    /// Returns whether a supervisor must run while the agent works, to enforce limits or for keep-going.
     pub fn needs_supervisor(&self) -> bool {
         self.limits.can_end_run() || self.keep_going.is_some()
     }
 }
 
-/// At one attempt in five minutes, three and a half days; a run that needs more is not getting anywhere.
+/// At one attempt in five minutes, this takes three and a half days. A run that needs more makes no real
+/// progress.
 pub(crate) const fn attempts_max() -> u32 {
     1_000
 }
 
-/// Three thousand tokens are written in 20 to 40 s; the run can do without them, and waits no longer.
-pub(crate) const fn condense_timeout() -> Span {
+/// A model writes three thousand tokens in 20 to 40 s. The summary is optional, so the run waits no longer.
+pub(crate) const fn summary_timeout() -> Span {
     Span::from_secs(60)
 }
 
@@ -103,71 +104,71 @@ pub struct Backoff {
     pub base: Span,
     /// The longest wait.
     pub cap: Span,
-    /// How chance spreads it.
+    /// Random spread of each wait.
     pub jitter: Jitter,
 }
 
-/// How chance spreads a wait.
+/// The random spread of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Jitter {
-    /// Anywhere from nothing to the whole: a fleet spreads best.
+    /// Anywhere from zero to the full wait. It spreads many clients best.
     Full,
-    /// Up to so many percent less or more, never below zero.
+    /// Up to this many percent less or more.
     Percent(u8),
-    /// Not at all.
+    /// No spread.
     None,
 }
 
-/// What bounds the waiting against a server that does not serve.
+/// The bound on waiting while the API fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OutageBound {
-    /// The time since the wall began, progress ending a wall; nothing is unlimited.
+    /// Time since the outage started. Progress ends an outage. `None` if unlimited.
     Time(Option<Span>),
-    /// The same count of retries as for other faults.
+    /// The same number of retries as for other faults.
     Retries,
 }
 
-/// What happens when the agent does not know a session.
+/// The reaction to a session that the agent does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionLoss {
-    /// One that the user named is refused; one lost during the run follows the resume ladder.
+    /// Reject a session that the user named. Apply the next resume strategy to one lost during the run.
     FallBack,
-    /// A new session takes its place, and the user is warned.
+    /// Start a new session and warn the user.
     FreshWithWarning,
-    /// A new session takes its place.
+    /// Start a new session.
     Fresh,
-    /// The failing resume spends an attempt, and the same is tried again until they run out.
+    /// Count the failed resume as an attempt, and retry until the attempts are exhausted.
     SpendAttempt,
 }
 
-/// What SIGTERM and SIGHUP to the supervisor do to a run. They come from the system: a reboot, `systemctl stop`, a
-/// preempted job, a closed terminal.
+/// The effect of SIGTERM and SIGHUP to the supervisor on a run. The system sends them: a reboot, `systemctl
+/// stop`, a preempted job, a closed terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OnTerminate {
-    /// The run is suspended: `longhaul recover` continues it, at boot too.
+    /// The run is suspended: `longhaul recover` continues it, also at boot.
     #[default]
     Suspend,
-    /// The run is cancelled, as by Ctrl-C: only a person continues it.
+    /// The run is cancelled, as by Ctrl-C: only the user can resume it.
     Cancel,
 }
 
-/// What an attempt's timeout means for the run.
+/// The effect of an attempt's timeout on the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TimeoutAction {
-    /// The run goes on as long as each attempt makes progress.
+    /// The run continues as long as each attempt makes progress.
     WhileProgressing,
-    /// The run goes on as after any failed attempt.
+    /// The run continues as after any failed attempt.
     Retry,
-    /// The run ends.
+    /// The run finishes.
     Final,
 }

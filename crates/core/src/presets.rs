@@ -1,7 +1,9 @@
-//! Policies by name. Four of them reproduce the numbers and the semantics of existing systems,
-//! for people who move here from there.
+//! Named policies.
+//!
+//! Four of them reproduce the numbers and the semantics of existing systems, for users who migrate from
+//! there.
 
-use crate::policy::{attempts_max, condense_timeout};
+use crate::policy::{attempts_max, summary_timeout};
 use crate::{
     Backoff, Jitter, Limits, OnTerminate, OutageBound, Policy, SessionLoss, Span, TimeoutAction, WrapUp,
 };
@@ -14,17 +16,17 @@ use std::str::FromStr;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Preset {
-    /// Waits as long as it takes, resumes whatever can be resumed.
+    /// Waits for as long as needed and resumes whenever possible.
     Default,
-    /// 3 retries, 2 s doubling to 60 s, ±50 %; a timeout is final; a lost session starts fresh.
+    /// 3 retries, 2 s doubling to 60 s, ±50 %; a timeout is final; a lost session is replaced by a new one.
     Openclawpack,
-    /// 2 retries after 30 s and 60 s; a resume that fails spends an attempt.
+    /// 2 retries after 30 s and 60 s; a failed resume counts as an attempt.
     Archon,
     /// 5 retries in a run, 30 s doubling to 300 s, without jitter.
     Researchgym,
     /// 3 attempts, 2 s and 4 s apart, ±25 %: for short API calls.
     Keypoints,
-    /// `default` with every clock shortened, for drills and tests.
+    /// `default` with shorter times, for drills and tests.
     Drill,
 }
 
@@ -39,7 +41,7 @@ impl Preset {
         Preset::Drill,
     ];
 
-    /// The name, as typed.
+    /// Returns the name, as on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Preset::Default => "default",
@@ -51,7 +53,7 @@ impl Preset {
         }
     }
 
-    /// The policy of this name.
+    /// Returns the policy with this name.
     pub fn policy(self) -> Policy {
         match self {
             Preset::Default => default(),
@@ -70,8 +72,8 @@ impl Preset {
             },
             Preset::Archon => Policy {
                 retries_max: 2,
-                // The delays used are 30 s and 60 s. The original has no jitter, and its parallel
-                // provers retry in lock-step; a quarter either way spreads them.
+                // The delays used are 30 s and 60 s. The original has no jitter, so its parallel provers
+                // retry at the same moment. ±25 % spreads them.
                 backoff: Backoff {
                     base: Span::from_secs(30),
                     cap: Span::from_secs(120),
@@ -97,7 +99,7 @@ impl Preset {
                     cap: Span::from_secs(4),
                     jitter: Jitter::Percent(25),
                 },
-                // Its timeout is per request, and a request that timed out is retried like any other.
+                // The timeout is per request, and a request that timed out is retried like any other.
                 attempt_timeout: Some(Span::from_secs(30)),
                 attempt_timeout_action: TimeoutAction::Retry,
                 ..counted()
@@ -120,38 +122,40 @@ fn default() -> Policy {
         early_overload_cap: Span::from_secs(15),
         early_overload_period: Span::from_mins(3),
         outage_bound: OutageBound::Time(Some(Span::from_hours(6))),
-        // A weekly window resets within seven days; a later reset is a mistake.
+        // A weekly window resets within seven days. A later reset is a vendor's mistake.
         max_reset_wait: Some(Span::from_hours(8 * 24)),
         reset_jitter: Span::from_secs(10),
         attempt_timeout: None,
         attempt_timeout_action: TimeoutAction::WhileProgressing,
-        // A network fault may be silent for six minutes by design of the agent; longer is a hang.
+        // The agent may be silent for six minutes during a network fault, by design. A longer silence is a
+        // hang.
         stall_timeout: Some(Span::from_mins(7)),
-        // The longest answer, 128k tokens, takes 70 minutes at 30 tokens a second; half of that speed is no hang.
+        // The longest response, 128k tokens, takes 70 minutes at 30 tokens a second. Half of that speed is no
+        // hang.
         progress_timeout: Some(Span::from_mins(140)),
-        // Nobody hears of a tool that works in silence, so that this must outlast most of them.
+        // A silent tool cannot be observed without a supervisor, so this must outlast most tools.
         orphan_timeout: Some(Span::from_hours(1)),
         background_wait: Span::from_mins(10),
         exit_timeout: Span::from_secs(10),
-        // SIGTERM in mid-tool takes up to 1.6 s; a loaded machine several times that.
+        // SIGTERM during a tool call takes up to 1.6 s, and several times that on a loaded machine.
         stop_grace: Span::from_secs(10),
         on_terminate: OnTerminate::Suspend,
         allow_denials: false,
         session_loss: SessionLoss::FallBack,
         summarize: false,
-        summary_timeout: condense_timeout(),
+        summary_timeout: summary_timeout(),
         // Five requests span about eight seconds and keep the prompt cache warm.
         inner_retries: 4,
     }
 }
 
-/// What the systems have in common that count every retry and forgive none.
+/// Returns the common part of the systems that count every retry and never reset the count.
 fn counted() -> Policy {
     let default = default();
     Policy {
         progress_resets_retries: false,
         outage_bound: OutageBound::Retries,
-        // One schedule for everything: overload has no cap of its own.
+        // One schedule for all faults: overload has no cap of its own.
         early_overload_cap: Span(u64::MAX),
         ..default
     }

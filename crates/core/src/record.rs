@@ -1,5 +1,6 @@
-//! What a run writes down: decisions as facts. Old journals load for ever: fields are only added,
-//! with defaults, and a variant is never renamed.
+//! Records: the decisions of a run, stored in its journal.
+//!
+//! Old journals load forever: fields are only added, with defaults, and a variant is never renamed.
 
 use crate::{
     AgentResult, AttemptPlan, CancelSource, CheckResult, Continuity, Evidence, Fault, Limit, LimitThreshold,
@@ -9,306 +10,309 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A decision in the journal. Only `Run::apply` turns one into state.
+/// A decision in the journal. Only `Run::apply` turns it into state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
-    /// The run began.
+    /// The run started.
     RunStarted {
-        /// When.
+        /// Time of the record.
         at: Moment,
     },
-    /// A run that was over goes on.
+    /// A user resumed the finished run.
     RunReopened {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// What is to be said.
+        /// The user's request.
         request: ResumeRequest,
-        /// The settings that the person changed.
+        /// Settings that the user changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<SettingChange>,
     },
-    /// An attempt was ordered.
+    /// An attempt was planned.
     AttemptStarted {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// How.
+        /// Plan of the attempt.
         plan: AttemptPlan,
     },
-    /// It is known how the history of its conversation reaches it.
+    /// The resume strategy of the attempt was chosen.
     ResumeStrategyChosen {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// How.
+        /// Chosen strategy.
         strategy: ResumeStrategy,
-        /// Why.
+        /// Reason for the choice.
         reason: StrategyReason,
     },
-    /// A model is to condense the older work for it.
+    /// A model starts to summarize the older work for the attempt.
     SummaryStarted {
-        /// When.
+        /// Time of the record.
         at: Moment,
     },
-    /// That is being ended.
+    /// The summary is being stopped.
     SummaryStopOrdered {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Why.
+        /// Reason for the stop.
         cause: StopCause,
     },
-    /// The older work is condensed, or will not be; the attempt starts either way.
+    /// The summary ended, with or without a text. The attempt starts either way.
     SummaryEnded {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// What came of it.
+        /// Result of the summary.
         result: SummaryResult,
-        /// What it used.
+        /// Usage of the summary.
         usage: Usage,
     },
-    /// Its process is known.
+    /// The agent's process was spawned.
     AttemptSpawned {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Which process.
+        /// The agent's process.
         process: ProcessId,
     },
-    /// The agent opened the session: from here on money may be spent in it.
+    /// The agent opened the session. From here on it may spend money.
     SessionOpened {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// The session as the agent named it.
+        /// Session id that the agent reported.
         session: SessionId,
     },
-    /// The attempt completed a turn or a tool call.
+    /// The attempt completed an exchange or a tool call.
     ProgressMade {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Whether that forgives the failures before it.
+        /// Whether the progress resets the count of failures before it.
         resets_retries: bool,
     },
-    /// The run has come so far towards a limit.
+    /// The run reached a threshold of a limit.
     LimitReached {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Which one.
+        /// Limit that was reached.
         limit: Limit,
-        /// How far.
+        /// Threshold that was reached.
         threshold: LimitThreshold,
-        /// How many turns of the attempt had ended: who reads its stream again knows by that which result came after.
+        /// Number of the attempt's exchanges that had ended. A later reader of the stream identifies later
+        /// results by it.
         #[serde(default, skip_serializing_if = "is_zero")]
         results: u32,
     },
-    /// The agent stopped by itself, in a run that is kept going.
+    /// The agent stopped on its own, in a run with keep-going.
     AgentStopped {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Whether it said that the work is finished.
+        /// Whether the agent claimed that the work is done.
         claimed_done: bool,
-        /// What the workspace looked like, where somebody could look.
+        /// Fingerprint of the workspace. `None` if it was not read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         workspace_fingerprint: Option<u64>,
-        /// How many turns of the attempt had ended: none of them is a stop again.
+        /// Number of the attempt's exchanges that had ended. None of them counts as a stop again.
         #[serde(default, skip_serializing_if = "is_zero")]
         results: u32,
         /// Number of background commands and sub-agents that were running.
         #[serde(default, skip_serializing_if = "is_zero")]
         background: u32,
     },
-    /// The agent was told something in the session that it has open.
+    /// The agent received a prompt in its open session.
     PromptSent {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// What.
+        /// Kind of prompt.
         prompt: PromptKind,
-        /// What was left of the run's limits.
+        /// Remaining amounts of the run's limits.
         #[serde(default, skip_serializing_if = "Remaining::is_unlimited")]
         remaining: Remaining,
-        /// How many turns of the attempt had ended.
+        /// Number of the attempt's exchanges that had ended.
         #[serde(default, skip_serializing_if = "is_zero")]
         results: u32,
     },
-    /// No turn is owed; the agent was asked to end by itself.
+    /// No exchange is open; the agent's input was closed, so that it exits on its own.
     InputClosed {
-        /// When.
+        /// Time of the record.
         at: Moment,
     },
-    /// We are stopping the agent, or stopping it harder.
+    /// The agent is being stopped, or stopped harder.
     StopOrdered {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Why.
+        /// Reason for the stop.
         cause: StopCause,
-        /// How hard.
+        /// Level of the stop.
         level: StopLevel,
-        /// What was heard and seen of an agent that counts as stalled.
+        /// Observations of the stall, if the agent counts as stalled.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stall: Option<StallReport>,
     },
-    /// The agent is silent for too long, and something of the run works all the same.
+    /// The agent was silent for too long, but a process of the run is still working.
     StallDeferred {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Until when that is no stall.
+        /// Moment until which the silence does not count as a stall.
         until: Moment,
-        /// What was heard and seen.
+        /// Observations of the silence.
         stall: StallReport,
     },
-    /// A new supervisor took the run over. A suspended run returns to the phase before; else the record decides nothing, and
-    /// the records that follow hold what is done about what was found.
+    /// A new supervisor took over the run. A suspended run returns to its previous phase. Otherwise the
+    /// record affects no decision: the records that follow hold the decisions.
     Recovered {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// What it found.
+        /// State in which it found the run.
         finding: RecoveryFinding,
-        /// When the dead one had last written something down. It died then or later.
+        /// Time of the last record of the dead supervisor, which died then or later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_record_at: Option<Moment>,
-        /// The settings that a person changed at the takeover.
+        /// Settings that the user changed at the takeover.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changes: Vec<SettingChange>,
     },
-    /// The machine was asleep, or nobody supervised the run and its agent did nothing.
+    /// Nothing of the run was running: the machine slept, or no supervisor ran and the agent was idle.
     Downtime {
-        /// How long.
+        /// Length of the downtime.
         duration: Span,
     },
-    /// The attempt is over, and this was decided.
+    /// The attempt ended, with the decision about what follows.
     AttemptEnded {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Why it failed; nothing if it did not.
+        /// Fault of the attempt. `None` if it succeeded.
         fault: Option<Fault>,
-        /// What it used.
+        /// Usage of the attempt.
         usage: Usage,
-        /// The last result, if there was one.
+        /// Last result, if there was one.
         result: Option<AgentResult>,
-        /// How many calls our guards denied.
+        /// Number of calls that Longhaul's guards denied.
         #[serde(default, skip_serializing_if = "is_zero")]
         denied_calls: u32,
-        /// How its questions were answered.
+        /// Counts of the agent's questions.
         #[serde(default, skip_serializing_if = "Questions::is_empty")]
         questions: Questions,
-        /// Number of background commands and sub-agents that ended with its process; `background.json` has their names.
+        /// Number of background commands and sub-agents that ended with the process. `background.json` has
+        /// their names.
         #[serde(default, skip_serializing_if = "is_zero")]
         background: u32,
-        /// Whether it continued the conversation that it was to continue, where that could be read.
+        /// Whether the attempt continued the intended conversation. `None` if that could not be read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         continuity: Option<Continuity>,
-        /// What was seen, kept for an unknown fault and for an agent that refused to start.
+        /// Evidence, kept for an unknown fault and for an agent that refused to start.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         evidence: Option<Box<Evidence>>,
-        /// What happens next, once nothing of the attempt is left.
+        /// Next step, once no process of the attempt is left.
         next: AfterAttempt,
     },
-    /// The work is to be judged.
+    /// A check of the work starts.
     CheckStarted {
-        /// When.
+        /// Time of the record.
         at: Moment,
     },
-    /// That is being ended.
+    /// The check is being stopped.
     CheckStopOrdered {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Why.
+        /// Reason for the stop.
         cause: StopCause,
     },
-    /// The work was judged.
+    /// The check ended.
     CheckEnded {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// What came of it.
+        /// Result of the check.
         result: CheckResult,
     },
-    /// Nothing of the attempt is left.
+    /// No process of the attempt is left.
     Swept {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Processes that had to be ended.
+        /// Number of processes that had to be stopped.
         stopped_processes: u32,
     },
-    /// Somebody asked for the end.
+    /// The user or a signal cancelled the run.
     CancelRequested {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Who.
+        /// Source of the cancellation.
         source: CancelSource,
     },
     /// SIGTERM or SIGHUP arrived: the run is being suspended.
     SuspendOrdered {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Which signal.
+        /// Signal.
         source: CancelSource,
     },
-    /// No process of the run is left, and its supervisor exits. The next supervisor continues it from this phase on.
+    /// No process of the run is left, and its supervisor exits. The next supervisor continues it from this
+    /// phase.
     Suspended {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// Which signal.
+        /// Signal.
         source: CancelSource,
     },
-    /// The run is over.
+    /// The run finished.
     RunFinished {
-        /// When.
+        /// Time of the record.
         at: Moment,
-        /// How.
+        /// Outcome of the run.
         outcome: Outcome,
     },
 }
 
-/// What most attempts have nothing of is not written.
+/// Returns whether a count is zero. Such counts are omitted from the journal.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 pub(crate) fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What follows an attempt.
+/// The step after an attempt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AfterAttempt {
     /// Another attempt, not before `at`.
     Attempt {
-        /// The earliest moment; the jitter that was drawn is in it.
+        /// Earliest moment, with jitter included.
         at: Moment,
-        /// What is being done about the fault.
+        /// Remedy for the fault.
         remedy: Remedy,
-        /// How.
+        /// Plan of the attempt.
         plan: AttemptPlan,
     },
-    /// The work is judged.
+    /// A check of the work.
     Check,
-    /// The end.
+    /// The end of the run.
     Finish(Outcome),
 }
 
-/// Why we stopped an agent.
+/// Reason why Longhaul stopped an agent, a summary or a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopCause {
-    /// It was silent for too long with no tool running.
+    /// The agent was silent for too long with no tool running.
     Stalled,
-    /// It went on saying things, and finished no message and no tool call for too long.
+    /// The agent sent output, but completed no message and no tool call for too long.
     NoProgress,
-    /// The timeout of the attempt, or of the summary for it.
+    /// The attempt or its summary reached its timeout.
     TimedOut,
-    /// The credentials are rejected, and the agent would go on trying for minutes.
+    /// The credentials are rejected, and the agent would retry for minutes.
     AuthRejected,
-    /// It opened another session than it was told.
+    /// The agent opened a session other than the planned one.
     WrongSession,
-    /// Its turn is interrupted, so that it can be told to save its work.
+    /// The exchange is interrupted, so that the agent can save its work.
     WrapUp,
-    /// A limit of the run is used up.
+    /// A limit of the run is exhausted.
     LimitReached,
-    /// The run's processes have more memory than they may.
+    /// The run's processes exceed the memory limit.
     MemoryLimit,
-    /// It had its result and did not end.
+    /// The agent returned its result, but did not exit.
     DidNotExit,
-    /// Its background work outlived the result for longer than the policy allows, or until a limit.
+    /// Background work outlived the result for longer than the policy or a limit allows.
     BackgroundStopped,
-    /// Somebody asked for the end.
+    /// The run was cancelled.
     Cancelled,
     /// The run is being suspended.
     Suspended,

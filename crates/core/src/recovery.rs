@@ -1,38 +1,39 @@
-//! What a dead supervisor left of a run, as the next one writes it down. It tells people what happened, and decides nothing:
-//! what is done about it is decided by the run's phase and by what was found.
+//! Describes for the journal in which state a new supervisor found a run.
+//!
+//! The finding informs people and affects no decision: those follow from the run's phase and the evidence.
 
 use crate::run::Phase;
 use crate::{Exit, FoundAttempt, classify};
 use serde::{Deserialize, Serialize};
 
-/// What a new supervisor found of a run.
+/// The state in which a new supervisor found a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RecoveryFinding {
-    /// The agent lives, and is followed.
+    /// The agent is running and is supervised again.
     AgentRunning,
-    /// The agent is gone, and had come to a good end with nobody there.
+    /// The agent succeeded while no supervisor ran.
     AgentFinished,
-    /// The agent is gone, in the middle of its work.
+    /// The agent is gone and had not finished its work.
     AgentGone,
-    /// The attempt had been ordered, and was not started.
+    /// The attempt was planned but not started.
     NotStarted,
-    /// A model was to condense older work.
+    /// A model was about to summarize older work.
     Summarizing,
-    /// The work was being judged.
+    /// A check was running.
     Checking,
-    /// The attempt was over, and what was left of it was to be ended.
+    /// The attempt had ended, and its leftover processes were to be stopped.
     Sweeping,
-    /// The run waited for its next attempt.
+    /// The run was waiting for its next attempt.
     Waiting,
     /// SIGTERM or SIGHUP had suspended the run.
     Suspended,
-    /// The run was over, and nobody had been told.
+    /// The run had finished, and nothing had reported it.
     Finished,
 }
 
-/// What was found of a run in this phase; nothing of one that had not begun.
+/// Returns the finding for a run in this phase, or `None` if the run had not started.
 pub(crate) fn finding(phase: &Phase, found: &FoundAttempt) -> Option<RecoveryFinding> {
     let evidence = match found {
         FoundAttempt::Running(_) => return Some(RecoveryFinding::AgentRunning),

@@ -1,44 +1,43 @@
-//! From fault to remedy: the table that says what is done, and what the run ends as when that
-//! is no longer allowed.
+//! Maps faults to remedies: how the run reacts, and its outcome if the remedy is no longer allowed.
 
 use crate::{Fault, Nudge, OutcomeKind};
 use serde::{Deserialize, Serialize};
 
-/// What to do about a fault.
+/// The reaction to a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Remedy {
-    /// Wait as long as the server needs, then resume. Bounded by time, not by attempts.
+    /// Wait for the server, then resume. Limited by time, not by attempts.
     WaitOut,
-    /// Wait for the reset of a usage window with no process resident, then resume.
+    /// Wait for the reset of a usage window with no process running, then resume.
     Park,
-    /// Resume after a short wait. Bounded by attempts without progress.
+    /// Resume after a short wait. Limited by attempts without progress.
     Resume,
     /// Resume, once in a run.
     ResumeOnce,
     /// Resume as long as each attempt makes progress.
     ResumeWhileProgressing,
-    /// Resume as long as each attempt makes progress, if a limit of the run's own on the same is not reached; else
-    /// end.
+    /// Resume as long as each attempt makes progress and the run's own corresponding limit is not reached.
+    /// Otherwise finish the run.
     ResumeWithinLimit,
-    /// Resume the session that turned out to exist.
+    /// Resume the session that already exists.
     ResumeExisting,
-    /// Go on in a new session, because the old one is not there.
+    /// Continue in a new session, because the old one is lost.
     ReplaceLostSession,
-    /// Go on in a new session, because the old one is full.
+    /// Continue in a new session, because the old one is full.
     ReplaceFullSession,
-    /// Try once on a fork of the session, or on a new one where there is nothing to fork.
+    /// Retry once on a fork of the session, or on a new session if there is nothing to fork.
     TryFork,
-    /// Push the agent on the same session, twice in a run.
+    /// Nudge the agent on the same session, twice in a run.
     Nudge(Nudge),
-    /// Go on in the same session, after the agent stopped by itself. No fault asks for it.
+    /// Continue the same session after the agent stopped on its own. No fault leads to it.
     KeepGoing,
-    /// One conservative retry in a run.
+    /// Retry once in a run, conservatively.
     RetryOnce,
-    /// End at once.
+    /// Finish the run.
     End,
-    /// End at once, unless the user accepted denied tools as part of the work.
+    /// Finish the run, unless the user accepts denied tools.
     EndUnlessAllowed,
 }
 
@@ -64,7 +63,7 @@ impl Remedy {
     ];
 }
 
-/// What is done about a fault.
+/// Returns the remedy for a fault.
 pub fn remedy(fault: Fault) -> Remedy {
     match fault {
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => Remedy::WaitOut,
@@ -92,7 +91,7 @@ pub fn remedy(fault: Fault) -> Remedy {
     }
 }
 
-/// What a run ends as when this fault decides it.
+/// Returns the outcome of a run that finishes because of this fault.
 pub fn final_outcome(fault: Fault) -> OutcomeKind {
     match fault {
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network | Fault::UsageLimit => {

@@ -1,31 +1,32 @@
-//! The resume ladder: by which rung the history of a conversation reaches an attempt. From the best to
-//! the last: the session as it is, a copy placed where the agent looks, a repaired one, a fork, a new
-//! session that is told the record of the work, and a new one that is told the task alone.
+//! Resume strategies: how the history of a conversation reaches an attempt.
+//!
+//! From best to last: the session as-is, a copy of its file, a repaired file, a fork, a new session with a
+//! handoff prompt, and a new session with only the task.
 
 use crate::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan};
 use serde::{Deserialize, Serialize};
 
-/// A rung of the ladder.
+/// How the history of a conversation reaches an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResumeStrategy {
-    /// The session as it is.
+    /// The session, unchanged.
     AsIs,
-    /// A copy of the session's file, placed where the agent looks for it.
+    /// A copy of the session's file, in the location where the agent searches.
     Relocate,
-    /// The session without what is damaged in its file, and with what it lacks; the original is kept.
+    /// The session's file, with damaged parts removed and missing parts added. The original is kept.
     Repair,
-    /// A new session that begins with the history of the old one.
+    /// A new session that starts with the history of the old one.
     Fork,
-    /// A new session that is told what is on record of the work.
+    /// A new session that starts with the handoff prompt.
     Handoff,
-    /// A new session that is told the task.
+    /// A new session that starts with only the task.
     Fresh,
 }
 
 impl ResumeStrategy {
-    /// Every rung, from the best to the last.
+    /// Every strategy, from best to last.
     pub const ALL: &'static [ResumeStrategy] = &[
         ResumeStrategy::AsIs,
         ResumeStrategy::Relocate,
@@ -35,83 +36,83 @@ impl ResumeStrategy {
         ResumeStrategy::Fresh,
     ];
 
-    /// The wire word.
+    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
-            ResumeStrategy::AsIs => "resume",
-            ResumeStrategy::Relocate => "place",
+            ResumeStrategy::AsIs => "as_is",
+            ResumeStrategy::Relocate => "relocate",
             ResumeStrategy::Repair => "repair",
             ResumeStrategy::Fork => "fork",
-            ResumeStrategy::Handoff => "seed",
+            ResumeStrategy::Handoff => "handoff",
             ResumeStrategy::Fresh => "fresh",
         }
     }
 }
 
-/// What was found of a session that is to be continued.
+/// The state of the file of a session to resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionFileState {
-    /// Its file is where the agent looks, and whole. Also where nobody but the agent can look.
+    /// The file is complete and where the agent searches. Also used if only the agent can read it.
     Ready,
-    /// Its file is where the agent looks, and parts of it are no rows.
+    /// The file is where the agent searches, but parts of it are not rows.
     Damaged,
-    /// Its file is where the agent looks, and ends before what the agent is on record to have said and done.
+    /// The file is where the agent searches, but lacks messages that the journal knows of.
     Stale,
-    /// Its file is in another place: another working directory's, another configuration's, or the run's.
+    /// The file is elsewhere: under another working directory or configuration, or in the run directory.
     Elsewhere,
-    /// There is a file, and no conversation in it.
+    /// The file contains no conversation.
     Empty,
-    /// It is nowhere.
+    /// The file does not exist.
     Missing,
 }
 
-/// Why a rung is taken.
+/// The reason for a resume strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StrategyReason {
-    /// For what was found of the session.
+    /// The state of the session's file.
     SessionFile(SessionFileState),
-    /// Because of this fault the session cannot go on.
+    /// This fault: the session cannot continue.
     Fault(Fault),
-    /// No session was ever opened, or nothing was ever said in it.
+    /// No session was opened, or it contains no messages.
     NeverOpened,
 }
 
-/// Whether the conversation in which an attempt ended is the one that it was to continue.
+/// How the conversation of an ended attempt relates to the one that it resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Continuity {
-    /// What was said since follows the end of what was there before.
+    /// The new messages follow the end of the earlier history.
     Continued,
-    /// Nothing is written of what was said since.
+    /// The file contains no new messages.
     Unchanged,
-    /// What was said since follows an older part: what came after that is not in the history any more.
+    /// The new messages follow an older message. Later messages are no longer in the history.
     Branched,
-    /// What was said since follows nothing that was there before: the agent began anew, silently.
+    /// The new messages follow nothing in the earlier history: the agent silently started from scratch.
     Unrelated,
 }
 
-/// A set of rungs.
+/// A set of resume strategies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StrategySet(u8);
 
 impl StrategySet {
-    /// This set with `rung` in it.
+    /// Returns this set with `strategy` added.
     pub fn with(self, strategy: ResumeStrategy) -> StrategySet {
         StrategySet(self.0 | 1 << strategy as u8)
     }
 
-    /// Whether `rung` is in it.
+    /// Returns whether the set contains `strategy`.
     pub fn contains(self, strategy: ResumeStrategy) -> bool {
         self.0 & 1 << strategy as u8 != 0
     }
 }
 
-/// The session whose history the attempt begins with, if it begins with any.
+/// Returns the session whose history the attempt starts with, or `None` if it starts without one.
 pub(crate) fn source_session(plan: &SessionPlan) -> Option<&SessionId> {
     match plan {
         SessionPlan::New(_) => None,
@@ -119,20 +120,20 @@ pub(crate) fn source_session(plan: &SessionPlan) -> Option<&SessionId> {
     }
 }
 
-/// The rung for a session of which this was found; nothing if it cannot be continued. What has been
+/// Returns the strategy for a session in this state, or `None` if it cannot be resumed. A strategy that was
 /// tried since the last progress is not tried again for the same reason.
 pub(crate) fn strategy_for(
     plan: &SessionPlan,
-    found: SessionFileState,
+    state: SessionFileState,
     tried: StrategySet,
 ) -> Option<ResumeStrategy> {
-    let forks = matches!(plan, SessionPlan::Fork { .. });
-    match found {
+    let is_fork = matches!(plan, SessionPlan::Fork { .. });
+    match state {
         SessionFileState::Empty | SessionFileState::Missing => None,
-        _ if forks => Some(ResumeStrategy::Fork),
+        _ if is_fork => Some(ResumeStrategy::Fork),
         SessionFileState::Ready => Some(ResumeStrategy::AsIs),
-        // The agent passes over what is no row, and is told of what is missing: a repair that does not hold
-        // is no loss.
+        // The agent skips parts that are not rows, and its prompt names the missing messages. So a repair
+        // that does not last does no harm.
         SessionFileState::Damaged | SessionFileState::Stale if tried.contains(ResumeStrategy::Repair) => {
             Some(ResumeStrategy::AsIs)
         }
@@ -142,15 +143,15 @@ pub(crate) fn strategy_for(
     }
 }
 
-/// The rung of a new session that follows another attempt, and why. A record that did not help is not told
-/// a second time without progress.
+/// Returns the strategy of a new session that follows another attempt, with its reason. A handoff prompt that
+/// did not help is not sent again without progress.
 pub(crate) fn strategy_for_new_session(
     plan: &AttemptPlan,
     tried: StrategySet,
-    on_record: bool,
+    has_history: bool,
 ) -> (ResumeStrategy, StrategyReason) {
     match plan.prompt {
-        PromptKind::TaskAfterLoss(fault) if on_record && !tried.contains(ResumeStrategy::Handoff) => {
+        PromptKind::TaskAfterLoss(fault) if has_history && !tried.contains(ResumeStrategy::Handoff) => {
             (ResumeStrategy::Handoff, StrategyReason::Fault(fault))
         }
         PromptKind::TaskAfterLoss(fault) => (ResumeStrategy::Fresh, StrategyReason::Fault(fault)),

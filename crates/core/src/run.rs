@@ -1,7 +1,8 @@
-//! One run as a state machine: `step` decides, `apply` changes, `deadline` says when to tick next.
+//! One run as a state machine: `step` decides, `apply` changes the state, `deadline` returns when to tick
+//! next.
 //!
-//! Nothing that decides is changed anywhere but in [`Run::apply`], so that a journal replayed is
-//! the run as it was. What was merely observed lives in [`Seen`], outside of that promise.
+//! Only [`Run::apply`] changes the state that affects decisions, so a replayed journal rebuilds the run.
+//! [`Observations`] are outside that promise.
 
 mod apply;
 mod checks;
@@ -21,7 +22,7 @@ pub use state::{FaultSet, LimitState, Phase, State, WrapUpStage};
 
 use crate::{Action, Outcome, Record};
 
-/// One request on its way to an outcome.
+/// One request and its progress to an outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     state: State,
@@ -29,22 +30,22 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run that has not started.
+    /// Creates a run that has not started.
     pub fn new() -> Run {
         Run::default()
     }
 
-    /// What the records say. Two runs with equal records have equal states.
+    /// Returns the state that the records describe. Runs with equal records have equal states.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// What was observed of the present attempt and decides nothing by itself.
+    /// Returns what was observed of the current attempt. Observations alone affect no decision.
     pub fn observations(&self) -> &Observations {
         &self.seen
     }
 
-    /// The run that these records describe. It acts on nothing.
+    /// Rebuilds a run from its records, without performing any action.
     pub fn replay<'a>(records: impl IntoIterator<Item = &'a Record>) -> Run {
         let mut run = Run::new();
         for record in records {
@@ -53,9 +54,10 @@ impl Run {
         run
     }
 
-    /// The orders that the records imply and that a dead supervisor may not have carried out.
-    /// Whether a process was started is not among them: only the world can find that out
-    /// (see [`crate::Event::Recovered`]).
+    /// Returns the actions that the records imply and that a dead supervisor may not have performed.
+    ///
+    /// Whether a process was spawned is not among them: only the supervisor can find that out (see
+    /// [`crate::Event::Recovered`]).
     pub fn unfinished_actions(&self) -> Vec<Action> {
         match &self.state.phase {
             Phase::Summarizing { .. } => vec![Action::StopSummary],
@@ -65,7 +67,7 @@ impl Run {
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],
             Phase::Sweeping { .. } => vec![Action::Sweep],
             Phase::Finished { outcome } => vec![Action::Finish(*outcome)],
-            Phase::Suspended { source: by, .. } => vec![Action::Finish(Outcome::suspended(*by))],
+            Phase::Suspended { source, .. } => vec![Action::Finish(Outcome::suspended(*source))],
             Phase::New | Phase::Starting | Phase::Running | Phase::Waiting { .. } => Vec::new(),
         }
     }

@@ -1,9 +1,9 @@
-//! Values that are written in another form than they are kept in, for the schemas of what is printed. Only tests have this.
+//! JSON schemas of values whose printed form differs from their stored form. Only tests use them.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 
-/// A moment as it is told: a text.
+/// A moment in printed form: a string.
 #[derive(Debug)]
 pub enum Rfc3339 {}
 
@@ -22,7 +22,7 @@ impl JsonSchema for Rfc3339 {
     }
 }
 
-/// Money as it is told: a decimal number.
+/// Money in printed form: a decimal number.
 #[derive(Debug)]
 pub enum Dollars {}
 
@@ -36,7 +36,7 @@ impl JsonSchema for Dollars {
     }
 }
 
-/// A length of time as benchmarks tell it: a decimal number.
+/// A length of time in the output of benchmarks: a decimal number.
 #[derive(Debug)]
 pub enum Seconds {}
 

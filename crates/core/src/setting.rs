@@ -1,25 +1,28 @@
-//! Settings as text: a policy's values by the names of their flags, and the changes that a person makes when a run
-//! resumes. It never parses: the command line does.
+//! Renders settings as text: a policy's values by flag name, and the changes that a user makes when resuming
+//! a run.
+//!
+//! It never parses: the command line does.
 
 use crate::{Jitter, OnTerminate, OutageBound, Policy, Span};
 use serde::{Deserialize, Serialize};
 
 const NONE: &str = "none";
 
-/// A setting that a person changed when the run resumed. It never holds a secret: commands are counted, not quoted.
+/// A setting that the user changed when resuming the run. It never holds a secret: commands are counted, not
+/// quoted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettingChange {
-    /// The name of its flag, with `_`.
+    /// Name of its flag, with `_`.
     pub setting: String,
-    /// The value before; `none` for unlimited or empty, `default` for the agent's own setting.
+    /// Previous value: `none` for unlimited or empty, `default` for the agent's own setting.
     pub from: String,
-    /// The value from now on.
+    /// New value.
     pub to: String,
 }
 
 impl SettingChange {
-    /// The change of `setting`, or `None` if both values are the same.
+    /// Returns the change of `setting`, or `None` if both values are the same.
     pub fn between(setting: &str, from: &str, to: &str) -> Option<SettingChange> {
         let change =
             || SettingChange { setting: setting.to_owned(), from: from.to_owned(), to: to.to_owned() };
@@ -28,7 +31,8 @@ impl SettingChange {
 }
 
 impl Policy {
-    /// The policy's values as they are typed, by the names of their flags; `None` if no value expresses it.
+    /// Returns the policy's values in the syntax of the command line, by flag name. A value is `None` if the
+    /// command line cannot express it.
     pub fn typed_values(&self) -> Vec<(&'static str, Option<String>)> {
         let none = || NONE.to_owned();
         let time = |span: Option<Span>| Some(span.map_or_else(none, typed));
@@ -63,35 +67,35 @@ impl Policy {
             ("stall_timeout", time(self.stall_timeout)),
             ("progress_timeout", time(self.progress_timeout)),
             ("orphan_timeout", time(self.orphan_timeout)),
-            ("max_wait", time(self.max_reset_wait)),
+            ("max_reset_wait", time(self.max_reset_wait)),
             ("background_wait", time(Some(self.background_wait).filter(|wait| *wait < Span(u64::MAX)))),
             ("inner_retries", Some(self.inner_retries.to_string())),
             ("on_terminate", Some(on_terminate.to_owned())),
         ]
     }
 
-    /// The settings that differ in `new`.
+    /// Returns the settings that differ in `new`.
     pub fn changes_to(&self, new: &Policy) -> Vec<SettingChange> {
-        let shown = |value: Option<String>| value.unwrap_or_else(|| NONE.to_owned());
-        let values = self.typed_values().into_iter().chain(checking(self));
-        let others = new.typed_values().into_iter().chain(checking(new));
+        let render = |value: Option<String>| value.unwrap_or_else(|| NONE.to_owned());
+        let values = self.typed_values().into_iter().chain(check_values(self));
+        let new_values = new.typed_values().into_iter().chain(check_values(new));
         values
-            .zip(others)
-            .filter_map(|((name, from), (_, to))| SettingChange::between(name, &shown(from), &shown(to)))
+            .zip(new_values)
+            .filter_map(|((name, from), (_, to))| SettingChange::between(name, &render(from), &render(to)))
             .collect()
     }
 }
 
-fn checking(policy: &Policy) -> Vec<(&'static str, Option<String>)> {
+fn check_values(policy: &Policy) -> Vec<(&'static str, Option<String>)> {
     let check = policy.check.as_ref();
     vec![
-        ("check_attempts", check.map(|check| check.failures_max.to_string())),
+        ("max_failed_checks", check.map(|check| check.failures_max.to_string())),
         ("check_timeout", check.map(|check| check.timeout.map_or_else(|| NONE.to_owned(), typed))),
         ("allow_denials", Some(policy.allow_denials.to_string())),
     ]
 }
 
-/// A time as the command line reads it, without loss.
+/// Returns a span in the syntax of the command line, without loss.
 pub fn typed(span: Span) -> String {
     let millis = span.millis();
     let seconds = millis / 1000;

@@ -1,75 +1,71 @@
-//! What a silence is: how long nothing was heard, what the silent processes were seen to do meanwhile,
-//! and how long that excuses it. Pure: whoever looked passes in what was seen.
+//! Judges a silent agent: describes a stall and decides for how long it is excused.
+//!
+//! This module never probes a process. The caller passes in the observations.
 
 use crate::{Moment, Span, StopCause};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How long a look at silent processes may take: one is a second or two, and a machine that swaps takes several
-/// times that. Then the silence is judged without it.
+/// Time limit of a process probe. A probe takes a second or two, and several times that on a machine that
+/// swaps. After it, the silence is judged without observations.
 pub const PROBE_TIMEOUT: Span = Span::from_secs(30);
 
-/// A silence is excused until it has lasted so many times the limit, and not for ever: something that turns in
-/// circles is busy, too. With the default limit that is an hour, which few builds that nobody hears of outlast.
+/// Largest multiple of the stall timeout for which a silence is excused. It is finite because a process in an
+/// endless loop is busy, too. With the default timeout it is an hour, longer than most silent builds.
 pub const STALL_DEFERRAL_FACTOR_MAX: u64 = 9;
 
-/// A silence, as it was judged.
+/// Observations of a silent agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StallReport {
-    /// How long nothing at all was heard.
+    /// Time without any output.
     pub silent_for: Span,
-    /// How long no message and no tool call was finished.
+    /// Time without a completed message or tool call.
     pub no_progress_for: Span,
-    /// Tool calls that were under way.
+    /// Number of tool calls that were running.
     #[serde(default)]
     pub open_tools: u32,
-    /// What the run's processes were seen to do; nothing if nobody could look.
+    /// Activity of the run's processes. `None` if they could not be probed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processes: Option<ProcessActivity>,
 }
 
-/// What the processes of a run were seen to do, over a second or so.
+/// The activity of a run's processes, observed for about a second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessActivity {
-    /// What the agent's own process did.
+    /// State of the agent's own process.
     pub agent: ProcessState,
-    /// Network connections that it and the others held open.
+    /// Number of open network connections of all processes.
     pub connections: u32,
-    /// Other processes that carry the run's mark: its tools, hooks, servers and what they started.
+    /// Number of other processes with the run marker: tools, hooks, servers and their children.
     pub children: u32,
-    /// How many of them used the processor.
+    /// Number of children that used the CPU.
     pub busy_children: u32,
 }
 
-/// What a process does.
+/// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessState {
-    /// It waits for something.
+    /// It waits.
     Idle,
-    /// It uses the processor.
+    /// It uses the CPU.
     Busy,
-    /// It waits for the kernel, and takes no signal meanwhile: a dead disk or network file system.
+    /// It waits in the kernel and reacts to no signal: a dead disk or network file system.
     Blocked,
-    /// Somebody stopped it, and nobody has let it go on.
+    /// It was stopped by SIGSTOP and not continued.
     Frozen,
 }
 
 impl StallReport {
-    /// Why it ended in this stop, in words for people that say no more than was seen.
-    pub fn describe(&self, why: StopCause) -> String {
-        let StallReport {
-            silent_for: unheard,
-            no_progress_for: unfinished,
-            open_tools: tools,
-            processes: signs,
-        } = self;
-        if why == StopCause::NoProgress {
+    /// Describes the stop for people. The text states only what was observed.
+    pub fn describe(&self, cause: StopCause) -> String {
+        let StallReport { silent_for, no_progress_for, open_tools: tools, processes } = self;
+        if cause == StopCause::NoProgress {
             return format!(
-                "no message and no tool call finished for {unfinished}, last heard {unheard} ago"
+                "no message and no tool call finished for {no_progress_for}, last output {silent_for} ago"
             );
         }
         let tools = match tools {
@@ -77,20 +73,22 @@ impl StallReport {
             1 => "a tool running".to_owned(),
             count => format!("{count} tools running"),
         };
-        let seen = signs
-            .map_or_else(|| "its processes could not be looked at".to_owned(), |signs| signs.to_string());
-        format!("no bytes for {unheard}, {tools}, {seen}")
+        let activity = processes.map_or_else(
+            || "its processes could not be inspected".to_owned(),
+            |activity| activity.to_string(),
+        );
+        format!("no output for {silent_for}, {tools}, {activity}")
     }
 
-    /// Until when the signs excuse it, if they do: something of the run works that its stream does not tell of (a
-    /// hook, or what a tool left behind), and the agent itself could hear of its end.
+    /// Returns until when the observations excuse the silence, or `None` if they do not. A silence is excused
+    /// if a child process is busy, such as a hook or a leftover process, and the agent itself is not frozen.
     pub(crate) fn deferred_until(&self, at: Moment, limit: Span) -> Option<Moment> {
-        let works = self
+        let is_working = self
             .processes
-            .is_some_and(|signs| signs.busy_children > 0 && signs.agent != ProcessState::Frozen);
+            .is_some_and(|activity| activity.busy_children > 0 && activity.agent != ProcessState::Frozen);
         let longest = Span(limit.0.saturating_mul(STALL_DEFERRAL_FACTOR_MAX));
-        let left = longest - self.silent_for;
-        (works && left > Span::ZERO).then(|| at + limit.at_most(left))
+        let remaining = longest - self.silent_for;
+        (is_working && remaining > Span::ZERO).then(|| at + limit.at_most(remaining))
     }
 }
 
@@ -98,11 +96,11 @@ impl fmt::Display for ProcessActivity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ProcessActivity { agent, connections, children: others, busy_children: busy } = self;
         match agent {
-            // That is what a process does that waits for bytes.
+            // A process that waits for bytes is idle; that is the normal case.
             ProcessState::Idle => {}
-            ProcessState::Busy => write!(out, "the agent keeps the processor busy, ")?,
-            ProcessState::Blocked => write!(out, "the agent waits for the kernel, ")?,
-            ProcessState::Frozen => write!(out, "the agent's process was stopped by somebody, ")?,
+            ProcessState::Busy => write!(out, "the agent is using the CPU, ")?,
+            ProcessState::Blocked => write!(out, "the agent is blocked in the kernel, ")?,
+            ProcessState::Frozen => write!(out, "the agent's process is frozen (SIGSTOP), ")?,
         }
         match connections {
             0 => write!(out, "no socket open"),

@@ -1,58 +1,61 @@
-//! What one step yields: records to be written down first, actions to be performed after.
+//! A step: the records and actions that one event produces.
+//!
+//! This module only defines data. [`Run::step`](crate::Run::step) produces steps, and the supervisor carries
+//! them out: it writes the records to disk first and performs the actions after.
 
 use crate::{Fault, KeepGoingPrompt, Limit, Outcome, Record, Remaining, ResumeStrategy, SessionId};
 use serde::{Deserialize, Serialize};
 
-/// One event's records and actions. The records must be on disk before an action touches anything.
+/// The records and actions of one event. The records must be on disk before any action is performed.
 #[must_use = "records must be written and actions performed"]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
-    /// Decisions, in order, already applied to the run.
+    /// Decisions, in order. They are already applied to the run.
     pub records: Vec<Record>,
-    /// Orders to the world, in order.
+    /// Actions to perform, in order.
     pub actions: Vec<Action>,
 }
 
 /// An order to the world.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Look what there is of a session that is to be continued.
+    /// Inspect the file of a session before it is resumed.
     InspectSession(SessionId),
-    /// Have a model condense the older work for this attempt, and say what came of it when nothing that did it
-    /// is left.
+    /// Have a model summarize the older work for this attempt. Report the result once its processes are gone.
     StartSummary(AttemptPlan),
-    /// End that now; what came of it is said all the same.
+    /// Stop the summary that is running. Its result is still reported.
     StopSummary,
-    /// Have the work judged, for the so manieth time, and say what came of it when nothing that did it is left.
+    /// Run check number `n` and report its result once its processes are gone.
     StartCheck(u32),
-    /// End that now; what came of it is said all the same.
+    /// Stop the check that is running. Its result is still reported.
     StopCheck,
     /// Start the agent.
     Spawn(AttemptPlan),
-    /// Tell the agent this, in the session that it has open.
+    /// Send a prompt to the running agent, in its open session.
     Say(PromptKind, Remaining),
-    /// No more user lines will come: let the agent end by itself.
+    /// Close the agent's input, so that the agent exits on its own.
     CloseInput,
-    /// Look what the processes of an agent do that is silent, and say what was seen.
+    /// Probe the processes of a silent agent and report their activity.
     ProbeProcesses,
-    /// Make the agent end.
+    /// Stop the agent.
     Stop(StopLevel),
-    /// End every process that still carries the attempt's mark, and say when none is left.
+    /// Stop every process that carries the run marker, and report when none is left.
     Sweep,
-    /// The run is over; nothing of it may be left.
+    /// Finish the run. None of its processes may remain.
     Finish(Outcome),
 }
 
-/// How hard to stop; each level follows the one before when that is not heeded.
+/// How hard to stop the agent. If it does not react to one level within the grace period, the next level
+/// follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopLevel {
-    /// Ask through the control protocol; a result with its cost follows.
+    /// Interrupt through the control protocol. The agent answers with a result that includes its cost.
     Interrupt,
-    /// SIGTERM to the process group; the session stays neutral.
+    /// Send SIGTERM to the process group. The session records no interruption.
     Term,
-    /// SIGKILL to the process group.
+    /// Send SIGKILL to the process group.
     Kill,
 }
 
@@ -60,31 +63,31 @@ pub enum StopLevel {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AttemptPlan {
-    /// Which attempt of the run this is, from 1.
+    /// Number of the attempt in its run, starting at 1.
     pub attempt: u32,
-    /// On which session.
+    /// Session to work on.
     pub session: SessionPlan,
-    /// What to tell the agent.
+    /// Prompt to start with.
     pub prompt: PromptKind,
-    /// How the history of the conversation reaches it; nothing where there is none, or before the session
-    /// was looked for.
+    /// How the conversation's history reaches the agent. `None` if there is no history, or if the session has
+    /// not been inspected yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<ResumeStrategy>,
-    /// Whether a model condensed the older work for it.
+    /// Whether a model summarized the older work for this attempt.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub with_summary: bool,
-    /// What was left of the run's limits when it was ordered.
+    /// Remaining amounts of the run's limits when the attempt was planned.
     #[serde(default, skip_serializing_if = "Remaining::is_unlimited")]
     pub remaining: Remaining,
 }
 
 impl AttemptPlan {
-    /// Attempt number `attempt`, on this session, with this for the agent.
-    pub fn new(attempt: u32, session: SessionPlan, say: PromptKind) -> AttemptPlan {
+    /// Creates a plan without a resume strategy, a summary or limits.
+    pub fn new(attempt: u32, session: SessionPlan, prompt: PromptKind) -> AttemptPlan {
         AttemptPlan {
             attempt,
             session,
-            prompt: say,
+            prompt,
             strategy: None,
             with_summary: false,
             remaining: Remaining::default(),
@@ -92,33 +95,33 @@ impl AttemptPlan {
     }
 }
 
-/// On which session an attempt works.
+/// The session that an attempt works on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionPlan {
-    /// A new session of this id.
+    /// A new session with this id.
     New(SessionId),
-    /// This session, continued.
+    /// An existing session.
     Resume(SessionId),
-    /// A new session that begins with the history of another.
+    /// A new session that starts with the history of another.
     Fork {
-        /// The one whose history it takes.
+        /// Session to copy the history from.
         from: SessionId,
-        /// The new one.
+        /// Id of the new session.
         to: SessionId,
     },
 }
 
 impl SessionPlan {
-    /// The session that the attempt writes to.
+    /// Returns the session that the attempt writes to.
     pub fn id(&self) -> &SessionId {
         match self {
             SessionPlan::New(id) | SessionPlan::Resume(id) | SessionPlan::Fork { to: id, .. } => id,
         }
     }
 
-    /// Whether an agent can be given its ids: a journal that comes from elsewhere may contain anything.
+    /// Returns whether the ids can be passed to an agent. An imported journal may contain anything.
     pub fn is_valid(&self) -> bool {
         match self {
             SessionPlan::New(id) | SessionPlan::Resume(id) => id.is_name(),
@@ -127,40 +130,41 @@ impl SessionPlan {
     }
 }
 
-/// What to tell the agent at the start of an attempt. The words are the dialect's.
+/// The kind of prompt to send to the agent. The dialect supplies the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PromptKind {
     /// The task, in full.
     Task,
-    /// The task, in full, with the truth that an earlier session worked on it and was lost to this fault.
+    /// The task, in full, with a note that an earlier session was lost to this fault.
     TaskAfterLoss(Fault),
-    /// What somebody asked for when the run went on.
+    /// The user's request when resuming the run.
     FollowUp,
-    /// What interrupted the work, and to inspect before repeating.
+    /// The fault that interrupted the work, and a request to inspect the workspace before repeating anything.
     Continue(Fault),
-    /// A push on the same session.
+    /// A request to give the missing answer, or a shorter one.
     Nudge(Nudge),
-    /// To save the work and to end, because of this limit.
+    /// A request to save the work and stop, because only the reserve of this limit remains.
     WrapUp(Limit),
-    /// That there is more of this limit, which had ended the work, and to continue.
+    /// A request to continue, because this limit, which stopped the work, was raised.
     LimitRaised(Limit),
-    /// That this check did not pass, and what it said.
+    /// A request to fix the work, with the output of this failed check.
     CheckFailed(u32),
-    /// To go on, after it stopped by itself.
+    /// A request to continue, sent after the agent stopped on its own.
     KeepGoing(KeepGoingPrompt),
-    /// Whether it stands by it that the work is finished.
+    /// A request to confirm that the work is done.
     ConfirmDone,
 }
 
-/// A push on the same session, without a fault of the world.
+/// A short prompt on the same session, sent after an unusable answer rather than after a fault of the
+/// environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Nudge {
-    /// The answer is missing.
+    /// The answer was missing: ask for it.
     Answer,
-    /// The answer was too long.
+    /// The answer was too long: ask for smaller steps.
     SmallerSteps,
 }

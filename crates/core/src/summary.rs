@@ -1,33 +1,35 @@
-//! Older work in a model's words: what came of asking for them, for a new session that is told the record.
-//! Whether they are asked for, and for how long, is the policy's; which model, only the world knows.
+//! Results of a summary: older work in a model's words, for a handoff prompt.
+//!
+//! The policy decides whether a summary is requested and its timeout. The core never knows which model writes
+//! it.
 
 use crate::{Evidence, Fault, Usage, classify};
 use serde::{Deserialize, Serialize};
 
-/// What the world has to say of an order to condense, once nothing of it is left.
+/// Report on a summary, sent once none of its processes is left.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "a run has few of them, and none is kept")]
 pub enum SummaryReport {
-    /// Nothing is older than what is told nearly whole: no model was asked.
+    /// All work is recent enough to be quoted nearly in full, so no model ran.
     NotNeeded,
-    /// The model's process is gone, or never was; this is what it leaves.
+    /// The model's process is gone or never started; this is its evidence.
     Ended(Evidence),
 }
 
-/// What came of an order to condense.
+/// The result of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SummaryResult {
-    /// There is a summary.
+    /// The summary exists.
     Written,
-    /// There was nothing to condense.
+    /// There was nothing to summarize.
     NotNeeded,
-    /// There is none, for this fault. The record is told without it.
+    /// The summary failed with this fault. The handoff prompt is sent without it.
     Failed(Fault),
 }
 
-/// What a condensation came to, and what it used.
+/// Returns the result and the usage of a summary.
 pub(crate) fn summary_result(summary_report: &SummaryReport) -> (SummaryResult, Usage) {
     match summary_report {
         SummaryReport::NotNeeded => (SummaryResult::NotNeeded, Usage::default()),

@@ -1,4 +1,4 @@
-//! Points in time and lengths of time, as plain numbers. Nothing here reads a clock.
+//! Points in time and lengths of time, as plain numbers. This module never reads a clock.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -17,55 +17,55 @@ pub struct Moment(pub u64);
 pub struct Span(pub u64);
 
 impl Moment {
-    /// Later than every other.
+    /// The latest moment.
     pub const MAX: Moment = Moment(u64::MAX);
 
-    /// How long after `earlier` this is; zero if it is not after it (clocks are set back).
+    /// Returns the time since `earlier`, or zero if `earlier` is later (clocks may be set back).
     pub fn since(self, earlier: Moment) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 
-    /// The moment `seconds` after the Unix epoch.
+    /// Returns the moment `seconds` after the Unix epoch.
     pub const fn from_unix_seconds(seconds: u64) -> Moment {
         Moment(seconds.saturating_mul(1000))
     }
 }
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Span = Span(0);
 
-    /// A span of whole seconds.
+    /// Returns a span of whole seconds.
     pub const fn from_secs(seconds: u64) -> Span {
         Span(seconds.saturating_mul(1000))
     }
 
-    /// A span of whole minutes.
+    /// Returns a span of whole minutes.
     pub const fn from_mins(minutes: u64) -> Span {
         Span::from_secs(minutes.saturating_mul(60))
     }
 
-    /// A span of whole hours.
+    /// Returns a span of whole hours.
     pub const fn from_hours(hours: u64) -> Span {
         Span::from_mins(hours.saturating_mul(60))
     }
 
-    /// The span in milliseconds.
+    /// Returns the span in milliseconds.
     pub const fn millis(self) -> u64 {
         self.0
     }
 
-    /// `base · 2^doublings`, without overflow.
+    /// Returns `self · 2^doublings`, saturating.
     pub fn doubled(self, doublings: u32) -> Span {
         Span(self.0.saturating_mul(1_u64.checked_shl(doublings.min(63)).unwrap_or(u64::MAX)))
     }
 
-    /// This span, or `other` if that is shorter.
+    /// Returns the shorter of both spans.
     pub fn at_most(self, other: Span) -> Span {
         Span(self.0.min(other.0))
     }
 
-    /// The span as the standard library's type.
+    /// Returns the span as the standard library's type.
     pub const fn to_std(self) -> std::time::Duration {
         std::time::Duration::from_millis(self.0)
     }
@@ -92,7 +92,7 @@ impl Sub for Span {
     }
 }
 
-/// Written as people write it: `850ms`, `1.4s`, `12s`, `3m 20s`, `5h 2m`, `2d 3h`.
+/// Formats the span for people: `850ms`, `1.4s`, `12s`, `3m 20s`, `5h 2m`, `2d 3h`.
 impl fmt::Display for Span {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0 / 1000;

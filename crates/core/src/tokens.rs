@@ -1,15 +1,15 @@
-//! Token counts as an API bills them.
+//! Token counts, as an API bills them.
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, AddAssign};
 
-/// Tokens of one or more API messages, by how they are billed.
+/// Tokens of one or more API messages, by billing category.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tokens {
     /// Input that no cache served.
     pub input: u64,
-    /// Output, thinking included.
+    /// Output, including thinking.
     pub output: u64,
     /// Input served from the prompt cache.
     pub cache_read: u64,
@@ -18,8 +18,8 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// All tokens together. A sum that is larger than any number is the largest, as everywhere here: what an agent
-    /// states may be anything.
+    /// Returns the sum of all tokens. Sums saturate, here and elsewhere, because an agent may report any
+    /// number.
     pub fn total(self) -> u64 {
         [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
     }

@@ -1,4 +1,4 @@
-//! The scripted agent as a program of its own: for trying it by hand and for this crate's tests.
+//! //! The scripted agent as a separate program, for manual use and for this crate's tests.
 
 #![allow(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Serves a scenario until stdin ends, then prints the account: for trying an agent by hand.
+//! Serves a scenario until stdin closes, then prints the request log. Use it to try an agent by hand:
 //! `cargo run -p longhaul-drill --example serve -- storm [SEED] [--no-kills]`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
@@ -13,21 +13,21 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let name = arguments.next().unwrap_or_else(|| "storm".to_owned());
     let seed = arguments.next().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let mut played = scenario::find(&name)?;
+    let mut scenario = scenario::find(&name)?;
     match arguments.next().as_deref() {
-        Some("--no-kills") => played.faults.retain(|fault| !matches!(fault.kind, FaultKind::Kill { .. })),
-        Some("--no-faults") => played.faults.clear(),
+        Some("--no-kills") => scenario.faults.retain(|fault| !matches!(fault.kind, FaultKind::Kill { .. })),
+        Some("--no-faults") => scenario.faults.clear(),
         _ => {}
     }
-    let api = Api::start(&played, seed).await?;
+    let api = Api::start(&scenario, seed).await?;
     for (name, value) in api.environment() {
         println!("{name}={value}");
     }
     println!();
-    let mut moments = api.signal_points();
+    let mut signal_points = api.signal_points();
     tokio::spawn(async move {
-        while let Ok(moment) = moments.recv().await {
-            eprintln!("moment: {moment:?}");
+        while let Ok(signal_point) = signal_points.recv().await {
+            eprintln!("moment: {signal_point:?}");
         }
     });
     tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;

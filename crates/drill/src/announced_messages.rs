@@ -1,5 +1,5 @@
-//! Which messages the agent's streams announced in full. Read apart from the supervisor's own decoder:
-//! this is the check that its count is held against.
+//! Lists the messages that the agent's streams announced in full. It does not use the supervisor's decoder,
+//! because it serves to verify that decoder's count.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,7 @@ struct Message {
     id: Option<String>,
 }
 
-/// The ids of all messages whose final usage stands in some attempt's stream of the run at `dir`.
+/// Returns the ids of all messages whose final usage is in the stream of some attempt of the run at `dir`.
 pub fn announced(dir: &Path) -> io::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for attempt in fs::read_dir(dir.join("attempts"))? {
@@ -42,11 +42,11 @@ pub fn announced(dir: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 fn read(stream: impl BufRead, found: &mut BTreeSet<String>) -> io::Result<()> {
-    // By thread of the conversation: sub-agents stream between the lines of their parent.
+    // Keyed by conversation thread: sub-agents stream between the lines of their parent.
     let mut open: BTreeMap<Option<String>, String> = BTreeMap::new();
     let mut streamed = BTreeSet::new();
     for line in stream.split(b'\n') {
-        // A torn line announces nothing; neither does one without a message.
+        // A torn line announces no message; neither does a line without a message.
         let Ok(line) = serde_json::from_slice::<Line>(&line?) else { continue };
         let thread = line.parent_tool_use_id;
         match (line.r#type.as_str(), line.event) {
@@ -60,7 +60,7 @@ fn read(stream: impl BufRead, found: &mut BTreeSet<String>) -> io::Result<()> {
                     _ => {}
                 }
             }
-            // A message that was not streamed comes whole.
+            // A message that was not streamed arrives complete.
             ("assistant", _) => {
                 found.extend(line.message.and_then(|message| message.id).filter(|id| !streamed.contains(id)));
             }

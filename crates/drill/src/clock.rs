@@ -1,13 +1,13 @@
-//! Wall-clock times in the few forms the protocol writes them. UTC only; no time zone is ever looked up.
+//! Formats wall-clock times in the forms that the protocol uses. UTC only; it never uses a time zone.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since 1970, 0 if the machine's clock stands before that.
+/// Returns milliseconds since 1970, or 0 if the machine's clock is before that.
 pub(crate) fn unix_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_millis() as u64)
 }
 
-/// `2026-11-21T23:40:31.521Z`.
+/// Formats a time like `2026-11-21T23:40:31.521Z`.
 pub(crate) fn rfc3339(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
     let (year, month, day) = date(seconds / 86_400);
@@ -15,15 +15,15 @@ pub(crate) fn rfc3339(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", unix_ms % 1000)
 }
 
-/// `1:46am`, as the agent words the reset of a usage limit.
+/// Formats a time like `1:46am`, as in the agent's message about the reset of a usage window.
 pub(crate) fn hour_of_day(unix_seconds: u64) -> String {
     let (hour, minute) = (unix_seconds / 3600 % 24, unix_seconds / 60 % 60);
     let half = if hour < 12 { "am" } else { "pm" };
-    let shown = if hour % 12 == 0 { 12 } else { hour % 12 };
-    if minute == 0 { format!("{shown}{half}") } else { format!("{shown}:{minute:02}{half}") }
+    let hour_12 = if hour % 12 == 0 { 12 } else { hour % 12 };
+    if minute == 0 { format!("{hour_12}{half}") } else { format!("{hour_12}:{minute:02}{half}") }
 }
 
-/// `Nov 26, 2:53pm`.
+/// Formats a time like `Nov 26, 2:53pm`.
 pub(crate) fn day_and_hour(unix_seconds: u64) -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -31,7 +31,7 @@ pub(crate) fn day_and_hour(unix_seconds: u64) -> String {
     format!("{} {day}, {}", MONTHS[(month - 1) as usize], hour_of_day(unix_seconds))
 }
 
-/// Year, month and day of a count of days since 1970 (the usual civil-calendar arithmetic over 400-year eras).
+/// Returns year, month and day of a number of days since 1970 (civil-calendar arithmetic over 400-year eras).
 fn date(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let era = shifted / 146_097;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_moments_are_written_as_the_agent_writes_them() {
+    fn formats_times_like_the_agent() {
         assert_eq!(rfc3339(1_795_304_509_894), "2026-11-21T23:41:49.894Z");
         assert_eq!(hour_of_day(1_795_311_992), "1:46am");
         assert_eq!(day_and_hour(1_795_704_792), "Nov 26, 2:53pm");

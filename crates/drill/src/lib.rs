@@ -1,7 +1,7 @@
 //! A loopback Messages API with scripted faults, and a scripted agent that speaks Claude Code's protocol.
 //!
-//! Both are driven by one [`Scenario`]: a small TOML file that says what the agent does, which faults strike on which
-//! turn, and how a run over it must end. Nothing here supervises anything, and nothing here leaves 127.0.0.1.
+//! One [`Scenario`] drives both: a small TOML file with the agent's turns, the faults of each turn, and the
+//! expected outcome of a run. This crate never supervises an agent and never leaves 127.0.0.1.
 
 mod announced_messages;
 pub mod api;

@@ -1,25 +1,25 @@
-//! What tokens cost, in whole nanodollars, so that the API's account and the agent's own total agree to the last digit.
-//! The table holds the models a drill uses; it is never a source of prices for real spend.
+//! Prices tokens in whole nanodollars, so that the API's log and the agent's own total agree to the last
+//! digit. The table holds the models that drills use; it never prices real usage.
 
 use std::ops::{Add, AddAssign};
 
 use serde::{Deserialize, Serialize};
 
-/// The tokens of one message, or of several added up.
+/// Tokens of one message, or the sum of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
-    /// Input that was neither read from nor written to the prompt cache.
+    /// Input that was neither read from the prompt cache nor written to it.
     pub input: u64,
     /// Input written to the prompt cache.
     pub cache_creation: u64,
     /// Input read from the prompt cache.
     pub cache_read: u64,
-    /// Output.
+    /// Output tokens.
     pub output: u64,
 }
 
 impl Tokens {
-    /// All tokens, of whatever kind.
+    /// Returns the total number of tokens of all kinds.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.input + self.cache_creation + self.cache_read + self.output
@@ -44,19 +44,19 @@ impl AddAssign for Tokens {
     }
 }
 
-/// An amount of money in billionths of a dollar: the smallest price in the table is a whole number of them.
+/// An amount in billionths of a dollar. The smallest price in the table is a whole number of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nanodollars(pub u64);
 
 impl Nanodollars {
-    /// The amount in dollars, for JSON fields that carry them as a decimal.
+    /// Returns the amount in dollars, for JSON fields with decimals.
     #[must_use]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The amount in millionths of a dollar, rounded to the nearest.
+    /// Returns the amount in millionths of a dollar, rounded to the nearest.
     #[must_use]
     pub fn microdollars(self) -> u64 {
         (self.0 + 500) / 1000
@@ -79,7 +79,7 @@ impl AddAssign for Nanodollars {
 /// Nanodollars per token: input, output, cache read, cache write (five minutes).
 struct Rate(&'static str, u64, u64, u64, u64);
 
-/// List prices as Claude Code 2.1.330 computed them in recorded runs.
+/// List prices that Claude Code 2.1.330 used in recorded runs.
 const RATES: &[Rate] = &[
     Rate("claude-opus-5-5", 4000, 20_000, 200, 5000),
     Rate("claude-sonnet-5-5", 2000, 10_000, 100, 2500),
@@ -87,8 +87,9 @@ const RATES: &[Rate] = &[
     Rate("claude-haiku-4-5", 1000, 5000, 100, 1250),
 ];
 
-/// The price of `tokens` of `model` (a dated name such as `claude-haiku-4-5-20251001` counts as its family), or `None`
-/// for a model the table does not know.
+/// Returns the price of `tokens` of `model`, or `None` if the table does not contain the model.
+///
+/// A dated name such as `claude-haiku-4-5-20251001` counts as its family.
 #[must_use]
 pub fn price(model: &str, tokens: &Tokens) -> Option<Nanodollars> {
     let Rate(_, input, output, read, write) = RATES.iter().find(|rate| model.starts_with(rate.0))?;
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn recorded_totals_are_reproduced() {
+    fn reproduces_recorded_totals() {
         check("claude-opus-5-5", [3000, 600, 9000, 177], 0.02034);
         check("claude-sonnet-5-5", [1000, 200, 3000, 50], 0.0033);
         check("claude-sonnet-4-5", [1000, 200, 3000, 50], 0.0054);

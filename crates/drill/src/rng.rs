@@ -1,7 +1,7 @@
-//! A seeded source of numbers (splitmix64), so that a drill with the same seed draws the same ids, chunks and turns.
-//! It is never used for anything that must be hard to guess.
+//! A seeded random number generator (splitmix64): a drill with the same seed draws the same ids, chunks and
+//! turns. It is never used for secrets.
 
-/// A stream of numbers that depends on its seed alone.
+/// A stream of numbers that depends only on its seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng {
     state: u64,
@@ -12,7 +12,7 @@ impl Rng {
         Self { state: seed }
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(crate) fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -21,12 +21,12 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`; 0 if `end` is 0.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         if end == 0 { 0 } else { self.next_u64() % end }
     }
 
-    /// A random (version 4) UUID.
+    /// Returns a random (version 4) UUID.
     pub(crate) fn uuid(&mut self) -> String {
         let (high, low) = (self.next_u64(), self.next_u64());
         format!(
@@ -39,7 +39,7 @@ impl Rng {
         )
     }
 
-    /// `count` lower-case letters and digits.
+    /// Returns `count` lower-case letters and digits.
     pub(crate) fn letters(&mut self, count: usize) -> String {
         const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
         (0..count).map(|_| char::from(ALPHABET[self.below(36) as usize])).collect()

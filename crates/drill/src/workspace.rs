@@ -1,5 +1,5 @@
-//! What is in a workspace, as one hash and as a list of differences from what a scenario expects.
-//! It only reads; it never follows a symbolic link and never leaves the folder it was given.
+//! Reads a workspace, hashes it and lists the differences from what a scenario expects. It never writes,
+//! never follows a symbolic link and never leaves the given folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use sha2::{Digest, Sha256};
 
-/// Files a workspace may hold before reading it is given up: a drill's workspace has about five.
+/// Limit of the number of files. A drill's workspace has about five.
 const FILES_MAX: usize = 10_000;
 
 /// File contents by path relative to the workspace, with `/` between the parts.
@@ -17,26 +17,26 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
     /// A file or folder in it could not be read.
-    #[error("read {}: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Read {
-        /// What was being read.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It holds more files than a drill ever writes.
-    #[error("read {}: more than {FILES_MAX} files", path.display())]
+    /// The workspace contains more files than any drill writes.
+    #[error("cannot read {}: more than {FILES_MAX} files", path.display())]
     TooMany {
         /// The workspace.
         path: PathBuf,
     },
 }
 
-/// The file in which the steps of a piece of work leave a line each, if its scenario lists them.
+/// The file with one line for each step of the work, if the scenario lists the steps.
 pub const EFFECTS: &str = "effects.log";
 
-/// Takes the effects out of `files`: one line for each that was expected and is not there exactly once, and for each that
-/// was not expected.
+/// Removes the effects from `files` and checks them. Returns one line for each expected effect that does not
+/// occur exactly once, and for each unexpected effect.
 pub fn effect_errors(files: &mut Files, expected: &[String]) -> Vec<String> {
     if expected.is_empty() {
         return Vec::new();
@@ -46,19 +46,19 @@ pub fn effect_errors(files: &mut Files, expected: &[String]) -> Vec<String> {
     for line in String::from_utf8_lossy(&log).lines() {
         *found.entry(line.to_owned()).or_default() += 1;
     }
-    let mut amiss = Vec::new();
+    let mut errors = Vec::new();
     for effect in expected {
         match found.remove(effect) {
             Some(1) => {}
-            Some(count) => amiss.push(format!("{effect}: {count} times")),
-            None => amiss.push(format!("{effect}: never")),
+            Some(count) => errors.push(format!("{effect}: {count} times")),
+            None => errors.push(format!("{effect}: never")),
         }
     }
-    amiss.extend(found.keys().map(|line| format!("{line}: unexpected")));
-    amiss
+    errors.extend(found.keys().map(|line| format!("{line}: unexpected")));
+    errors
 }
 
-/// The hash of `files`: SHA-256 over the sorted paths and contents, each with its length, in hexadecimal.
+/// Returns the hash of `files`: hexadecimal SHA-256 over the sorted paths and contents, each with its length.
 #[must_use]
 pub fn hash(files: &Files) -> String {
     let mut hasher = Sha256::new();
@@ -71,10 +71,10 @@ pub fn hash(files: &Files) -> String {
     hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Every regular file below `root`.
+/// Returns every regular file below `root`.
 ///
 /// # Errors
-/// If something in it cannot be read, or if it holds absurdly many files.
+/// Returns [`WorkspaceError`] if a part of it cannot be read, or if it contains too many files.
 pub fn read(root: &Path) -> Result<Files, WorkspaceError> {
     let mut files = Files::new();
     let mut folders = vec![root.to_path_buf()];
@@ -98,7 +98,7 @@ pub fn read(root: &Path) -> Result<Files, WorkspaceError> {
     Ok(files)
 }
 
-/// One line for each file that is missing, unexpected or has other contents than expected; none if all is as it should be.
+/// Returns one line for each file that is missing, is unexpected or has other contents than expected.
 #[must_use]
 pub fn differences(expected: &Files, actual: &Files) -> Vec<String> {
     let mut lines = Vec::new();
@@ -132,10 +132,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn effects_are_there_once_or_amiss() {
-        let check = |log: &str, amiss: &[&str]| {
+    fn effects_occur_once_or_are_errors() {
+        let check = |log: &str, errors: &[&str]| {
             let mut files = Files::from([(EFFECTS.into(), log.as_bytes().to_vec())]);
-            assert_eq!(effect_errors(&mut files, &["a".into(), "b".into()]), amiss);
+            assert_eq!(effect_errors(&mut files, &["a".into(), "b".into()]), errors);
             assert!(files.is_empty());
         };
         check("b\na\n", &[]);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_reads_back_as_the_files_it_was_written_from() -> io::Result<()> {
+    fn read_returns_the_written_files() -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         fs::create_dir_all(folder.path().join("src/deep"))?;
         fs::write(folder.path().join("src/deep/a.txt"), "one\n")?;

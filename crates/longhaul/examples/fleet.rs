@@ -148,7 +148,7 @@ fn request(fleet: &Fleet, home: &Home) -> Result<RunRequest, Box<dyn Error>> {
 
 /// The processor time of this process alone, its ended threads included.
 fn cpu() -> Result<Duration, Box<dyn Error>> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
+    let stat = fs::read_to_string("/process/self/stat")?;
     let fields: Vec<&str> = stat.rsplit_once(')').ok_or("no name in stat")?.1.split_whitespace().collect();
     let ticks = fields[11].parse::<u32>()? + fields[12].parse::<u32>()?;
     // The kernel tells it in hundredths of a second.
@@ -156,7 +156,7 @@ fn cpu() -> Result<Duration, Box<dyn Error>> {
 }
 
 fn memory_kib(name: &str) -> Result<u64, Box<dyn Error>> {
-    let status = fs::read_to_string("/proc/self/status")?;
+    let status = fs::read_to_string("/process/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line in status")?;
     Ok(line.split_whitespace().next().ok_or("no figure in status")?.parse()?)
 }

@@ -38,7 +38,7 @@ impl Observer for Watcher {
             }
             if let Record::RunFinished { at, outcome } = record {
                 let active = view.run.state().active(*at);
-                println!("the run is over: {}, after {active} of work", outcome.kind);
+                println!("the run finished: {}, after {active} of work", outcome.kind);
             }
         }
     }

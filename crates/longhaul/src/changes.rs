@@ -1,13 +1,15 @@
-//! What a run changes in its workspace, by git: the workspace's state is recorded before anything of the run is
-//! started and when it is over, and somebody who looks later compares the two.
+//! Records what a run changes in its workspace, by git: the workspace's state before the run starts any
+//! process and after it finishes. [`diff()`] compares the two states later.
 //!
-//! The user's repository is asked where things are and what is checked out, and for a handful of settings
-//! (`repository.rs`). All else is done by a repository of ours (`ours.rs`), which borrows its objects and has neither
-//! its hooks nor its filters nor any other program that its files may name: an agent can write those. Nothing is written
-//! to it, not even an object. What is not committed goes into the run's directory.
+//! Git reads only the layout, the checked-out commit and a few settings from the user's repository (`repository.rs`).
+//! Everything else uses a scratch repository (`scratch_repo.rs`). It borrows the user's objects but none of
+//! the hooks, filters or other programs that the repository's files may name, because an agent can write
+//! those.
+//! Nothing is written to the user's repository, not even an object. Uncommitted content goes into the run's
+//! directory.
 //!
-//! Nothing here fails a run or keeps it waiting for long: what cannot be recorded in time is left out, and that is
-//! recorded.
+//! Nothing in this module fails a run or delays it for long. A state that cannot be recorded in time is
+//! omitted, and the omission is recorded.
 
 mod diff;
 mod error;
@@ -34,21 +36,21 @@ use std::{fs, process};
 use tempfile::{Builder, TempDir};
 use tokio::time::Instant;
 
-// The agent waits for it. A repository of 20,000 files in which little is uncommitted takes a tenth of a second.
-const BEGINNING_MAX: Duration = Duration::from_secs(2);
-// Nobody works any more, but somebody may be waiting to be told.
-const END_MAX: Duration = Duration::from_secs(5);
+// The agent waits for it. A repository of 20,000 files with few uncommitted changes takes a tenth of a second.
+const START_TIME_MAX: Duration = Duration::from_secs(2);
+// The agent has exited, but a user may be waiting for the outcome.
+const END_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Records the workspace of a run that begins in `cwd`.
+/// Records the workspace of a run that starts in `cwd`.
 pub(crate) async fn record_start(home: &Home, dir: &RunDir, cwd: &Path) {
     let at = LiveClock::new().now().at;
-    let end = Instant::now() + BEGINNING_MAX;
-    let began = match by(end, UserRepo::new(cwd)).await {
+    let deadline = Instant::now() + START_TIME_MAX;
+    let start = match with_deadline(deadline, UserRepo::new(cwd)).await {
         Ok(repository) => {
-            let taken = by(end, CapturedState::take(home, dir, &repository, at)).await;
-            taken.and_then(|taken| taken.keep(dir, RunBoundary::Start)).unwrap_or_else(|error| {
+            let captured = with_deadline(deadline, CapturedState::take(home, dir, &repository, at)).await;
+            captured.and_then(|captured| captured.store(dir, RunBoundary::Start)).unwrap_or_else(|error| {
                 WorkspaceState {
-                    // What somebody can begin with who wants to know all the same.
+                    // A user who needs the difference can still start from the commit.
                     head: repository.head.clone(),
                     branch: repository.branch.clone(),
                     ..unrecorded(at, &error)
@@ -57,39 +59,39 @@ pub(crate) async fn record_start(home: &Home, dir: &RunDir, cwd: &Path) {
         }
         Err(error) => unrecorded(at, &error),
     };
-    let _ = dir.write_changes(&WorkspaceRecord { start: began, end: None });
+    let _ = dir.write_changes(&WorkspaceRecord { start, end: None });
 }
 
-/// Records the workspace of a run that is over and works nowhere any more, unless a supervisor that died has done so.
-/// Somebody had let it go on `resume_generation` times.
+/// Records the workspace of a finished run, unless a supervisor that died has recorded it. The run was
+/// resumed `resume_generation` times.
 pub(crate) async fn record_end(home: &Home, dir: &RunDir, cwd: &Path, resume_generation: u32) {
     let Ok(Some(record)) = dir.changes() else { return };
     if record.start.tree.is_none() || !record.start.is_valid() || record.end(resume_generation).is_some() {
         return;
     }
     let at = LiveClock::new().now().at;
-    let taking = async {
+    let capture = async {
         let repository = UserRepo::new(cwd).await?;
-        let taken = CapturedState::take(home, dir, &repository, at).await?;
-        let files = stats::figures(&taken.scratch_repo, &record.start, &taken.state, &[]).await.ok();
-        Ok((taken.keep(dir, RunBoundary::End)?, files.map(|files| stats::sum(&files))))
+        let state = CapturedState::take(home, dir, &repository, at).await?;
+        let files = stats::figures(&state.scratch_repo, &record.start, &state.state, &[]).await.ok();
+        Ok((state.store(dir, RunBoundary::End)?, files.map(|files| stats::sum(&files))))
     };
-    let taken = by(Instant::now() + END_MAX, taking).await;
-    let (state, changed) = taken.unwrap_or_else(|error| (unrecorded(at, &error), None));
-    let ended = Some(WorkspaceEnd { state, resume_generation, changed });
-    let _ = dir.write_changes(&WorkspaceRecord { end: ended, ..record });
+    let captured = with_deadline(Instant::now() + END_TIME_MAX, capture).await;
+    let (state, changed) = captured.unwrap_or_else(|error| (unrecorded(at, &error), None));
+    let end = Some(WorkspaceEnd { state, resume_generation, changed });
+    let _ = dir.write_changes(&WorkspaceRecord { end, ..record });
 }
 
-/// What comes of it by then.
-async fn by<T>(
-    end: Instant,
-    taking: impl Future<Output = Result<T, ChangesError>>,
+/// Returns the result of `capture`, or [`UnrecordedReason::TooSlow`] if it misses the deadline.
+async fn with_deadline<T>(
+    deadline: Instant,
+    capture: impl Future<Output = Result<T, ChangesError>>,
 ) -> Result<T, ChangesError> {
-    let taken = tokio::time::timeout_at(end, taking).await;
-    taken.unwrap_or(Err(ChangesError::Unrecorded(UnrecordedReason::TooSlow)))
+    let captured = tokio::time::timeout_at(deadline, capture).await;
+    captured.unwrap_or(Err(ChangesError::Unrecorded(UnrecordedReason::TooSlow)))
 }
 
-/// A state, and the repository of ours that it was taken with.
+/// A workspace state and the scratch repository that captured it.
 struct CapturedState {
     state: WorkspaceState,
     scratch_repo: ScratchRepo,
@@ -104,37 +106,40 @@ impl CapturedState {
         at: Moment,
     ) -> Result<CapturedState, ChangesError> {
         let scratch = scratch(dir)?;
-        let ours = ScratchRepo::make(scratch.path(), repository, &[&dir.objects_path(RunBoundary::Start)])?;
-        let state = workspace_tree::take(repository, &ours, &excluded(home, dir, repository)?, at).await?;
-        Ok(CapturedState { state, scratch_repo: ours, _scratch: scratch })
+        let scratch_repo =
+            ScratchRepo::make(scratch.path(), repository, &[&dir.objects_path(RunBoundary::Start)])?;
+        let state =
+            workspace_tree::take(repository, &scratch_repo, &excluded(home, dir, repository)?, at).await?;
+        Ok(CapturedState { state, scratch_repo, _scratch: scratch })
     }
 
-    /// Puts what git has written for it into the run's directory.
-    fn keep(self, dir: &RunDir, of: RunBoundary) -> Result<WorkspaceState, ChangesError> {
+    /// Stores the objects that git wrote for this state in the run's directory.
+    fn store(self, dir: &RunDir, boundary: RunBoundary) -> Result<WorkspaceState, ChangesError> {
         if let Some(objects) = self.scratch_repo.written()? {
-            dir.store_objects(of, objects)?;
+            dir.store_objects(boundary, objects)?;
         }
         Ok(self.state)
     }
 }
 
-/// What is on record of a state that could not be taken.
+/// Returns the record of a state that could not be captured.
 fn unrecorded(at: Moment, error: &ChangesError) -> WorkspaceState {
-    let (why, said) = error.describe();
-    WorkspaceState::unrecorded(at, why, said)
+    let (reason, git_error) = error.describe();
+    WorkspaceState::unrecorded(at, reason, git_error)
 }
 
-/// A directory for what is needed on the way, under a name by which the next supervisor knows that nobody needs it.
+/// Creates a temporary directory. Its name lets the next supervisor recognize and delete it.
 fn scratch(dir: &RunDir) -> Result<TempDir, ChangesError> {
     let prefix = format!(".changes.{}-", process::id());
-    let made = Builder::new().prefix(&prefix).suffix(".new").tempdir_in(dir.path());
-    made.map_err(ChangesError::io("write", dir.path()))
+    let scratch = Builder::new().prefix(&prefix).suffix(".new").tempdir_in(dir.path());
+    scratch.map_err(ChangesError::io("write", dir.path()))
 }
 
-/// What lies in a repository and is ours: the records of runs, this one's at least. Relative to its top.
+/// Returns the paths in the repository that hold run records, relative to its top. They include this run's directory.
 ///
 /// # Errors
-/// If all of the workspace lies among them, so that the repository around it is that of something else.
+/// Returns `NotInGit` if the whole workspace lies inside them, because the repository then belongs to another
+/// project.
 fn excluded(home: &Home, dir: &RunDir, repository: &UserRepo) -> Result<Vec<PathBuf>, ChangesError> {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (home, run) = (real(home.path()), real(dir.path()));

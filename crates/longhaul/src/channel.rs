@@ -1,6 +1,7 @@
-//! Notification channels: the values of `--notify`. A channel becomes a program with its input; nothing here starts one.
+//! Notification channels: the values of `--notify`. A channel maps to a program and its input; this module
+//! never starts one.
 //!
-//! No secret is part of a channel, of an argument or of a log: Slack's URL comes from an environment variable, and `curl`
+//! No channel, argument or log contains a secret: Slack's URL comes from an environment variable, and `curl`
 //! reads it from its standard input.
 
 use crate::notification::Notification;
@@ -8,29 +9,29 @@ use std::env;
 use std::str::FromStr;
 
 const NTFY_SERVER: &str = "https://ntfy.sh";
-// Shorter than the time that every command has, so that curl itself reports a server that does not answer.
+// Shorter than the timeout of every notification command, so that curl itself reports a server that does not answer.
 const CURL_TIME_LIMIT_S: u32 = 20;
 
-/// Where a notification goes.
+/// The destination of a notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// The desktop, by `notify-send` or `osascript`.
+    /// The desktop, through `notify-send` or `osascript`.
     Desktop,
-    /// A topic of ntfy, by its whole URL.
+    /// An ntfy topic, by its full URL.
     Ntfy(String),
-    /// A webhook of Slack, by the name of the variable that holds its URL.
+    /// A Slack webhook, by the name of the variable that holds its URL.
     Slack(String),
-    /// A command of the user, which reads JSON.
+    /// A user's command, which reads JSON.
     Command(String),
 }
 
-/// A value of `--notify` that is no channel, or a channel that cannot be used here: what is wrong and what to do.
+/// An invalid value of `--notify`, or a channel that cannot be used in this environment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}; {hint}")]
 pub struct ChannelError {
     /// The cause.
     pub error: String,
-    /// What to type or to install.
+    /// What to type or install.
     pub hint: &'static str,
 }
 
@@ -75,7 +76,7 @@ fn ntfy(topic: &str) -> Result<Channel, ChannelError> {
     }
 }
 
-/// The value may be the secret itself, so no error repeats it.
+// The value may be the secret itself, so no error repeats it.
 fn slack(variable: &str) -> Result<Channel, ChannelError> {
     let is_name = variable.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -96,7 +97,7 @@ pub(crate) struct Delivery {
     pub(crate) stdin: Vec<u8>,
 }
 
-/// A notification as people read it. It has no text of the task and none of the agent.
+/// A notification as people read it. It contains no text of the task and none of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) title: String,
@@ -109,7 +110,7 @@ impl Channel {
     /// Returns an error if this channel cannot be used in an environment with these variables.
     ///
     /// # Errors
-    /// A program is not on `PATH`, or the variable of Slack holds no URL.
+    /// Returns an error if a program is not on `PATH`, or if Slack's variable holds no URL.
     pub fn check(&self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ChannelError> {
         let has = |program: &str| {
             let path = variable("PATH").unwrap_or_default();
@@ -133,19 +134,20 @@ impl Channel {
     /// Returns the program that delivers this notification.
     ///
     /// # Errors
-    /// As for [`Channel::check`].
+    /// Returns the errors of [`Channel::check`].
     pub(crate) fn delivery(
         &self,
-        (news, project): (&Notification, &str),
+        notification: &Notification,
+        project: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Delivery, ChannelError> {
         self.check(&variable)?;
-        let message = news.message(project);
+        let message = notification.message(project);
         Ok(match self {
             Channel::Command(command) => Delivery {
                 program: "/bin/sh",
                 args: vec!["-c".to_owned(), command.clone()],
-                stdin: news.line(),
+                stdin: notification.line(),
             },
             Channel::Desktop => desktop(&message, &variable("PATH").unwrap_or_default()),
             Channel::Ntfy(url) => {
@@ -188,8 +190,8 @@ fn desktop(message: &Message, path: &str) -> Delivery {
     Delivery { program: DESKTOP[1], args: vec!["-".to_owned()], stdin: script.into_bytes() }
 }
 
-/// A POST. Everything is on curl's standard input, because arguments can be read by every process; `~/.curlrc` could
-/// print the URL into a log.
+/// Builds a POST request. All of it goes to curl's standard input, because every process can read arguments.
+/// `--disable` skips `~/.curlrc`, which could make curl print the URL into a log.
 fn curl(url: &str, headers: &[String], body: &str) -> Delivery {
     let mut config = format!(
         "url = {}\nproto = \"=http,https\"\nsilent\nshow-error\nfail\nmax-time = {CURL_TIME_LIMIT_S}\ndata-raw = {}\n",
@@ -201,7 +203,7 @@ fn curl(url: &str, headers: &[String], body: &str) -> Delivery {
     Delivery { program: CURL, args, stdin: config.into_bytes() }
 }
 
-/// A text in double quotes, as both curl's configuration and AppleScript read it.
+/// Quotes a text for curl's configuration and for AppleScript.
 fn quoted(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r");
     format!("\"{escaped}\"")
@@ -212,7 +214,7 @@ mod tests {
     use super::{Channel, Message, curl, desktop, quoted};
 
     #[test]
-    fn channels_parse_as_people_type_them() {
+    fn parses_channels() {
         let check = |text: &str, expected: Channel| assert_eq!(text.parse(), Ok(expected), "{text}");
         let ntfy = |url: &str| Channel::Ntfy(url.to_owned());
         let command = |text: &str| Channel::Command(text.to_owned());
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_never_repeats_a_webhook() {
+    fn errors_never_repeat_a_webhook() {
         let error = "slack:https://hooks.example/T0K3N".parse::<Channel>().expect_err("it is no name");
         assert!(!error.to_string().contains("T0K3N"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What the messages of a run used, by its transcript: for those who read what it cost message by message.
+//! Reads the usage of each message of a run from its transcript.
 
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::Usd;
@@ -6,23 +6,23 @@ use longhaul_store::{CostBreakdown, RunDir, SubagentCost, TurnCost, read_lines_f
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-// A message each four seconds for a day. Of a longer run the first ones are told.
+// One message every four seconds for a day. Later messages of a longer run are omitted.
 const TURNS_MAX: usize = 20_000;
-// More calls than an agent makes of its own kind.
+// More sub-agents than a run starts.
 const SUBAGENTS_MAX: usize = 10_000;
 
-/// Reads the spending of a run from its transcript, and later what was added. A line that cannot be read is skipped.
+/// Reads the cost breakdown of a run from its transcript, incrementally. It skips lines that cannot be parsed.
 pub(crate) struct SpendingReader {
-    /// The offset of the first line that was not read.
+    /// Offset of the first unread line.
     offset: u64,
     spending: CostBreakdown,
-    /// By all turns so far; nothing once one had no price.
+    /// Cost of all turns so far. `None` once a turn had no price.
     spent: Option<Usd>,
-    /// Sub-agents by the call that began them.
+    /// Sub-agents by the tool call that started them.
     indices: BTreeMap<String, Subagent>,
 }
 
-/// Where a sub-agent is told, and the message of it that was read last.
+/// Index of a sub-agent in the breakdown, and its last message.
 struct Subagent {
     index: usize,
     message: Option<String>,
@@ -38,7 +38,7 @@ impl SpendingReader {
         }
     }
 
-    /// Returns the spending up to the present end of the transcript.
+    /// Returns the breakdown up to the current end of the transcript.
     pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
@@ -49,7 +49,7 @@ impl SpendingReader {
         });
         match offset {
             Ok(offset) => self.offset = offset,
-            // The file is derived: all of it is read again next time.
+            // The transcript is derived data: read all of it again next time.
             Err(_) => *self = SpendingReader::new(),
         }
         self.spending.clone()
@@ -89,8 +89,8 @@ impl SpendingReader {
         if self.indices.contains_key(call) || self.indices.len() >= SUBAGENTS_MAX {
             return;
         }
-        let place = self.spending.subagents.len();
-        self.indices.insert(call.to_owned(), Subagent { index: place, message: None });
+        let index = self.spending.subagents.len();
+        self.indices.insert(call.to_owned(), Subagent { index, message: None });
         self.spending.subagents.push(SubagentCost {
             tool_use_id: call.to_owned(),
             timestamp: message.timestamp.clone(),
@@ -101,14 +101,14 @@ impl SpendingReader {
     }
 
     fn subagent(&mut self, call: &str, message: &TranscriptMessage) {
-        // Its beginning may be in a session before this run.
+        // The sub-agent may have started in a session before this run.
         self.begin(call, message);
-        let Some(known) = self.indices.get_mut(call) else { return };
-        let is_next = message.id.is_some() && known.message != message.id;
-        if let Some(told) = self.spending.subagents.get_mut(known.index).filter(|_| is_next) {
-            known.message.clone_from(&message.id);
-            told.turns += 1;
-            told.model.clone_from(&message.model);
+        let Some(existing) = self.indices.get_mut(call) else { return };
+        let is_next = message.id.is_some() && existing.message != message.id;
+        if let Some(cost) = self.spending.subagents.get_mut(existing.index).filter(|_| is_next) {
+            existing.message.clone_from(&message.id);
+            cost.turns += 1;
+            cost.model.clone_from(&message.model);
         }
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     use longhaul_store::RunDir;
     use std::fs;
 
-    fn said(id: &str, cost: Option<f64>) -> TranscriptMessage {
+    fn message_with_id(id: &str, cost: Option<f64>) -> TranscriptMessage {
         TranscriptMessage {
             id: Some(id.to_owned()),
             usage: Some(MessageUsage { output_tokens: 5, ..MessageUsage::default() }),
@@ -145,17 +145,17 @@ mod tests {
             parent_tool_use_id: Some("t".to_owned()),
             model: Some("haiku".to_owned()),
             usage: None,
-            ..said(id, None)
+            ..message_with_id(id, None)
         };
         let messages = [
-            said("a", Some(0.25)),
+            message_with_id("a", Some(0.25)),
             call,
             of_subagent("s1"),
             of_subagent("s1"),
             of_subagent("s2"),
-            said("b", Some(0.5)),
-            said("c", None),
-            said("d", Some(0.5)),
+            message_with_id("b", Some(0.5)),
+            message_with_id("c", None),
+            message_with_id("d", Some(0.5)),
         ];
         let lines = messages.iter().map(|message| serde_json::to_string(message).expect("JSON") + "\n");
         fs::write(dir.transcript_path(), lines.collect::<String>() + "no message\n").expect("written");
@@ -178,7 +178,7 @@ mod tests {
         let subagents: Vec<_> = spending
             .subagents
             .iter()
-            .map(|told| (told.tool_use_id.as_str(), told.turns, told.model.as_deref()))
+            .map(|cost| (cost.tool_use_id.as_str(), cost.turns, cost.model.as_deref()))
             .collect();
         assert_eq!(subagents, [("t", 2, Some("haiku"))]);
     }

@@ -1,10 +1,10 @@
-//! Texts for people about what happened in a run, one for each noteworthy event: an attempt that failed, a stop and its
-//! reason, a wait, a rung of the ladder, a recovery, the outcome. Nothing reads them, and what cannot be written is left
-//! out: no work fails for its diagnosis.
+//! Diagnostic texts for people, one for each noteworthy event of a run: a failed attempt, a stop and its
+//! reason, a wait, a resume strategy, a recovery, the outcome. No code reads them, and a failed write never
+//! fails the run.
 //!
-//! They are asked for by the run itself, or by a file `.claude/diagnostic_mode` in the directory that the agent works
-//! in, which is looked for when an attempt starts. They are in the run's `diagnostic/`; where that file asked for them,
-//! the same texts are in `.claude/diagnostic/`, too.
+//! The run's request enables them, or a file `.claude/diagnostic_mode` in the agent's working directory,
+//! which is checked when an attempt starts. They are written to the run's `diagnostic/`. If the file enabled
+//! them, they are also written to `.claude/diagnostic/`.
 
 mod notes;
 mod secrets;
@@ -19,66 +19,66 @@ use notes::DiagnosticNote;
 use secrets::Secrets;
 use std::path::{Path, PathBuf};
 
-/// The file by which a project asks for texts, below the directory that the agent works in.
+/// File that enables diagnostics for a project, relative to the agent's working directory.
 const FLAG: &str = ".claude/diagnostic_mode";
-/// Where they are then.
+/// Directory of a project's diagnostics, relative to the agent's working directory.
 const PROJECT_DIR: &str = ".claude/diagnostic";
-// A run of a week that waits every five minutes stays below; more would fill a project.
+// A run of a week that waits every five minutes stays below this. More files would clutter a project.
 const NOTES_MAX: u32 = 4_000;
-// The last words of an agent that dies fit in less; whoever wants all of them finds them in the attempt's `stderr.log`.
+// The last messages of a crashing agent fit in less. The attempt's `stderr.log` has the full text.
 const STDERR_BYTES_MAX: usize = 4 * 1024;
 
-/// What leaves the texts of one supervisor.
+/// Writes the diagnostics of one supervisor.
 pub(crate) struct Diagnostic {
-    /// Whether the run asked for them.
-    follow_ups: bool,
-    /// Whether the project does.
+    /// Whether the run's request enables them.
+    requested: bool,
+    /// Whether the project's file enables them.
     flagged: bool,
     dir: RunDir,
     cwd: PathBuf,
     secrets: Secrets,
-    remaining_bytes: u32,
+    remaining_notes: u32,
 }
 
 impl Diagnostic {
-    pub(crate) fn new(asked: bool, dir: &RunDir, cwd: &Path, environment: &Environment) -> Diagnostic {
+    pub(crate) fn new(requested: bool, dir: &RunDir, cwd: &Path, environment: &Environment) -> Diagnostic {
         let flagged = cwd.join(FLAG).is_file();
         let secrets = Secrets::new(environment);
         Diagnostic {
-            follow_ups: asked,
+            requested,
             flagged,
             dir: dir.clone(),
             cwd: cwd.to_owned(),
             secrets,
-            remaining_bytes: NOTES_MAX,
+            remaining_notes: NOTES_MAX,
         }
     }
 
-    /// A step was made and written down.
+    /// Writes the notes of a step that was journaled.
     pub(crate) fn stepped(&mut self, run: &Run, at: Moment, step: &Step, spawn_error: Option<&str>) {
         for record in &step.records {
             if let Record::AttemptStarted { .. } = record {
                 self.flagged = self.cwd.join(FLAG).is_file();
             }
             if self.is_on() {
-                notes::of(record, run).into_iter().for_each(|note| self.leave(run, at, note, spawn_error));
+                notes::of(record, run).into_iter().for_each(|note| self.write(run, at, note, spawn_error));
             }
         }
     }
 
-    /// A new supervisor took the run over.
+    /// Writes the note of a takeover.
     pub(crate) fn recovered(&mut self, run: &Run, at: Moment, found: &FoundAttempt) {
         if self.is_on() {
-            self.leave(run, at, notes::of_recovery(found), None);
+            self.write(run, at, notes::of_recovery(found), None);
         }
     }
 
     fn is_on(&self) -> bool {
-        (self.follow_ups || self.flagged) && self.remaining_bytes > 0
+        (self.requested || self.flagged) && self.remaining_notes > 0
     }
 
-    fn leave(&mut self, run: &Run, at: Moment, note: DiagnosticNote, spawn_error: Option<&str>) {
-        self.remaining_bytes = self.remaining_bytes.saturating_sub(1);
+    fn write(&mut self, run: &Run, at: Moment, note: DiagnosticNote, spawn_error: Option<&str>) {
+        self.remaining_notes = self.remaining_notes.saturating_sub(1);
         let stem = format!("{}_{}", stamp(at), note.name);
         let text = self.text(run, at, &note, spawn_error);
         // A failing recorder never fails the work it records.
@@ -101,9 +101,9 @@ impl Diagnostic {
         lines.extend(note.lines.iter().cloned());
         let mut text = format!("{}\n\n", note.title);
         if note.is_ending {
-            // No exit file: nobody saw the end, or there was no process.
-            let exit = attempt.exit().ok().flatten().map(|seen| notes::word(&seen.exit));
-            lines.push(("exit", exit.unwrap_or_else(|| "unseen".to_owned())));
+            // Without an exit file, no supervisor observed the end, or there was no process.
+            let exit = attempt.exit().ok().flatten().map(|observed| notes::word(&observed.exit));
+            lines.push(("exit", exit.unwrap_or_else(|| "unobserved".to_owned())));
             lines.extend(spawn_error.map(|error| ("start", error.to_owned())));
         }
         for (name, value) in lines {
@@ -118,10 +118,10 @@ impl Diagnostic {
     }
 }
 
-/// The end of a text, in whole lines if there are any.
+/// Returns the end of a text, in whole lines if it has any.
 fn end_of(text: &str, bytes_max: usize) -> &str {
-    let least = text.len().saturating_sub(bytes_max);
-    let start = (least..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    let start_min = text.len().saturating_sub(bytes_max);
+    let start = (start_min..=text.len()).find(|offset| text.is_char_boundary(*offset)).unwrap_or(text.len());
     let end = &text[start..];
     match end.split_once('\n') {
         Some((_, lines)) if start > 0 => lines,
@@ -129,7 +129,7 @@ fn end_of(text: &str, bytes_max: usize) -> &str {
     }
 }
 
-/// The moment as names of files have it, in local time: `20261122_150838`.
+/// Formats the moment for file names, in local time: `20261122_150838`.
 fn stamp(at: Moment) -> String {
     let timestamp = Timestamp::from_millisecond(at.0 as i64).unwrap_or(Timestamp::MAX);
     timestamp.to_zoned(TimeZone::system()).strftime("%Y%m%d_%H%M%S").to_string()

@@ -1,14 +1,14 @@
-//! The loop between a run and its world: step, write down, perform, wait. It decides nothing.
+//! The loop between a run and its world: step, append, perform, wait. It decides nothing.
 
 use crate::World;
 use crate::failpoints::{self, Failpoint};
 use longhaul_core::{Action, Event, Outcome, Policy, Run};
 
-/// Carries a run from `event` to its outcome.
+/// Drives a run from `event` to its outcome.
 ///
 /// # Errors
 ///
-/// The world's own, when its journal cannot be written.
+/// Returns the world's error if its journal cannot be written.
 pub async fn drive<W: World>(
     run: &mut Run,
     policy: &Policy,

@@ -1,36 +1,39 @@
-//! Points at which tests let the supervisor, its agent or both die by SIGKILL, or send them another
-//! signal. Without the feature `crash-points`, which only tests switch on, nothing of this is compiled.
+//! Failpoints: numbered points at which tests kill or signal the supervisor, its agent or both. Without the
+//! feature `failpoints`, which only tests enable, none of this is compiled.
 //!
-//! `LONGHAUL_CRASH=supervisor@12` dies when the twelfth point is passed; `agent@12` kills the agent
-//! there, `both@12` the one and then the other, `all@12` every process that has this variable in its environment:
-//! supervisor, agent, tools, watchdog. `agent:term@12` and `agent:stop@12` send SIGTERM and SIGSTOP instead. With `LONGHAUL_CRASH_LOG` each point that is passed is appended to that file, and
-//! `struck` where somebody is hit, so that a test can count the ones and believe in the other.
+//! `LONGHAUL_FAILPOINT=supervisor@12` kills the supervisor at the twelfth point, and `agent@12` the agent.
+//! `both@12` kills the agent, then the supervisor. `all@12` kills every process that has this variable in its
+//! environment: supervisor, agent, tools and watchdog. `agent:term@12` and `agent:stop@12` send SIGTERM and
+//! SIGSTOP instead.
+//!
+//! With `LONGHAUL_FAILPOINT_LOG`, each point that is passed is appended to that file, and `struck` where a
+//! process is hit. A test can thereby count the points and verify the hit.
 
-/// A point in a supervisor's life, by what was done last.
+/// A point in a supervisor's life, named after the last completed operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Failpoint {
-    /// Something happened, and nothing is decided about it.
+    /// An event arrived. No decision has been made.
     EventTaken,
-    /// It is decided, and not written down.
+    /// The decision is made, but not journaled.
     Stepped,
-    /// It is written down, and nothing is done about it.
+    /// The decision is journaled, but no action has run.
     Appended,
-    /// The agent's process is there, and nobody knows.
+    /// The agent's process exists, but is not journaled.
     Spawned,
-    /// One order is carried out.
+    /// One action was performed.
     Performed,
 }
 
-#[cfg(not(feature = "crash-points"))]
+#[cfg(not(feature = "failpoints"))]
 pub(crate) fn hit(_point: Failpoint) {}
 
-#[cfg(not(feature = "crash-points"))]
+#[cfg(not(feature = "failpoints"))]
 pub(crate) fn agent_is(_pid: u32) {}
 
-#[cfg(feature = "crash-points")]
+#[cfg(feature = "failpoints")]
 pub(crate) use crashing::{agent_is, hit};
 
-#[cfg(feature = "crash-points")]
+#[cfg(feature = "failpoints")]
 mod crashing {
     use super::Failpoint;
     use rustix::process::{Pid, Signal, getpid, kill_process};
@@ -42,58 +45,58 @@ mod crashing {
     static PASSED: AtomicU32 = AtomicU32::new(0);
     static AGENT: AtomicU32 = AtomicU32::new(0);
 
-    /// Remembers whom to kill.
+    /// Stores the process to kill.
     pub(crate) fn agent_is(pid: u32) {
         AGENT.store(pid, Ordering::Relaxed);
     }
 
-    /// Passes a point, or dies at it.
+    /// Passes a point, or sends the signal that is set for it.
     pub(crate) fn hit(point: Failpoint) {
         let number = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
         log(&format!("{number} {point:?}"));
-        let Ok(order) = env::var("LONGHAUL_CRASH") else { return };
-        let Some((whom, at)) = order.split_once('@') else { return };
-        if at.parse() != Ok(number) {
+        let Ok(order) = env::var("LONGHAUL_FAILPOINT") else { return };
+        let Some((target, point_number)) = order.split_once('@') else { return };
+        if point_number.parse() != Ok(number) {
             return;
         }
-        let (who, signal) = match whom.split_once(':') {
-            Some((who, "term")) => (who, Signal::TERM),
-            Some((who, "stop")) => (who, Signal::STOP),
+        let (target, signal) = match target.split_once(':') {
+            Some((name, "term")) => (name, Signal::TERM),
+            Some((name, "stop")) => (name, Signal::STOP),
             Some(_) => return,
-            None => (whom, Signal::KILL),
+            None => (target, Signal::KILL),
         };
         let agent = Pid::from_raw(AGENT.load(Ordering::Relaxed).cast_signed());
-        if let Some(agent) = agent.filter(|_| matches!(who, "agent" | "both"))
+        if let Some(agent) = agent.filter(|_| matches!(target, "agent" | "both"))
             && kill_process(agent, signal).is_ok()
         {
             log("struck");
         }
-        if who == "all" {
-            // The agent and its tools first: the supervisor sees them end before its own signal arrives.
+        if target == "all" {
+            // The agent and its tools come first: the supervisor sees them exit before its own signal arrives.
             for pid in others(&order) {
                 let _ = kill_process(pid, signal);
             }
         }
-        if matches!(who, "supervisor" | "both" | "all") {
+        if matches!(target, "supervisor" | "both" | "all") {
             log("struck");
             let _ = kill_process(getpid(), signal);
         }
     }
 
-    /// The other processes with this order in their environment.
+    /// Returns the other processes with this order in their environment.
     fn others(order: &str) -> impl Iterator<Item = Pid> {
-        let variable = format!("LONGHAUL_CRASH={order}").into_bytes();
-        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let variable = format!("LONGHAUL_FAILPOINT={order}").into_bytes();
+        let processes = std::fs::read_dir("/process").into_iter().flatten().flatten();
         processes.filter_map(move |entry| {
             let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
             let environment = std::fs::read(entry.path().join("environ")).ok()?;
-            let is_ours = environment.split(|byte| *byte == 0).any(|found| found == variable);
-            (is_ours && pid != getpid()).then_some(pid)
+            let has_order = environment.split(|byte| *byte == 0).any(|entry| entry == variable);
+            (has_order && pid != getpid()).then_some(pid)
         })
     }
 
     fn log(line: &str) {
-        let Ok(log) = env::var("LONGHAUL_CRASH_LOG") else { return };
+        let Ok(log) = env::var("LONGHAUL_FAILPOINT_LOG") else { return };
         let log = File::options().append(true).create(true).open(log);
         let _ = log.and_then(|mut log| writeln!(log, "{line}"));
     }

@@ -1,4 +1,4 @@
-//! Finds the agent's program and its sessions on this machine. It starts nothing and changes nothing.
+//! Finds the agent's program and its sessions on this machine. It never starts or changes anything.
 
 use longhaul_agent::Dialect;
 use longhaul_agent::claude::Claude;
@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 use thiserror::Error;
 
-/// Why there is no agent to start.
+/// The reason why no agent can be started.
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// The program is in none of the usual places.
-    #[error("find Claude Code (`{name}`): not in {}", listed(.searched))]
+    #[error("cannot find Claude Code (`{name}`): not in {}", listed(.searched))]
     NotFound {
         /// The program's name.
         name: &'static str,
-        /// Where it was looked for.
+        /// Directories that were searched.
         searched: Vec<PathBuf>,
     },
     /// The program named by the user does not exist.
-    #[error("find the agent {}: there is no such file", .0.display())]
+    #[error("cannot find the agent {}: there is no such file", .0.display())]
     Missing(PathBuf),
     /// The program named by the user cannot be started.
-    #[error("start the agent {}: it is not an executable file", .0.display())]
+    #[error("cannot start the agent {}: it is not an executable file", .0.display())]
     NotExecutable(PathBuf),
 }
 
@@ -41,50 +41,50 @@ impl AgentError {
     }
 }
 
-fn listed(places: &[PathBuf]) -> String {
-    let names: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+fn listed(dirs: &[PathBuf]) -> String {
+    let names: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     if names.is_empty() { "PATH (which is empty)".to_owned() } else { names.join(", ") }
 }
 
-/// Finds Claude Code: the program the user named, else the first `claude` on the path, else one in
-/// the places where its installers put it.
+/// Finds Claude Code: the program that the user named, else the first `claude` on the path, else one in the
+/// directories of its installers.
 ///
 /// # Errors
 ///
-/// When it is nowhere, with the places that were looked at; or when the named file cannot be run.
+/// Returns an error if it is in none of these directories, or if the named file is not executable.
 pub fn find_claude(named: Option<&Path>) -> Result<PathBuf, AgentError> {
     if let Some(path) = named {
         return usable(path);
     }
-    let mut looked: Vec<PathBuf> =
+    let mut searched: Vec<PathBuf> =
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
     if let Some(home) = env::var_os("HOME").map(PathBuf::from) {
-        looked.extend([home.join(".local/bin"), home.join(".claude/local")]);
+        searched.extend([home.join(".local/bin"), home.join(".claude/local")]);
     }
-    // A place that is twice on the path is told once.
+    // A directory that is on the path twice is listed once.
     let mut seen = BTreeSet::new();
-    looked.retain(|place| seen.insert(place.clone()));
-    looked
+    searched.retain(|dir| seen.insert(dir.clone()));
+    searched
         .iter()
-        .map(|place| place.join("claude"))
+        .map(|dir| dir.join("claude"))
         .find(|path| is_executable(path))
-        .ok_or(AgentError::NotFound { name: "claude", searched: looked })
+        .ok_or(AgentError::NotFound { name: "claude", searched })
 }
 
 fn usable(path: &Path) -> Result<PathBuf, AgentError> {
     match fs::metadata(path) {
         Err(_) => Err(AgentError::Missing(path.to_owned())),
         Ok(_) if !is_executable(path) => Err(AgentError::NotExecutable(path.to_owned())),
-        // Found from any working directory.
+        // An absolute path works from any working directory.
         Ok(_) => Ok(std::path::absolute(path).unwrap_or_else(|_| path.to_owned())),
     }
 }
 
 fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// The ids of all sessions that Claude Code keeps under this configuration directory.
+/// Returns the ids of all sessions that Claude Code stores under this configuration directory.
 pub fn claude_sessions(config_dir: &Path) -> Vec<String> {
     let Ok(projects) = fs::read_dir(config_dir.join("projects")) else { return Vec::new() };
     projects
@@ -97,12 +97,12 @@ pub fn claude_sessions(config_dir: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The file of the session of this id, if Claude Code keeps one under this configuration directory.
+/// Returns the file of the session with this id, or `None` if this configuration directory has none.
 pub fn claude_session_file(config_dir: &Path, id: &str) -> Option<PathBuf> {
     files_in_folders(config_dir, Path::new("projects"), format!("{id}.jsonl").as_ref()).next()
 }
 
-/// The files of this name in all folders of sessions below a configuration directory.
+/// Returns the files with this name in all session folders below a configuration directory.
 pub(crate) fn files_in_folders(
     config_dir: &Path,
     folders: &Path,
@@ -112,7 +112,7 @@ pub(crate) fn files_in_folders(
     folders.map(move |folder| folder.path().join(name)).filter(|path| path.is_file())
 }
 
-/// Where Claude Code keeps its files: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
+/// Returns the directory of Claude Code's files: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn claude_config_dir() -> Option<PathBuf> {
     Claude::new().sessions()?.config_dir(&|name| env::var_os(name))
 }

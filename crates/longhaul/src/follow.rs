@@ -1,4 +1,4 @@
-//! Watches a run that another process supervises, by its files alone. It changes nothing.
+//! Follows a run that another process supervises, by its files alone. It never changes anything.
 
 use crate::SuperviseError;
 use crate::live::{FileWatch, Tail};
@@ -12,31 +12,30 @@ use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir};
 use std::io;
 use std::time::Duration;
 
-// A supervisor that dies says nothing; its lock tells.
-const LOOK_FOR_SUPERVISOR: Duration = Duration::from_secs(1);
-// From its last record to the last of its files a supervisor needs a few milliseconds.
-const LOOK_WHETHER_TOLD: Duration = Duration::from_millis(5);
+// A supervisor that dies writes nothing, so its lock is polled.
+const SUPERVISOR_POLL_INTERVAL: Duration = Duration::from_secs(1);
+// A supervisor needs a few milliseconds from its last record to its last file.
+const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// How following a run ended.
+/// The reason why following a run ended.
 #[derive(Debug)]
 pub enum FollowEnd {
     /// The run ended, or a signal suspended it.
     Ended(Box<RunReport>),
-    /// Nobody supervises the run, and it has not ended, or nobody was told how.
+    /// The run has no supervisor, and it has not finished or its outcome is unpublished.
     Orphaned,
 }
 
-/// Follows a run until it ends or its supervisor is gone, and shows it to `observer` as its own
-/// supervisor would.
+/// Follows a run until it ends or loses its supervisor, and shows it to `observer` as its own supervisor would.
 ///
 /// # Errors
 ///
-/// If its files cannot be read, or its agent is of a kind that this version does not know.
+/// Returns an error if the run's files cannot be read, or if this version does not know its agent.
 pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowEnd, SuperviseError> {
     let plan = dir.plan()?;
     let (dialect, guards) = (dialect_from_plan(&plan)?, guards_from_plan(&plan)?);
     let journal_path = dir.journal_path();
-    // Watched before it is read: what is written in between is seen.
+    // The watch starts before the first read, so that no write in between is missed.
     let mut watch = FileWatch::new();
     watch.file(&journal_path);
     let mut journal = JournalFollower::open(&journal_path)?;
@@ -46,32 +45,32 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowE
         plan: &plan,
         dialect: &*dialect,
         guards,
-        claims: done_signals_from_plan(&plan),
+        done_signals: done_signals_from_plan(&plan),
         run: Run::new(),
         watch,
         at: Moment(0),
         attempt: None,
     };
     loop {
-        // In this order: what its supervisor wrote last is read after the supervisor is seen to be gone.
-        let held = Journal::is_locked(&journal_path)?;
+        // The lock is read first, so that the last writes of a supervisor that is gone are still read.
+        let is_locked = Journal::is_locked(&journal_path)?;
         for entry in journal.read()? {
             following.read_stream(observer)?;
             following.take(entry, observer)?;
         }
         following.read_stream(observer)?;
         let outcome = following.run.state().outcome();
-        // Its supervisor still brings the files in order that people read.
+        // The supervisor may still be writing the files that people read.
         if let Some(outcome) = outcome.filter(|_| is_outcome_published(dir)) {
             return Ok(FollowEnd::Ended(Box::new(following.report(outcome))));
         }
-        if !held {
-            if let Phase::Suspended { source: by, .. } = following.run.state().phase {
-                return Ok(FollowEnd::Ended(Box::new(following.report(Outcome::suspended(by)))));
+        if !is_locked {
+            if let Phase::Suspended { source, .. } = following.run.state().phase {
+                return Ok(FollowEnd::Ended(Box::new(following.report(Outcome::suspended(source)))));
             }
             return Ok(FollowEnd::Orphaned);
         }
-        let pause = if outcome.is_some() { LOOK_WHETHER_TOLD } else { LOOK_FOR_SUPERVISOR };
+        let pause = if outcome.is_some() { OUTCOME_POLL_INTERVAL } else { SUPERVISOR_POLL_INTERVAL };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             changed = following.watch.changed() => {
@@ -81,13 +80,13 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowE
     }
 }
 
-/// A run as its files have told it so far.
+/// The state of a run, replayed from its files so far.
 struct FollowState<'a> {
     dir: &'a RunDir,
     plan: &'a Plan,
     dialect: &'a dyn Dialect,
     guards: Guards,
-    claims: DoneSignals,
+    done_signals: DoneSignals,
     run: Run,
     watch: FileWatch,
     at: Moment,
@@ -109,7 +108,7 @@ impl FollowState<'_> {
             let stream = self.dir.attempt(attempt).stream_path();
             self.watch.file(&stream);
             let tail = Tail::open(&stream)?;
-            self.attempt = Some((tail, self.dialect.decoder(&self.guards, &self.claims)));
+            self.attempt = Some((tail, self.dialect.decoder(&self.guards, &self.done_signals)));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
         observer.on_sync();
@@ -117,15 +116,15 @@ impl FollowState<'_> {
     }
 
     fn read_stream(&mut self, observer: &mut dyn Observer) -> io::Result<()> {
-        let mut silent_for = Vec::new();
+        let mut notices = Vec::new();
         while let Some((tail, decoder)) = &mut self.attempt {
             let bytes = tail.read()?;
             if bytes.is_empty() {
                 break;
             }
             observer.on_output(bytes);
-            decoder.feed(bytes, &mut silent_for);
-            silent_for.clear();
+            decoder.feed(bytes, &mut notices);
+            notices.clear();
             self.show(&Step::default(), observer);
         }
         Ok(())

@@ -1,23 +1,25 @@
-//! The supervisor library: drives one agent run to an honest end.
+//! The supervisor library: drives one agent run to its outcome.
 //!
-//! [`supervise`] takes a [`Request`] and returns a [`Report`]. In between it starts the agent, reads what it writes,
-//! decides what an ending means, and goes on with the same conversation until the work is done, a limit is reached or
-//! a person is needed. This crate never prints, and nothing of an agent's prose reaches a decision.
+//! [`supervise`] takes a [`RunRequest`] and returns a [`RunReport`]. It starts the agent, reads its output,
+//! classifies each end of an attempt and resumes the session. It stops when the work is done, a limit is
+//! reached or a person is needed.
+//!
+//! This crate never prints, and no text of an agent decides anything.
 //!
 //! ```standalone_crate
 //! # mod stage { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/examples/stage.rs")); }
 //! # fn main() -> std::process::ExitCode { stage::play(example) }
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use longhaul::{Request, Unobserved, agents::find_claude, supervise};
+//! use longhaul::{NoObserver, RunRequest, find_agent::find_claude, supervise};
 //! use longhaul_core::Preset;
 //! use longhaul_store::Home;
 //!
 //! let home = Home::open(None, |name| std::env::var_os(name))?;
 //! let (cwd, policy) = (std::env::current_dir()?, Preset::Default.policy());
-//! let mut request = Request::new(home, find_claude(None)?, cwd, "Write hello.txt.", policy);
-//! request.order.permission_mode = Some("acceptEdits".to_owned());
+//! let mut request = RunRequest::new(home, find_claude(None)?, cwd, "Write hello.txt.", policy);
+//! request.agent.permission_mode = Some("acceptEdits".to_owned());
 //! let (_cancel, cancels) = tokio::sync::mpsc::channel(1);
-//! let report = supervise(request, &mut Unobserved, cancels).await?;
+//! let report = supervise(request, &mut NoObserver, cancels).await?;
 //! println!("{}: {}", report.outcome.kind, report.result.unwrap_or_default());
 //! # assert_eq!(report.outcome.kind, longhaul_core::OutcomeKind::Done);
 //! # assert_eq!(report.attempts, 2);
@@ -26,34 +28,40 @@
 //! # }
 //! ```
 //!
-//! # In which order to read
+//! # Reading order
 //!
-//! 1. [`Request`]: what is asked for. Its [`Order`](longhaul_agent::Order) is the task as the agent gets it: guards,
-//!    checks, model. Its [`Policy`](longhaul_core::Policy) is limits and schedules;
-//!    [`Preset`](longhaul_core::Preset) has some by name. Its [`Environment`] is what surrounds the agent: without a
-//!    [watchdog](Environment::watchdog), nobody ends one that hangs after our death.
-//! 2. [`supervise`]: the front door. It needs a tokio runtime with time and I/O, and its future stays on one thread,
-//!    which it shares with as many others as you like. Whoever sends a [`By`](longhaul_core::By) cancels the run.
-//! 3. [`Observer`]: is shown each step with its [records](longhaul_core::Record), and the [`View`] that it leaves.
-//!    Watching changes nothing.
-//! 4. [`Report`]: how it ended. [`OutcomeKind`](longhaul_core::OutcomeKind) is a closed list, and only `Done` is
-//!    success. A [`RunError`] is a run that was never begun, or one that could no longer be written down.
+//! 1. [`RunRequest`]: the input.
+//!    - Its [`AgentSpec`](longhaul_agent::AgentSpec) is the task as the agent receives it: prompt, guards,
+//! checks, model.
+//!    - Its [`Policy`](longhaul_core::Policy) holds limits and schedules; [`Preset`](longhaul_core::Preset)
+//! names some.
+//!    - Its [`Environment`] holds the agent's variables and helper programs. Without a
+//! [watchdog](Environment::watchdog), an agent that hangs after the supervisor's death is never stopped.
+//! 2. [`supervise`]: the entry point. It needs a tokio runtime with time and I/O. Its future stays on one
+//!    thread, which it can share with many others. Sending a [`CancelSource`](longhaul_core::CancelSource)
+//!    cancels the run.
+//! 3. [`Observer`]: receives each step with its [records](longhaul_core::Record) and a [`StepView`] of the
+//!    resulting state. An observer changes nothing.
+//! 4. [`RunReport`]: the result. [`OutcomeKind`](longhaul_core::OutcomeKind) is a closed list, and only
+//!    `Done` is success. A [`RunError`] means that the run never started or could no longer be journaled.
 //!
-//! A run outlives its supervisor, because all of it is in its directory: [`recover`] goes on with one whose supervisor
-//! died, [`resume`] with one that is over, [`branch`] makes another one of its conversation, and [`follow`] watches the
-//! run of another process. What it changed in its workspace is told by [`changes::view`]. Lists and sums of all runs are in
-//! the [`Ledger`](longhaul_store::Ledger).
+//! A run outlives its supervisor, because its directory holds all of its state:
 //!
-//! Below that, a pure [`Run`](longhaul_core::Run) decides, a [`World`] acts, and [`drive`] is the loop between them.
+//! - [`recover`] takes over a run whose supervisor died, and [`resume`] continues a finished one.
+//! - [`fork_request`] starts another run from its session, and [`follow`] watches the run of another process.
+//! - [`changes::diff()`] returns what the run changed in its workspace.
+//! - The [`Ledger`](longhaul_store::Ledger) lists and sums all runs.
 //!
-//! # Programs to begin with
+//! Internally, a pure [`Run`](longhaul_core::Run) decides, a [`World`] acts, and [`drive`] is the loop between them.
+//!
+//! # Examples
 //!
 //! ```text
-//! cargo run -p longhaul --example carry -- "Fix the tests."    one request, to its end, with Ctrl-C
-//! cargo run -p longhaul --example watch -- "Fix the tests."    the same, each decision as it is made
-//! cargo run -p longhaul --example costs                        the newest runs, and what each model cost
+//! cargo run -p longhaul --example run_task -- "Fix the tests."   one request with Ctrl-C handling
+//! cargo run -p longhaul --example watch -- "Fix the tests."      the same, printing each decision
+//! cargo run -p longhaul --example costs                          the newest runs, and the cost of each model
 //! ```
-//! A fourth one, `fleet`, has a hundred runs on one thread and measures itself.
+//! A fourth example, `fleet`, drives a hundred runs on one thread and measures itself.
 
 pub mod changes;
 mod channel;

@@ -1,5 +1,5 @@
-//! Commands that a person can type about a finished run. Each works as printed: it has no placeholder, and the command
-//! accepts it for this run. It reads no file but to find an installed agent.
+//! Commands that a person can type to continue a finished run. Each works as printed: it has no placeholder,
+//! and `longhaul` accepts it for this run. This module reads no file except to find an installed agent.
 
 use crate::find_agent::find_claude;
 use longhaul_core::{
@@ -9,14 +9,14 @@ use longhaul_core::{
 use longhaul_store::Plan;
 use std::path::Path;
 
-/// The settings of a run on which its commands depend.
+/// The settings of a run that its commands depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandContext<'a> {
     /// Limits and schedules.
     pub policy: &'a Policy,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: Option<&'a str>,
-    /// The permission mode that was asked for.
+    /// The requested permission mode.
     pub permission_mode: Option<&'a str>,
     /// The agent's program.
     pub program: &'a Path,
@@ -33,7 +33,8 @@ impl<'a> From<&'a Plan> for CommandContext<'a> {
     }
 }
 
-/// Commands that continue a finished or suspended run, the likeliest first; none if nothing needs to be done.
+/// Returns the commands that continue a finished or suspended run, the likeliest first. Empty if nothing
+/// needs to be done.
 pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContext<'a>>) -> Vec<String> {
     let context = context.into();
     let state = run.state();
@@ -56,7 +57,7 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
     }
 }
 
-/// The flags of `resume` that change what the fault was about, an entry for each command; `None` if it needs none.
+/// Returns the flags of `resume` that address the fault, one entry per command, or `None` if it needs none.
 fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>) -> Option<Vec<String>> {
     let CommandContext { policy, model, permission_mode, .. } = context;
     match fault.filter(|_| outcome.limit.is_none())? {
@@ -108,7 +109,7 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
     }
 }
 
-/// Commands after a start that the agent refused.
+/// Returns the commands for a run whose agent refused to start.
 fn unusable(startup: Option<StartupError>, program: &Path, resume: impl Fn(&str) -> String) -> Vec<String> {
     match startup {
         Some(StartupError::BypassAsRoot) => {
@@ -133,12 +134,12 @@ fn unusable(startup: Option<StartupError>, program: &Path, resume: impl Fn(&str)
     }
 }
 
-/// The flags of `resume` that give a run more of what it used up, and of the limit that ended it; `None` if none did, and
-/// something is left of each.
+/// Returns the flags of `resume` that raise each exhausted limit, and the limit that ended the run. Returns
+/// `None` if no limit ended it and none is exhausted.
 pub fn raised(policy: &Policy, used: &LimitUsage, ended_by: Option<Limit>) -> Option<String> {
     let before = policy.limits;
     let mut limits = ended_by.map_or(before, |limit| with_more(before, limit));
-    // Each round doubles a limit, so what an expensive answer used beyond it is covered, too.
+    // Each round doubles a limit, so that it also covers the excess of an expensive answer.
     while let Some((limit, _)) = limits.reached(policy.wrap_up, used) {
         let raised = with_more(limits, limit);
         if raised == limits {
@@ -153,7 +154,7 @@ pub fn raised(policy: &Policy, used: &LimitUsage, ended_by: Option<Limit>) -> Op
         }),
         limits.tokens.filter(|_| limits.tokens != before.tokens).map(|total| format!("--max-tokens {total}")),
         (limits.time != before.time || limits.wall != before.wall).then(|| {
-            // One of the two is set, and both grew by the same.
+            // One of the two is set, or both grew by the same amount.
             let (after, before) = (limits.time.or(limits.wall), before.time.or(before.wall));
             format!("--add-time {}", typed(after.unwrap_or_default() - before.unwrap_or_default()))
         }),
@@ -175,12 +176,12 @@ fn with_more(limits: Limits, limit: Limit) -> Limits {
         Limit::Time => longer(limits.time.unwrap_or_default()),
         Limit::Wall => longer(limits.wall.unwrap_or_default()),
         Limit::Turns => Limits { turns: limits.turns.map(|count| count.saturating_mul(2)), ..limits },
-        // Who is resumed has as many again.
+        // A resumed run gets as many attempts again.
         Limit::Attempts => limits,
     }
 }
 
-/// An amount as the command line reads it: cents, or as many digits as it has.
+/// Formats an amount for the command line: cents, or as many digits as it has.
 fn dollars(amount: Usd) -> String {
     if amount.0.is_multiple_of(10_000) {
         format!("{:.2}", amount.as_dollars())
@@ -189,7 +190,7 @@ fn dollars(amount: Usd) -> String {
     }
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn adds_the_original_amount_until_something_is_left() {
+    fn adds_the_original_amount_until_some_remains() {
         let budget = Limits { budget: Some(Usd(2_000_000)), ..Limits::default() };
         check(
             budget,

@@ -1,5 +1,5 @@
-//! What the commands of `--notify` are told: one JSON object on their standard input. Keys are only ever added. It holds
-//! closed words, figures, and the beginning of the task; no agent's prose.
+//! Notifications: one JSON object on the standard input of each `--notify` command. Keys are only ever added.
+//! It holds wire words, figures and the start of the task, but no text of the agent.
 
 use crate::RunReport;
 use crate::channel::Message;
@@ -8,21 +8,21 @@ use longhaul_store::rfc3339;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-// A shorter wait is over before somebody who is told of it has looked.
+// A shorter wait ends before a person would react to the notification.
 const LONG_WAIT: Span = Span::from_mins(15);
-// By the first sentences a person knows which one it is.
+// The first sentences are enough to recognize a task.
 const TASK_CHARS_MAX: usize = 200;
 
-/// What it is that is told.
+/// The kind of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NotificationKind {
-    /// The run is over.
+    /// The run finished.
     Outcome,
-    /// The same, and only a person can go on with it.
+    /// The run finished, and only a person can continue it.
     NeedsPerson,
-    /// It begins to wait for more than a quarter of an hour.
+    /// The run starts to wait for more than a quarter of an hour.
     Waiting,
 }
 
@@ -37,64 +37,64 @@ impl NotificationKind {
     }
 }
 
-/// Something to be told.
+/// A notification to send.
 pub(crate) struct Notification {
-    /// What it is called in the run's directory: the same whoever supervises the run.
+    /// Name in the run's directory. It does not depend on the supervisor.
     pub(crate) name: String,
     pub(crate) kind: NotificationKind,
     body: NotificationBody,
 }
 
-/// A command that was not told something, or that failed.
+/// A notification command that could not be run, or that failed.
 #[derive(Clone, Debug)]
 pub struct NotifyFailure {
     /// The command.
     pub command: String,
-    /// What it was to be told.
+    /// Kind of the notification.
     pub kind: NotificationKind,
-    /// What came of that, in words.
+    /// Cause of the failure, for people.
     pub reason: String,
-    /// What it said.
+    /// File with the command's output.
     pub log: PathBuf,
 }
 
-/// What a command reads. Money is in US dollars, times are in UTC.
+/// The JSON object that a command reads. Amounts are in US dollars, times in UTC.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotificationBody {
-    /// What it is that is told.
+    /// Kind of the notification.
     kind: NotificationKind,
     /// The run's id.
     run: RunId,
-    /// When the run ended, or began to wait.
+    /// When the run finished or started to wait.
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     at: String,
-    /// How it ended; nothing while it waits.
+    /// How the run finished. `None` while it waits.
     outcome: Option<OutcomeKind>,
-    /// The same as a number.
+    /// Exit code of the outcome.
     exit_code: Option<u8>,
-    /// What decided that, or what it waits out.
+    /// Fault that led to the outcome or the wait.
     fault: Option<Fault>,
-    /// The limit that ended it.
+    /// Limit that ended the run.
     limit: Option<Limit>,
-    /// When it goes on by itself; of an outcome, when trying again makes sense.
+    /// When the wait ends. For an outcome, when a retry makes sense.
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     until: Option<String>,
-    /// How many attempts there were.
+    /// Number of attempts.
     attempts: u32,
-    /// What the run cost so far, estimates included.
+    /// Cost of the run so far, including estimates.
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     total_cost_usd: f64,
-    /// The beginning of the prompt.
+    /// Start of the prompt.
     task: String,
     /// The run's directory.
     dir: String,
-    /// A command that makes sense now.
+    /// Command that continues or inspects the run.
     next: String,
 }
 
 impl Notification {
-    /// How a run ended that was to do `task`.
+    /// Creates the notification of a run's outcome.
     pub(crate) fn for_outcome(report: &RunReport, run: &Run, task: &str) -> Notification {
         let outcome = report.outcome;
         let kind = match outcome.kind {
@@ -112,7 +112,7 @@ impl Notification {
             | OutcomeKind::Suspended => NotificationKind::Outcome,
         };
         let next = report.resume_command().unwrap_or_else(|| format!("longhaul show {}", report.run));
-        let told = NotificationBody {
+        let body = NotificationBody {
             outcome: Some(outcome.kind),
             exit_code: Some(outcome.exit_code()),
             fault: outcome.fault,
@@ -120,26 +120,26 @@ impl Notification {
             until: outcome.retry_at.map(rfc3339),
             ..NotificationBody::new(kind, (&report.run, &report.dir), (run, report.finished_at), task, next)
         };
-        // Each end of a run that is resumed is an end of its own.
-        Notification { name: format!("outcome-{}", run.state().reopen_count), kind, body: told }
+        // A resumed run sends a notification for each of its outcomes.
+        Notification { name: format!("outcome-{}", run.state().reopen_count), kind, body }
     }
 
-    /// The wait that the run is in by `at`, if it is a long one.
+    /// Creates the notification of the current wait, or returns `None` if the run is not in a long wait.
     pub(crate) fn for_wait(dir: (&RunId, &Path), run: &Run, at: Moment, task: &str) -> Option<Notification> {
         let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
         if until.since(*since) <= LONG_WAIT {
             return None;
         }
         let (kind, next) = (NotificationKind::Waiting, format!("longhaul attach {}", dir.0));
-        let told = NotificationBody {
+        let body = NotificationBody {
             fault: run.state().fault,
             until: Some(rfc3339(*until)),
             ..NotificationBody::new(kind, dir, (run, at), task, next)
         };
-        Some(Notification { name: format!("wait-{}", plan.attempt), kind, body: told })
+        Some(Notification { name: format!("wait-{}", plan.attempt), kind, body })
     }
 
-    /// The text for people, about a run in this project.
+    /// Returns the text for people. `project` names the run's project.
     pub(crate) fn message(&self, project: &str) -> Message {
         let NotificationBody { kind, run, outcome, fault, until, attempts, total_cost_usd, next, .. } =
             &self.body;
@@ -157,7 +157,7 @@ impl Notification {
         }
     }
 
-    /// The object, in one line.
+    /// Returns the JSON object as one line.
     pub(crate) fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(&self.body).expect("it has only string keys");
         line.push(b'\n');
@@ -185,14 +185,14 @@ impl NotificationBody {
             until: None,
             attempts: run.state().attempts(),
             total_cost_usd: (usage.reported_cost + usage.estimated_cost).as_dollars(),
-            task: beginning(task),
+            task: shorten(task),
             dir: dir.display().to_string(),
             next,
         }
     }
 }
 
-fn beginning(task: &str) -> String {
+fn shorten(task: &str) -> String {
     let task = task.trim();
     match task.char_indices().nth(TASK_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &task[..end]),

@@ -1,4 +1,4 @@
-//! For those who watch a run: a terminal, a log, a test. Watching changes nothing.
+//! Observers of a run: a terminal, a log, a test. An observer never changes the run.
 
 use crate::NotifyFailure;
 use longhaul_agent::AttemptSnapshot;
@@ -6,39 +6,38 @@ use longhaul_core::{Moment, Policy, Run, RunId, Step};
 use longhaul_store::JournalEntry;
 use std::path::Path;
 
-/// What a watcher is shown after each step.
+/// The state that an observer receives after each step.
 #[derive(Clone, Copy)]
 pub struct StepView<'a> {
     /// The run after the step.
     pub run: &'a Run,
-    /// Its policy.
+    /// Policy of the run.
     pub policy: &'a Policy,
     /// When the step was made.
     pub at: Moment,
-    /// What the agent's stream says, while an attempt is under way.
+    /// State decoded from the agent's stream, while an attempt is running.
     pub snapshot: Option<&'a AttemptSnapshot>,
 }
 
-/// Watches one run. Every method does nothing unless overridden.
+/// Observes one run. Every method does nothing unless overridden.
 pub trait Observer {
-    /// The run has an id and a directory.
+    /// Called once, when the run has an id and a directory.
     fn on_start(&mut self, _run: &RunId, _dir: &Path) {}
 
-    /// This step is from before: another supervisor of the run had made it. All of these come before the first
-    /// step of this one.
+    /// Called for each step that an earlier supervisor of the run made, before the first step of this one.
     fn on_replay(&mut self, _entry: &JournalEntry) {}
 
-    /// A step was made and written down.
+    /// Called after each step that was journaled.
     fn on_step(&mut self, _view: StepView<'_>, _step: &Step) {}
 
-    /// All steps that were shown so far are on disk: from here on they survive a power cut. Who follows the run of
-    /// another process is told so when they are in its journal.
+    /// Called when all steps so far are on disk and survive a power cut. A follower of another process's run
+    /// calls it when they are in the journal.
     fn on_sync(&mut self) {}
 
-    /// A command that was to be told something could not be, or failed. The run does not care.
-    fn on_notify_failure(&mut self, _untold: &NotifyFailure) {}
+    /// Called when a notification command could not be run, or failed. The run continues.
+    fn on_notify_failure(&mut self, _failure: &NotifyFailure) {}
 
-    /// The agent wrote these bytes; lines may be cut anywhere.
+    /// Called with the bytes that the agent wrote. They may end within a line.
     fn on_output(&mut self, _bytes: &[u8]) {}
 }
 
@@ -59,8 +58,8 @@ impl<O: Observer + ?Sized> Observer for &mut O {
         (**self).on_sync();
     }
 
-    fn on_notify_failure(&mut self, untold: &NotifyFailure) {
-        (**self).on_notify_failure(untold);
+    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
+        (**self).on_notify_failure(failure);
     }
 
     fn on_output(&mut self, bytes: &[u8]) {
@@ -68,7 +67,7 @@ impl<O: Observer + ?Sized> Observer for &mut O {
     }
 }
 
-/// Watches nothing.
+/// Ignores everything.
 pub struct NoObserver;
 
 impl Observer for NoObserver {}

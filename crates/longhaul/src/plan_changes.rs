@@ -1,5 +1,5 @@
-//! Changes that a person makes to a run's plan when the run resumes or runs again. It never touches the run's task,
-//! session or guards on URLs and paths.
+//! Changes that a person makes to a run's plan when the run is resumed or rerun. They never affect the run's
+//! task, session or guards on URLs and paths.
 
 use crate::SuperviseError;
 use crate::recover::check_workspace;
@@ -8,22 +8,22 @@ use longhaul_core::{Policy, SettingChange};
 use longhaul_store::{Binary, OsText, Plan};
 use std::path::PathBuf;
 
-/// New settings of a run; `None` keeps a setting as it is in the plan.
+/// New settings of a run. `None` keeps the setting of the plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanChanges {
-    /// The directory to work in, absolute.
+    /// Absolute path of the working directory.
     pub cwd: Option<PathBuf>,
-    /// The model, as the agent names it.
+    /// The agent's name for the model.
     pub model: Option<String>,
     /// The agent's permission mode.
     pub permission_mode: Option<String>,
-    /// The agent's program, absolute.
+    /// Absolute path of the agent's program.
     pub program: Option<PathBuf>,
     /// The only tools that the agent may use.
     pub allow_tools: Option<Vec<ToolPattern>>,
     /// Tools that the agent may not use.
     pub deny_tools: Option<Vec<ToolPattern>>,
-    /// Commands that check the work; [`Policy::check`] must be set where there are any.
+    /// Commands that check the work. If there are any, [`Policy::check`] must be set.
     pub checks: Option<Vec<String>>,
     /// Commands that receive notifications.
     pub notify: Option<Vec<String>>,
@@ -32,7 +32,7 @@ pub struct PlanChanges {
 }
 
 impl PlanChanges {
-    /// Whether a live agent, which was started with the old settings, can keep working under the new ones.
+    /// Returns `true` if a live agent, started with the old settings, can continue under the new ones.
     pub(crate) fn suit_live_agent(&self) -> bool {
         let PlanChanges { model, permission_mode, program, allow_tools, deny_tools, checks, .. } = self;
         model.is_none()
@@ -87,7 +87,7 @@ impl PlanChanges {
 fn changes(old: &Plan, new: &Plan) -> Vec<SettingChange> {
     let named = |value: &Option<String>| value.clone().unwrap_or_else(|| "default".to_owned());
     let list = |values: &[String]| if values.is_empty() { "none".to_owned() } else { values.join(",") };
-    // A command's text may hold a secret; the plan, which only its owner can read, has it.
+    // A command's text may hold a secret, so only the plan contains it, which only its owner can read.
     let commands = |commands: &[String]| match commands.len() {
         0 => "none".to_owned(),
         1 => "1 command".to_owned(),

@@ -1,5 +1,5 @@
-//! Goes on with a run whose supervisor died: same id, same attempts, clocks and spend. What is there is
-//! looked at before anything is started, so that no work is done twice and none is lost.
+//! Recovers a run whose supervisor died: same id, attempts, clocks and costs. It inspects what the supervisor
+//! left before it starts anything, so that no work is repeated or lost.
 
 use crate::changes::record_start;
 use crate::handoff::follow_ups_in;
@@ -24,18 +24,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-// A process that is killed is gone within a few milliseconds; on a machine that swaps, within many.
+// A killed process exits within a few milliseconds, or within many on a machine that swaps.
 pub(crate) const EXIT_POLLS_MAX: u32 = 10;
 pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Takes over the run of this directory and carries it to its outcome: follows its agent if it lives,
-/// else reads how it ended. `notify` are the commands that are told of it from now on; nothing for those that were.
+/// Takes over the run of this directory and drives it to its outcome. If the agent still runs, it is
+/// followed; otherwise its files show how it ended. `notify` replaces the run's notification commands; `None`
+/// keeps them.
 ///
 /// # Errors
 ///
-/// As [`crate::supervise`]; and if another process supervises the run, if it has ended, if its files
-/// cannot be read, if the directory it works in is gone, or if the agent must be started and a variable is not set that
-/// was set when the run started. Nothing is changed then, and the run can be recovered later.
+/// Returns the errors of [`crate::supervise`]. Also returns an error in each of these cases:
+///
+/// - another process supervises the run, or the run has finished
+/// - its files or its working directory cannot be read
+/// - the agent must be started, and a variable is missing that was set when the run started
+///
+/// Nothing is changed in these cases, and the run can be recovered later.
 pub async fn recover(
     home: &Home,
     dir: RunDir,
@@ -50,19 +55,19 @@ pub async fn recover(
     supervised.drive_to_outcome(first).await
 }
 
-/// Why a run goes on.
+/// The reason why a run continues.
 pub(crate) enum OpenMode {
     /// Its supervisor died. Some settings may change.
     Recover(PlanChanges),
-    /// Somebody wants a run that is over to go on, perhaps in another directory.
+    /// A user resumes a finished run, perhaps in another directory.
     Resume(ResumeOptions),
 }
 
-/// The run as it is found, and what its core is told first.
+/// Opens the run and returns it with its first event.
 pub(crate) async fn open_run<'a>(
     home: &'a Home,
     dir: RunDir,
-    going: OpenMode,
+    mode: OpenMode,
     environment: Environment,
     observer: &'a mut dyn Observer,
     cancels: mpsc::Receiver<CancelSource>,
@@ -77,17 +82,17 @@ pub(crate) async fn open_run<'a>(
     {
         return Err(SuperviseError::AtWorkElsewhere { run: dir.id().clone(), stream });
     }
-    // A person who resumes decides by which variables.
-    let missing = match &going {
+    // A person who resumes chooses the variables.
+    let missing = match &mode {
         OpenMode::Recover(_) => environment.missing(&plan),
         OpenMode::Resume(_) => Vec::new(),
     };
-    // An agent that lives is followed, and a run that is over or is being cancelled needs none.
+    // A live agent is only followed, and a run that is finished or being cancelled needs no agent.
     let starts_agent = run.state().outcome().is_none() && cancels.is_empty();
     if starts_agent && !missing.is_empty() && live_agent(&marker, &run).is_none() {
         return Err(SuperviseError::Variables { run: dir.id().clone(), names: missing });
     }
-    let (changes, reopened) = match (going, run.state().outcome()) {
+    let (changes, reopened) = match (mode, run.state().outcome()) {
         (
             OpenMode::Resume(ResumeOptions {
                 request: ResumeRequest::RepeatTask | ResumeRequest::Prompt(_),
@@ -107,8 +112,8 @@ pub(crate) async fn open_run<'a>(
             return Err(SuperviseError::Unfinished(dir.id().clone()));
         }
         (OpenMode::Recover(changes), _) => (changes, None),
-        (OpenMode::Resume(ResumeOptions { request: ask, changes }), outcome) => {
-            (changes, outcome.map(|_| ask))
+        (OpenMode::Resume(ResumeOptions { request, changes }), outcome) => {
+            (changes, outcome.map(|_| request))
         }
     };
     let limits = plan.policy.limits;
@@ -116,7 +121,7 @@ pub(crate) async fn open_run<'a>(
     if !changes.is_empty() {
         dir.replace_plan(&plan)?;
     }
-    // The agent of a finished run learns of it; a live one keeps its count.
+    // The agent of a finished run is informed of added limits; a live agent keeps its count.
     let is_raised = reopened.is_some() && plan.policy.limits != limits;
     let added = if is_raised { plan.policy.limits.added_to(&limits) } else { Remaining::default() };
     let dialect: Arc<dyn Dialect> = Arc::from(dialect_from_plan(&plan)?);
@@ -127,22 +132,22 @@ pub(crate) async fn open_run<'a>(
     }
     check_workspace(plan.cwd.as_path())?;
     if matches!(run.state().phase, Phase::New) && matches!(dir.changes(), Ok(None)) {
-        // Nothing was started yet, or nobody would know of it. Else the beginning is what was recorded then, or nothing.
+        // No process has started, because the journal would record it. Otherwise the recorded start stays.
         record_start(home, &dir, plan.cwd.as_path()).await;
     }
     observer.on_start(dir.id(), dir.path());
     history.entries.iter().for_each(|entry| observer.on_replay(entry));
 
-    let mut asked = follow_ups_in(history.records());
+    let mut follow_ups = follow_ups_in(history.records());
     if let Some(ResumeRequest::Prompt(text)) = &reopened {
-        asked.push(text.clone());
+        follow_ups.push(text.clone());
     }
-    let mut order = agent_spec_from_plan(&plan, asked, dir.id())?;
-    // The tool is served by whoever supervises the run now: the program that began it may be gone.
+    let mut order = agent_spec_from_plan(&plan, follow_ups, dir.id())?;
+    // The current supervisor serves the tool, because the program that started the run may be gone.
     order.finish_tool = environment.finish_tool.clone().filter(|_| plan.finish_tool);
     order.learn = environment.learn(&plan);
     if reopened.is_some() || processes_with(&marker).is_empty() {
-        // A copy of its directory may continue at the same time.
+        // A copy of the directory may continue at the same time.
         plan.marker = Some(RunMarker::random());
         dir.replace_plan(&plan)?;
     }
@@ -167,7 +172,7 @@ pub(crate) async fn open_run<'a>(
         observer,
     });
     world.lock_sessions(sessions_of(&history).into_iter());
-    if let Some(ask) = reopened {
+    if let Some(request) = reopened {
         world.replay_attempts(run.state().attempts());
         world.add_limits(added);
         return Ok((
@@ -177,11 +182,11 @@ pub(crate) async fn open_run<'a>(
                 world,
                 keep_partial_messages: plan.keep_partial_messages,
             },
-            Event::Reopened(ask, changes),
+            Event::Reopened(request, changes),
         ));
     }
     let first = match &run.state().phase {
-        // It died before its first step. Plans of older versions do not name the session.
+        // The supervisor died before its first step. Plans of older versions do not name the session.
         Phase::New => {
             Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0))))
         }
@@ -207,13 +212,13 @@ pub(crate) async fn open_run<'a>(
     ))
 }
 
-/// Whether the next agent of a run in this phase starts with the settings of its plan.
+/// Returns `true` if the next agent of a run in this phase starts with the settings of its plan.
 fn is_without_agent(phase: &Phase) -> bool {
     matches!(phase, Phase::New | Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Finished { .. })
 }
 
-/// The run's journal, locked. A supervisor that was killed a moment ago has its lock until the kernel is done
-/// with it.
+/// Opens and locks the run's journal. The kernel may hold the lock of a supervisor that was just killed for a
+/// moment longer.
 async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
     for _ in 0..EXIT_POLLS_MAX {
         match Journal::open_append(&dir.journal_path()) {
@@ -224,36 +229,36 @@ async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
     Journal::open_append(&dir.journal_path())
 }
 
-/// The runs that have no supervisor and no outcome, or one that nobody was told of, the newest first. A
-/// run whose files cannot be read is not among them.
+/// Returns the runs that have no supervisor and either no outcome or an unpublished one, the newest first. It
+/// omits runs whose files cannot be read.
 ///
 /// # Errors
 ///
-/// If the home cannot be read.
+/// Returns an error if the home cannot be read.
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
-    let looked: Vec<_> = home.runs_newest_first()?.map(|dir| (look(&dir), dir)).collect();
-    if looked.iter().any(|(look, _)| *look == Supervision::Supervised) {
-        // One of these may have been killed a moment ago.
+    let runs: Vec<_> = home.runs_newest_first()?.map(|dir| (supervision_of(&dir), dir)).collect();
+    if runs.iter().any(|(supervision, _)| *supervision == Supervision::Supervised) {
+        // The supervisor may have been killed a moment ago.
         std::thread::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX);
     }
     let is_recoverable = |(first, dir): &(Supervision, RunDir)| match first {
-        Supervision::Supervised => look(dir) == Supervision::Orphaned,
+        Supervision::Supervised => supervision_of(dir) == Supervision::Orphaned,
         Supervision::Orphaned => true,
-        Supervision::Over => false,
+        Supervision::Finished => false,
     };
-    Ok(looked.into_iter().filter(is_recoverable).map(|(_, dir)| dir).collect())
+    Ok(runs.into_iter().filter(is_recoverable).map(|(_, dir)| dir).collect())
 }
 
-/// Who has a run.
+/// Whether a run has a supervisor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Supervision {
     Supervised,
     Orphaned,
-    /// Nobody needs to have it; or it cannot be read.
-    Over,
+    /// The run is finished or cannot be read.
+    Finished,
 }
 
-fn look(dir: &RunDir) -> Supervision {
+fn supervision_of(dir: &RunDir) -> Supervision {
     match Journal::open_append(&dir.journal_path()) {
         Err(StoreError::JournalLocked { .. }) => Supervision::Supervised,
         Ok((_, history))
@@ -261,17 +266,17 @@ fn look(dir: &RunDir) -> Supervision {
         {
             Supervision::Orphaned
         }
-        Ok(_) | Err(_) => Supervision::Over,
+        Ok(_) | Err(_) => Supervision::Finished,
     }
 }
 
-/// Whether an outcome has reached the files that people read. A supervisor that died just before leaves
-/// that to the next one.
+/// Returns `true` if the outcome is in the files that people read. If a supervisor dies just before that, the
+/// next one publishes it.
 pub(crate) fn is_outcome_published(dir: &RunDir) -> bool {
     dir.status().is_ok_and(|status| status.returncode.is_some())
 }
 
-/// Every session that the run was to work on.
+/// Returns every session that an attempt of the run was planned for.
 fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
     let mut sessions = BTreeSet::new();
     for record in history.records() {
@@ -284,7 +289,7 @@ fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
 
 pub(crate) fn agent_spec_from_plan(
     plan: &Plan,
-    asked: Vec<String>,
+    follow_ups: Vec<String>,
     run: &RunId,
 ) -> Result<AgentSpec, GuardError> {
     Ok(AgentSpec {
@@ -294,7 +299,7 @@ pub(crate) fn agent_spec_from_plan(
         },
         cwd: plan.cwd.as_path().to_owned(),
         prompt: plan.prompt.text.clone(),
-        follow_ups: asked,
+        follow_ups,
         model: plan.model.clone(),
         permission_mode: plan.permission_mode.clone(),
         guards: guards_from_plan(plan)?,
@@ -305,7 +310,7 @@ pub(crate) fn agent_spec_from_plan(
         wrap_up_prompt: plan.wrap_up_prompt.clone(),
         learn: None,
         network: plan.network.clone().map(Network::new).transpose()?,
-        // Ours were text when they were written down.
+        // Extra arguments were text when the plan was written.
         extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
         handoff_tokens: plan.handoff_tokens,
         handoff_summary: plan.handoff_summary.clone(),
@@ -315,6 +320,6 @@ pub(crate) fn agent_spec_from_plan(
 }
 
 pub(crate) fn check_workspace(path: &Path) -> Result<(), SuperviseError> {
-    let found = fs::read_dir(path).map(drop);
-    found.map_err(|source| SuperviseError::Workspace { path: path.to_owned(), source })
+    let readable = fs::read_dir(path).map(drop);
+    readable.map_err(|source| SuperviseError::Workspace { path: path.to_owned(), source })
 }

@@ -1,5 +1,4 @@
-//! Goes on with a run that is over, or branches off it: the same work in the same session, or a run of its
-//! own that begins with the session's history.
+//! Resumes a finished run in its session, forks its session into a new run, or reruns its task.
 
 use crate::recover::{OpenMode, agent_spec_from_plan, open_run};
 use crate::supervisor::dialect_from_plan;
@@ -12,41 +11,42 @@ use longhaul_store::{Home, Journal, Placement, Plan, RunDir};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// How a run that is over goes on.
+/// How to resume a finished run.
 #[derive(Clone, Debug)]
 pub struct ResumeOptions {
-    /// What is to be said.
+    /// Request for the agent.
     pub request: ResumeRequest,
-    /// The settings that change. The journal records them.
+    /// Settings that change. The journal records them.
     pub changes: PlanChanges,
 }
 
-/// Lets the run of this directory go on in its session, with its clocks and its spend, and carries it to its
-/// next outcome. A run that has no outcome yet is recovered: then what is asked must be [`Ask::Continue`].
+/// Resumes the run of this directory in its session, with its clocks and costs, and drives it to its next
+/// outcome. A run without an outcome is recovered; its request must be [`ResumeRequest::Continue`].
 ///
 /// # Errors
 ///
-/// As [`crate::recover()`]; and if a run that has not ended is to be told something new.
+/// Returns the errors of [`crate::recover()`]. Also returns an error if an unfinished run gets a new prompt
+/// or task.
 pub async fn resume(
     home: &Home,
     dir: RunDir,
-    going_on: ResumeOptions,
+    options: ResumeOptions,
     environment: Environment,
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
-    let going = OpenMode::Resume(going_on);
-    let started = open_run(home, dir, going, environment, observer, cancels).await;
+    let mode = OpenMode::Resume(options);
+    let started = open_run(home, dir, mode, environment, observer, cancels).await;
     let (supervised, first) = started.map_err(RunError::NotStarted)?;
     supervised.drive_to_outcome(first).await
 }
 
-/// A request for a run like that of this directory, on a fork of its session: the run and its session stay as
-/// they are.
+/// Creates a request for a run like that of this directory, on a fork of its session. The run and its session
+/// do not change.
 ///
 /// # Errors
 ///
-/// If the run's files cannot be read, or if it never opened a session.
+/// Returns an error if the run's files cannot be read, or if it never opened a session.
 pub fn fork_request(
     home: Home,
     dir: &RunDir,
@@ -62,12 +62,12 @@ pub fn fork_request(
     request(home, plan, order, SessionChoice::Fork(session))
 }
 
-/// A request for what the run of this directory was asked for at first, once more: a run of its own, in a new session,
-/// under the same name, with these changes of its settings.
+/// Creates a request that repeats the original task of this run: a new run in a new session, with the same
+/// name and these changes of its settings.
 ///
 /// # Errors
 ///
-/// If the run's plan cannot be read, or carried out by this version.
+/// Returns an error if the run's plan cannot be read or is not supported by this version.
 pub fn rerun_request(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<RunRequest, SuperviseError> {
     let mut plan = dir.trusted_plan()?;
     changes.apply(&mut plan)?;
@@ -77,7 +77,7 @@ pub fn rerun_request(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<R
     Ok(RunRequest { placement: Placement { name, ..request.placement }, ..request })
 }
 
-/// What a plan asks for, to be carried out as a new run.
+/// Creates the request for a new run with the settings of this plan.
 fn request(
     home: Home,
     plan: Plan,
@@ -93,7 +93,7 @@ fn request(
         session,
         harness: plan.harness,
         notify: plan.notify,
-        // A new run, which has used nothing.
+        // A new run has used nothing.
         inherited: None,
         policy: plan.policy,
         origins: plan.origins,

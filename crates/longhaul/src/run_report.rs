@@ -1,4 +1,4 @@
-//! What is told when a run is over: the run in figures, its result, and the files that say so too.
+//! The report of a finished run: its figures, its result, and the files that record them.
 
 mod errors;
 
@@ -17,65 +17,66 @@ use longhaul_store::{
 use std::path::PathBuf;
 use std::process;
 
-/// A finished run.
+/// The report of a finished run.
 #[derive(Clone, Debug)]
 pub struct RunReport {
     /// The run.
     pub run: RunId,
     /// Its directory.
     pub dir: PathBuf,
-    /// How it ended.
+    /// How the run finished.
     pub outcome: Outcome,
-    /// The agent's last answer, whole or partial.
+    /// The agent's last answer, complete or partial.
     pub result: Option<String>,
-    /// What went wrong, for people: first the reason for the outcome, then the agent's own messages. Never empty unless
+    /// Errors for people: first the reason for the outcome, then the agent's own messages. Never empty unless
     /// the work is done.
     pub errors: Vec<String>,
     /// The check that failed last, if the outcome is `check_failed`.
     pub failed_check: Option<FailedCheck>,
-    /// The proof that the work is done.
+    /// Evidence that the work is done.
     pub verified: Verified,
-    /// The session that can be continued.
+    /// Session that can be resumed.
     pub session: Option<SessionId>,
-    /// The model that answered.
+    /// Model that answered.
     pub model: Option<String>,
-    /// How many attempts were made.
+    /// Number of attempts.
     pub attempts: u32,
-    /// The last attempt's fault, survived or not.
+    /// Fault of the last attempt, even if the run survived it.
     pub fault: Option<Fault>,
     /// Why the agent refused to start, if it did.
     pub startup: Option<StartupError>,
     /// Commands that continue the run, the likeliest first; each works as printed.
     pub next: Vec<String>,
-    /// The last result in closed words.
+    /// The last result, in wire words.
     pub last_result: Option<AgentResult>,
-    /// What the run used.
+    /// Usage of the run.
     pub usage: Usage,
-    /// How many tool calls its guards denied.
+    /// Number of tool calls that the guards denied.
     pub denied_calls: u32,
     /// How the agent's questions were answered.
     pub questions: Questions,
     /// Background tasks that ended with the agent of the last attempt.
     pub background_stopped: Vec<StoppedTask>,
-    /// How it spent its time.
+    /// How the run spent its time.
     pub clocks: Clocks,
-    /// When it ended.
+    /// When the run finished.
     pub finished_at: Moment,
 }
 
 impl RunReport {
-    /// The report of a run that ended with `outcome`: its last attempt's stream said `glance`, and there
-    /// was this complaint about the agent's start.
+    /// Creates the report of a run that finished with `outcome`. `snapshot` is the state of its last
+    /// attempt's stream; `error` explains why the agent did not start.
     pub(crate) fn new(
         dir: &RunDir,
         run: &Run,
-        (outcome, ended): (Outcome, Moment),
+        outcome: Outcome,
+        finished_at: Moment,
         snapshot: &AttemptSnapshot,
         error: Option<&str>,
     ) -> RunReport {
         let state = run.state();
         let plan = dir.plan().ok();
-        // People learn of a file that cannot be read where they look for it.
+        // A file that cannot be read adds no stopped tasks here.
         let background_stopped = dir.attempt(state.attempts()).stopped_tasks().unwrap_or_default();
         let failed_check = FailedCheck::read(dir, state, outcome);
         let mut errors = errors(state, outcome, failed_check.as_ref(), snapshot, error);
@@ -90,7 +91,7 @@ impl RunReport {
             result: snapshot
                 .result
                 .clone()
-                .or_else(|| Some(snapshot.last_text.clone()).filter(|said| !said.is_empty())),
+                .or_else(|| Some(snapshot.last_text.clone()).filter(|text| !text.is_empty())),
             errors,
             failed_check,
             verified: state.verified(),
@@ -106,7 +107,7 @@ impl RunReport {
             questions: state.questions,
             background_stopped,
             clocks: state.clocks,
-            finished_at: ended,
+            finished_at,
         }
     }
 
@@ -115,7 +116,7 @@ impl RunReport {
         self.next.first().cloned()
     }
 
-    /// How long the run took, from its start to its end.
+    /// Returns the time from the run's start to its end.
     pub fn wall(&self) -> Span {
         self.clocks.wall(self.finished_at)
     }
@@ -128,7 +129,7 @@ pub fn stopped_words(task: &StoppedTask) -> String {
     format!("the background command `{}` was stopped{last}", task.command)
 }
 
-/// Why the agent refused to start, where its own message does not say it in the terms of a run.
+/// Explains why the agent refused to start, if its own message does not explain it in terms of the run.
 fn refused_start(startup: StartupError, plan: &Plan) -> Option<String> {
     let program = plan.agent.program.as_path().display();
     match startup {
@@ -152,8 +153,8 @@ fn refused_start(startup: StartupError, plan: &Plan) -> Option<String> {
     }
 }
 
-/// Writes what is derived when a run is over, but for its status. None of it can fail the run: all of it can be derived
-/// again.
+/// Writes the derived files of a finished run, except its status. A failed write never fails the run, because
+/// the files can be derived again.
 pub(crate) fn write_summaries(
     dir: &RunDir,
     run: &Run,
@@ -188,7 +189,8 @@ pub(crate) fn cost_summary(
     }
 }
 
-/// Says that the run is over. Last: whoever waits for the end of a run looks here, and finds all else.
+/// Writes the final status of the run. It comes last, because readers that wait for the outcome then expect
+/// all other files.
 pub(crate) fn write_final_status(dir: &RunDir, run: &Run, policy: &Policy, report: &RunReport) {
     let _ = dir.write_status(&Status::new(dir.id(), run, policy, process::id(), report.finished_at));
 }

@@ -1,4 +1,4 @@
-//! A request with all that every one has, and nothing else: what somebody wants besides, they set.
+//! Builds a request with the required settings only.
 
 use crate::{Environment, RunRequest, SessionChoice};
 use longhaul_agent::claude::Claude;
@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl RunRequest {
-    /// This task for Claude Code (`program`) in a new session, in the absolute directory `cwd`, under this policy, kept
-    /// in this home. Nothing else is asked for: no model, no permission, no guard, no check, no watchdog. Whoever wants
-    /// more sets the fields.
+    /// Creates a request for Claude Code (`program`) to work on this task under this policy, in a new
+    /// session. `cwd` is an absolute directory, and `home` stores the run. The request has no model,
+    /// permission mode, guard, check or watchdog; set the fields to add them.
     ///
-    /// Nobody is there to grant an agent a permission: what its settings and
-    /// [`permission_mode`](Order::permission_mode) do not allow, it is denied.
+    /// No user is present to grant permissions. The agent is denied everything that its settings and
+    /// [`permission_mode`](AgentSpec::permission_mode) do not allow.
     pub fn new(
         home: Home,
         program: impl Into<PathBuf>,
@@ -47,7 +47,7 @@ impl RunRequest {
                 handoff_tokens: HANDOFF_TOKENS_MAX,
                 handoff_summary: None,
                 inner_retries: policy.inner_retries,
-                // Given when the run has its directory.
+                // Set once the run has its directory.
                 run_id: RunId::from(""),
             },
             environment: Environment::default(),

@@ -1,5 +1,5 @@
-//! Tells whoever reads a run's files when there may be more to read, by file events where the system has them. It reads
-//! and changes nothing.
+//! Notifies readers of a run's files when there may be more to read, by file events where the system has
+//! them. It never reads or changes the files.
 
 use crate::live::FileWatch;
 use longhaul_store::RunDir;
@@ -8,8 +8,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-// A supervisor that dies says nothing, and neither does a reader that goes away.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+// Neither a supervisor that dies nor a reader that leaves causes a file event.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A watch on a run.
 pub struct RunWatch {
@@ -18,8 +18,8 @@ pub struct RunWatch {
 }
 
 impl RunWatch {
-    /// Watches the journal, the status and the conversation of the run in this directory. It is watched before it is
-    /// read, so that what is written in between is seen.
+    /// Watches the journal, the status and the transcript of the run in this directory. Create the watch
+    /// before reading, so that no write in between is missed.
     pub fn new(dir: &RunDir) -> RunWatch {
         let mut watching = RunWatch { watch: FileWatch::new(), watched: BTreeSet::new() };
         for dir in [dir.path().to_owned(), dir.logs_path()].into_iter().filter(|dir| dir.is_dir()) {
@@ -30,7 +30,7 @@ impl RunWatch {
         watching
     }
 
-    /// Watches this file, too, once it is there: call it again after each change.
+    /// Also watches this file if it exists. Call it again after each change.
     pub fn file(&mut self, path: &Path) {
         if !self.watched.contains(path) && path.is_file() {
             self.watch.file(path);
@@ -38,13 +38,13 @@ impl RunWatch {
         }
     }
 
-    /// Returns when something was written since the last call, and after a second at the latest.
+    /// Returns when a file was written since the last call, or after a second.
     ///
     /// # Errors
-    /// What the system says if it cannot tell.
+    /// Returns an error if the system's file events fail.
     pub async fn changed(&mut self) -> io::Result<()> {
         tokio::select! {
-            () = tokio::time::sleep(LOOK_EVERY) => Ok(()),
+            () = tokio::time::sleep(POLL_INTERVAL) => Ok(()),
             changed = self.watch.changed() => changed.map(drop),
         }
     }

@@ -1,5 +1,5 @@
-//! Has a model condense older work for a seed that somebody wants to read: one process, its files in a temporary
-//! directory, and nothing of either is left.
+//! Has a model summarize older work for a handoff prompt that a user inspects. It runs one process in a
+//! temporary directory and leaves nothing of either behind.
 
 use crate::Environment;
 use crate::live::{LaunchSpec, OneShotProcess, RunMarker, evidence_of};
@@ -10,41 +10,42 @@ use std::io;
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-/// Why there is no summary.
+/// The reason why there is no summary.
 #[derive(Debug, Error)]
 pub enum SummarizeError {
-    /// The system refused something.
-    #[error("ask the model: {0}")]
+    /// The system refused an operation.
+    #[error("cannot ask the model: {0}")]
     Io(#[from] io::Error),
     /// The agent could not be started.
-    #[error("start {program}: {source}")]
+    #[error("cannot start {program}: {source}")]
     Start {
-        /// Its program.
+        /// The agent's program.
         program: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The model gave no answer, for this fault.
-    #[error("ask the model: {}", .message.as_deref().unwrap_or(.fault.word()))]
+    /// The model gave no answer.
+    #[error("cannot ask the model: {}", .message.as_deref().unwrap_or(.fault.word()))]
     Failed {
-        /// Why.
+        /// Fault of the attempt.
         fault: Fault,
-        /// What the agent said of it.
+        /// Message of the agent.
         message: Option<String>,
     },
-    /// It had its time.
-    #[error("ask the model: no answer within {0}")]
+    /// The model did not answer in time.
+    #[error("cannot ask the model: no answer within {0}")]
     TimedOut(Span),
-    /// Somebody wanted the end.
-    #[error("ask the model: cancelled")]
+    /// A user cancelled the summary.
+    #[error("cannot ask the model: cancelled")]
     Cancelled(CancelSource),
 }
 
-/// The summary that `model` writes when it is given `prompt`. It is ended after `timeout`, and when a cancel comes.
+/// Returns the summary that `model` writes for `prompt`. The model is stopped after `timeout` or when a
+/// cancel arrives.
 ///
 /// # Errors
 ///
-/// If there is none.
+/// Returns an error if the model cannot be started, fails, times out or is cancelled.
 pub async fn summarize(
     order: &AgentSpec,
     dialect: &dyn Dialect,
@@ -52,10 +53,10 @@ pub async fn summarize(
     timeout: Span,
     cancels: &mut mpsc::Receiver<CancelSource>,
 ) -> Result<Summary, SummarizeError> {
-    let place = tempfile::Builder::new().prefix("longhaul-seed-").tempdir()?;
-    let (stream, stderr) = (place.path().join("stream.jsonl"), place.path().join("stderr.log"));
+    let scratch = tempfile::Builder::new().prefix("longhaul-seed-").tempdir()?;
+    let (stream, stderr) = (scratch.path().join("stream.jsonl"), scratch.path().join("stderr.log"));
     let output = (File::create(&stream)?, File::create(&stderr)?);
-    // No run, but a mark of its own, by which all of it is found and ended.
+    // There is no run, but a marker of its own identifies and stops all of its processes.
     let marker = RunMarker::unowned();
     let invocation = dialect.summary_invocation(
         &AgentSpec { run_id: marker.run().clone(), ..order.clone() },
@@ -65,17 +66,17 @@ pub async fn summarize(
     );
     let launch = LaunchSpec::new(&invocation, &Environment::default(), &marker, output);
     let program = launch.program.display().to_string();
-    let (mut condenser, _) = OneShotProcess::start(launch, invocation.stdin)
+    let (mut process, _) = OneShotProcess::start(launch, invocation.stdin)
         .map_err(|(_, source)| SummarizeError::Start { program, source })?;
     let stopped = tokio::select! {
-        gone = condenser.gone() => gone.map(|_| None)?,
+        exited = process.exited() => exited.map(|_| None)?,
         () = tokio::time::sleep(timeout.to_std()) => Some(StopCause::TimedOut),
-        Some(by) = cancels.recv() => {
-            condenser.end(&marker).await?;
-            return Err(SummarizeError::Cancelled(by));
+        Some(source) = cancels.recv() => {
+            process.end(&marker).await?;
+            return Err(SummarizeError::Cancelled(source));
         }
     };
-    let exit = condenser.end(&marker).await?;
+    let exit = process.end(&marker).await?;
     let (mut evidence, decoder) = evidence_of(dialect, (&stream, &stderr), exit);
     evidence.stop_cause = stopped;
     let snapshot = decoder.snapshot();

@@ -1,4 +1,4 @@
-//! Carries one request to an honest end on the live world. This is the library's front door.
+//! Runs one request to its outcome in the live world. This is the library's entry point.
 
 use crate::changes::{record_end, record_start};
 use crate::driver::drive;
@@ -28,70 +28,72 @@ use std::{env, fs, io};
 use thiserror::Error;
 use tokio::sync::mpsc;
 
-/// A request: what to do, with which agent, under which policy.
+/// A request: the task, the agent and the policy.
 pub struct RunRequest {
-    /// Where runs are kept.
+    /// Where runs are stored.
     pub home: Home,
-    /// Where this one goes, and what it is called.
+    /// Where this run is stored, and its name.
     pub placement: Placement,
-    /// How to speak to the agent.
+    /// Protocol of the agent.
     pub dialect: Arc<dyn Dialect>,
-    /// What stays the same over all attempts. Its `run` is filled in here; a `cwd` that is relative is a part of the
-    /// workspace that the placement names.
+    /// Settings of the agent that stay the same for all attempts. [`supervise`] sets its `run_id`. A relative
+    /// `cwd` is relative to the workspace of the placement.
     pub agent: AgentSpec,
     /// The agent's environment.
     pub environment: Environment,
-    /// Which session to begin with.
+    /// Session to start with.
     pub session: SessionChoice,
-    /// The harness that it is carried out for, if it is for one.
+    /// Harness that the run is for, if any.
     pub harness: Option<Harness>,
-    /// What was used for the same work before, if it is taken over from another harness.
+    /// Usage of the same work under another harness, if the run takes it over.
     pub inherited: Option<Inherited>,
-    /// Commands for a shell that are told, on their standard input, how the run ended and when it begins to wait for long.
+    /// Shell commands or channels that receive notifications of the outcome and of long waits.
     pub notify: Vec<String>,
     /// Limits and schedules.
     pub policy: Policy,
-    /// Where the policy's values came from, for the plan.
+    /// Origins of the policy's values, for the plan.
     pub origins: BTreeMap<String, String>,
     /// Whether to keep the partial messages in the stream files.
     pub keep_partial_messages: bool,
-    /// Whether each noteworthy event leaves a text for people in the run's directory. A project that has a file
-    /// `.claude/diagnostic_mode` gets them without this, and beside that file, too.
+    /// Whether each noteworthy event writes a diagnostic text to the run's directory. A project with a file
+    /// `.claude/diagnostic_mode` gets them anyway, and also next to that file.
     pub diagnostic: bool,
 }
 
-/// What surrounds an agent: the variables that it is started with, before its dialect adds and removes what it
-/// must, and who ends it should nobody else be there.
+/// The environment of an agent: its variables, before the dialect adds and removes some, and the helper
+/// programs.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// Whether it begins empty instead of as ours.
+    /// Whether the environment starts empty instead of as a copy of the supervisor's.
     pub clear: bool,
-    /// What is set in it. Values are never written down.
+    /// Variables to set. Their values are never stored.
     pub set: BTreeMap<String, String>,
-    /// The program, by its absolute path, that ends an agent which hangs after our death and which nobody comes
-    /// back for: it calls [`watch`](crate::watchdog::watch) in a session of its own. It is started once, beside
-    /// the first agent, if the policy has an [`orphan_timeout`](Policy::orphan_timeout), with three arguments
-    /// behind its leading ones: the run's directory, the number of our process, and when that started, in clock
-    /// ticks. One that cannot be started fails nothing. Nothing: there is no watchdog, and such an agent stays
-    /// until somebody comes.
+    /// The watchdog, by its absolute path: the program that stops the hanging agent of an orphaned run.
+    /// `None` leaves such an agent running until the run is recovered.
+    ///
+    /// It calls [`watch`](crate::watchdog::watch) in a process session of its own. The supervisor starts it
+    /// once, with the first agent, if the policy has an [`orphan_timeout`](Policy::orphan_timeout). A failed
+    /// start fails nothing.
+    ///
+    /// It gets three arguments after its leading ones: the run's directory, the supervisor's PID, and the
+    /// supervisor's start time in clock ticks.
     pub watchdog: Option<Program>,
-    /// The program, by its absolute path, that serves the tool by which an agent says that its work is finished:
-    /// who goes on with a run that offers one puts it in [`Order::finish`]. Nothing: an agent that was offered the
-    /// tool is offered none any more.
+    /// The program, by its absolute path, that serves the tool for done claims. A takeover sets it as the
+    /// run's [`AgentSpec::finish_tool`]. `None` withdraws the tool from an agent that had it.
     pub finish_tool: Option<Program>,
-    /// The program, by its absolute path, that the hooks of an agent call whose sessions are learnt from: see
-    /// [`Learn`]. Nothing: a run that is gone on with has none any more.
+    /// The program, by its absolute path, that the agent's hooks call if its sessions are learned from; see
+    /// [`LearnSpec`]. `None` disables the hooks when a run is recovered or resumed.
     pub hook: Option<Program>,
 }
 
 impl Environment {
-    /// How the sessions of a run that was planned so are learnt from.
+    /// Returns how to learn from the sessions of a run with this plan.
     pub fn learn(&self, plan: &Plan) -> Option<LearnSpec> {
         let PlanLearn { judge, tokens_max } = plan.learn.clone()?;
         Some(LearnSpec { hook: self.hook.clone()?, judge, tokens_max })
     }
 
-    /// A variable as an agent that is started in this environment has it.
+    /// Returns the value of a variable in this environment.
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         let inherited = || env::var_os(name).filter(|_| !self.clear);
         self.set.get(name).map(OsString::from).or_else(inherited)
@@ -101,7 +103,8 @@ impl Environment {
         self.variable(name).is_some_and(|value| !value.is_empty())
     }
 
-    /// The names of the variables that an agent of this dialect needs, as far as they are set. Their values stay here.
+    /// Returns the names of the set variables that an agent of this dialect needs. Their values are not
+    /// returned.
     pub(crate) fn needed(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
         let inherited =
             env::vars_os().filter(|_| !self.clear).filter_map(|(name, _)| name.into_string().ok());
@@ -110,18 +113,19 @@ impl Environment {
         names.filter(|name| is_set(name) && dialect.needs_variable(name, &is_set)).collect()
     }
 
-    /// The names of the variables that the agent of this plan needs, and that are not set now.
+    /// Returns the names of the variables that the agent of this plan needs and that are not set.
     pub(crate) fn missing(&self, plan: &Plan) -> Vec<String> {
         plan.env.needed().filter(|name| !self.is_set(name)).map(str::to_owned).collect()
     }
 
-    /// With the variables that a harness sets for its agents. Those that were set already stay.
+    /// Adds the variables that a harness sets for its agents. Variables that are already set stay.
     #[must_use]
     pub(crate) fn with_harness(
         mut self,
         harness: Option<Harness>,
         dir: &RunDir,
-        (order, policy): (&AgentSpec, &Policy),
+        order: &AgentSpec,
+        policy: &Policy,
     ) -> Environment {
         let variables = harness.map(|harness| {
             harness.variables(dir.path(), &order.cwd, (order.model.as_deref(), &policy.limits))
@@ -133,94 +137,94 @@ impl Environment {
     }
 }
 
-/// Which session to begin with.
+/// The session to start with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionChoice {
-    /// A new one, its id drawn by chance.
+    /// A new session with a random id.
     New,
-    /// A new one of this id.
+    /// A new session with this id.
     NewWithId(SessionId),
-    /// This one, continued.
+    /// This session, resumed.
     Resume(SessionId),
-    /// A new one that begins with the history of this one.
+    /// A new session that starts with the history of this one.
     Fork(SessionId),
 }
 
-/// Why a run could not be begun, or could not go on.
+/// The reason why a run could not start or continue.
 #[derive(Debug, Error)]
 pub enum SuperviseError {
     /// The run's directory or journal could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The plan names an agent that this version does not know.
-    #[error("speak to the agent `{0}`: this version does not know it")]
+    #[error("unknown agent `{0}`")]
     UnknownAgent(String),
-    /// A table of the plan cannot be read by this version.
+    /// This version cannot read a table of the plan.
     #[error("{0}")]
     Tables(#[from] UserTablesError),
-    /// A guard of the plan cannot be read by this version: the run must not go on without it.
-    #[error("guard the agent: {0}")]
+    /// This version cannot read a guard of the plan, and the run must not continue without it.
+    #[error("cannot guard the agent: {0}")]
     Guard(#[from] GuardError),
-    /// The directory to work in is gone.
+    /// The working directory is missing.
     #[error("work in {}: {source}", path.display())]
     Workspace {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The run's directory is a copy, and its original is at work.
+    /// The run's directory is a copy, and the original is still running.
     #[error("run {run} is at work in another copy of its directory: {}", original(stream).display())]
     AtWorkElsewhere {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The stream that its agent writes.
+        /// Stream that the agent writes.
         stream: PathBuf,
     },
-    /// Variables are missing that the agent needs.
+    /// Variables that the agent needs are not set.
     #[error("cannot start the agent of run {run}: {} set when the run started, but not now", subject(names))]
     Variables {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// The names of the variables.
+        /// Names of the variables.
         names: Vec<String>,
     },
-    /// The run has ended already.
-    #[error("go on with run {run}: it has ended as {}", outcome.kind)]
+    /// The run has already finished.
+    #[error("run {run} has already finished: {}", outcome.kind)]
     AlreadyFinished {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// How it ended.
+        /// How the run finished.
         outcome: Outcome,
-        /// The likeliest command that continues it, if there is one.
+        /// The likeliest command that continues the run, if any.
         next: Option<String>,
     },
-    /// The run never opened a session that could be branched.
-    #[error("branch the session of run {0}: it never opened one")]
+    /// The run never opened a session that could be forked.
+    #[error("cannot fork run {0}: it never opened a session")]
     NoSession(RunId),
-    /// The run has not ended, and so cannot be asked for more.
-    #[error("ask run {0} for more: it has not ended")]
+    /// The run has not finished, so it cannot get another request.
+    #[error("cannot send a new prompt to run {0}: it has not finished")]
     NotFinished(RunId),
-    /// The run has not ended, and its agent was started with the settings that would change.
+    /// The run has not finished, and its agent was started with the settings that would change.
     #[error("cannot change how the agent of run {0} is started: the run has not ended")]
     Unfinished(RunId),
-    /// The system refused something that a run cannot do without.
-    #[error("supervise the agent: {0}")]
+    /// The system refused an operation that a run needs.
+    #[error("cannot supervise the agent: {0}")]
     Io(#[from] io::Error),
 }
 
 impl SuperviseError {
-    /// Whether there was no room on the disk.
+    /// Returns `true` if the disk was full.
     pub fn is_full(&self) -> bool {
         matches!(self, SuperviseError::Store(error) if error.is_disk_full())
     }
 
-    /// What a person can do about it.
+    /// Returns what a user can do about the error.
     pub fn hint(&self) -> Option<String> {
         match self {
             SuperviseError::Store(error) => error.hint(),
             SuperviseError::UnknownAgent(_) | SuperviseError::Tables(_) | SuperviseError::Guard(_) => {
-                Some("use the longhaul that began the run".to_owned())
+                Some("use the version of longhaul that started the run".to_owned())
             }
             SuperviseError::Workspace { .. } => {
                 Some("put it back, or name where it is now with `--cwd`".to_owned())
@@ -237,7 +241,7 @@ impl SuperviseError {
                 Some(command) => format!("`{command}` goes on with it"),
                 None => {
                     format!(
-                        "`longhaul resume {run} --again` repeats the task; a prompt in place of `--again` asks for more"
+                        "`longhaul resume {run} --repeat-task` repeats the task; a prompt in place of `--repeat-task` asks for more"
                     )
                 }
             }),
@@ -253,25 +257,25 @@ impl SuperviseError {
     }
 }
 
-/// The run's directory, of the stream of one of its attempts.
+/// Returns the run's directory for a stream of one of its attempts.
 fn original(stream: &Path) -> &Path {
     let attempts = stream.ancestors().find(|path| path.ends_with("attempts"));
     attempts.and_then(Path::parent).unwrap_or(stream)
 }
 
-/// These names as the subject of a sentence, with its verb.
+/// Joins these names and adds the verb.
 fn subject(names: &[String]) -> String {
     format!("{} {}", names.join(", "), if names.len() == 1 { "was" } else { "were" })
 }
 
-/// How to speak to the agent of a plan.
+/// Returns the dialect of a plan.
 pub(crate) fn dialect_from_plan(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError> {
     let tables = UserTables { prices: plan.prices.clone(), effects: plan.effects.clone() };
     let dialect = dialect_with_tables(&plan.agent.name, tables)?;
     dialect.ok_or_else(|| SuperviseError::UnknownAgent(plan.agent.name.clone()))
 }
 
-/// The guards of a plan.
+/// Returns the guards of a plan.
 pub(crate) fn guards_from_plan(plan: &Plan) -> Result<Guards, GuardError> {
     let tools = |texts: &[String]| texts.iter().map(|text| text.parse()).collect::<Result<_, GuardError>>();
     let home = plan.guards.home.as_deref().unwrap_or_default();
@@ -286,33 +290,34 @@ pub(crate) fn guards_from_plan(plan: &Plan) -> Result<Guards, GuardError> {
     })
 }
 
-/// How the agent of a plan may say that its work is finished.
+/// Returns how the agent of a plan may claim that the work is done.
 pub(crate) fn done_signals_from_plan(plan: &Plan) -> DoneSignals {
     DoneSignals { tool: plan.finish_tool, line: plan.done_when.clone() }
 }
 
-/// A run that was never begun, or one that broke off.
+/// The error of a run that never started, or that was aborted.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// Nothing was started and nothing was spent.
+    /// No process started, and nothing was spent.
     #[error("{0}")]
     NotStarted(SuperviseError),
-    /// The agent was ended, because its run could no longer be recorded.
-    #[error("run {run} broke off: {source}")]
+    /// The agent was stopped because its run could no longer be journaled.
+    #[error("run {run} was aborted: {source}")]
     Aborted {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// Why.
+        /// Cause.
         source: SuperviseError,
     },
 }
 
-/// Carries the request to its outcome. Cancels come through `cancels`; `observer` watches.
+/// Runs the request to its outcome. Cancels arrive through `cancels`; `observer` observes.
 ///
 /// # Errors
 ///
-/// When the run's directory cannot be created (nothing was started), or when its journal can no
-/// longer be written (the agent is ended first). Everything else is an outcome.
+/// Returns [`RunError::NotStarted`] if the run's directory cannot be created, and [`RunError::Aborted`] if
+/// its journal can no longer be written. In the second case the agent is stopped first. Every other failure
+/// is an outcome.
 pub async fn supervise(
     mut request: RunRequest,
     observer: &mut dyn Observer,
@@ -325,8 +330,8 @@ pub async fn supervise(
     let session = first_session(&request.session);
     let now = Zoned::now();
     let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    let cwd = settle_workspace(&mut request, &day).map_err(RunError::NotStarted)?;
-    let plan = plan(&request, (&session, &cwd), Moment(now.timestamp().as_millisecond() as u64));
+    let cwd = resolve_workspace(&mut request, &day).map_err(RunError::NotStarted)?;
+    let plan = plan(&request, &session, &cwd, Moment(now.timestamp().as_millisecond() as u64));
     let RunRequest {
         home,
         placement,
@@ -336,7 +341,7 @@ pub async fn supervise(
         harness,
         notify,
         policy,
-        keep_partial_messages: keep_stream,
+        keep_partial_messages,
         diagnostic,
         ..
     } = request;
@@ -347,7 +352,7 @@ pub async fn supervise(
     record_start(&home, &dir, &order.cwd).await;
 
     let path = dir.path().to_owned();
-    let environment = environment.with_harness(harness, &dir, (&order, &policy));
+    let environment = environment.with_harness(harness, &dir, &order, &policy);
     let watchdog = watchdog::watchdog_command(&environment, &policy);
     order.needs_supervisor |= policy.needs_supervisor();
     let setup = WorldConfig {
@@ -368,21 +373,17 @@ pub async fn supervise(
         cancels,
         observer,
     };
-    let supervised = RunningSupervisor {
-        run: Run::new(),
-        policy,
-        world: LiveWorld::new(setup),
-        keep_partial_messages: keep_stream,
-    };
-    let ended = supervised.drive_to_outcome(Event::Started(session)).await;
-    if matches!(ended, Err(RunError::NotStarted(_))) {
-        // Nothing was started, and whoever was told so may begin another: `recover` must not find this one.
+    let supervised =
+        RunningSupervisor { run: Run::new(), policy, world: LiveWorld::new(setup), keep_partial_messages };
+    let result = supervised.drive_to_outcome(Event::Started(session)).await;
+    if matches!(result, Err(RunError::NotStarted(_))) {
+        // No process started, and the caller may start another run: `recover` must not find this one.
         let _ = fs::remove_dir_all(path);
     }
-    ended
+    result
 }
 
-/// A run with its world, on its way to an outcome.
+/// A run with its world, before its outcome.
 pub(crate) struct RunningSupervisor<'a> {
     pub(crate) run: Run,
     pub(crate) policy: Policy,
@@ -391,44 +392,47 @@ pub(crate) struct RunningSupervisor<'a> {
 }
 
 impl RunningSupervisor<'_> {
-    /// Carries the run from `first` to its outcome, and leaves its directory in order.
+    /// Drives the run from `first` to its outcome and finalizes its directory.
     pub(crate) async fn drive_to_outcome(mut self, first: Event) -> Result<RunReport, RunError> {
-        let ended = self.drive_on(first).await;
+        let result = self.drive_and_report(first).await;
         self.world.dismiss_watchdog().await;
         self.world.finish_calls().await;
-        ended
+        result
     }
 
-    async fn drive_on(&mut self, first: Event) -> Result<RunReport, RunError> {
-        let RunningSupervisor { run, policy, world, keep_partial_messages: keep_stream } = self;
+    async fn drive_and_report(&mut self, first: Event) -> Result<RunReport, RunError> {
+        let RunningSupervisor { run, policy, world, keep_partial_messages } = self;
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
-                let ended = crate::World::now(world).at;
+                let finished_at = crate::World::now(world).at;
                 world.complete_transcript(run.state().attempts());
                 let report = RunReport::new(
                     world.dir(),
                     run,
-                    (outcome, ended),
+                    outcome,
+                    finished_at,
                     world.glance(),
                     world.startup_message(),
                 );
                 write_summaries(world.dir(), run, policy, world.harness(), &report);
                 if outcome.kind == OutcomeKind::Suspended {
-                    // The system is about to kill us. What else an end needs, the supervisor does that ends the run.
+                    // The system is about to kill this process. The supervisor that finishes the run does the
+                    // rest.
                     write_final_status(world.dir(), run, policy, &report);
                     world.release();
                     return Ok(report);
                 }
-                // Nobody works in it any more, and nobody knows that yet: what differs from now on is somebody else's. Whoever
-                // is killed here is replaced by a supervisor that does it.
+                // The agent no longer works in the workspace, and the outcome is not published, so the
+                // difference is still the run's. If this supervisor is killed here, the next one records it.
                 record_end(world.home(), world.dir(), world.cwd(), run.state().reopen_count).await;
-                let news = world.claim_notification(Notification::for_outcome(&report, run, &world.task()));
+                let notification =
+                    world.claim_notification(Notification::for_outcome(&report, run, &world.task()));
                 write_final_status(world.dir(), run, policy, &report);
-                // Who is called now finds the run as it is.
-                world.call(news);
-                // Behind all that: it may wait for whoever writes the ledger.
+                // Comes after the status, so that a notified command finds the final state.
+                world.call(notification);
+                // Comes last, because it may wait for another writer of the ledger.
                 world.release();
-                if !*keep_stream {
+                if !*keep_partial_messages {
                     world.compact_streams();
                 }
                 Ok(report)
@@ -447,12 +451,13 @@ impl RunningSupervisor<'_> {
     }
 }
 
-/// Where a run works that has a workspace of its own is known with its id. Returns the directory as the plan has it.
-fn settle_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, SuperviseError> {
+// The workspace of a run in its own directory depends on the run's id. Returns the directory as the plan
+// stores it.
+fn resolve_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, SuperviseError> {
     let Some(workspace) = &request.placement.workspace else { return Ok(request.agent.cwd.clone()) };
-    // An agent files its sessions under the directory that it finds itself in, links resolved.
-    let gone = |source| SuperviseError::Workspace { path: workspace.clone(), source };
-    fs::read_dir(workspace.join(&request.agent.cwd)).map_err(gone)?;
+    // An agent files its sessions under its working directory, with links resolved.
+    let missing = |source| SuperviseError::Workspace { path: workspace.clone(), source };
+    fs::read_dir(workspace.join(&request.agent.cwd)).map_err(missing)?;
     let id = request.placement.id.clone().map_or_else(|| request.home.unused_id(random_seed()), Ok)?;
     let run = request.home.path_for(&request.placement, day, &id);
     let run = match run.ancestors().nth(2).and_then(|runs| fs::canonicalize(runs).ok()) {
@@ -467,7 +472,7 @@ fn settle_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, Supe
 
 fn first_session(choice: &SessionChoice) -> SessionPlan {
     match choice {
-        // Salt 0: the first session's id is drawn apart from everything a step draws.
+        // Salt 0 separates the first session's id from the draws of the steps.
         SessionChoice::New => SessionPlan::New(draw_uuid(random_seed(), 0)),
         SessionChoice::NewWithId(id) => SessionPlan::New(id.clone()),
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
@@ -477,8 +482,8 @@ fn first_session(choice: &SessionChoice) -> SessionPlan {
     }
 }
 
-/// What is asked for, as it is written down: no secret has a place in it.
-fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at: Moment) -> Plan {
+/// Creates the plan of a request. It never contains a secret.
+fn plan(request: &RunRequest, session: &SessionPlan, cwd: &Path, started_at: Moment) -> Plan {
     let RunRequest {
         dialect,
         agent: order,
@@ -486,15 +491,16 @@ fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at:
         harness,
         policy,
         origins,
-        keep_partial_messages: keep_stream,
+        keep_partial_messages,
         diagnostic,
         ..
     } = request;
-    // The directory is not known yet, the names are.
-    let of_harness = harness.map(|harness| {
+    // The directory is not known yet, but the names of the variables are.
+    let harness_variables = harness.map(|harness| {
         harness.variables(Path::new(""), &order.cwd, (order.model.as_deref(), &policy.limits))
     });
-    let of_harness: Vec<&str> = of_harness.into_iter().flatten().map(|(name, _)| name).collect();
+    let harness_variables: Vec<&str> =
+        harness_variables.into_iter().flatten().map(|(name, _)| name).collect();
     let needed = environment.needed(dialect.as_ref());
     let block_paths = &order.guards.block_paths;
     Plan {
@@ -527,7 +533,7 @@ fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at:
             .learn
             .as_ref()
             .map(|learn| PlanLearn { judge: learn.judge.clone(), tokens_max: learn.tokens_max }),
-        env: EnvNames::new(environment.set.keys().map(String::as_str).chain(of_harness), [])
+        env: EnvNames::new(environment.set.keys().map(String::as_str).chain(harness_variables), [])
             .with_needed(needed.iter().map(String::as_str)),
         harness: *harness,
         policy: policy.clone(),
@@ -538,7 +544,7 @@ fn plan(request: &RunRequest, (session, cwd): (&SessionPlan, &Path), started_at:
         wrap_up_prompt: order.wrap_up_prompt.clone(),
         handoff_tokens: order.handoff_tokens,
         handoff_summary: order.handoff_summary.clone(),
-        keep_partial_messages: *keep_stream,
+        keep_partial_messages: *keep_partial_messages,
         diagnostic: *diagnostic,
         prices: dialect.tables().prices.clone(),
         effects: dialect.tables().effects.clone(),

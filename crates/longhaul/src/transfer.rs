@@ -1,14 +1,14 @@
-//! A run moves to another directory or another machine in one file: what is on record of it, the agent's
-//! sessions, and the workspace with its changes. It goes on there as the same run.
+//! Moves a run to another directory or machine in one file: its records, the agent's sessions, and the
+//! workspace with its changes. The run continues there under the same id.
 //!
 //! ```text
-//! manifest.json          what is in the file, with sizes and hashes
+//! manifest.json          the members of the file, with sizes and hashes
 //! run/…                  the run's directory
-//! run/sessions/ID.jsonl  the sessions that were found on the machine it comes from
+//! run/sessions/ID.jsonl  the sessions that the exporting machine had
 //! workspace.bundle       the workspace as a git bundle, if it is in a git repository
 //! ```
 //!
-//! All of this is a gzipped tar with plain files only. [`export()`] changes neither the run nor the workspace;
+//! The file is a gzipped tar with plain files only. [`export()`] changes neither the run nor the workspace.
 //! [`import()`] checks everything before it creates anything.
 
 mod archive;

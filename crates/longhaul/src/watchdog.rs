@@ -1,6 +1,6 @@
-//! The watchdog of a run: a process that waits for its supervisor's death, and ends an agent that nobody comes
-//! back for. It costs nothing while it waits, decides nothing about the run and writes nothing to its journal:
-//! whoever recovers the run reads how the attempt ended.
+//! The watchdog of a run: a process that waits until its supervisor dies and stops the silent agent of an
+//! orphaned run. It costs nothing while it waits. It never decides anything about the run or writes to its
+//! journal; the next supervisor reads how the attempt ended.
 
 mod silence;
 mod stop;
@@ -19,56 +19,57 @@ use std::time::{Duration, Instant};
 use stop::end;
 use tokio::process::{Child, Command};
 
-// So many looks to a timeout: an agent is ended at most an eighth late.
-const LOOKS: u32 = 8;
-const LOOK_EVERY_MIN: Duration = Duration::from_millis(50);
-// A supervisor that takes over is seen at once, by what it writes; this is for a system without file events.
-const LOOK_EVERY_MAX: Duration = Duration::from_secs(10);
+// Polls per timeout: an agent is stopped at most an eighth late.
+const POLLS_PER_TIMEOUT: u32 = 8;
+const POLL_INTERVAL_MIN: Duration = Duration::from_millis(50);
+// File events show a takeover at once; this is for a system without them.
+const POLL_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
-/// Why a watchdog left.
+/// The reason why a watchdog exited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchdogExit {
-    /// The run's policy wants none.
+    /// The run's policy has no orphan timeout.
     Disabled,
-    /// The run is over, and its outcome was told.
+    /// The run finished, and its outcome is published.
     RunFinished,
-    /// Another supervisor has the run.
+    /// Another supervisor took over the run.
     Supervised,
-    /// No process of the run is left.
+    /// The run has no processes.
     NoProcesses,
-    /// Nobody came back: so many processes were ended. The run can be recovered all the same.
+    /// The run stayed orphaned, and this many processes were stopped. The run can still be recovered.
     Stopped(u32),
 }
 
-/// Waits until `supervisor` is dead, and then until its run is over, has another supervisor or no process any
-/// more. A run that is silent for as long as its policy lets an orphan be has its processes ended. It is for a
-/// process of its own that does not carry the run's mark: a supervisor starts it by [`Environment::watchdog`].
+/// Waits until `supervisor` is dead, and then until the run finishes, has another supervisor or has no
+/// process. If the run is silent for its policy's `orphan_timeout`, its processes are stopped. Call it in a
+/// separate process without the run marker; a supervisor starts one through [`Environment::watchdog`].
 ///
 /// # Errors
 ///
-/// If the run's files cannot be read, or if a process of it cannot be ended.
+/// Returns an error if the run's files cannot be read, or if one of its processes cannot be stopped.
 pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, SuperviseError> {
     let plan = dir.trusted_plan()?;
     let (marker, policy) = (RunMarker::new(dir.id(), &plan), plan.policy);
-    let Some(patience) = policy.orphan_timeout else { return Ok(WatchdogExit::Disabled) };
-    death_of(supervisor).await?;
-    keep(dir, &marker, patience, policy.stop_grace).await
+    let Some(orphan_timeout) = policy.orphan_timeout else { return Ok(WatchdogExit::Disabled) };
+    wait_for_exit(supervisor).await?;
+    watch_orphan(dir, &marker, orphan_timeout, policy.stop_grace).await
 }
 
 /// Watches a run whose supervisor is dead.
-async fn keep(
+async fn watch_orphan(
     dir: &RunDir,
     marker: &RunMarker,
-    patience: Span,
+    orphan_timeout: Span,
     grace: Span,
 ) -> Result<WatchdogExit, SuperviseError> {
     let mut watch = FileWatch::new();
-    // Whoever takes over writes to the one and renames into the other.
+    // A new supervisor appends to the journal and renames files into the directory.
     watch.file(&dir.journal_path());
     watch.dir(dir.path());
-    let look_every = (patience.to_std() / LOOKS).clamp(LOOK_EVERY_MIN, LOOK_EVERY_MAX);
-    let mut stall = SilenceTimer::begin(OutputPosition::new(dir));
-    let mut witness = None;
+    let poll_interval =
+        (orphan_timeout.to_std() / POLLS_PER_TIMEOUT).clamp(POLL_INTERVAL_MIN, POLL_INTERVAL_MAX);
+    let mut silence = SilenceTimer::begin(OutputPosition::new(dir));
+    let mut known_process = None;
     loop {
         if is_outcome_published(dir) {
             return Ok(WatchdogExit::RunFinished);
@@ -76,45 +77,45 @@ async fn keep(
         if is_supervised(dir).await? {
             return Ok(WatchdogExit::Supervised);
         }
-        let mut living = match witness.take() {
-            Some(living) => living,
+        let mut process = match known_process.take() {
+            Some(process) => process,
             None => match find_live_process(marker).await? {
-                Some(living) => living,
+                Some(process) => process,
                 None => return Ok(WatchdogExit::NoProcesses),
             },
         };
         let started = Instant::now();
         tokio::select! {
-            () = tokio::time::sleep(look_every) => witness = Some(living),
+            () = tokio::time::sleep(poll_interval) => known_process = Some(process),
             changed = watch.changed() => {
                 changed?;
-                witness = Some(living);
+                known_process = Some(process);
             }
-            gone = living.gone() => gone?,
+            exited = living.exited() => exited?,
         }
-        stall.pass(started.elapsed(), look_every, OutputPosition::new(dir));
-        if stall.lasted() >= patience
-            && let Some(ended) = end((dir, marker), &stall, grace).await?
+        silence.pass(started.elapsed(), poll_interval, OutputPosition::new(dir));
+        if silence.lasted() >= orphan_timeout
+            && let Some(stopped) = end(dir, marker, &silence, grace).await?
         {
-            return Ok(WatchdogExit::Stopped(ended));
+            return Ok(WatchdogExit::Stopped(stopped));
         }
     }
 }
 
-/// Returns when the process is dead, be it that it died before we came and another has its number.
-async fn death_of(supervisor: ProcessId) -> io::Result<()> {
+/// Returns once the process has exited, including when its PID was reused.
+async fn wait_for_exit(supervisor: ProcessId) -> io::Result<()> {
     let Some(pid) = Pid::from_raw(supervisor.pid.cast_signed()) else { return Ok(()) };
-    // Should it live nevertheless, the journal's lock tells.
+    // If the supervisor still lives, the journal's lock shows it.
     let Ok(mut process) = AdoptedProcess::new(pid) else { return Ok(()) };
-    // Asked when the handle is open: from here on the number means one process.
+    // Read after the handle is open: from then on the PID cannot be reused.
     if start_ticks(supervisor.pid) != Some(supervisor.start_ticks) {
         return Ok(());
     }
     process.gone().await
 }
 
-/// Whether another supervisor has the run. One that dies has the lock for a moment longer, and whoever only
-/// looks at the run has it for a moment too.
+/// Returns `true` if another supervisor has the run. A dying supervisor keeps the lock for a moment, and
+/// other readers may hold it for a moment.
 async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
     for _ in 0..EXIT_POLLS_MAX {
         if !Journal::is_locked(&dir.journal_path())? {
@@ -125,29 +126,29 @@ async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// A process of the run, the oldest if numbers tell: as long as it lives, nobody needs to look for others.
+/// Returns a process of the run, the oldest by PID. While it lives, there is no need to search for others.
 async fn find_live_process(marker: &RunMarker) -> io::Result<Option<AdoptedProcess>> {
     let oldest = || processes_with(marker).into_iter().next();
     let mut found = oldest();
     if found.is_none() {
-        // One that was just being started carries its mark a moment later.
+        // A process that is just starting gets its marker a moment later.
         tokio::time::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX).await;
         found = oldest();
     }
     found.map(|(_, process)| AdoptedProcess::from_handle(process)).transpose()
 }
 
-/// The program that is to be the run's watchdog; nothing if there is none, or if the policy wants none.
+/// Returns the run's watchdog program, or `None` if there is none or the policy has no orphan timeout.
 pub(crate) fn watchdog_command(environment: &Environment, policy: &Policy) -> Option<Program> {
     environment.watchdog.clone().filter(|_| policy.orphan_timeout.is_some())
 }
 
-/// A watchdog that waits for our death.
+/// A watchdog that waits for the death of this supervisor.
 pub(crate) struct Watchdog(Child);
 
 impl Watchdog {
-    /// Starts the program as the watchdog of this run and this process. Its environment is ours, which has the
-    /// marks of the runs around this one, and not this one's own: its sweep spares the watchdog.
+    /// Starts the program as the watchdog of this run and this process. It inherits the markers of enclosing
+    /// runs but not the marker of this run, so that the run's sweep spares it.
     pub(crate) fn start(program: &Program, dir: &RunDir) -> io::Result<Watchdog> {
         let pid = process::id();
         let started = start_ticks(pid).unwrap_or_default();
@@ -163,9 +164,9 @@ impl Watchdog {
             .map(Watchdog)
     }
 
-    /// Ends it: its run is over, and we may live on.
+    /// Stops the watchdog. Its run is finished, and this process may continue.
     pub(crate) async fn stop(mut self) {
-        // One that is gone already needs no more.
+        // A watchdog that has already exited needs no signal.
         let _ = self.0.kill().await;
     }
 }

@@ -1,15 +1,17 @@
-//! Keeping what a file says beside it, before it says something else.
+//! Backs up the content of a file next to it before the file is overwritten.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Keeps the content under the file's name with a suffix, by number from 1, and says where; whoever may read the file may read
-/// that. What is kept already is not kept twice, and nothing is ever written over.
+/// Writes the content next to the file under its name with a numbered suffix, starting at 1, and returns the
+/// path of the copy.
+/// The copy has the permissions of the file. Content that is backed up already is not written again, and no
+/// file is ever overwritten.
 ///
 /// # Errors
-/// What the system says, and of which file. Nothing is left there then.
+/// Returns the path and the I/O error if the copy cannot be written. No partial copy remains.
 pub(crate) fn write_backup(
     path: &Path,
     suffix: impl Fn(u32) -> String,
@@ -22,7 +24,7 @@ pub(crate) fn write_backup(
         match write_new(&copy, path, content) {
             Ok(()) => return Ok(copy),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                if fs::read(&copy).is_ok_and(|kept| kept == content) {
+                if fs::read(&copy).is_ok_and(|existing| existing == content) {
                     return Ok(copy);
                 }
             }
@@ -34,13 +36,13 @@ pub(crate) fn write_backup(
 
 fn write_new(copy: &Path, original: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(copy)?;
-    if let Ok(found) = fs::metadata(original) {
-        // Where there are no modes, its owner can read it.
-        drop(file.set_permissions(found.permissions()));
+    if let Ok(metadata) = fs::metadata(original) {
+        // On a file system without modes, only the owner can read the copy.
+        drop(file.set_permissions(metadata.permissions()));
     }
     let written = file.write_all(content).and_then(|()| file.sync_all());
     if written.is_err() {
-        // Half of it is nothing to come back to, and the next one would keep another half.
+        // A partial copy is useless, and the next call would create another one.
         drop(fs::remove_file(copy));
     }
     written

@@ -1,6 +1,7 @@
-//! Learning from the past: which of a project's sessions there is something to learn from, and about what that costs. What
-//! is found is queued like everything else, so that nothing is judged twice; a small file in the project says how far it has
-//! come.
+//! Learns from past sessions: selects the sessions of a project that are worth judging and estimates the
+//! cost.
+//! Selected sessions go through the same queue as new ones, so that nothing is judged twice. A small file in
+//! the project records the progress.
 
 mod estimate;
 mod past_sessions;

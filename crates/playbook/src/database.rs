@@ -1,5 +1,5 @@
-//! What is to be learnt, what was, and what it cost. All of it is in one SQLite database, each step in one transaction that is
-//! on disk before the next one is made.
+//! Stores the learning queue, the results and their cost in one SQLite database. Each step is one
+//! transaction, which is on disk before the next step starts.
 
 mod items;
 mod judge_requests;

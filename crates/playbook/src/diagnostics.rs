@@ -1,5 +1,7 @@
-//! Texts for people about what a judge was asked and what went wrong, in the places and the lines of the ACE playbook hooks:
-//! a project asks for them by a file `.claude/diagnostic_mode`. Nothing reads them, and what cannot be written is left out.
+//! Writes diagnostics for people: the questions to a judge and its errors, with the file names and lines of
+//! the ACE playbook hooks.
+//! A project enables them with a file `.claude/diagnostic_mode`. No code reads them, and write errors are
+//! ignored.
 
 use crate::judge::{RequestEvent, RequestObserver};
 use crate::judging::JudgeQuestion;
@@ -9,58 +11,58 @@ use longhaul_core::{GiveUpReason, Moment, Span};
 use longhaul_store::write_diagnostic;
 use std::path::{Path, PathBuf};
 
-/// Stands between a prompt and its answer.
+/// Separates a prompt from its answer.
 const RULE: &str = "================================================================================";
-// The name of a file with a date before it; systems allow 255 bytes.
+// The file name also has a date; file systems allow 255 bytes.
 const NAME_CHARS_MAX: usize = 100;
 
-/// What leaves the texts of one project.
+/// Writes the diagnostics of one project.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
-    /// The project's `.claude`.
+    /// The project's `.claude` directory.
     dir: PathBuf,
     zone: TimeZone,
 }
 
-/// Who is asked, as texts about it have it.
+/// The names of a question in diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The function of the hooks that asks.
+    /// Function of the hooks that asks it.
     pub function: &'static str,
-    /// The name of texts about requests that failed.
+    /// File name for failed requests.
     pub retries: &'static str,
-    /// The name of texts with an answer, where nobody chose another.
+    /// Default file name for answers.
     pub answer: &'static str,
-    /// What the headings of such a text begin with.
+    /// Prefix of the headings.
     heading: &'static str,
 }
 
-/// The one question about a whole transcript.
+/// The single question about a whole transcript.
 pub const KEYPOINTS: Asked = Asked {
     function: "extract_keypoints",
     retries: "retry_extract_keypoints",
     answer: "reflection",
     heading: "",
 };
-/// The question what helped.
+/// The question about which points helped.
 const REFLECTOR: Asked = Asked {
     function: "run_reflector",
     retries: "retry_reflector",
     answer: "reflector",
     heading: "REFLECTOR ",
 };
-/// The question what the playbook is to say.
+/// The question about the changes to the playbook.
 const CURATOR: Asked =
     Asked { function: "run_curator", retries: "retry_curator", answer: "curator", heading: "CURATOR " };
 
-/// Whether texts can be named so: it becomes a part of a file's name.
+/// Returns whether diagnostics can have this name. It becomes part of a file name.
 pub fn is_name(name: &str) -> bool {
-    let is_plain = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-' | '.' | ' ');
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ');
     !name.trim().is_empty() && name.chars().count() <= NAME_CHARS_MAX && name.chars().all(is_plain)
 }
 
 impl Asked {
-    /// Who is asked this.
+    /// Returns the names of this question.
     pub(crate) fn new(question: JudgeQuestion) -> Asked {
         match question {
             JudgeQuestion::Reflector => REFLECTOR,
@@ -71,36 +73,36 @@ impl Asked {
 }
 
 impl Diagnostics {
-    /// Those of a project, named by the time of this zone.
+    /// Creates the diagnostics of a project, with file names in this time zone.
     pub fn of_project(project: &Path, zone: TimeZone) -> Diagnostics {
         Diagnostics { dir: project.join(".claude"), zone }
     }
 
-    /// Leaves a text, if the project asks for texts. Never one in the place of another.
+    /// Writes a file if the project enables diagnostics. Never overwrites one.
     pub fn write(&self, at: Moment, name: &str, text: &str) {
         if !self.dir.join("diagnostic_mode").exists() || !is_name(name) {
             return;
         }
         let at = Timestamp::from_millisecond(at.0.cast_signed()).unwrap_or(Timestamp::MAX);
         let stem = format!("{}_{name}", at.to_zoned(self.zone.clone()).strftime("%Y%m%d_%H%M%S"));
-        // Nothing fails for its diagnosis.
+        // Diagnostics never cause a failure.
         let _ = write_diagnostic(&self.dir.join("diagnostic"), &stem, text);
     }
 
-    /// A question was answered so.
+    /// Writes a question and its answer.
     pub fn answered(&self, at: Moment, asked: Asked, name: &str, prompt: &str, answer: &str) {
         let heading = asked.heading;
         let text = format!("# {heading}PROMPT\n{prompt}\n\n{RULE}\n\n# {heading}RESPONSE\n{answer}\n");
         self.write(at, name, &text);
     }
 
-    /// Who tells of requests that failed.
+    /// Creates an observer that writes failed requests.
     pub fn request_observer(&self, asked: Asked) -> RetryDiagnostics {
         RetryDiagnostics { diagnostics: self.clone(), asked }
     }
 }
 
-/// Tells of requests that failed.
+/// Writes failed requests to diagnostics.
 #[derive(Clone, Debug)]
 pub struct RetryDiagnostics {
     diagnostics: Diagnostics,
@@ -108,16 +110,16 @@ pub struct RetryDiagnostics {
 }
 
 impl RequestObserver for RetryDiagnostics {
-    fn on_request(&self, at: Moment, asking: &RequestEvent<'_>) {
-        if let Some(line) = line(self.asked.function, asking) {
+    fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
+        if let Some(line) = line(self.asked.function, event) {
             self.diagnostics.write(at, self.asked.retries, &line);
         }
     }
 }
 
-/// What the hooks say of it; nothing if all went well.
-fn line(function: &str, asking: &RequestEvent<'_>) -> Option<String> {
-    Some(match *asking {
+/// Returns the line that the hooks write, or `None` if the first request succeeded.
+fn line(function: &str, event: &RequestEvent<'_>) -> Option<String> {
+    Some(match *event {
         RequestEvent::Answered { request: ..=1 } => return None,
         RequestEvent::Answered { request } => {
             format!("{function}() succeeded on attempt {request} after {} retries.", request - 1)
@@ -136,7 +138,7 @@ fn line(function: &str, asking: &RequestEvent<'_>) -> Option<String> {
                 error.class()
             )
         }
-        // The hooks know no time budget, and have no line for it.
+        // The hooks have no time budget and therefore no line for it.
         RequestEvent::GivenUp { reason: GiveUpReason::OutOfTime, request, of, error } => format!(
             "Out of time after attempt {request}/{of} in {function}(): {}: {error}. Returning empty result.",
             error.class()
@@ -144,7 +146,7 @@ fn line(function: &str, asking: &RequestEvent<'_>) -> Option<String> {
     })
 }
 
-/// Seconds with one decimal, the nearest one.
+/// Returns seconds, rounded to one decimal.
 fn tenths(span: Span) -> String {
     let tenths = span.millis().saturating_add(50) / 100;
     format!("{}.{}", tenths / 10, tenths % 10)

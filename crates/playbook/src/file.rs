@@ -1,9 +1,10 @@
-//! The playbook of a project on disk: `.claude/playbook.json`. Who changes it holds a lock, writes down what it will be
-//! before it is, and replaces it as a whole. One that cannot be understood is kept, and never overwritten by an empty one.
+//! Reads and writes the playbook of a project: `.claude/playbook.json`.
+//! A writer holds a lock, records the new text before it writes, and replaces the file as a whole. A file
+//! that cannot be parsed is backed up and never replaced by an empty one.
 //!
-//! A change is, in this order: the new text beside the file and on disk; what the file will be, in [`Learning`]; the file;
-//! and the note that it has it. A writer that is killed between two of them leaves the one state or the other, and the next
-//! one brings to its end what was begun ([`state`]).
+//! A change has four steps: write the new text to a temporary file, record it in [`LearningDb`], replace the
+//! file, and record that the file has it. A writer that is killed leaves either the old or the new state, and
+//! the next one completes the change ([`state`]).
 
 mod failpoints;
 mod last_updated;
@@ -34,110 +35,110 @@ pub struct PlaybookFile {
     path: PathBuf,
 }
 
-/// A playbook as it is in its file.
+/// A playbook as read from its file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// The text of the file; nothing where there is none, which is an empty playbook.
+    /// Text of the file, or `None` if there is no file, which is an empty playbook.
     pub text: Option<String>,
-    /// What it says.
+    /// Parsed content.
     pub playbook: Playbook,
-    /// What was taken over from an older form, or is odd about it.
+    /// Conversions from older formats and oddities.
     pub warnings: Vec<String>,
 }
 
-/// A change that was made.
+/// The result of a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
-    /// Its number in the history; nothing if there is nothing to be remembered.
+    /// Id of the revision, or `None` if none was recorded.
     pub save: Option<i64>,
-    /// What came of it.
+    /// Whether the file changed.
     pub outcome: Outcome,
-    /// What was done and what was skipped.
+    /// Applied and skipped changes.
     pub changes: ChangeSummary,
-    /// Where a damaged file is kept, from which we did not go on.
+    /// Backup of a damaged file, whose content was not used.
     pub damaged_copy: Option<PathBuf>,
-    /// What was odd about the file.
+    /// Oddities of the file.
     pub warnings: Vec<String>,
 }
 
-/// What came of a change.
+/// Whether a change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The file has changed.
+    /// The file changed.
     Saved,
-    /// There was nothing to change: the file is as it was.
+    /// There was nothing to change.
     Unchanged,
-    /// It was made before.
+    /// The change was made before.
     Already,
 }
 
 /// Why a playbook cannot be read or written.
 #[derive(Debug, Error)]
 pub enum FileError {
-    /// The system refused.
-    #[error("{doing} {}: {source}", path.display())]
+    /// A file operation failed.
+    #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was to be done.
-        doing: &'static str,
-        /// The file.
+        /// Verb of the operation.
+        action: &'static str,
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// I/O error.
         source: io::Error,
     },
-    /// It is no playbook.
-    #[error("read {}: it is damaged: {cause}", path.display())]
+    /// The file is not a playbook.
+    #[error("cannot read {}: it is damaged: {cause}", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// Cause and position of the error.
         cause: String,
     },
     /// A later program wrote it.
-    #[error("read {}: its version is {version}, which a newer program wrote", path.display())]
+    #[error("cannot read {}: its version is {version}, which a newer program wrote", path.display())]
     Newer {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         version: String,
     },
-    /// Somebody else changes it for longer than we wait.
-    #[error("change {}: another process is changing it", path.display())]
+    /// Another process holds the lock for longer than the timeout.
+    #[error("cannot change {}: another process is changing it", path.display())]
     Busy {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is not what was to be changed any more.
-    #[error("change {}: it has changed in the meantime", path.display())]
+    /// The file changed since the caller read it.
+    #[error("cannot change {}: it has changed in the meantime", path.display())]
     Overtaken {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Links lead out of the project to something that is no playbook.
+    /// Links lead out of the project to a file that is not a playbook.
     #[error(
-        "change {}: it leads to {}, which is outside of the project and no playbook",
+        "cannot change {}: it leads to {}, which is outside of the project and no playbook",
         path.display(),
         leads_to.display()
     )]
     Outside {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is behind the links.
+        /// Target of the links.
         leads_to: PathBuf,
     },
-    /// A change cannot be taken back.
+    /// A change cannot be undone.
     #[error("undo: {0}")]
     Undo(#[from] UndoError),
-    /// What it will be cannot be written down.
+    /// The learning database failed.
     #[error(transparent)]
     Learning(#[from] LearningError),
 }
 
 impl FileError {
-    fn io(doing: &'static str, path: &Path, source: io::Error) -> FileError {
-        FileError::Io { doing, path: path.to_owned(), source }
+    fn io(action: &'static str, path: &Path, source: io::Error) -> FileError {
+        FileError::Io { action, path: path.to_owned(), source }
     }
 
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> String {
         match self {
             FileError::Io { path, source, .. } => match source.kind() {
@@ -174,12 +175,12 @@ impl FileError {
 }
 
 impl PlaybookFile {
-    /// That of a project.
+    /// Creates the playbook file of a project.
     pub fn of_project(project: &Path) -> PlaybookFile {
         PlaybookFile { path: project.join(".claude").join("playbook.json") }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -188,35 +189,35 @@ impl PlaybookFile {
         self.path.parent().and_then(Path::parent).unwrap_or(&self.path)
     }
 
-    fn place(&self) -> Result<Place, FileError> {
+    fn target(&self) -> Result<Place, FileError> {
         Place::new(self.project_dir(), &self.path)
     }
 
-    /// The name under which its history is kept: the project's directory, however it was reached.
+    /// Returns the name under which the history is stored: the canonical directory of the project.
     pub fn project(&self) -> String {
         let project = self.project_dir();
         fs::canonicalize(project).unwrap_or_else(|_| project.to_owned()).to_string_lossy().into_owned()
     }
 
-    /// What it says. Nothing is locked and nothing changed: a reader sees the old state or the new one.
+    /// Reads the playbook. Takes no lock and changes nothing: a reader gets the old state or the new one.
     ///
     /// # Errors
-    /// [`FileError::Damaged`], [`FileError::Newer`], or what the system refused.
+    /// Returns [`FileError::Damaged`], [`FileError::Newer`] or an I/O error.
     pub fn read(&self) -> Result<Found, FileError> {
-        match held(&self.place()?)? {
+        match held(&self.target()?)? {
             Held::Nothing => Ok(Found { text: None, playbook: Playbook::default(), warnings: Vec::new() }),
-            Held::Playbook { text, playbook, warnings: noticed } => {
-                Ok(Found { text: Some(text), playbook: *playbook, warnings: noticed })
+            Held::Playbook { text, playbook, warnings } => {
+                Ok(Found { text: Some(text), playbook: *playbook, warnings })
             }
             Held::Damage { cause, .. } => Err(FileError::Damaged { path: self.path.clone(), cause }),
         }
     }
 
-    /// Changes it, or finds that it was changed for this cause before. What others changed in the meantime is in what is
-    /// given to `change`, which may be called once, or not at all.
+    /// Changes the playbook, unless it was changed for this cause before. `change` receives the current
+    /// state, with the changes of other programs. It is called at most once.
     ///
     /// # Errors
-    /// [`FileError`]; nothing is changed then, and the same change can be made again.
+    /// Returns [`FileError`] if nothing was changed. The caller may repeat the change.
     pub fn change(
         &self,
         learning: &mut LearningDb,
@@ -234,31 +235,32 @@ impl PlaybookFile {
         })
     }
 
-    /// The bytes of the file, whatever they are; nothing if there is none.
+    /// Returns the bytes of the file, valid or not, or `None` if there is no file.
     ///
     /// # Errors
-    /// [`FileError::Io`].
+    /// Returns [`FileError::Io`] if the file cannot be read.
     pub fn bytes(&self) -> Result<Option<Vec<u8>>, FileError> {
-        self.place()?.bytes()
+        self.target()?.bytes()
     }
 
-    /// Brings to its end what a writer that was killed had begun, so that whoever looks next sees it. The next change does so,
+    /// Completes the change of a writer that was killed, so that readers see it. The next change does this
     /// too.
     ///
     /// # Errors
-    /// [`FileError`]; nothing is changed then.
+    /// Returns [`FileError`] if nothing was changed.
     pub fn settle(&self, learning: &LearningDb) -> Result<(), FileError> {
         if learning.last_saves(&self.project())?.0.is_none_or(|last| last.written) {
             return Ok(());
         }
-        let (place, lock) = self.locked()?;
-        self.state(learning, &place, &lock).map(|_| ())
+        let (target, lock) = self.locked()?;
+        self.state(learning, &target, &lock).map(|_| ())
     }
 
-    /// Puts a playbook in the place of the bytes that a person saw.
+    /// Replaces the playbook that the user saw as `seen`.
     ///
     /// # Errors
-    /// [`FileError::Overtaken`] if it is not that any more, and as [`PlaybookFile::change`].
+    /// Returns [`FileError::Overtaken`] if the file has changed since, and the errors of
+    /// [`PlaybookFile::change`].
     pub fn replace(
         &self,
         learning: &mut LearningDb,
@@ -270,8 +272,8 @@ impl PlaybookFile {
             if state.bytes.as_deref() != seen {
                 return Err(FileError::Overtaken { path: self.path.clone() }.into());
             }
-            let told = ChangeSummary::diff(&state.playbook, &playbook);
-            Ok((RevisionCause::Edit, Applied { playbook, changes: told }))
+            let changes = ChangeSummary::diff(&state.playbook, &playbook);
+            Ok((RevisionCause::Edit, Applied { playbook, changes }))
         })
     }
 
@@ -281,15 +283,15 @@ impl PlaybookFile {
         at: Moment,
         change: impl FnOnce(&LearningDb, &State) -> Result<(RevisionCause, Applied), Stopped>,
     ) -> Result<Changed, FileError> {
-        let (place, lock) = self.locked()?;
-        let state = self.state(learning, &place, &lock)?;
-        let (outcome, save, told) = match change(learning, &state) {
-            Ok((cause, learned)) => self.save(learning, &place, &lock, &state, cause, at, learned)?,
-            Err(Stopped::Already(save, told)) => (Outcome::Already, Some(save), told),
+        let (target, lock) = self.locked()?;
+        let state = self.state(learning, &target, &lock)?;
+        let (outcome, save, changes) = match change(learning, &state) {
+            Ok((cause, applied)) => self.save(learning, &target, &lock, &state, cause, at, applied)?,
+            Err(Stopped::Already(save, changes)) => (Outcome::Already, Some(save), changes),
             Err(Stopped::Failed(error)) => return Err(error),
         };
-        let State { warnings: noticed, damaged_copy: set_aside, .. } = state;
-        Ok(Changed { save, outcome, changes: told, damaged_copy: set_aside, warnings: noticed })
+        let State { warnings, damaged_copy, .. } = state;
+        Ok(Changed { save, outcome, changes, damaged_copy, warnings })
     }
 
     #[expect(
@@ -299,14 +301,14 @@ impl PlaybookFile {
     fn save(
         &self,
         learning: &mut LearningDb,
-        place: &Place,
+        target: &Place,
         lock: &Lock,
         state: &State,
         cause: RevisionCause,
         at: Moment,
-        learned: Applied,
+        applied: Applied,
     ) -> Result<(Outcome, Option<i64>, ChangeSummary), FileError> {
-        let Applied { mut playbook, changes: told } = learned;
+        let Applied { mut playbook, changes } = applied;
         playbook.reserve_ids(&state.playbook);
         let before = state.playbook.last_updated.clone();
         let found = state.is_found().then(|| NewRevision {
@@ -318,45 +320,46 @@ impl PlaybookFile {
             placed: true,
             changes: state.found_since(),
         });
-        // A damaged file is mended by the first change, be it an empty one; never by an empty playbook.
+        // Only a non-empty change replaces a damaged file; an empty playbook never does.
         let is_repaired = state.damaged_copy.is_some() && !playbook.is_empty();
         if playbook.same_content(&state.playbook) && !is_repaired {
-            // That a slice brought nothing is known, so that nobody looks for it again.
+            // A slice without a lesson is recorded, so that it is not judged again.
             let after = before.clone().unwrap_or_default();
             let content = state.text.clone();
-            let save = NewRevision { at, cause, before, after, content, placed: true, changes: told.clone() };
+            let save = NewRevision { at, cause, before, after, content, placed: true, changes: changes.clone() };
             let is_known = matches!(cause, RevisionCause::SliceRow(_));
             let saves: Vec<NewRevision> = found.into_iter().chain([save]).collect();
             let save =
                 if is_known { Some(learning.insert_revisions(&self.project(), &saves)?) } else { None };
-            return Ok((Outcome::Unchanged, save, told));
+            return Ok((Outcome::Unchanged, save, changes));
         }
         let last = state.last.as_ref().map(|last| last.after.as_str());
         let after = last_updated::stamp(at, &[before.as_deref(), last]);
         playbook.last_updated = Some(after.clone());
         let content = playbook.text();
-        let prepared = place.prepare(lock, &content)?;
-        let save = NewRevision { at, cause, before, after, content, placed: false, changes: told.clone() };
+        let prepared = target.prepare(lock, &content)?;
+        let save = NewRevision { at, cause, before, after, content, placed: false, changes: changes.clone() };
         let saves: Vec<NewRevision> = found.into_iter().chain([save]).collect();
         let save = learning.insert_revisions(&self.project(), &saves)?;
         pass(Step::WrittenDown);
         match prepared.put() {
-            // What is not noted, the next one finds out.
+            // If this record is lost, the next writer detects that the file was written.
             Ok(true) => drop(learning.is_placed(save)),
             Ok(false) => {}
             Err(error) => {
-                // As if it had not been tried. If that fails, too, the next one finds that the file has not changed.
+                // Reverts to the state before. If that fails too, the next writer detects that the file has
+                // not changed.
                 drop(learning.take_back(save));
                 return Err(error);
             }
         }
         pass(Step::Noted);
-        Ok((Outcome::Saved, Some(save), told))
+        Ok((Outcome::Saved, Some(save), changes))
     }
 }
 
 impl State {
-    /// What others changed since our last save.
+    /// Returns the changes that other programs made since the last recorded revision.
     fn found_since(&self) -> ChangeSummary {
         let last = self.last.as_ref().and_then(|last| last.content.as_deref());
         let last = last.and_then(|last| Playbook::read(last).ok()).unwrap_or_default().0;
@@ -366,7 +369,7 @@ impl State {
 
 /// Why a change is not made.
 enum Stopped {
-    /// It was, before.
+    /// It was made before.
     Already(i64, ChangeSummary),
     Failed(FileError),
 }

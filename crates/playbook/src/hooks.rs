@@ -1,5 +1,5 @@
-//! What an agent's hooks say, and what they are answered. A hook only tells the playbook, or puts down that there is something
-//! to learn; nothing is judged while the agent waits.
+//! Reads the input of an agent's hooks and produces their output. A hook only prints the playbook or queues a
+//! transcript. It never judges, because the agent waits for it.
 
 mod destination;
 mod due;

@@ -1,4 +1,4 @@
-//! Who judges a session: a model that is asked once and answers once, by whatever way it is reached.
+//! Defines judges: models that answer one question at a time, over any connection.
 
 mod api;
 #[cfg(test)]
@@ -10,40 +10,40 @@ use async_trait::async_trait;
 use longhaul_core::{Fault, Moment, Tokens, Usd};
 use thiserror::Error;
 
-/// A model that is asked.
+/// A model that answers questions.
 #[async_trait]
 pub trait Judge: Send + Sync {
-    /// Asks, and waits for the answer. Whether a request that failed is made again is decided within, by the core.
+    /// Asks a question and waits for the answer. The core decides whether a failed request is retried.
     ///
     /// # Errors
-    /// [`JudgeError`], with what follows for whoever asked.
+    /// Returns [`JudgeError`] if there is no answer. It advises the caller what to do.
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError>;
 
-    /// The same, with this witness of the requests that it makes itself, instead of its own.
+    /// Asks a question and reports the requests to this observer instead of the judge's own.
     ///
     /// # Errors
-    /// [`JudgeError`].
-    async fn ask_observed(&self, prompt: &str, _witness: &dyn RequestObserver) -> Result<Reply, JudgeError> {
+    /// Returns [`JudgeError`] if there is no answer.
+    async fn ask_observed(&self, prompt: &str, _observer: &dyn RequestObserver) -> Result<Reply, JudgeError> {
         self.ask(prompt).await
     }
 
-    /// The model that is asked, for what is said of it and for its price.
+    /// Returns the requested model, for messages and prices.
     fn model(&self) -> &str;
 
-    /// How many tokens a prompt may have, with room left for the answer.
+    /// Returns the maximum length of a prompt, in tokens, with room for the answer.
     fn prompt_tokens_max(&self) -> u64;
 }
 
-/// An answer.
+/// An answer of a judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// What was said, all text of it.
+    /// Full text.
     pub text: String,
-    /// The model that said it, by its own name for itself.
+    /// Model that answered, as it names itself.
     pub model: String,
-    /// What it used.
+    /// Tokens used.
     pub tokens: Tokens,
-    /// What it cost, if that is known; nothing for a model without a price, and for what a run of its own has counted.
+    /// Cost; `None` if the model has no price or a separate run counts the cost.
     pub cost: Option<Usd>,
 }
 
@@ -51,23 +51,23 @@ pub struct Reply {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct JudgeError {
-    /// What it was, in the core's word.
+    /// Fault, in the core's terms.
     pub fault: Fault,
     /// What to do about it.
     pub retry: RetryAdvice,
-    /// What happened, for people.
+    /// Message for the user.
     pub message: String,
-    /// How many requests were made.
+    /// Number of requests that were sent.
     pub requests: u32,
 }
 
-/// What follows for a question that had no answer.
+/// What to do after a question failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RetryAdvice {
-    /// The same question may be answered later, not before this if it is known.
+    /// Retry the question later, at this moment or after it if one is given.
     Later(Option<Moment>),
-    /// No question will be answered before a person has changed something: no key, a bad one, no money, no such model.
+    /// Stop asking until a person changes something: the key, the account's credit or the model.
     NeedsPerson,
-    /// This question will never be answered as it stands; others may be.
+    /// Never retry this question. Other questions may succeed.
     Never,
 }

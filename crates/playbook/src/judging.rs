@@ -1,8 +1,8 @@
-//! What a judge is asked about a transcript, and what its answers mean.
+//! Questions a judge about a transcript and interprets its answers.
 //!
-//! A [`Slice`] is what a judge may see of some bytes of a transcript; [`Templates`] make a prompt of it. [`reflect()`] asks
-//! what happened, [`curate()`] what the playbook says from now on. Nothing here keeps anything, makes a request again that
-//! failed, or does what a transcript says.
+//! An [`Excerpt`] is the part of a transcript that a judge may see; [`Templates`] turn it into a prompt.
+//! [`reflect()`] asks what happened, and [`curate()`] asks how to change the playbook.
+//! This module stores nothing, retries no failed request, and never follows instructions in a transcript.
 
 mod chunks;
 mod curate;
@@ -26,8 +26,8 @@ pub use reply::object_with;
 pub use template::{TemplateError, TemplateProblem};
 pub use templates::{Template, Templates, TemplatesError};
 
-/// The beginning of a text, with a sign that there was more.
-fn beginning(text: &str, chars_max: usize) -> String {
+/// Truncates a text and marks the truncation with an ellipsis.
+fn truncate(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -1,7 +1,8 @@
-//! What one transcript teaches, in one question: new points, and how those of the playbook did. It changes no playbook.
+//! Asks one question about one transcript: which points are new, and how the points of the playbook did. It
+//! changes no playbook.
 //!
-//! Everything that the question needs is there before it is asked, only the request is made again when it fails, and the
-//! answer is read after that. Whatever happens, there is a result: an empty one says why.
+//! All inputs are read before the question is asked, and only the request is retried. There is always a
+//! result; an empty one has a reason.
 
 use crate::Playbook;
 use crate::diagnostics::{Diagnostics, KEYPOINTS};
@@ -12,86 +13,86 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a transcript teaches.
+/// The lessons from a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extraction {
-    /// What a playbook does not know yet.
+    /// Points that are not in the playbook yet.
     pub new_key_points: Vec<NewPoint>,
-    /// How the points of the playbook did.
+    /// Ratings of the playbook's points.
     pub evaluations: Vec<Evaluation>,
-    /// What is to be done to the playbook, in a curator's words, where the judge says that: it goes before the new points.
+    /// Operations in the curator's format, if the judge returned any. They are applied before the new points.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations: Option<Vec<Value>>,
 }
 
-/// Something new.
+/// A new point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum NewPoint {
-    /// Of no section in particular.
+    /// Without a section.
     Text(String),
-    /// Of a section.
+    /// With a section.
     Placed {
-        /// What it says.
+        /// Text of the point.
         text: String,
-        /// The title of its section.
+        /// Title of the section.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         section: Option<String>,
     },
 }
 
-/// How a point did.
+/// The rating of a point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
-    /// The point.
+    /// Id of the point.
     pub name: String,
     /// `helpful`, `harmful` or `neutral`.
     pub rating: String,
-    /// What in the record shows it, if the judge says so.
+    /// Evidence from the transcript, if the judge gave any.
     #[serde(default, deserialize_with = "text_or_none", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub justification: Option<String>,
 }
 
-/// Reads a text. An evaluation counts even if its justification is something else.
+/// Reads a text. An evaluation counts even if its justification has another type.
 fn text_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
 }
 
-/// What came of asking.
+/// The result of an extraction.
 #[derive(Clone, Debug)]
 pub struct ExtractionResult {
-    /// What was learnt; nothing at all if there is a failure.
+    /// Lessons; empty after a failure.
     pub extraction: Extraction,
-    /// What was answered, for what it cost.
+    /// Reply, which includes the cost.
     pub reply: Option<Reply>,
-    /// Why nothing was learnt.
+    /// Why there are no lessons.
     pub failure: Option<JudgeError>,
 }
 
 impl ExtractionResult {
-    /// Nothing was asked, or nothing answered.
+    /// Creates the result of a failure without a reply.
     pub fn nothing(failure: JudgeError) -> ExtractionResult {
         ExtractionResult { extraction: Extraction::default(), reply: None, failure: Some(failure) }
     }
 }
 
-/// The question: what was said, and the points that the playbook has, by name.
+/// Builds the question from the messages and the playbook's points by id.
 ///
 /// # Errors
-/// If the user's own template cannot be used.
+/// Returns [`TemplatesError`] if the user's template cannot be used.
 pub fn prompt(templates: &Templates, slice: &Excerpt, playbook: &Playbook) -> Result<String, TemplatesError> {
     let points: BTreeMap<&str, &str> =
         playbook.points().map(|(_, point)| (point.name.as_str(), point.text.as_str())).collect();
-    // Two texts are always JSON. What is within cannot close the tag that it stands in.
+    // Serializing a map of texts never fails. No point can close the tag around it.
     let points = serde_json::to_string_pretty(&points).unwrap_or_default().replace("</", "<\\/");
     templates.fill(Template::Reflection, &[("trajectories", &slice.trajectories()), ("playbook", &points)])
 }
 
-/// Asks what a transcript teaches. The text about the answer has this name.
+/// Asks for the lessons from a transcript. The diagnostics of the answer have this name.
 pub async fn extract(
     judge: &dyn Judge,
     prompt: &str,
@@ -107,11 +108,11 @@ pub async fn extract(
     match parse(&reply.text) {
         Some(extraction) => ExtractionResult { extraction, reply: Some(reply), failure: None },
         None => {
-            let said = format!("the answer of {} holds no key points that can be read", reply.model);
+            let message = format!("the answer of {} holds no key points that can be read", reply.model);
             let failure = JudgeError {
                 fault: Fault::Unfinished,
                 retry: RetryAdvice::Never,
-                message: said,
+                message: message,
                 requests: 1,
             };
             ExtractionResult { reply: Some(reply), ..ExtractionResult::nothing(failure) }
@@ -119,7 +120,7 @@ pub async fn extract(
     }
 }
 
-/// The key points in an answer; nothing if nothing in it says any. What is not as it should be within is left out.
+/// Parses the key points of an answer, or returns `None` if it has none. Invalid entries are skipped.
 fn parse(answer: &str) -> Option<Extraction> {
     let mut object = object_with(answer, &["new_key_points", "evaluations", "operations"])?;
     let mut list = |key: &str| match object.remove(key) {

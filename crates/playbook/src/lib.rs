@@ -1,14 +1,15 @@
-//! Learning from past sessions: a model judges what helped, a small playbook of key points is kept for each project,
-//! and the next session starts with it.
+//! Learns from past sessions: a model judges what helped, a small playbook of key points is maintained for
+//! each project, and the next session starts with it.
 //!
-//! A hook of the agent only says that there is something to learn from ([`Learning::enqueue`]). A worker takes what was
-//! queued, slice by slice of each transcript: the reflector ([`judging`]) says which points helped, the curator what the
-//! playbook should say from now on, and both are applied to it at once ([`PlaybookFile`]). Every step is on disk before the
-//! next one is made, so that a worker may die at any of them: nothing is learnt twice, and nothing is lost.
+//! A hook of the agent only queues a transcript ([`LearningDb::enqueue`]). A worker takes the queued
+//! transcripts, slice by slice. The reflector ([`judging`]) rates the points that were used, and the curator
+//! proposes changes.
+//! Both results are applied to the playbook at once ([`PlaybookFile`]). Each step is on disk before the next
+//! one starts, so that a worker may die at any time: nothing is learned twice, and nothing is lost.
 //!
-//! This crate prints nothing, starts no process and reads no environment: variables, moments and chance are arguments. Its
-//! HTTP client never repeats a request by itself; whether and when one is repeated is the core's to say
-//! (`longhaul_core::Call`).
+//! This crate prints nothing, starts no process and reads no environment variable: variables, moments and
+//! random numbers are arguments. Its HTTP client never retries a request by itself; the core decides whether
+//! and when to retry (`longhaul_core::ApiCall`).
 
 mod backup;
 pub mod bootstrap;

@@ -1,5 +1,5 @@
-//! The Messages API: one question, one answer, nothing streamed. A request is made once; whether it is made again is for
-//! others to decide ([`longhaul_core::Call`]), and nothing below repeats one either.
+//! A client of the Messages API: one question, one answer, without streaming. It never retries a request; its
+//! caller decides with [`longhaul_core::ApiCall`].
 
 mod error;
 mod retry_after;
@@ -15,17 +15,18 @@ use std::error::Error;
 use std::fmt;
 use tokio::time;
 
-/// The version of the API that is spoken.
+/// Version of the API.
 const VERSION: &str = "2023-06-01";
-/// How long an answer may be, in tokens. That of the ACE playbook hooks; a longer one is no small playbook.
+/// Maximum length of an answer, in tokens. It is that of the ACE playbook hooks; a longer answer would not
+/// describe a small playbook.
 pub const ANSWER_TOKENS_MAX: u64 = 4_096;
-/// What Claude Code writes behind the name of a model for its longer context. No such model is known to the API, which is
-/// told by a header of this value.
+/// Suffix that Claude Code adds to the name of a model for its longer context. The API knows no such model
+/// and expects this header value instead.
 const LONG_CONTEXT: &str = "[1m]";
 const LONG_CONTEXT_BETA: &str = "context-1m-2025-08-07";
-// An answer of so many tokens has some 20 kB. Whoever sends more is not the API.
+// An answer of that many tokens has about 20 kB. A server that sends more is not the API.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
-// What the API says about an error is a line.
+// The API's error messages are one line.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
 /// A client of one API.
@@ -34,39 +35,39 @@ pub struct MessagesClient {
     client: Client,
     url: Url,
     headers: HeaderMap,
-    /// What no text may hold.
+    /// Credential, which is removed from all texts.
     secret: String,
 }
 
-/// An answer.
+/// An answer of the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// All text of it.
+    /// Full text.
     pub text: String,
-    /// The model that gave it, by its own name for itself.
+    /// Model that answered, as it names itself.
     pub model: String,
-    /// What it used.
+    /// Tokens used.
     pub tokens: Tokens,
-    /// Why it ends.
+    /// Why the answer ended.
     pub end: AnswerStop,
 }
 
-/// Why an answer ends.
+/// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerStop {
-    /// The model had said all.
+    /// The model finished it.
     Whole,
-    /// It had as many tokens as it may have.
+    /// It reached the limit of tokens.
     Truncated,
-    /// The model will not answer this.
+    /// The model refused to answer.
     Refused,
 }
 
 impl MessagesClient {
-    /// A client of the API at this address. The variables for proxies that `curl` has are heeded.
+    /// Creates a client of the API at this address. It uses the same proxy variables as `curl`.
     ///
     /// # Errors
-    /// [`SetupError`]: then no request can be made.
+    /// Returns [`SetupError`] if no request can be made.
     pub fn new(base_url: &str, credential: &Credential) -> Result<MessagesClient, SetupError> {
         let url = Url::parse(base_url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let mut url = url.ok_or(SetupError::Address)?;
@@ -83,23 +84,26 @@ impl MessagesClient {
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (USER_AGENT, HeaderValue::from_static(concat!("longhaul/", env!("CARGO_PKG_VERSION")))),
         ]);
-        // Of the two that are to be had, the one that needs no C++ and no assembler to be built. Another may be there already.
+        // Of the two providers, this one needs no C++ compiler and no assembler. Another may be installed
+        // already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
-            // A key is for one host alone.
+            // The key is for one host only.
             .redirect(redirect::Policy::none())
             .retry(retry::never())
-            // A connection that was kept may have been closed meanwhile: who finds it so sends the request again.
+            // A reused connection may have been closed in the meantime, and the client would then repeat the
+            // request.
             .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| SetupError::Tls(cause_of(&error)))?;
         Ok(MessagesClient { client, url, headers, secret: secret.clone() })
     }
 
-    /// Asks once. `timeout` is for all of it, to the last byte of the answer; `now` is what dates in the answer are after.
+    /// Sends one question. `timeout` covers everything up to the last byte of the answer. `now` is the base
+    /// for dates in the response.
     ///
     /// # Errors
-    /// [`MessagesError`]; it never says what the credential is.
+    /// Returns [`MessagesError`] if there is no answer. It never contains the credential.
     pub async fn ask(
         &self,
         model: &str,
@@ -125,7 +129,7 @@ impl MessagesClient {
         let status = response.status();
         if status != StatusCode::OK {
             let retry_after = retry_after::retry_after(response.headers(), now);
-            // The status says enough if the rest does not come.
+            // The status is enough if the body fails.
             let body = self.body(response, REFUSAL_BYTES_MAX).await.unwrap_or_default();
             return Err(error::refused(status.as_u16(), &body, retry_after));
         }
@@ -133,19 +137,19 @@ impl MessagesClient {
         wire::answer(&body).map_err(|cause| MessagesError::Validation { cause })
     }
 
-    /// The beginning of what was answered; one byte more than may be, if there is more.
+    /// Returns the start of the body, and one byte more than the limit if the body is longer.
     async fn body(&self, mut response: Response, bytes_max: usize) -> Result<Vec<u8>, MessagesError> {
         let mut body = Vec::new();
         while body.len() <= bytes_max {
-            let Some(piece) = response.chunk().await.map_err(|error| self.unreachable(&error))? else {
+            let Some(chunk) = response.chunk().await.map_err(|error| self.unreachable(&error))? else {
                 break;
             };
-            body.extend_from_slice(&piece[..piece.len().min(bytes_max + 1 - body.len())]);
+            body.extend_from_slice(&chunk[..chunk.len().min(bytes_max + 1 - body.len())]);
         }
         Ok(body)
     }
 
-    /// A failure of the connection, which names the host and nothing else of the address: that may hold a password.
+    /// Creates a connection error that names only the host, because the address may contain a password.
     fn unreachable(&self, error: &reqwest::Error) -> MessagesError {
         let host = self.url.host_str().unwrap_or_default();
         let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();
@@ -153,7 +157,7 @@ impl MessagesClient {
     }
 }
 
-/// What is at the root of an error: what stands around it repeats the address.
+/// Returns the root cause of an error. The outer errors repeat the address.
 fn cause_of(error: &reqwest::Error) -> String {
     let mut cause: &dyn Error = error;
     while let Some(deeper) = cause.source() {

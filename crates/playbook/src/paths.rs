@@ -1,45 +1,46 @@
-//! Where learning keeps its own files, apart from the playbooks, which are in their projects.
+//! Defines the paths of the learning data. The playbooks themselves are in their projects.
 
 use std::path::{Path, PathBuf};
 
-/// The directory `playbook` of Longhaul's home.
+/// Paths in the directory `playbook` of Longhaul's home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LearningPaths {
     dir: PathBuf,
 }
 
 impl LearningPaths {
-    /// The one of the home at this path.
+    /// Creates the paths for the home at this path.
     pub fn in_home(home: &Path) -> LearningPaths {
         LearningPaths { dir: home.join("playbook") }
     }
 
-    /// The directory itself, readable by its owner only. Whoever writes there makes it.
+    /// Returns the directory, which only its owner may read. The first writer creates it.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// What is to be learnt, what was, and what it cost: the truth about learning, an SQLite database.
+    /// Returns the SQLite database that holds the queue, the results and their cost.
     pub fn database(&self) -> PathBuf {
         self.dir.join("learning.sqlite3")
     }
 
-    /// A file a session that the playbook was told to, so that it is told once.
+    /// Returns the directory of the markers of sessions that received the playbook.
     pub fn injection_markers(&self) -> PathBuf {
-        self.dir.join("told")
+        self.dir.join("injected")
     }
 
-    /// A file a session that says which API it talks to.
+    /// Returns the directory with the recorded API of each session.
     pub fn apis(&self) -> PathBuf {
         self.dir.join("apis")
     }
 
-    /// What hooks could not do, a line of JSON each. They never fail, for their agent's sake.
+    /// Returns the log of hook errors, one line of JSON each. Hooks never fail, because a failing hook would
+    /// block the agent.
     pub fn hook_errors(&self) -> PathBuf {
         self.dir.join("troubles.jsonl")
     }
 
-    /// Transcripts that came over standard input and are still to be learnt from.
+    /// Returns the directory of transcripts that came over standard input and are not learned yet.
     pub fn retained(&self) -> PathBuf {
         self.dir.join("kept")
     }

@@ -1,4 +1,4 @@
-//! The playbook of a project: its sections, its points, and what may be done with them. Nothing here looks at a file.
+//! Defines the playbook of a project: its sections, its points and its operations. This module reads no file.
 
 mod apply;
 mod change_summary;
@@ -29,47 +29,47 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// What was learnt about working in one project.
+/// The lessons about working in one project.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Playbook {
-    /// When it was last changed, as it is written: `2026-11-23T00:30:00.123456`. Each change has a later one than the last, by
-    /// which a state of the file is known.
+    /// Time of the last change, like `2026-11-23T00:30:00.123456`. It increases with each change and
+    /// identifies the state of the file.
     pub last_updated: Option<String>,
-    /// The version of the format, as it is written, if that is another than `1.0`.
+    /// Version of the format as written, if it is not `1.0`.
     version: Option<Value>,
-    /// The points of each section, in the order of [`Section::ALL`].
+    /// Points of each section, in the order of [`Section::ALL`].
     sections: [Vec<Point>; Section::ALL.len()],
-    /// Sections that are none of ours. They are kept, and told to nobody.
+    /// Unknown sections. They are preserved but not injected.
     unknown_sections: Map<String, Value>,
-    /// What the file has besides, which is none of ours and is kept.
+    /// Unknown fields of the file, preserved.
     unknown_fields: Map<String, Value>,
 }
 
-/// One thing to know.
+/// One lesson.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
-    /// Its name, by which it is cited.
+    /// Id, by which the point is cited.
     pub name: PointId,
-    /// What it says.
+    /// Text of the lesson.
     pub text: String,
-    /// How often it was judged to have helped.
+    /// Number of times it was judged helpful.
     pub helpful: u64,
-    /// How often it was judged to have done harm.
+    /// Number of times it was judged harmful.
     pub harmful: u64,
-    /// What the file has besides, which is none of ours and is kept.
+    /// Unknown fields of the point, preserved.
     #[serde(flatten)]
     pub(crate) unknown_fields: Map<String, Value>,
 }
 
-/// The name of a point: `pat-001`; those of old playbooks, `kpt_001`, stay as they are.
+/// The id of a point, such as `pat-001`. Ids of old playbooks, such as `kpt_001`, are preserved.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct PointId(String);
 
 impl PointId {
-    /// The name as it is written.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -94,34 +94,34 @@ impl fmt::Display for PointId {
 }
 
 impl Point {
-    /// A point that nothing is known of but what it says.
+    /// Creates a point without ratings.
     pub(crate) fn new(name: PointId, text: impl Into<String>) -> Point {
         Point { name, text: text.into(), helpful: 0, harmful: 0, unknown_fields: Map::new() }
     }
 }
 
 impl Playbook {
-    /// The points of a section, in their order.
+    /// Returns the points of a section, in order.
     pub fn section(&self, section: Section) -> &[Point] {
         &self.sections[section as usize]
     }
 
-    /// The points of a section, to be changed.
+    /// Returns the points of a section for changes.
     pub(crate) fn section_mut(&mut self, section: Section) -> &mut Vec<Point> {
         &mut self.sections[section as usize]
     }
 
-    /// Every point with its section, in order.
+    /// Returns every point with its section, in order.
     pub fn points(&self) -> impl Iterator<Item = (Section, &Point)> {
         Section::ALL.iter().flat_map(|section| self.section(*section).iter().map(|point| (*section, point)))
     }
 
-    /// Every point, to be changed.
+    /// Returns every point for changes.
     fn points_mut(&mut self) -> impl Iterator<Item = &mut Point> {
         self.sections.iter_mut().flatten()
     }
 
-    /// Counts a verdict on the point of this name; the first, should there be several. Whether there is one.
+    /// Counts a verdict on the first point with this id. Returns `false` if there is none.
     pub(crate) fn count(&mut self, name: &PointId, verdict: Verdict) -> bool {
         let Some(point) = self.points_mut().find(|point| point.name == *name) else { return false };
         match verdict {
@@ -132,17 +132,17 @@ impl Playbook {
         true
     }
 
-    /// The point of this name; the first, should there be several.
+    /// Returns the first point with this id.
     pub fn point(&self, name: &PointId) -> Option<&Point> {
         self.points().map(|(_, point)| point).find(|point| point.name == *name)
     }
 
-    /// The section of the point of this name.
+    /// Returns the section of the first point with this id.
     pub fn section_of(&self, name: &PointId) -> Option<Section> {
         self.points().find(|(_, point)| point.name == *name).map(|(section, _)| section)
     }
 
-    /// The version of its format.
+    /// Returns the version of the format.
     pub fn version(&self) -> String {
         let version = self.version.as_ref();
         version.map_or_else(
@@ -151,22 +151,22 @@ impl Playbook {
         )
     }
 
-    /// Whether it says the same as another, whenever the two were written.
+    /// Returns whether two playbooks have the same content, regardless of when they were written.
     pub fn same_content(&self, other: &Playbook) -> bool {
         let Playbook {
             last_updated: _,
             version,
             sections,
-            unknown_sections: other_sections,
-            unknown_fields: others,
+            unknown_sections,
+            unknown_fields,
         } = self;
         *version == other.version
             && *sections == other.sections
-            && *other_sections == other.unknown_sections
-            && *others == other.unknown_fields
+            && *unknown_sections == other.unknown_sections
+            && *unknown_fields == other.unknown_fields
     }
 
-    /// Whether it says nothing.
+    /// Returns whether it has no points.
     pub fn is_empty(&self) -> bool {
         self.points().next().is_none()
     }

@@ -1,29 +1,29 @@
-//! Who is asked and how, as the environment says. The names and their order are those of the ACE playbook hooks, so that
-//! whoever comes from there changes nothing.
+//! Reads the settings of the judge from the environment. The names and their priority are those of the ACE
+//! playbook hooks, so that their users need not change anything.
 
 use longhaul_agent::claude::environment::CLOUD_VARIABLES;
 use std::fmt;
 
-/// The model where nothing names another.
+/// Default model.
 const MODEL: &str = "claude-sonnet-4-5-20250929";
-/// The API where nothing names another.
+/// Default API.
 const BASE_URL: &str = "https://api.anthropic.com";
 
-/// Who is asked.
+/// The settings of the judge.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JudgeSettings {
-    /// The API, without a slash at its end.
+    /// Address of the API, without a trailing slash.
     pub base_url: String,
-    /// The model.
+    /// Model.
     pub model: String,
-    /// What proves who we are; nothing if nothing is set.
+    /// Credential, or `None` if none is set.
     pub credential: Option<Credential>,
-    /// The variable that sends the agent's sessions to a cloud provider, where no API of ours is named: what is said in them
-    /// goes there, and to nobody else.
+    /// Variable that routes the agent's sessions to a cloud provider, unless an API is set for the judge.
+    /// Session content may be sent only to that provider.
     pub cloud: Option<&'static str>,
 }
 
-/// What proves who we are. It is in no text, log or file.
+/// A credential. It never appears in a message, log or file.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
     /// Sent as `x-api-key`.
@@ -33,7 +33,7 @@ pub enum Credential {
 }
 
 impl JudgeSettings {
-    /// What these variables say. A variable that is empty says nothing.
+    /// Reads the settings from these variables. An empty variable counts as unset.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> JudgeSettings {
         let first = |names: &[&str]| {
             names.iter().find_map(|name| {
@@ -46,7 +46,7 @@ impl JudgeSettings {
             .map(Credential::Key)
             .or_else(|| first(&["ANTHROPIC_AUTH_TOKEN"]).map(Credential::Token))
             .or_else(|| first(&["ANTHROPIC_API_KEY"]).map(Credential::Key));
-        // One that is in doubt counts: what is not learnt can be, what is sent is sent.
+        // A doubtful value counts as set: learning can be repeated, sending cannot be undone.
         let is_on =
             |name: &str| variable(name).is_some_and(|value| !matches!(value.trim(), "" | "0" | "false"));
         let cloud = CLOUD_VARIABLES.into_iter().find(|name| is_on(name));

@@ -1,9 +1,9 @@
-//! Who learns: takes what is queued, slice by slice, asks, and writes down each answer before it does anything with it.
+//! Processes the learning queue slice by slice. Each answer is recorded before it is used.
 //!
-//! A worker may be killed at any moment: the next one goes on where it was. It asks one judge, takes only what is for that
-//! judge, and is the only one that does ([`WorkerLock`]). What it cannot learn from stays queued or is kept as failed; a
-//! worker gives up nothing, and decides nothing about requests (`longhaul_core::Call` does) or waits
-//! (`longhaul_core::Backoff` does).
+//! A worker may be killed at any time; the next one continues its work. It uses one judge, takes only the
+//! items of that judge, and is the only worker that does ([`WorkerLock`]).
+//! Items that cannot be learned now stay queued or are stored as failed. A worker never discards an item and
+//! never decides about retries: `longhaul_core::ApiCall` and `longhaul_core::Backoff` do.
 
 pub(crate) mod failpoints;
 mod learn_steps;
@@ -29,112 +29,114 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use transcript::{Rows, SLICE_BYTES_MAX};
 
-// An API that is down for longer is waited for by the next worker: each session's end starts one.
-const STAY: Span = Span::from_hours(1);
-// What an API says of when it will answer may be a mistake, of years. One that means more than a day is asked once a day in
-// vain: that costs nothing.
+// A longer outage is left to the next worker, which the end of any session starts.
+const LINGER_MAX: Span = Span::from_hours(1);
+// The delay that an API requests may be wrong by years. If it means more than a day, one failed question a
+// day costs nothing.
 const HINT_MAX: Span = Span::from_hours(24);
-// As long as a lesson may be late. A look is a few microseconds, and file events would tell of every reader, too.
-const LOOK_EVERY: Span = Span::from_secs(1);
+// The acceptable delay of a lesson. A check takes a few microseconds, and file events would also report every
+// reader.
+const POLL_INTERVAL: Span = Span::from_secs(1);
 
-/// One worker.
+/// A worker.
 pub struct Worker<'a> {
-    /// Where everything is.
+    /// Paths of the learning data.
     pub paths: &'a LearningPaths,
-    /// Who is asked.
+    /// Judge that answers.
     pub judge: &'a dyn Judge,
-    /// By what way.
+    /// How the judge is reached.
     pub kind: JudgeKind,
-    /// The API that is asked: what is for another one stays queued.
+    /// API of the judge. Items of another API stay queued.
     pub destination: &'a str,
-    /// The transcript that it takes; nothing if it takes whatever is queued. What a hook queues meanwhile, which starts no
-    /// second worker, is then left until the next session is used.
+    /// Transcript to process, or `None` for all. An item that a hook queues meanwhile waits for the next
+    /// session, because the hook starts no second worker.
     pub only: Option<&'a Path>,
-    /// What is asked and what is made of the answers.
+    /// Questions to the judge and their effects.
     pub steps: &'a dyn WorkerSteps,
-    /// Time and chance.
+    /// Clock and random numbers.
     pub clock: &'a dyn Clock,
-    /// Whether it stays for what is not due yet, for an hour at most.
+    /// Whether to wait for items that are not due yet, for an hour at most.
     pub linger: bool,
-    /// Is told of what happens.
+    /// Receives the events.
     pub on_event: &'a dyn Fn(WorkerEvent<'_>),
 }
 
-/// What a worker has just done.
+/// An event of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerEvent<'a> {
-    /// A slice is judged from now on, or gone on with.
+    /// A slice was started or is continued.
     Began(&'a Item, &'a Slice),
     /// The reflector has answered.
     Reflected(&'a Item),
     /// The curator has answered.
     Curated(&'a Item),
-    /// It is learnt, and this came of it.
+    /// A slice was learned, with this result.
     Learned(&'a Item, &'a str),
     /// There was nothing to learn, for this reason.
     Empty(&'a Item, &'a str),
-    /// Nothing will come of it, for this reason, unless it is tried again by hand.
+    /// Learning failed for this reason and is repeated only by hand.
     Failed(&'a Item, &'a str),
-    /// It waits until then, for this reason.
+    /// The item waits until then, for this reason.
     Waits(&'a Item, Moment, &'a str),
-    /// Nothing will come of anything before a person has changed this.
+    /// All items wait until a person changes this.
     NeedsPerson {
-        /// What is wrong.
+        /// What must be changed.
         reason: &'a str,
-        /// Whether it is said for the first time.
+        /// Whether the reason is new.
         is_news: bool,
     },
-    /// The database was damaged, and is kept under another name.
+    /// The database was damaged and has been moved to this path.
     SetAside(&'a Path),
 }
 
-/// What a worker did, and why it left.
+/// The result of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerReport {
-    /// Slices that were learnt.
+    /// Number of learned slices.
     pub learned: u32,
-    /// Items in which there was nothing to learn.
+    /// Number of items with nothing to learn.
     pub empty: u32,
-    /// Items of which nothing came.
+    /// Number of failed items.
     pub failed: u32,
-    /// When the next item is due, where some wait.
+    /// When the next item is due, if any waits.
     pub waits: Option<Moment>,
     /// What a person must change first.
     pub person: Option<String>,
-    /// Whether another worker does the work.
+    /// Whether another worker is active.
     pub other_worker_active: bool,
 }
 
-/// What follows when an item was tried.
+/// What to do after an item.
 enum AfterItem {
-    /// It has come to its end, or a slice of it has.
+    /// Take the next one: the item or a slice of it is finished.
     Next,
-    /// It is tried again later.
+    /// Retry the item later.
     Waits,
     Person(String),
 }
 
 impl Worker<'_> {
-    /// Learns from everything that is queued for its judge, and leaves. What is queued while it is about to leave is not
-    /// forgotten: whoever queued it saw a worker at work, and started none.
+    /// Processes all items of this judge and returns. Items that are queued during shutdown are processed
+    /// too, because their hook saw an active worker and started none.
     ///
     /// # Errors
-    /// [`LearningError`]. What was learnt by then is.
+    /// Returns [`LearningError`] if the database fails. Results up to then are stored.
     pub async fn work(&self) -> Result<WorkerReport, LearningError> {
-        let mut worked = WorkerReport::default();
+        let mut report = WorkerReport::default();
         loop {
             let Some(lock) = WorkerLock::take(self.paths, self.destination, self.kind, self.clock).await?
             else {
-                return Ok(WorkerReport { other_worker_active: true, ..worked });
+                return Ok(WorkerReport { other_worker_active: true, ..report });
             };
             let mut learning = self.open()?;
-            let mut is_other = true;
+            let mut may_reopen = true;
             loop {
-                match self.drain(&mut learning, &mut worked).await {
-                    Err(LearningError::Damaged { .. }) if is_other => {
-                        learning = self.opened_anew()?;
-                        // If it was not set aside now, somebody else did that before, or it is the same one again.
-                        is_other = learning.set_aside().is_some();
+                match self.drain(&mut learning, &mut report).await {
+                    Err(LearningError::Damaged { .. }) if may_reopen => {
+                        learning = self.reopen()?;
+                        // If nothing was moved aside now, either another process did it or the new database
+                        // is damaged too.
+                        may_reopen = learning.set_aside().is_some();
                     }
                     drained => break drained?,
                 }
@@ -144,18 +146,18 @@ impl Worker<'_> {
             learning.checkpoint()?;
             drop(lock);
             match self.next(&learning, now)? {
-                NextItem::Due(_) if worked.person.is_none() => {}
-                NextItem::Due(_) => return Ok(WorkerReport { waits: Some(now), ..worked }),
-                NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..worked }),
-                NextItem::Nothing => return Ok(worked),
+                NextItem::Due(_) if report.person.is_none() => {}
+                NextItem::Due(_) => return Ok(WorkerReport { waits: Some(now), ..report }),
+                NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..report }),
+                NextItem::Nothing => return Ok(report),
             }
         }
     }
 
-    /// What is next for it.
+    /// Returns the next item of this worker.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn next(&self, learning: &LearningDb, now: Moment) -> Result<NextItem, LearningError> {
         learning.next_of(self.kind, self.destination, self.only, now)
     }
@@ -163,46 +165,46 @@ impl Worker<'_> {
     fn open(&self) -> Result<LearningDb, LearningError> {
         let learning = LearningDb::open(self.paths)?;
         match learning.quick_check() {
-            Err(LearningError::Damaged { .. }) => self.opened_anew(),
+            Err(LearningError::Damaged { .. }) => self.reopen(),
             Err(error) => Err(error),
             Ok(()) => {
-                self.say_set_aside(&learning);
+                self.report_set_aside(&learning);
                 Ok(learning)
             }
         }
     }
 
-    fn opened_anew(&self) -> Result<LearningDb, LearningError> {
+    fn reopen(&self) -> Result<LearningDb, LearningError> {
         let learning = LearningDb::open_anew(self.paths)?;
-        self.say_set_aside(&learning);
+        self.report_set_aside(&learning);
         Ok(learning)
     }
 
-    fn say_set_aside(&self, learning: &LearningDb) {
+    fn report_set_aside(&self, learning: &LearningDb) {
         if let Some(path) = learning.set_aside() {
             (self.on_event)(WorkerEvent::SetAside(path));
         }
     }
 
-    async fn drain(&self, learning: &mut LearningDb, worked: &mut WorkerReport) -> Result<(), LearningError> {
+    async fn drain(&self, learning: &mut LearningDb, report: &mut WorkerReport) -> Result<(), LearningError> {
         let mut idle_since = self.clock.now().at;
         loop {
             let now = self.clock.now().at;
             match self.next(learning, now)? {
                 NextItem::Due(item) => {
-                    match self.item(learning, &item, worked).await? {
+                    match self.item(learning, &item, report).await? {
                         AfterItem::Next => idle_since = self.clock.now().at,
                         AfterItem::Waits => {}
-                        AfterItem::Person(why) => {
-                            worked.person = Some(why);
+                        AfterItem::Person(reason) => {
+                            report.person = Some(reason);
                             return Ok(());
                         }
                     }
-                    // Nothing needs the log for long, and hooks only ever write to its end.
+                    // The log is not needed for long, and hooks only append to it.
                     learning.checkpoint()?;
                 }
-                NextItem::Waits(_) if self.linger && now.since(idle_since) < STAY => {
-                    self.clock.sleep_until(now + LOOK_EVERY).await;
+                NextItem::Waits(_) if self.linger && now.since(idle_since) < LINGER_MAX => {
+                    self.clock.sleep_until(now + POLL_INTERVAL).await;
                 }
                 NextItem::Waits(_) | NextItem::Nothing => return Ok(()),
             }
@@ -213,20 +215,20 @@ impl Worker<'_> {
         &self,
         learning: &mut LearningDb,
         item: &Item,
-        worked: &mut WorkerReport,
+        report: &mut WorkerReport,
     ) -> Result<AfterItem, LearningError> {
         let slice = match self.slice(learning, item)? {
             Ok(slice) => slice,
             Err(result) => {
                 learning.finish(item, self.clock.now().at, result.as_deref().map_err(String::as_str))?;
                 match result {
-                    Ok(why) => {
-                        worked.empty += 1;
-                        (self.on_event)(WorkerEvent::Empty(item, &why));
+                    Ok(reason) => {
+                        report.empty += 1;
+                        (self.on_event)(WorkerEvent::Empty(item, &reason));
                     }
-                    Err(why) => {
-                        worked.failed += 1;
-                        (self.on_event)(WorkerEvent::Failed(item, &why));
+                    Err(reason) => {
+                        report.failed += 1;
+                        (self.on_event)(WorkerEvent::Failed(item, &reason));
                     }
                 }
                 return Ok(AfterItem::Next);
@@ -234,14 +236,14 @@ impl Worker<'_> {
         };
         pass(Failpoint::Begun);
         (self.on_event)(WorkerEvent::Began(item, &slice));
-        let (state, why) = match self.judge(learning, item, slice.clone()).await? {
-            Ok(said) => (SliceState::Learned, said),
-            Err(StepError::Nothing) => (SliceState::Empty, "nothing was said in it".to_owned()),
-            Err(StepError::Never(why)) => (SliceState::Failed, why),
-            Err(StepError::Later(why)) => {
+        let (state, result) = match self.judge(learning, item, slice.clone()).await? {
+            Ok(summary) => (SliceState::Learned, summary),
+            Err(StepError::Nothing) => (SliceState::Empty, "it contains no messages".to_owned()),
+            Err(StepError::Never(result)) => (SliceState::Failed, result),
+            Err(StepError::Later(result)) => {
                 let until = self.clock.now().at + self.wait(item.tries, None);
-                let until = learning.delay(item, &why, until)?;
-                (self.on_event)(WorkerEvent::Waits(item, until, &why));
+                let until = learning.delay(item, &result, until)?;
+                (self.on_event)(WorkerEvent::Waits(item, until, &result));
                 return Ok(AfterItem::Waits);
             }
             Err(StepError::Judge(error)) => match error.retry {
@@ -251,26 +253,26 @@ impl Worker<'_> {
                     let now = self.clock.now().at;
                     let hint = at.map(|at| at.since(now).at_most(HINT_MAX));
                     let wait = |number| self.wait(number, hint);
-                    let until = learning.postpone(item, (now, &error.message), wait)?;
+                    let until = learning.postpone(item, now, &error.message, wait)?;
                     (self.on_event)(WorkerEvent::Waits(item, until, &error.message));
                     return Ok(AfterItem::Waits);
                 }
             },
         };
-        learning.end((item, &slice), self.clock.now().at, (state, &why))?;
+        learning.end(item, &slice, self.clock.now().at, state, &result)?;
         pass(Failpoint::Ended);
         match state {
             SliceState::Learned => {
-                worked.learned += 1;
-                (self.on_event)(WorkerEvent::Learned(item, &why));
+                report.learned += 1;
+                (self.on_event)(WorkerEvent::Learned(item, &result));
             }
             SliceState::Failed => {
-                worked.failed += 1;
-                (self.on_event)(WorkerEvent::Failed(item, &why));
+                report.failed += 1;
+                (self.on_event)(WorkerEvent::Failed(item, &result));
             }
             SliceState::Empty | SliceState::Started | SliceState::Reflected | SliceState::Curated => {
-                worked.empty += 1;
-                (self.on_event)(WorkerEvent::Empty(item, &why));
+                report.empty += 1;
+                (self.on_event)(WorkerEvent::Empty(item, &result));
             }
         }
         Ok(AfterItem::Next)
@@ -280,19 +282,20 @@ impl Worker<'_> {
         &self,
         learning: &mut LearningDb,
         item: &Item,
-        why: String,
+        reason: String,
     ) -> Result<AfterItem, LearningError> {
-        let is_news = learning.needs_person(item, (self.clock.now().at, &why))?;
-        (self.on_event)(WorkerEvent::NeedsPerson { reason: &why, is_news });
-        Ok(AfterItem::Person(why))
+        let is_news = learning.needs_person(item, self.clock.now().at, &reason)?;
+        (self.on_event)(WorkerEvent::NeedsPerson { reason: &reason, is_news });
+        Ok(AfterItem::Person(reason))
     }
 
-    /// How long to wait by the policy that is the default of runs, too: for the API it is the same.
+    /// Returns the delay by the default policy of runs, because the API is the same.
     fn wait(&self, number: u32, hint: Option<Span>) -> Span {
         Preset::Default.policy().backoff.delay(number, hint, self.clock.now().roll)
     }
 
-    /// The slice of this item that a dead worker left, or else a new one; if there is none, what came of the item.
+    /// Returns the unfinished slice of a dead worker, or a new one. If there is none, returns the result of
+    /// the item.
     fn slice(
         &self,
         learning: &mut LearningDb,
@@ -301,7 +304,7 @@ impl Worker<'_> {
         let path = &item.queued.transcript;
         let refused = |cause: std::io::Error| Err(Err(format!("read {}: {cause}", path.display())));
         if let Some(slice) = learning.unfinished(item)? {
-            // What was reflected on is not read again.
+            // A slice with a reflection is not read again.
             if slice.state != SliceState::Started {
                 return Ok(Ok(slice));
             }
@@ -309,10 +312,10 @@ impl Worker<'_> {
                 Ok(true) => return Ok(Ok(slice)),
                 Ok(false) => learning.replaced(&slice, self.clock.now().at)?,
                 Err(cause) => {
-                    let why = format!("read {}: {cause}", path.display());
-                    let failed = (SliceState::Failed, why.as_str());
-                    learning.end((item, &slice), self.clock.now().at, failed)?;
-                    return Ok(Err(Err(why)));
+                    let reason = format!("read {}: {cause}", path.display());
+                    let state = SliceState::Failed;
+                    learning.end(item, &slice, self.clock.now().at, state, &reason)?;
+                    return Ok(Err(Err(reason)));
                 }
             }
         }
@@ -324,27 +327,27 @@ impl Worker<'_> {
                     Ok(None) => return Ok(Err(Ok("nothing was new in it".to_owned()))),
                     Err(cause) => return Ok(refused(cause)),
                 };
-            if let Some(slice) = learning.begin(item, self.clock.now().at, (last.as_ref(), part))? {
+            if let Some(slice) = learning.begin(item, self.clock.now().at, last.as_ref(), part)? {
                 return Ok(Ok(slice));
             }
         }
     }
 
-    /// Takes a slice from where it has come to until the playbook says it. Returns what came of it.
+    /// Processes a slice from its state until the playbook is updated. Returns a summary.
     async fn judge(
         &self,
         learning: &mut LearningDb,
         item: &Item,
         slice: Slice,
     ) -> Result<Result<String, StepError>, LearningError> {
-        let is_begun = slice.state == SliceState::Started;
-        // What was reflected on is not read again: it may be another file by now.
-        let bytes = if is_begun {
+        let needs_reflection = slice.state == SliceState::Started;
+        // A slice with a reflection is not read again, because the file may have changed since.
+        let bytes = if needs_reflection {
             match transcript::read(&item.queued.transcript, slice.part) {
                 Ok(bytes) => bytes,
                 Err(cause) => {
-                    let why = format!("read {}: {cause}", item.queued.transcript.display());
-                    return Ok(Err(StepError::Never(why)));
+                    let reason = format!("read {}: {cause}", item.queued.transcript.display());
+                    return Ok(Err(StepError::Never(reason)));
                 }
             }
         } else {
@@ -352,8 +355,8 @@ impl Worker<'_> {
         };
         let rows = Rows::new(&bytes);
         let judged = learning.judged(&rows.all)?;
-        let fresh: BTreeSet<i64> = rows.all.difference(&judged).copied().collect();
-        if is_begun && rows.has_no_other && fresh.is_empty() {
+        let unjudged: BTreeSet<i64> = rows.all.difference(&judged).copied().collect();
+        if needs_reflection && rows.has_no_other && unjudged.is_empty() {
             return Ok(Err(StepError::Nothing));
         }
         let subject =
@@ -361,17 +364,17 @@ impl Worker<'_> {
 
         let reflection = match slice.reflection.clone() {
             Some(reflection) => reflection,
-            None if !is_begun => {
-                let why = "what its reflector said was kept in a form that is not known";
-                return Ok(Err(StepError::Never(why.to_owned())));
+            None if !needs_reflection => {
+                let reason = "what its reflector said was kept in a form that is not known";
+                return Ok(Err(StepError::Never(reason.to_owned())));
             }
             None => {
-                let counted = self.counted(learning, item, slice.id, JudgeQuestion::Reflector)?;
-                let reflected = match self.steps.reflect(&subject, &counted).await {
+                let recorded_judge = self.recorded_judge(learning, item, slice.id, JudgeQuestion::Reflector)?;
+                let reflected = match self.steps.reflect(&subject, &recorded_judge).await {
                     Ok(reflected) => reflected,
                     Err(error) => return Ok(Err(error)),
                 };
-                learning.reflected(&slice, &reflected, &fresh)?;
+                learning.reflected(&slice, &reflected, &unjudged)?;
                 pass(Failpoint::Reflected);
                 (self.on_event)(WorkerEvent::Reflected(item));
                 reflected.reflection
@@ -380,8 +383,8 @@ impl Worker<'_> {
         let operations = match slice.operations.clone() {
             Some(operations) => operations,
             None => {
-                let counted = self.counted(learning, item, slice.id, JudgeQuestion::Curator)?;
-                let operations = match self.steps.curate(&subject, &reflection, &counted).await {
+                let recorded_judge = self.recorded_judge(learning, item, slice.id, JudgeQuestion::Curator)?;
+                let operations = match self.steps.curate(&subject, &reflection, &recorded_judge).await {
                     Ok(operations) => operations,
                     Err(error) => return Ok(Err(error)),
                 };
@@ -396,16 +399,16 @@ impl Worker<'_> {
         Ok(learned)
     }
 
-    fn counted<'b>(
+    fn recorded_judge<'b>(
         &'b self,
         learning: &LearningDb,
         item: &'b Item,
         slice: i64,
-        what: JudgeQuestion,
+        question: JudgeQuestion,
     ) -> Result<RecordedJudge<'b>, LearningError> {
-        // A connection of its own: it writes while the worker waits.
+        // A separate connection, because it writes while the worker waits.
         let learning = LearningDb::open(learning.place())?;
-        Ok(RecordedJudge::new(self, (learning, item), (slice, what)))
+        Ok(RecordedJudge::new(self, learning, item, slice, question))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Prints how soon the default policy goes on after overloads of 10 to 120 s.
+//! Prints how soon the default policy continues after outages of 10 to 120 s.
 //! `cargo xtask sim --walls` runs this.
 #![allow(clippy::print_stdout, reason = "an example is a program: what it finds is for people")]
 
@@ -7,27 +7,27 @@ use longhaul_sim::{Violation, simulate_outages};
 use std::ops::Range;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let words = |objection: Violation| objection.to_string();
-    show("30 seeds", 0..30).map_err(words)?;
-    show("3 fresh seeds", 1_000_000..1_000_003).map_err(words)?;
-    show("100,000 seeds", 0..100_000).map_err(words)?;
+    let message = |violation: Violation| violation.to_string();
+    show("30 seeds", 0..30).map_err(message)?;
+    show("3 fresh seeds", 1_000_000..1_000_003).map_err(message)?;
+    show("100,000 seeds", 0..100_000).map_err(message)?;
     Ok(())
 }
 
 fn show(title: &str, seeds: Range<u64>) -> Result<(), Violation> {
-    let found =
+    let stats =
         simulate_outages(&Preset::Default.policy(), seeds, Span::from_secs(10), Span::from_secs(120))?;
     println!(
         "{title}: median lateness {} (at most 10s), p90 {}, {} % within 30 % of the wall or 10s (at least 90), \
          median {} failed requests (at most 30), most {}",
-        found.lateness.p50,
-        found.lateness.p90,
-        found.in_time_percent,
-        found.failed_requests.p50,
-        found.failed_requests.max,
+        stats.lateness.p50,
+        stats.lateness.p90,
+        stats.in_time_percent,
+        stats.failed_requests.p50,
+        stats.failed_requests.max,
     );
-    if found.runs.len() <= 30 {
-        for run in &found.runs {
+    if stats.runs.len() <= 30 {
+        for run in &stats.runs {
             println!(
                 "  seed {:>7}  wall {:>7}  late {:>6}  refused {:>3}{}",
                 run.seed,

@@ -1,5 +1,5 @@
-//! What a swarm has reached: every fault, remedy, deadline reason, recovery point and ending,
-//! counted. It judges nothing.
+//! Counts the faults, remedies, deadline reasons, recovery points and endings that a swarm reached. It never
+//! judges a run.
 
 use crate::fault_mix::FAULTS;
 use crate::sim_run::kill::KillPoint;
@@ -9,7 +9,7 @@ use longhaul_core::{
 };
 use std::fmt;
 
-/// Where a run stands, without what is in it.
+/// The phase of a run, without its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PhaseKind {
     New,
@@ -28,8 +28,8 @@ pub(crate) enum PhaseKind {
 impl PhaseKind {
     const WORDS: [&'static str; 11] = [
         "new",
-        "launching",
-        "condensing",
+        "starting",
+        "summarizing",
         "checking",
         "live",
         "closing",
@@ -59,76 +59,76 @@ impl PhaseKind {
 
 const REMEDIES: usize = 16;
 const OUTCOMES: usize = 12;
-const WHYS: [&str; 11] = [
+const DEADLINE_KINDS: [&str; 11] = [
     "next_attempt",
-    "condense_timeout",
+    "summary_timeout",
     "check_timeout",
     "stall",
     "no_progress",
     "attempt_timeout",
     "limit",
-    "background_over",
-    "settle",
-    "linger",
-    "stop_harder",
+    "background_timeout",
+    "idle_after_result",
+    "exit_timeout",
+    "escalate_stop",
 ];
-const STOPS: [&str; 12] = [
+const STOP_CAUSES: [&str; 12] = [
     "stalled",
     "no_progress",
     "attempt_timeout",
     "auth_rejected",
-    "other_session",
+    "wrong_session",
     "reserve",
     "limit_reached",
     "memory",
-    "lingered",
+    "did_not_exit",
     "background_stopped",
     "cancelled",
     "suspended",
 ];
-const REACHES: [&str; 2] = ["reserve", "all"];
-const LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
-const BYS: [&str; 4] = ["person", "person_now", "sigterm", "sighup"];
-const SESSIONS: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
-const CHECKED: [&str; 3] = ["passed", "failed", "stopped"];
-const CONDENSED: [&str; 3] = ["written", "not_needed", "failed"];
-const SAID: [&str; 5] = ["wrap_up", "keep_going", "status", "last_warning", "confirm"];
-const KEPT: [&str; 3] = ["stop", "claim", "idle_end"];
-const FOUND: [&str; 2] = ["live", "gone"];
+const THRESHOLDS: [&str; 2] = ["reserve", "all"];
+const STOP_LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
+const CANCEL_SOURCES: [&str; 4] = ["person", "person_now", "sigterm", "sighup"];
+const SESSION_STATES: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
+const CHECK_RESULTS: [&str; 3] = ["passed", "failed", "stopped"];
+const SUMMARY_RESULTS: [&str; 3] = ["written", "not_needed", "failed"];
+const PROMPTS: [&str; 5] = ["wrap_up", "keep_going", "status", "last_warning", "confirm"];
+const KEEP_GOING: [&str; 3] = ["stop", "claim", "idle_end"];
+const RECOVERED: [&str; 2] = ["live", "gone"];
 
-/// Counts of everything reached.
+/// Counts of everything that a swarm reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     pub(crate) faults: [u64; FAULTS],
     pub(crate) remedies: [u64; REMEDIES],
     pub(crate) outcomes: [u64; OUTCOMES],
-    pub(crate) whys: [u64; WHYS.len()],
-    pub(crate) stops: [u64; STOPS.len()],
-    pub(crate) levels: [u64; LEVELS.len()],
-    /// Limits by how far they were reached.
-    pub(crate) limits: [[u64; Limit::ALL.len()]; REACHES.len()],
-    /// How often an agent was told something because it had stopped, or in the session that it had open.
-    pub(crate) prompts: [u64; SAID.len()],
-    /// What came of agents that stopped by themselves.
-    pub(crate) kept: [u64; KEPT.len()],
-    /// Silences that something excused.
+    pub(crate) whys: [u64; DEADLINE_KINDS.len()],
+    pub(crate) stops: [u64; STOP_CAUSES.len()],
+    pub(crate) levels: [u64; STOP_LEVELS.len()],
+    /// Limits, by threshold.
+    pub(crate) limits: [[u64; Limit::ALL.len()]; THRESHOLDS.len()],
+    /// Prompts for stopped agents, and prompts in an open session.
+    pub(crate) prompts: [u64; PROMPTS.len()],
+    /// Results of agents that stopped on their own.
+    pub(crate) kept: [u64; KEEP_GOING.len()],
+    /// Deferred stalls.
     pub(crate) stall_deferrals: u64,
-    /// Kills of the supervisor by point.
+    /// Kills of the supervisor, by point.
     pub(crate) kills: [u64; KillPoint::WORDS.len()],
-    /// Rungs of the ladder.
+    /// Resume strategies.
     pub(crate) strategies: [u64; ResumeStrategy::ALL.len()],
-    /// What was found of sessions.
-    pub(crate) findings: [u64; SESSIONS.len()],
-    /// What came of orders to condense.
-    pub(crate) on_summary: [u64; CONDENSED.len()],
-    /// What came of checks.
-    pub(crate) checked: [u64; CHECKED.len()],
-    /// Runs that went on, by how they had ended.
+    /// States of inspected sessions.
+    pub(crate) findings: [u64; SESSION_STATES.len()],
+    /// Results of summaries.
+    pub(crate) on_summary: [u64; SUMMARY_RESULTS.len()],
+    /// Results of checks.
+    pub(crate) checked: [u64; CHECK_RESULTS.len()],
+    /// Resumed runs, by their earlier outcome.
     pub(crate) reopen_count: [u64; OUTCOMES],
-    /// Recoveries by what was found and where the run stood.
-    pub(crate) recoveries: [[u64; PhaseKind::WORDS.len()]; FOUND.len()],
-    /// Cancels by who and where the run stood.
-    pub(crate) cancels: [[u64; PhaseKind::WORDS.len()]; BYS.len()],
+    /// Recoveries, by the state of the agent and the phase of the run.
+    pub(crate) recoveries: [[u64; PhaseKind::WORDS.len()]; RECOVERED.len()],
+    /// Cancels, by source and phase of the run.
+    pub(crate) cancels: [[u64; PhaseKind::WORDS.len()]; CANCEL_SOURCES.len()],
 }
 
 impl Coverage {
@@ -137,21 +137,21 @@ impl Coverage {
             faults: [0; FAULTS],
             remedies: [0; REMEDIES],
             outcomes: [0; OUTCOMES],
-            whys: [0; WHYS.len()],
-            stops: [0; STOPS.len()],
-            levels: [0; LEVELS.len()],
-            limits: [[0; Limit::ALL.len()]; REACHES.len()],
-            prompts: [0; SAID.len()],
-            kept: [0; KEPT.len()],
+            whys: [0; DEADLINE_KINDS.len()],
+            stops: [0; STOP_CAUSES.len()],
+            levels: [0; STOP_LEVELS.len()],
+            limits: [[0; Limit::ALL.len()]; THRESHOLDS.len()],
+            prompts: [0; PROMPTS.len()],
+            kept: [0; KEEP_GOING.len()],
             stall_deferrals: 0,
             kills: [0; KillPoint::WORDS.len()],
             strategies: [0; ResumeStrategy::ALL.len()],
-            findings: [0; SESSIONS.len()],
-            on_summary: [0; CONDENSED.len()],
-            checked: [0; CHECKED.len()],
+            findings: [0; SESSION_STATES.len()],
+            on_summary: [0; SUMMARY_RESULTS.len()],
+            checked: [0; CHECK_RESULTS.len()],
             reopen_count: [0; OUTCOMES],
-            recoveries: [[0; PhaseKind::WORDS.len()]; FOUND.len()],
-            cancels: [[0; PhaseKind::WORDS.len()]; BYS.len()],
+            recoveries: [[0; PhaseKind::WORDS.len()]; RECOVERED.len()],
+            cancels: [[0; PhaseKind::WORDS.len()]; CANCEL_SOURCES.len()],
         }
     }
 
@@ -160,33 +160,33 @@ impl Coverage {
     }
 
     pub(crate) fn remedy(&mut self, remedy: Remedy) {
-        self.remedies[remedy_place(remedy)] += 1;
+        self.remedies[remedy_index(remedy)] += 1;
     }
 
     pub(crate) fn outcome(&mut self, kind: OutcomeKind) {
         self.outcomes[kind as usize] += 1;
     }
 
-    pub(crate) fn why(&mut self, why: DeadlineKind) {
-        self.whys[why as usize] += 1;
+    pub(crate) fn kind(&mut self, kind: DeadlineKind) {
+        self.whys[kind as usize] += 1;
     }
 
-    pub(crate) fn stop(&mut self, why: StopCause, level: StopLevel) {
-        self.stops[why as usize] += 1;
+    pub(crate) fn stop(&mut self, cause: StopCause, level: StopLevel) {
+        self.stops[cause as usize] += 1;
         self.levels[level as usize] += 1;
     }
 
-    pub(crate) fn limit(&mut self, limit: Limit, reach: LimitThreshold) {
-        self.limits[reach as usize][limit as usize] += 1;
+    pub(crate) fn limit(&mut self, limit: Limit, threshold: LimitThreshold) {
+        self.limits[threshold as usize][limit as usize] += 1;
     }
 
-    pub(crate) fn said(&mut self, say: PromptKind) {
-        match say {
+    pub(crate) fn said(&mut self, prompt: PromptKind) {
+        match prompt {
             PromptKind::WrapUp(_) => self.prompts[0] += 1,
-            PromptKind::KeepGoing(push) => {
+            PromptKind::KeepGoing(prompt) => {
                 self.prompts[1] += 1;
-                self.prompts[2] += u64::from(push.active_time.is_some());
-                self.prompts[3] += u64::from(push.limit_near);
+                self.prompts[2] += u64::from(prompt.active_time.is_some());
+                self.prompts[3] += u64::from(prompt.limit_near);
             }
             PromptKind::ConfirmDone => self.prompts[4] += 1,
             PromptKind::Task
@@ -203,7 +203,7 @@ impl Coverage {
         self.kept[usize::from(claimed)] += 1;
     }
 
-    /// A run that is over; `fault` is why its last attempt failed, if it did.
+    /// Counts the end of a run. `fault` is the fault of its last attempt, if that failed.
     pub(crate) fn finished(&mut self, outcome: &Outcome, fault: Option<Fault>) {
         let idle = outcome.fault == Some(Fault::Unfinished) && fault != outcome.fault;
         self.kept[2] += u64::from(idle);
@@ -221,17 +221,17 @@ impl Coverage {
         self.strategies[strategy as usize] += 1;
     }
 
-    pub(crate) fn found(&mut self, found: SessionFileState) {
-        self.findings[found as usize] += 1;
+    pub(crate) fn state(&mut self, state: SessionFileState) {
+        self.findings[state as usize] += 1;
     }
 
     pub(crate) fn on_summary(&mut self, outcome: SummaryResult) {
-        let place = match outcome {
+        let index = match outcome {
             SummaryResult::Written => 0,
             SummaryResult::NotNeeded => 1,
             SummaryResult::Failed(_) => 2,
         };
-        self.on_summary[place] += 1;
+        self.on_summary[index] += 1;
     }
 
     pub(crate) fn checked(&mut self, result: CheckResult) {
@@ -246,8 +246,8 @@ impl Coverage {
         self.recoveries[usize::from(!live)][health as usize] += 1;
     }
 
-    pub(crate) fn cancel(&mut self, by: CancelSource, health: PhaseKind) {
-        self.cancels[by as usize][health as usize] += 1;
+    pub(crate) fn cancel(&mut self, source: CancelSource, health: PhaseKind) {
+        self.cancels[source as usize][health as usize] += 1;
     }
 
     /// Adds another swarm's counts.
@@ -274,16 +274,18 @@ impl Coverage {
         add(self.cancels.as_flattened_mut(), other.cancels.as_flattened());
     }
 
-    /// What should be reached and was not, by name. Nothing when the swarm covers the policy.
+    /// Returns the names of everything that should be reached and was not. Empty if the swarm covers the
+    /// policy.
     pub fn missing(&self) -> Vec<String> {
         // No decision names these: they end a run, or belong to checks and loops of runs.
         let unnamed = ["remedy end", "remedy end_unless_allowed", "outcome incomplete"];
-        // The same outcomes cannot be reopened; a process that nothing ends is left alone.
-        // A supervisor that comes back ends what was condensing; no process lives, and nobody cancels, before a run starts and after it ended.
+        // These outcomes cannot be resumed, and a process that cannot be killed is left alone. A new
+        // supervisor ends a summary of its predecessor. Before a run starts and after it finishes, no process
+        // lives and no cancel arrives.
         let impossible = |name: &str| {
             let idle = [" new", " suspended", " over"];
             let cancel = name.starts_with("cancel") && idle.iter().any(|end| name.ends_with(end));
-            let live = ["new", "condensing", "checking", "sweeping", "waiting", "suspended"]
+            let live = ["new", "summarizing", "checking", "sweeping", "waiting", "suspended"]
                 .iter()
                 .any(|end| name == format!("found live {end}"));
             let reopened =
@@ -297,7 +299,7 @@ impl Coverage {
             .collect()
     }
 
-    /// Every name and its count, in a fixed order.
+    /// Returns every name and its count, in a fixed order.
     pub fn rows(&self) -> Vec<(String, u64)> {
         let mut rows = Vec::new();
         let mut add = |kind: &str, words: &[&str], counts: &[u64]| {
@@ -308,15 +310,15 @@ impl Coverage {
         add("fault", &faults, &self.faults);
         add("remedy", &REMEDY_WORDS, &self.remedies);
         add("outcome", &outcomes, &self.outcomes);
-        add("deadline", &WHYS, &self.whys);
-        add("stop", &STOPS, &self.stops);
-        add("level", &LEVELS, &self.levels);
+        add("deadline", &DEADLINE_KINDS, &self.whys);
+        add("stop", &STOP_CAUSES, &self.stops);
+        add("level", &STOP_LEVELS, &self.levels);
         let limits: Vec<&str> = Limit::ALL.iter().map(|limit| limit.as_str()).collect();
-        for (reach, counts) in REACHES.iter().zip(&self.limits) {
-            add(&format!("{reach} of"), &limits, counts);
+        for (threshold, counts) in THRESHOLDS.iter().zip(&self.limits) {
+            add(&format!("{threshold} of"), &limits, counts);
         }
-        add("said", &SAID, &self.prompts);
-        add("kept", &KEPT, &self.kept);
+        add("said", &PROMPTS, &self.prompts);
+        add("kept", &KEEP_GOING, &self.kept);
         add("silence", &["excused"], &[self.stall_deferrals]);
         add("kill", &KillPoint::WORDS, &self.kills);
         add(
@@ -324,21 +326,21 @@ impl Coverage {
             &ResumeStrategy::ALL.iter().map(|strategy| strategy.as_str()).collect::<Vec<_>>(),
             &self.strategies,
         );
-        add("session", &SESSIONS, &self.findings);
-        add("condensed", &CONDENSED, &self.on_summary);
-        add("checked", &CHECKED, &self.checked);
+        add("session", &SESSION_STATES, &self.findings);
+        add("summary_ended", &SUMMARY_RESULTS, &self.on_summary);
+        add("check_ended", &CHECK_RESULTS, &self.checked);
         add("reopened", &outcomes, &self.reopen_count);
-        for (found, counts) in FOUND.iter().zip(&self.recoveries) {
-            add(&format!("found {found}"), &PhaseKind::WORDS, counts);
+        for (agent, counts) in RECOVERED.iter().zip(&self.recoveries) {
+            add(&format!("found {agent}"), &PhaseKind::WORDS, counts);
         }
-        for (by, counts) in BYS.iter().zip(&self.cancels) {
-            add(&format!("cancel {by}"), &PhaseKind::WORDS, counts);
+        for (source, counts) in CANCEL_SOURCES.iter().zip(&self.cancels) {
+            add(&format!("cancel {source}"), &PhaseKind::WORDS, counts);
         }
         rows
     }
 }
 
-/// Aligned, three to a line.
+/// Aligned, three per line.
 impl fmt::Display for Coverage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for rows in self.rows().chunks(3) {
@@ -359,9 +361,9 @@ const REMEDY_WORDS: [&str; REMEDIES] = [
     "resume_while_progressing",
     "resume_within_limit",
     "resume_existing",
-    "next_rung",
-    "fresh_session",
-    "other_session",
+    "replace_lost_session",
+    "replace_full_session",
+    "wrong_session",
     "nudge_finish",
     "nudge_smaller_steps",
     "keep_going",
@@ -370,7 +372,7 @@ const REMEDY_WORDS: [&str; REMEDIES] = [
     "end_unless_allowed",
 ];
 
-fn remedy_place(remedy: Remedy) -> usize {
+fn remedy_index(remedy: Remedy) -> usize {
     match remedy {
         Remedy::WaitOut => 0,
         Remedy::Park => 1,

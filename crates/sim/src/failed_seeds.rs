@@ -1,18 +1,18 @@
-//! The file of seeds that once failed: they are flown first, for ever. One seed a line, and behind
-//! `#` which oracle objected when it was found. It is text in, text out; nothing is read here.
+//! The file of seeds that failed once, which are always simulated first. Each line has one seed and, after
+//! `#`, the violated oracle. This module only parses and formats text; it never reads the file.
 
 use crate::Failure;
 
-/// The seeds in the file's text. A line that names none is skipped.
+/// Returns the seeds in the file's text. Skips a line without a seed.
 pub fn parse_failed(text: &str) -> Vec<u64> {
     text.lines().filter_map(|line| line.split('#').next()?.trim().parse().ok()).collect()
 }
 
-/// The file's text with these failures added to it, each once.
+/// Returns the file's text with these failures added. Each seed occurs once.
 pub fn with_failed(text: &str, failures: &[Failure]) -> String {
-    let known = parse_failed(text);
+    let existing = parse_failed(text);
     let mut text = text.to_owned();
-    for failure in failures.iter().filter(|failure| !known.contains(&failure.seed)) {
+    for failure in failures.iter().filter(|failure| !existing.contains(&failure.seed)) {
         text.push_str(&format!("{} # {}\n", failure.seed, failure.objection.oracle));
     }
     text
@@ -24,7 +24,7 @@ mod tests {
     use crate::{Oracle, Violation};
 
     #[test]
-    fn a_failed_seed_is_kept_once() {
+    fn failed_seed_is_stored_once() {
         let failure =
             Failure { seed: 7, objection: Violation { oracle: Oracle::Ends, message: String::new() } };
         let text = with_failed("# seeds\n5 # truth\n", std::slice::from_ref(&failure));

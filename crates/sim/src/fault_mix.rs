@@ -1,9 +1,9 @@
-//! What a world does to a run, as numbers: which faults, how often, how long. Swarm seeds draw one,
-//! a user's fault profile is turned into one. It never holds state.
+//! The fault mix of a world, as numbers: which faults, how often, how long. Each seed of a swarm draws one,
+//! and a fault profile is converted to one. It never contains state.
 
 use longhaul_core::{Fault, Usd};
 
-/// From `least` to `most`, both included. Times are in milliseconds.
+/// An inclusive range from `least` to `most`. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interval {
     pub(crate) least: u64,
@@ -16,19 +16,19 @@ impl Interval {
     }
 }
 
-/// How many faults there are: the length of tables over them.
+/// Number of faults, and so the length of tables by fault.
 pub(crate) const FAULTS: usize = Fault::ALL.len();
 
-/// Where in an attempt's life a fault strikes by its nature.
+/// The point of an attempt at which a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultPoint {
-    /// When the process is started, or in its first moments.
+    /// The process starts.
     Spawn,
-    /// When the agent asks its API.
+    /// The agent sends a request to its API.
     Request,
-    /// When the agent runs a tool.
+    /// The agent runs a tool.
     Tool,
-    /// When the agent gives its last answer.
+    /// The agent gives its last answer.
     Answer,
 }
 
@@ -68,108 +68,108 @@ impl FaultPoint {
     }
 }
 
-/// What a world does to a run.
+/// The faults of a world, with their frequencies and durations.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultMix {
     /// The chance of each fault at each occurrence of its point, per million.
     odds: [u32; FAULTS],
-    /// The chance of any fault at each point, per million: one draw decides the common case.
+    /// The chance of any fault at each point, per million. It lets a single draw decide the common case.
     any: [u32; FaultPoint::ALL.len()],
-    /// After so many faults the world is healed: every run of a bounded world must end.
+    /// Number of faults after which no further fault strikes. Then every run of a bounded world must finish.
     pub(crate) faults_max: u32,
-    /// After so many failed requests the API serves for good, whatever the length of its walls.
+    /// Number of failed requests after which the API never fails again, even during an outage.
     pub(crate) failed_requests_max: u64,
     /// Tool calls that the work needs.
     pub(crate) work: Interval,
-    /// From the spawn to the session's opening.
+    /// Time from the spawn to the opening of the session.
     pub(crate) boot: Interval,
-    /// From a request to its answer.
+    /// Time from a request to its response.
     pub(crate) think: Interval,
-    /// One tool call.
+    /// Duration of a tool call.
     pub(crate) tool: Interval,
-    /// A tool call that takes far too long (`attempt_timeout` among the faults).
+    /// Duration of a tool call that takes far too long (`attempt_timeout` among the faults).
     pub(crate) slow_tool: Interval,
-    /// How long a server does not serve.
+    /// Duration of an outage.
     pub(crate) outage: Interval,
-    /// From a usage limit to its reset.
+    /// Time from a usage limit to its reset.
     pub(crate) reset: Interval,
-    /// A silence, before something else ends it.
+    /// Duration of a silence.
     pub(crate) hang: Interval,
-    /// Chances, per million: that a limit names its reset ...
+    /// Chances, per million: that a usage limit names its reset ...
     pub(crate) reset_named: u32,
-    /// ... that a network fault is a captive portal's answer ...
+    /// ... that a network fault is the response of a captive portal ...
     pub(crate) portal: u32,
-    /// ... that a wall's refusals carry a hint ...
+    /// ... that the refusals of an outage contain a hint ...
     pub(crate) hinted: u32,
     /// ... that an answer leaves a background shell ...
     pub(crate) shell: u32,
-    /// ... that its end starts another turn ...
+    /// ... that the end of that shell starts another exchange ...
     pub(crate) notified: u32,
-    /// ... that an agent never says that it is idle ...
+    /// ... that an agent never reports that it is idle ...
     pub(crate) never_idle: u32,
-    /// ... that it exits by itself after its result ...
+    /// ... that it exits on its own after its result ...
     pub(crate) exits_after_result: u32,
-    /// ... that it does not end when its input does ...
+    /// ... that it does not exit when its input closes ...
     pub(crate) lingers: u32,
-    /// ... that it does not heed an interrupt or SIGTERM ...
+    /// ... that it ignores an interrupt and SIGTERM ...
     pub(crate) ignores_stops: u32,
-    /// ... that nothing can end it ...
+    /// ... that no signal can stop it ...
     pub(crate) unkillable: u32,
-    /// ... that its process is stopped while its tool runs ...
+    /// ... that its process is frozen while its tool runs ...
     pub(crate) frozen: u32,
-    /// ... that its processes take more memory than they may, where that is limited ...
+    /// ... that its processes exceed their memory limit, if there is one ...
     pub(crate) exceeds_memory: u32,
-    /// ... that one that is silent has a child that works ...
+    /// ... that a silent agent has a busy child process ...
     pub(crate) busy_child: u32,
-    /// ... that one that hangs goes on saying things ...
+    /// ... that a hanging agent still sends output ...
     pub(crate) no_progress: u32,
-    /// ... that the file of a session was moved, or damaged, since it was used, or lacks its end ...
+    /// ... that a session file was moved, damaged or lost its end since its last use ...
     pub(crate) moved: u32,
     pub(crate) damaged: u32,
     pub(crate) stale: u32,
-    /// ... that nobody but the agent can look at it ...
+    /// ... that only the agent can read the session file ...
     pub(crate) hidden: u32,
     /// ... that no copy of it can be written ...
     pub(crate) unwritable: u32,
-    /// ... that an agent begins anew where it should go on, or opens another session ...
+    /// ... that an agent starts over instead of resuming, or opens another session ...
     pub(crate) starts_over: u32,
     pub(crate) wrong_session: u32,
-    /// ... that somebody lets a run go on that is over ...
+    /// ... that the user resumes a finished run ...
     pub(crate) reopen: u32,
-    /// ... that a spawn finds no resources ...
+    /// ... that a spawn lacks resources ...
     pub(crate) no_resources: u32,
-    /// ... that a model that condenses older work fails, or hangs ...
+    /// ... that the model that summarizes older work fails, or hangs ...
     pub(crate) summary_fails: u32,
     pub(crate) summary_hangs: u32,
-    /// ... that work is found wanting, or what judges it hangs ...
+    /// ... that a check fails, or hangs ...
     pub(crate) check_fails: u32,
     pub(crate) check_hangs: u32,
-    /// ... that an agent that is kept going stops while work is left ...
+    /// ... that an agent under keep-going stops while work remains ...
     pub(crate) stops_early: u32,
-    /// ... that it says so when its work is finished, and says so while work is left ...
+    /// ... that it claims to be done when it is, and while work remains ...
     pub(crate) claims: u32,
     pub(crate) claims_early: u32,
-    /// ... that it finds something to do when it is told to go on ...
+    /// ... that it finds more work when prompted to continue ...
     pub(crate) finds_work: u32,
     /// ... that the supervisor is killed at a step ...
     pub(crate) kill: u32,
-    /// ... that its death ends the agent's input ...
+    /// ... that the supervisor's death closes the agent's input ...
     pub(crate) input_ends_with_supervisor: u32,
-    /// ... that somebody cancels the run, and that the machine sleeps once in it.
+    /// ... that the user cancels the run, and that the machine sleeps once during it.
     pub(crate) cancel: u32,
     pub(crate) sleep: u32,
-    /// How long a background shell runs.
+    /// Duration of a background shell.
     pub(crate) shell_lasts: Interval,
     /// How long the supervisor is down after a kill.
     pub(crate) down: Interval,
-    /// When a cancel or a sleep comes, from the start of the run.
+    /// Time from the start of the run to a cancel or a sleep.
     pub(crate) incident: Interval,
-    /// What a request costs.
+    /// Cost of a request.
     pub(crate) request_cost: Usd,
 }
 
 impl FaultMix {
-    /// A world in which nothing fails.
+    /// Returns a world without faults.
     pub(crate) fn calm() -> FaultMix {
         FaultMix {
             odds: [0; FAULTS],
@@ -227,15 +227,15 @@ impl FaultMix {
         }
     }
 
-    /// The same world with `fault` striking so many times in a million.
+    /// Sets the chance of `fault`, per million.
     pub(crate) fn strike(&mut self, fault: Fault, per_million: u32) {
         self.odds[fault as usize] = per_million;
         let point = FaultPoint::new(fault);
-        let here = Fault::ALL.iter().copied().filter(|fault| FaultPoint::new(*fault) == point);
-        self.any[point as usize] = here.map(|fault| self.odds_of(fault)).sum::<u32>().min(1_000_000);
+        let faults_of_point = Fault::ALL.iter().copied().filter(|fault| FaultPoint::new(*fault) == point);
+        self.any[point as usize] = faults_of_point.map(|fault| self.odds_of(fault)).sum::<u32>().min(1_000_000);
     }
 
-    /// The fault that strikes at this occurrence of `point`, if one does. `roll` is below a million.
+    /// Returns the fault that strikes at this occurrence of `point`, if any. `roll` is below a million.
     pub(crate) fn struck(&self, point: FaultPoint, roll: u32) -> Option<Fault> {
         if roll >= self.any[point as usize] {
             return None;
@@ -247,7 +247,7 @@ impl FaultMix {
         })
     }
 
-    /// The chance of `fault`, per million.
+    /// Returns the chance of `fault`, per million.
     pub(crate) fn odds_of(&self, fault: Fault) -> u32 {
         self.odds[fault as usize]
     }

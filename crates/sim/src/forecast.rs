@@ -1,5 +1,5 @@
-//! What to expect of a policy under a fault profile: many runs, and the distributions of how they
-//! ended, how long they took and what they cost.
+//! Forecasts the results of a policy under a fault profile: simulates many runs and computes the
+//! distributions of their outcomes, durations and costs.
 
 use crate::coverage::Coverage;
 use crate::profile::Profile;
@@ -11,43 +11,43 @@ use longhaul_core::{Fault, Policy, SessionPlan, Span, Usd, draw_uuid};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Distributions over simulated runs. Times are in milliseconds, money in micro-dollars.
+/// Distributions over simulated runs. Times are in milliseconds, costs in microdollars.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Forecast {
-    /// Runs simulated.
+    /// Number of simulated runs.
     pub runs: u64,
-    /// How many ended how, by the outcome's word.
+    /// Number of runs by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// How many were decided by which fault.
+    /// Number of runs by deciding fault.
     pub decided_by: BTreeMap<Fault, u64>,
-    /// How many attempts met which fault.
+    /// Number of attempts by fault.
     pub faults: BTreeMap<Fault, u64>,
-    /// Attempts a run.
+    /// Attempts per run.
     pub attempts: Quantiles<u32>,
-    /// From start to end.
+    /// Time from start to finish.
     pub outage: Quantiles<Span>,
-    /// Time with no process resident.
+    /// Time without a running process.
     pub waiting: Quantiles<Span>,
-    /// Requests to the API, failed ones included.
+    /// Requests to the API, including failed ones.
     pub requests: Quantiles<u64>,
-    /// Requests that the API refused.
+    /// Requests that the API rejected.
     pub failed_requests: Quantiles<u64>,
-    /// Money spent.
+    /// Cost of a run.
     pub spend: Quantiles<Usd>,
-    /// Runs whose simulation broke an invariant, and why the first did: none is expected.
+    /// Runs that violated an oracle. None is expected.
     pub broken: u64,
-    /// What was wrong with the first of them.
+    /// The first violation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_first: Option<String>,
 }
 
-/// Simulates so many runs of `policy` in the world of `profile`, from `seed` on.
+/// Simulates `runs` runs of `policy` in the world of `profile`, starting at `seed`.
 pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> Forecast {
     let mut forecast = Forecast { runs, ..Forecast::default() };
-    let mut flight = SimRun::new();
+    let mut sim_run = SimRun::new();
     let mut coverage = Coverage::new();
-    let mut flown: Vec<(SimResult, u64, u64)> = Vec::new();
+    let mut results: Vec<(SimResult, u64, u64)> = Vec::new();
     for seed in (0..runs).map(|run| seed.wrapping_add(run)) {
         let plan = SeedPlan {
             policy: policy.clone(),
@@ -56,17 +56,17 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
             session_exists: false,
         };
         let mut world = World::new(seed, plan.mix.clone(), policy, START);
-        match flight.run(&plan, &mut world, &mut coverage, &mut Trace::off()) {
-            Ok(landing) => flown.push((landing, world.requests, world.failed_requests)),
-            Err(objection) => {
+        match sim_run.run(&plan, &mut world, &mut coverage, &mut Trace::off()) {
+            Ok(result) => results.push((result, world.requests, world.failed_requests)),
+            Err(violation) => {
                 forecast.broken += 1;
-                forecast.broken_first.get_or_insert(format!("seed {seed}: {objection}"));
+                forecast.broken_first.get_or_insert(format!("seed {seed}: {violation}"));
             }
         }
     }
-    for (landing, _, _) in &flown {
-        *forecast.outcomes.entry(landing.outcome.kind.as_str()).or_default() += 1;
-        if let Some(fault) = landing.outcome.fault {
+    for (result, _, _) in &results {
+        *forecast.outcomes.entry(result.outcome.kind.as_str()).or_default() += 1;
+        if let Some(fault) = result.outcome.fault {
             *forecast.decided_by.entry(fault).or_default() += 1;
         }
     }
@@ -75,20 +75,20 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
         .map(|fault| (*fault, coverage.faults[*fault as usize]))
         .filter(|(_, count)| *count > 0)
         .collect();
-    forecast.attempts = quantiles(&flown, |(landing, _, _)| landing.attempts);
-    forecast.outage = quantiles(&flown, |(landing, _, _)| landing.outage);
-    forecast.waiting = quantiles(&flown, |(landing, _, _)| landing.waiting);
-    forecast.spend = quantiles(&flown, |(landing, _, _)| landing.spend);
-    forecast.requests = quantiles(&flown, |(_, requests, _)| *requests);
-    forecast.failed_requests = quantiles(&flown, |(_, _, failed)| *failed);
+    forecast.attempts = quantiles(&results, |(result, _, _)| result.attempts);
+    forecast.outage = quantiles(&results, |(result, _, _)| result.outage);
+    forecast.waiting = quantiles(&results, |(result, _, _)| result.waiting);
+    forecast.spend = quantiles(&results, |(result, _, _)| result.spend);
+    forecast.requests = quantiles(&results, |(_, requests, _)| *requests);
+    forecast.failed_requests = quantiles(&results, |(_, _, failed)| *failed);
     forecast
 }
 
 fn quantiles<T: Copy + Ord + Default>(
-    flown: &[(SimResult, u64, u64)],
+    results: &[(SimResult, u64, u64)],
     value: impl Fn(&(SimResult, u64, u64)) -> T,
 ) -> Quantiles<T> {
-    Quantiles::new(flown.iter().map(value).collect())
+    Quantiles::new(results.iter().map(value).collect())
 }
 
 #[cfg(test)]

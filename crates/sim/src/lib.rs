@@ -1,12 +1,13 @@
 //! Simulator of the core under injected faults.
 //!
-//! A swarm of seeds ([`swarm`]) flies runs of the core through worlds of faults, each seed with
-//! its own policy and mix, the supervisor killed at its weak points, oracles watching every step.
-//! The same worlds answer two questions of a user: what to expect of a policy under a fault
-//! profile ([`forecast`]), and how soon a run goes on after an overload ([`walls`]).
+//! A swarm of seeds ([`swarm`]) simulates runs of the core in worlds of faults. Each seed has its own policy
+//! and fault mix, the supervisor is killed at its weak points, and oracles check every step.
 //!
-//! Time is virtual and chance is seeded. Nothing here starts a process, opens a connection or
-//! decides policy.
+//! The same worlds answer two questions of a user: the results of a policy under a fault profile
+//! ([`forecast`]), and how soon a run continues after an outage ([`simulate_outages`]).
+//!
+//! Time is virtual and chance is seeded. This crate never starts a process, opens a connection or decides
+//! policy.
 
 mod coverage;
 mod failed_seeds;

@@ -1,5 +1,5 @@
-//! What must hold in every run, judged from the world's truth and from an own count, never from
-//! the core's. Each oracle has a name; an objection of any of them fails the seed.
+//! The properties that must hold in every run. They are judged by the world's truth and by an independent
+//! count, never by the core's. Each oracle has a name; a violation of any of them fails the seed.
 
 mod bounds;
 mod checks;
@@ -21,11 +21,11 @@ pub(crate) use checks::CheckWatch;
 pub(crate) use clocks::ClockWatch;
 pub(crate) use endings::{check_ending, check_stable, check_truth};
 pub(crate) use jitter::check_spread;
-pub(crate) use keep_going::KeepGoingWatch;
+pub(crate) use keep_going::{KeepGoingSources, KeepGoingWatch};
 pub(crate) use limits::LimitWatch;
 pub(crate) use resume_strategy::StrategyWatch;
 pub(crate) use sessions::SessionWatch;
-pub(crate) use spawns::{check_journalled, check_spawn};
+pub(crate) use spawns::{check_journaled, check_spawn};
 pub(crate) use stalls::StallWatch;
 pub(crate) use stops::StopWatch;
 pub(crate) use summaries::SummaryWatch;
@@ -35,7 +35,7 @@ use std::fmt;
 
 macro_rules! oracles {
     ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// What must hold.
+        /// A property that must hold.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Oracle {
             $($(#[$doc])* $name,)*
@@ -45,7 +45,7 @@ macro_rules! oracles {
             /// Every oracle.
             pub const ALL: &'static [Oracle] = &[$(Oracle::$name,)*];
 
-            /// Its name.
+            /// Returns the oracle's name.
             pub fn word(self) -> &'static str {
                 match self { $(Oracle::$name => $word,)* }
             }
@@ -54,56 +54,58 @@ macro_rules! oracles {
 }
 
 oracles! {
-    /// A run ends within bounded steps and never waits for nothing.
+    /// A run finishes within a bounded number of steps, and never waits without a reason.
     Ends = "ends",
-    /// Another attempt is made if and only if the policy still allows one.
+    /// Another attempt follows if and only if the policy allows one.
     Bounds = "bounds",
-    /// A wait lies within its schedule, and after the server's hint.
+    /// A wait is within its schedule, and not shorter than the server's hint.
     Waits = "waits",
-    /// Waits that chance should spread are spread.
+    /// Waits with jitter differ between rolls.
     Spread = "spread",
-    /// Nothing is spawned before the decided moment or a known reset.
+    /// No process starts before its decided moment or a known reset.
     NotBefore = "not_before",
     /// At most one process tree lives, and none after the run.
     OneTree = "one_tree",
-    /// What an attempt left behind is swept before the next one.
+    /// Leftover processes of an attempt are swept before the next attempt.
     SweptFirst = "swept_first",
-    /// Nothing is touched before it is journalled.
+    /// No action happens before its record is journaled.
     Journalled = "journalled",
-    /// A run that saw only the records is the same run, at every step and at the end.
+    /// A run rebuilt from the records is the same run, at every step and at the end.
     Shadow = "shadow",
-    /// A tick at the deadline decides something.
+    /// A tick at the deadline leads to a decision.
     Deadline = "deadline",
-    /// The fault decided is the one that was.
+    /// The decided fault is the one that happened.
     Truth = "truth",
-    /// `done` is said only of work that is done, and exit code 0 with it.
+    /// `done`, and exit code 0, only occur if the work is done.
     NoFalseSuccess = "no_false_success",
-    /// A run gives up only for the reasons and with the words of the table.
+    /// A run gives up only for the reasons, and with the outcomes, of the table.
     GivesUp = "gives_up",
-    /// A cancelled run ends as cancelled, and starts nothing more.
+    /// A cancelled run finishes as cancelled, and starts no further attempt.
     Cancels = "cancels",
-    /// Sessions are opened once, resumed when open, and never resumed once left behind.
+    /// Sessions are opened once, resumed if open, and never resumed after they were abandoned.
     Sessions = "sessions",
-    /// The history reaches an attempt by the right rung, and by none twice for the same reason.
-    Ladder = "ladder",
-    /// A run goes on when its agent stops by itself, until that has said twice that the work is finished or nothing
-    /// changes any more.
+    /// The history reaches an attempt by the right resume strategy, and by none twice for the same reason.
+    Strategies = "ladder",
+    /// A run continues when its agent stops on its own, until the agent confirmed that it is done or the
+    /// workspace no longer changes.
     KeepsGoing = "keeps_going",
-    /// Work is judged where that is wanted, in time, and so often as it may; and what does not pass is not done.
+    /// Work is checked if the policy requires it, in time, and at most as often as allowed. Work that fails
+    /// is not done.
     Checks = "checks",
-    /// Older work is condensed where that is wanted, once for a seed and in time; it is told if and only if it was.
-    Condensing = "condensing",
-    /// A run uses no more than it may but for what is under way, and its work is saved before that.
+    /// Older work is summarized if the policy requires it, once per handoff and in time. A prompt contains a
+    /// summary if and only if one was written.
+    Summarizing = "summarizing",
+    /// A run exceeds its limits at most by the responses in flight, and saves its work before that.
     Limits = "limits",
-    /// No agent is stopped that works, and none is left alone that hangs.
+    /// A working agent is never stopped, and a stalled one never left alone.
     Patience = "patience",
-    /// Stops escalate by one level a grace period, and not for ever.
+    /// Stops escalate by one level per grace period, and not forever.
     Stops = "stops",
-    /// Wall time is active, waiting and downtime.
+    /// Wall-clock time is the sum of active time, waits and downtime.
     Clocks = "clocks",
-    /// The tally is what the world billed.
+    /// The recorded usage is what the world billed.
     Tally = "tally",
-    /// After the end nothing changes.
+    /// A finished run does not change.
     Stable = "stable",
 }
 
@@ -113,18 +115,18 @@ impl fmt::Display for Oracle {
     }
 }
 
-/// What an oracle says against a run.
+/// A violation of an oracle in a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Who says it.
+    /// The violated oracle.
     pub oracle: Oracle,
-    /// What is wrong.
+    /// Description of the violation.
     pub message: String,
 }
 
 impl Violation {
-    pub(crate) fn new(oracle: Oracle, what: impl Into<String>) -> Violation {
-        Violation { oracle, message: what.into() }
+    pub(crate) fn new(oracle: Oracle, message: impl Into<String>) -> Violation {
+        Violation { oracle, message: message.into() }
     }
 }
 
@@ -137,7 +139,7 @@ impl fmt::Display for Violation {
 /// An oracle's verdict.
 pub(crate) type OracleResult = Result<(), Violation>;
 
-/// Objects unless `holds`. The words are made only when needed.
-pub(crate) fn ensure(holds: bool, oracle: Oracle, what: impl FnOnce() -> String) -> OracleResult {
-    if holds { Ok(()) } else { Err(Violation::new(oracle, what())) }
+/// Returns a violation unless `holds`. The message is only built if needed.
+pub(crate) fn ensure(holds: bool, oracle: Oracle, message: impl FnOnce() -> String) -> OracleResult {
+    if holds { Ok(()) } else { Err(Violation::new(oracle, message())) }
 }

@@ -1,5 +1,5 @@
-//! How soon a run goes on after an overload: walls of 529 of given lengths, one a run, and how late
-//! after its end the first request is served.
+//! Simulates overloads of given lengths, one per run, and measures how late after the end of the outage the
+//! first request succeeds.
 
 use crate::coverage::Coverage;
 use crate::fault_mix::{FaultMix, Interval};
@@ -13,53 +13,54 @@ use longhaul_core::{AgentResult, Fault, Policy, SessionPlan, Span, StopReason, T
 use serde::Serialize;
 use std::ops::Range;
 
-/// One wall and how a run met it.
+/// One outage and the reaction of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OutageRun {
     /// The seed.
     pub seed: u64,
-    /// How long the API refused everything.
+    /// Duration of the outage.
     pub outage: Span,
-    /// From the wall's end to the first request that was served.
+    /// Time from the end of the outage to the first successful request.
     pub lateness: Span,
-    /// Requests that were refused.
+    /// Number of rejected requests.
     pub failed_requests: u64,
 }
 
-/// Many walls.
+/// Statistics of many outages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OutageStats {
-    /// Each of them.
+    /// The single runs.
     pub runs: Vec<OutageRun>,
-    /// Lateness over all.
+    /// Lateness of all runs.
     pub lateness: Quantiles<Span>,
-    /// Refused requests over all.
+    /// Rejected requests of all runs.
     pub failed_requests: Quantiles<u64>,
-    /// How many, in percent, were at most as late as 30 % of their wall or 10 s, whichever is more.
+    /// Percentage of runs with a lateness of at most 30 % of their outage or 10 s, whichever is longer.
     pub in_time_percent: u64,
 }
 
-/// The bar for lateness: 30 % of the wall, or 10 s.
+/// The limit of the lateness: 30 % of the outage, or 10 s.
 const LATE_PERCENT_MAX: u64 = 30;
 const LATE_MAX: Span = Span::from_secs(10);
 
 impl OutageRun {
-    /// Whether the run went on as soon as it should.
+    /// Whether the run continued in time.
     pub fn in_time(&self) -> bool {
         self.lateness <= LATE_MAX.max(Span(self.outage.0 * LATE_PERCENT_MAX / 100))
     }
 }
 
-/// Flies one run of `policy` for each seed into a wall of `least` to `most`, each length as likely.
+/// Simulates one run of `policy` for each seed, with an outage of `outage_min` to `outage_max`, uniformly
+/// distributed.
 pub fn simulate_outages(
     policy: &Policy,
     seeds: Range<u64>,
-    least: Span,
-    most: Span,
+    outage_min: Span,
+    outage_max: Span,
 ) -> Result<OutageStats, Violation> {
-    let mut flight = SimRun::new();
+    let mut sim_run = SimRun::new();
     let runs: Vec<OutageRun> =
-        seeds.map(|seed| run(policy, seed, least, most, &mut flight)).collect::<Result<_, _>>()?;
+        seeds.map(|seed| run(policy, seed, outage_min, outage_max, &mut sim_run)).collect::<Result<_, _>>()?;
     let in_time = runs.iter().filter(|run| run.in_time()).count() as u64;
     Ok(OutageStats {
         lateness: Quantiles::new(runs.iter().map(|run| run.lateness).collect()),
@@ -72,12 +73,12 @@ pub fn simulate_outages(
 fn run(
     policy: &Policy,
     seed: u64,
-    least: Span,
-    most: Span,
-    flight: &mut SimRun,
+    outage_min: Span,
+    outage_max: Span,
+    sim_run: &mut SimRun,
 ) -> Result<OutageRun, Violation> {
     let mut mix = FaultMix::calm();
-    // Measured: 0.45 s from a spawn to the first event; a refusal comes back in a tenth of a second.
+    // Measured: 0.45 s from a spawn to the first event; a refusal arrives after a tenth of a second.
     mix.boot = Interval::new(450, 450);
     mix.think = Interval::new(100, 100);
     let plan = SeedPlan {
@@ -87,8 +88,8 @@ fn run(
         session_exists: false,
     };
     let mut world = World::new(seed, plan.mix.clone(), policy, START);
-    let wall = Span(world.rng.within(Interval::new(least.0, most.0)));
-    let until = START + wall;
+    let outage = Span(world.rng.within(Interval::new(outage_min.0, outage_max.0)));
+    let until = START + outage;
     let refusal = AgentResult {
         is_error: true,
         terminal_reason: TerminalReason::ApiError,
@@ -97,9 +98,9 @@ fn run(
         ..AgentResult::COMPLETED
     };
     world.server.outage = Some(Outage { fault: Fault::Overloaded, until, result: refusal, hint: None });
-    flight.run(&plan, &mut world, &mut Coverage::new(), &mut Trace::off())?;
+    sim_run.run(&plan, &mut world, &mut Coverage::new(), &mut Trace::off())?;
     let lateness = world.served_at.map_or(Span(u64::MAX), |at| at.since(until));
-    Ok(OutageRun { seed, outage: wall, lateness, failed_requests: world.failed_requests })
+    Ok(OutageRun { seed, outage, lateness, failed_requests: world.failed_requests })
 }
 
 #[cfg(test)]

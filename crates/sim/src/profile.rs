@@ -1,5 +1,5 @@
-//! Fault profiles: what a user expects to go wrong, as TOML that people write, or counted from the
-//! journals of past runs. A profile says nothing about policy.
+//! Fault profiles: the faults that a user expects, written as TOML or counted from the journals of past runs.
+//! A profile never contains policy.
 
 use crate::fault_mix::{FaultMix, FaultPoint, Interval};
 use longhaul_core::{AfterAttempt, Fault, Moment, Record, Remedy, Run, Span, Usd};
@@ -14,23 +14,23 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("quota", include_str!("../profiles/quota.toml")),
 ];
 
-/// What the world of a run is like. Pairs are the least and the most; small values are more likely.
+/// Properties of a run's world. Pairs are a minimum and a maximum; small values are more likely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// What it stands for, for people.
+    /// Description for the user.
     pub about: String,
     /// Tool calls that the work needs.
     pub tool_calls: [u32; 2],
-    /// Seconds from a request to its answer.
+    /// Seconds from a request to its response.
     pub request_seconds: [f64; 2],
-    /// Seconds that a tool call takes.
+    /// Seconds of a tool call.
     pub tool_seconds: [f64; 2],
-    /// Dollars that a request costs.
+    /// Cost of a request in dollars.
     pub request_usd: f64,
-    /// Seconds that a wall of a server or of the network lasts.
-    #[serde(default = "wall_seconds")]
+    /// Seconds of an outage of the API or the network.
+    #[serde(default = "outage_seconds")]
     pub outage_seconds: [f64; 2],
     /// Seconds from a usage limit to its reset.
     #[serde(default = "reset_seconds")]
@@ -40,21 +40,21 @@ pub struct Profile {
     pub faults: BTreeMap<Fault, Rate>,
 }
 
-/// How often a fault strikes. Both may be given, and add up.
+/// How often a fault strikes. Both fields may be set; they add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Rate {
-    /// Times an hour of work, waits not counted.
+    /// Times per hour of work, without waits.
     #[serde(default)]
     pub per_hour: f64,
-    /// The chance, from 0 to 1, each time it could strike: at a start of the agent, a request, a tool
-    /// call or a last answer, whichever is the fault's place.
+    /// The chance, from 0 to 1, at each opportunity. Depending on the fault, that is a start of the agent, a
+    /// request, a tool call or a last answer.
     #[serde(default)]
     pub each: f64,
 }
 
-fn wall_seconds() -> [f64; 2] {
+fn outage_seconds() -> [f64; 2] {
     [5.0, 600.0]
 }
 
@@ -62,7 +62,7 @@ fn reset_seconds() -> [f64; 2] {
     [600.0, 18_000.0]
 }
 
-/// A profile that cannot be used.
+/// An unusable profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileError(String);
 
@@ -75,14 +75,14 @@ impl fmt::Display for ProfileError {
 impl std::error::Error for ProfileError {}
 
 impl Profile {
-    /// The names of the built-in profiles.
+    /// Returns the names of the built-in profiles.
     pub fn names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// The built-in profile of this name.
+    /// Returns the built-in profile of this name.
     pub fn named(name: &str) -> Result<Profile, ProfileError> {
-        match BUILT_IN.iter().find(|(known, _)| *known == name) {
+        match BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
             Some((_, text)) => Profile::parse(text),
             None => {
                 let names: Vec<&str> = Profile::names().collect();
@@ -91,7 +91,7 @@ impl Profile {
         }
     }
 
-    /// Reads a profile from its TOML text.
+    /// Parses a profile from TOML.
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
         let profile: Profile = toml::from_str(text).map_err(|error| ProfileError(error.to_string()))?;
         profile.check()?;
@@ -102,7 +102,7 @@ impl Profile {
         let pairs = [
             ("request_seconds", self.request_seconds),
             ("tool_seconds", self.tool_seconds),
-            ("wall_seconds", self.outage_seconds),
+            ("outage_seconds", self.outage_seconds),
             ("reset_seconds", self.reset_seconds),
             ("tool_calls", self.tool_calls.map(f64::from)),
         ];
@@ -115,8 +115,8 @@ impl Profile {
             return Err(ProfileError("request_usd must be an amount of dollars".to_owned()));
         }
         for (fault, rate) in &self.faults {
-            let sound = rate.per_hour >= 0.0 && rate.per_hour.is_finite() && (0.0..=1.0).contains(&rate.each);
-            if !sound {
+            let is_valid = rate.per_hour >= 0.0 && rate.per_hour.is_finite() && (0.0..=1.0).contains(&rate.each);
+            if !is_valid {
                 return Err(ProfileError(format!(
                     "the rate of {fault} must be `per_hour` from 0 on or `each` from 0 to 1"
                 )));
@@ -125,22 +125,22 @@ impl Profile {
         Ok(())
     }
 
-    /// What these past runs met: how often each fault struck an hour of work, how long their walls
-    /// and limits lasted, what a request took and cost. Nothing if they hold no work.
+    /// Counts a profile from past runs: faults per hour of work, durations of outages and usage limits,
+    /// durations and costs of requests. Returns `None` if the runs contain no work.
     pub fn observed(runs: &[Vec<Record>]) -> Option<Profile> {
-        let mut seen = Observed::default();
-        runs.iter().for_each(|records| seen.take(records));
-        seen.profile(runs.len())
+        let mut observed = Observed::default();
+        runs.iter().for_each(|records| observed.take(records));
+        observed.profile(runs.len())
     }
 
-    /// The simulator's numbers for this profile.
+    /// Converts this profile to a fault mix.
     pub(crate) fn mix(&self) -> FaultMix {
         let mut mix = FaultMix::calm();
         mix.work = Interval::new(self.tool_calls[0].into(), self.tool_calls[1].into());
-        mix.think = reach(self.request_seconds);
-        mix.tool = reach(self.tool_seconds);
-        mix.outage = reach(self.outage_seconds);
-        mix.reset = reach(self.reset_seconds);
+        mix.think = interval(self.request_seconds);
+        mix.tool = interval(self.tool_seconds);
+        mix.outage = interval(self.outage_seconds);
+        mix.reset = interval(self.reset_seconds);
         mix.request_cost = Usd::from_dollars(self.request_usd).unwrap_or_default();
         for (fault, rate) in &self.faults {
             let each = rate.each + rate.per_hour * self.hours_between(FaultPoint::new(*fault));
@@ -149,29 +149,29 @@ impl Profile {
         mix
     }
 
-    /// Hours of work between two occasions for a fault to strike.
+    /// Returns the hours of work between two opportunities for a fault.
     fn hours_between(&self, point: FaultPoint) -> f64 {
         let request = mean(self.request_seconds) + mean(self.tool_seconds);
         let requests = match point {
             FaultPoint::Request | FaultPoint::Tool => 1.0,
-            // Once in a whole run, where nothing goes wrong.
+            // Once per run, if no fault strikes.
             FaultPoint::Spawn | FaultPoint::Answer => mean(self.tool_calls.map(f64::from)).max(1.0),
         };
         request * requests / 3600.0
     }
 }
 
-/// The mean of draws of which each order of magnitude is as likely.
+/// Returns the mean of log-uniform draws, in which each order of magnitude is equally likely.
 fn mean([least, most]: [f64; 2]) -> f64 {
     let least = least.max(1e-3);
     if most <= least { most } else { (most - least) / (most / least).ln() }
 }
 
-fn reach([least, most]: [f64; 2]) -> Interval {
+fn interval([least, most]: [f64; 2]) -> Interval {
     Interval::new((least * 1e3) as u64, (most * 1e3) as u64)
 }
 
-/// What past runs tell.
+/// Counts from past runs.
 #[derive(Default)]
 struct Observed {
     faults: BTreeMap<Fault, u64>,
@@ -184,7 +184,7 @@ struct Observed {
 
 impl Observed {
     fn take(&mut self, records: &[Record]) {
-        let mut wall: Option<Moment> = None;
+        let mut outage_start: Option<Moment> = None;
         let mut last = Moment::default();
         for record in records {
             match record {
@@ -193,10 +193,10 @@ impl Observed {
                     if let Some(fault) = fault {
                         *self.faults.entry(*fault).or_default() += 1;
                     }
-                    self.wait(*at, next, &mut wall);
+                    self.wait(*at, next, &mut outage_start);
                 }
                 Record::ProgressMade { at, .. } => {
-                    self.outages.extend(wall.take().map(|began| seconds(at.since(began))));
+                    self.outages.extend(outage_start.take().map(|started_at| seconds(at.since(started_at))));
                 }
                 Record::RunFinished { at, .. } => last = *at,
                 Record::RunStarted { .. }
@@ -231,13 +231,13 @@ impl Observed {
         self.cost += run.state().usage.reported_cost + run.state().usage.estimated_cost;
     }
 
-    fn wait(&mut self, at: Moment, next: &AfterAttempt, wall: &mut Option<Moment>) {
-        let AfterAttempt::Attempt { at: until, remedy, .. } = next else { return };
+    fn wait(&mut self, at: Moment, next: &AfterAttempt, outage_start: &mut Option<Moment>) {
+        let AfterAttempt::Attempt { at: retry_at, remedy, .. } = next else { return };
         if *remedy == Remedy::WaitOut {
-            wall.get_or_insert(at);
+            outage_start.get_or_insert(at);
         }
         if *remedy == Remedy::Park {
-            self.resets.push(seconds(until.since(at)));
+            self.resets.push(seconds(retry_at.since(at)));
         }
     }
 
@@ -253,12 +253,12 @@ impl Observed {
         Some(Profile {
             about: format!("observed in {runs} runs, {hours:.1} hours of work"),
             tool_calls: [(calls / 2.0) as u32, (calls * 2.0).ceil() as u32],
-            // Requests and tools together: the journal does not tell them apart.
+            // Requests and tools together, because the journal does not separate them.
             request_seconds: [request / 4.0, request * 3.0],
             tool_seconds: [0.0, 0.0],
             request_usd: self.cost.as_dollars() / messages,
-            outage_seconds: extent(&self.outages).unwrap_or(wall_seconds()),
-            reset_seconds: extent(&self.resets).unwrap_or(reset_seconds()),
+            outage_seconds: range(&self.outages).unwrap_or(outage_seconds()),
+            reset_seconds: range(&self.resets).unwrap_or(reset_seconds()),
             faults: self.faults.into_iter().map(|(fault, count)| (fault, rate(count))).collect(),
         })
     }
@@ -268,7 +268,7 @@ fn seconds(span: Span) -> f64 {
     span.millis() as f64 / 1e3
 }
 
-fn extent(values: &[f64]) -> Option<[f64; 2]> {
+fn range(values: &[f64]) -> Option<[f64; 2]> {
     let least = values.iter().copied().reduce(f64::min)?;
     let most = values.iter().copied().reduce(f64::max)?;
     Some([least, most])

@@ -1,9 +1,9 @@
-//! The simulator's chance: a small generator that gives the same numbers for the same seed on
-//! every machine. It never reads entropy.
+//! The simulator's random numbers: a small generator that returns the same numbers for the same seed on every
+//! machine. It never uses system entropy.
 
 use crate::Interval;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): 64 bits of state, one multiplication chain a draw.
+/// SplitMix64 (Steele, Lea, Flood 2014): 64 bits of state, one multiplication chain per draw.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
@@ -19,27 +19,28 @@ impl Rng {
         value ^ value >> 31
     }
 
-    /// A number below `bound`, which is not zero.
+    /// Returns a number below `bound`, which must not be zero.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number in `reach`, each as likely.
-    pub(crate) fn within(&mut self, reach: Interval) -> u64 {
-        reach.least + self.below(reach.most.saturating_sub(reach.least) + 1)
+    /// Returns a number in `interval`, uniformly distributed.
+    pub(crate) fn within(&mut self, interval: Interval) -> u64 {
+        interval.least + self.below(interval.most.saturating_sub(interval.least) + 1)
     }
 
-    /// A number in `reach`, each order of magnitude as likely: most things last short, few last long.
-    pub(crate) fn magnitude(&mut self, reach: Interval) -> u64 {
-        let (low, high) = (u64::BITS - reach.least.leading_zeros(), u64::BITS - reach.most.leading_zeros());
+    /// Returns a number in `interval`. Each order of magnitude is equally likely, because most durations are
+    /// short and few are long.
+    pub(crate) fn magnitude(&mut self, interval: Interval) -> u64 {
+        let (low, high) = (u64::BITS - interval.least.leading_zeros(), u64::BITS - interval.most.leading_zeros());
         let bits = low + self.below(u64::from(high - low) + 1) as u32;
         let floor = if bits == 0 { 0 } else { 1 << (bits - 1) };
-        (floor + self.below(floor.max(1))).clamp(reach.least, reach.most)
+        (floor + self.below(floor.max(1))).clamp(interval.least, interval.most)
     }
 
-    /// True with a chance of so many in a million.
+    /// Returns true with a chance of `per_million` in a million.
     pub(crate) fn odds(&mut self, per_million: u32) -> bool {
-        // No draw for what cannot happen: most mixes leave most things out.
+        // An impossible event consumes no draw: most mixes omit most events.
         per_million > 0 && self.below(1_000_000) < u64::from(per_million)
     }
 

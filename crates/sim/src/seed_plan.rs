@@ -1,5 +1,5 @@
-//! What a seed stands for: its own policy, its own mix of faults, its own beginning. Swarm testing:
-//! each seed leaves most faults out, so that the others go deep.
+//! Derives a policy, a fault mix and a starting point from a seed. Each seed omits most faults, so that the
+//! others occur in depth (swarm testing).
 
 use crate::fault_mix::{FaultMix, Interval};
 use crate::rng::Rng;
@@ -8,7 +8,7 @@ use longhaul_core::{
     SessionLoss, SessionPlan, Span, TimeoutAction, Usd, WrapUp, draw_uuid,
 };
 
-/// Faults that a run survives, again and again.
+/// Faults that a run may survive many times.
 const LASTING: &[Fault] = &[
     Fault::RateLimited,
     Fault::Overloaded,
@@ -22,16 +22,16 @@ const LASTING: &[Fault] = &[
 ];
 const HOUR: u64 = 3_600_000;
 
-/// Everything that a seed decides before the run starts.
+/// All decisions that a seed makes before the run starts.
 pub(crate) struct SeedPlan {
     pub(crate) policy: Policy,
     pub(crate) mix: FaultMix,
     pub(crate) session: SessionPlan,
-    /// Whether the user's session is there.
+    /// Whether the session to resume exists.
     pub(crate) session_exists: bool,
 }
 
-/// The plan of this seed.
+/// Returns the plan of this seed.
 pub(crate) fn plan(seed: u64) -> SeedPlan {
     let mut rng = Rng::new(!seed);
     let mut policy = policy(&mut rng);
@@ -39,7 +39,7 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     let id = draw_uuid(seed, 77);
     let resumes = rng.one_in(8);
     let session_exists = resumes && !rng.one_in(8);
-    // Drawn last, so that a seed means what it meant before.
+    // Drawn last, so that older seeds keep their meaning.
     policy.summarize = !rng.one_in(4);
     policy.summary_timeout = Span(rng.magnitude(Interval::new(1_000, 120_000)));
     mix.summary_fails = rng.pick(&[0, 300_000, 1_000_000]);
@@ -100,7 +100,7 @@ fn policy(rng: &mut Rng) -> Policy {
     policy.stall_timeout = (!rng.one_in(4)).then(|| span(rng, 1_000, HOUR));
     policy.background_wait = span(rng, 0, HOUR);
     policy.exit_timeout = span(rng, 0, 60_000);
-    // A kill takes up to 20 ms here; three of them must have their time.
+    // A kill takes up to 20 ms here, and three of them must fit in.
     policy.stop_grace = span(rng, 100, 30_000);
     policy.on_terminate = rng.pick(&[OnTerminate::Suspend, OnTerminate::Suspend, OnTerminate::Cancel]);
     policy.allow_denials = rng.one_in(4);
@@ -114,16 +114,16 @@ fn policy(rng: &mut Rng) -> Policy {
     policy
 }
 
-/// Limits that a run may reach, each in some of the runs; and in a few of them a day of work.
+/// Draws limits, each in some of the runs. A few runs are a whole day of work.
 fn limit(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
-    let some = |rng: &mut Rng, least, most| rng.one_in(3).then(|| rng.magnitude(Interval::new(least, most)));
+    let sometimes = |rng: &mut Rng, least, most| rng.one_in(3).then(|| rng.magnitude(Interval::new(least, most)));
     policy.limits = Limits {
-        budget: some(rng, 1, 2_000_000).map(Usd),
-        tokens: some(rng, 1, 300_000),
-        time: some(rng, 1, 2 * HOUR).map(Span),
-        wall: some(rng, 1, 12 * HOUR).map(Span),
-        turns: some(rng, 1, 40).map(|turns| turns as u32),
-        memory: some(rng, 1, 1 << 40),
+        budget: sometimes(rng, 1, 2_000_000).map(Usd),
+        tokens: sometimes(rng, 1, 300_000),
+        time: sometimes(rng, 1, 2 * HOUR).map(Span),
+        wall: sometimes(rng, 1, 12 * HOUR).map(Span),
+        turns: sometimes(rng, 1, 40).map(|turns| turns as u32),
+        memory: sometimes(rng, 1, 1 << 40),
     };
     policy.wrap_up = match rng.below(4) {
         0 => None,
@@ -137,7 +137,7 @@ fn limit(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
     }
 }
 
-/// An agent that stops by itself, before its work is finished or without saying so.
+/// Draws an agent that stops on its own, before its work is done or without a done claim.
 fn keep_going(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
     policy.keep_going = Some(KeepGoing {
         keep_improving: rng.one_in(2),
@@ -154,11 +154,11 @@ fn mix(rng: &mut Rng) -> FaultMix {
     let mut mix = FaultMix::calm();
     let kinds = 1 + rng.below(5);
     for _ in 0..kinds {
-        // Half of all draws go to the faults of the world, which make a run long; the others end most.
+        // Half of the draws are lasting faults, which make a run long; most others end it.
         let fault = if rng.one_in(2) { rng.pick(LASTING) } else { rng.pick(Fault::ALL) };
         mix.strike(fault, rng.magnitude(Interval::new(10_000, 900_000)) as u32);
     }
-    let some = |rng: &mut Rng, one_in| {
+    let sometimes = |rng: &mut Rng, one_in| {
         if rng.one_in(one_in) { rng.magnitude(Interval::new(10_000, 1_000_000)) as u32 } else { 0 }
     };
     mix.faults_max = rng.magnitude(Interval::new(2, 24)) as u32;
@@ -167,28 +167,28 @@ fn mix(rng: &mut Rng) -> FaultMix {
     mix.outage = Interval::new(1, rng.magnitude(Interval::new(1_000, 12 * HOUR)));
     mix.reset = Interval::new(1, rng.magnitude(Interval::new(1_000, 12 * HOUR)));
     mix.hang = Interval::new(60_000, 48 * HOUR);
-    mix.portal = some(rng, 2);
-    mix.hinted = some(rng, 2);
-    mix.shell = some(rng, 3);
-    mix.notified = some(rng, 2);
-    mix.never_idle = some(rng, 4);
-    mix.exits_after_result = some(rng, 4);
-    mix.lingers = some(rng, 6);
-    mix.ignores_stops = some(rng, 4);
+    mix.portal = sometimes(rng, 2);
+    mix.hinted = sometimes(rng, 2);
+    mix.shell = sometimes(rng, 3);
+    mix.notified = sometimes(rng, 2);
+    mix.never_idle = sometimes(rng, 4);
+    mix.exits_after_result = sometimes(rng, 4);
+    mix.lingers = sometimes(rng, 6);
+    mix.ignores_stops = sometimes(rng, 4);
     mix.unkillable = if rng.one_in(16) { 300_000 } else { 0 };
-    mix.frozen = some(rng, 8);
-    mix.moved = some(rng, 6);
-    mix.damaged = some(rng, 6);
-    mix.stale = some(rng, 6);
-    mix.hidden = some(rng, 6);
-    mix.unwritable = some(rng, 8);
-    mix.starts_over = some(rng, 12);
-    mix.wrong_session = some(rng, 12);
-    mix.reopen = some(rng, 6);
-    mix.no_resources = some(rng, 12);
-    mix.input_ends_with_supervisor = some(rng, 2);
-    mix.cancel = some(rng, 5);
-    mix.sleep = some(rng, 4);
+    mix.frozen = sometimes(rng, 8);
+    mix.moved = sometimes(rng, 6);
+    mix.damaged = sometimes(rng, 6);
+    mix.stale = sometimes(rng, 6);
+    mix.hidden = sometimes(rng, 6);
+    mix.unwritable = sometimes(rng, 8);
+    mix.starts_over = sometimes(rng, 12);
+    mix.wrong_session = sometimes(rng, 12);
+    mix.reopen = sometimes(rng, 6);
+    mix.no_resources = sometimes(rng, 12);
+    mix.input_ends_with_supervisor = sometimes(rng, 2);
+    mix.cancel = sometimes(rng, 5);
+    mix.sleep = sometimes(rng, 4);
     mix.kill = if rng.one_in(3) { rng.magnitude(Interval::new(5_000, 200_000)) as u32 } else { 0 };
     mix.request_cost = Usd(rng.below(100_000));
     mix

@@ -1,4 +1,4 @@
-//! Many seeds, on as many threads as asked for, and what they came to.
+//! Simulates many seeds on several threads and collects the results.
 
 use crate::coverage::Coverage;
 use crate::oracles::Violation;
@@ -9,32 +9,32 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-// Seeds that a thread takes at a time: enough that taking them costs nothing.
+// Seeds that a thread takes at a time: enough to make the synchronization cheap.
 const CHUNK: u64 = 1_000;
-// A broken core fails most seeds; the first few tell as much as all.
+// A broken core fails most seeds; the first few are enough.
 const FAILURES_MAX: usize = 20;
 
-/// What a swarm came to.
+/// The results of a swarm.
 #[derive(Clone, Debug)]
 pub struct SwarmStats {
-    /// Runs flown.
+    /// Number of simulated runs.
     pub runs: u64,
-    /// Steps of the core in them.
+    /// Number of steps of the core.
     pub steps: u64,
-    /// Attempts in them.
+    /// Number of attempts.
     pub attempts: u64,
-    /// What they reached.
+    /// What the runs reached.
     pub coverage: Coverage,
-    /// Seeds to which an oracle objected, in order. Empty is what we want.
+    /// Seeds that violated an oracle, in order. None is expected.
     pub failures: Vec<Failure>,
 }
 
-/// A seed to which an oracle objected.
+/// A seed that violated an oracle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The seed.
     pub seed: u64,
-    /// What the oracle says.
+    /// The violation.
     pub objection: Violation,
 }
 
@@ -53,79 +53,79 @@ impl SwarmStats {
     }
 }
 
-/// Flies all `seeds` on so many threads. Stops early once enough of them failed.
+/// Simulates all `seeds` on `threads` threads. Stops early after enough failures.
 pub fn swarm(seeds: Range<u64>, threads: usize) -> SwarmStats {
     let next = AtomicU64::new(seeds.start);
-    let broken = AtomicBool::new(false);
-    let fly = || {
-        let mut figures = SwarmStats::new();
-        let mut flight = SimRun::new();
-        while !broken.load(Ordering::Relaxed) {
+    let should_stop = AtomicBool::new(false);
+    let work = || {
+        let mut stats = SwarmStats::new();
+        let mut sim_run = SimRun::new();
+        while !should_stop.load(Ordering::Relaxed) {
             let start = next.fetch_add(CHUNK, Ordering::Relaxed);
             if start >= seeds.end {
                 break;
             }
-            fly_chunk(start..seeds.end.min(start.saturating_add(CHUNK)), &mut flight, &mut figures);
-            if figures.failures.len() >= FAILURES_MAX {
-                broken.store(true, Ordering::Relaxed);
+            run_chunk(start..seeds.end.min(start.saturating_add(CHUNK)), &mut sim_run, &mut stats);
+            if stats.failures.len() >= FAILURES_MAX {
+                should_stop.store(true, Ordering::Relaxed);
             }
         }
-        figures
+        stats
     };
-    let mut figures = SwarmStats::new();
+    let mut stats = SwarmStats::new();
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(fly)).collect();
-        figures.add(fly());
-        for other in others {
-            figures.add(other.join().expect("a flight never panics: oracles object instead"));
+        let handles: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        stats.add(work());
+        for handle in handles {
+            stats.add(handle.join().expect("a flight never panics: oracles object instead"));
         }
     });
-    figures
+    stats
 }
 
-/// Flies these seeds alone, in order.
+/// Simulates these seeds in order, on one thread.
 pub fn rerun(seeds: &[u64]) -> SwarmStats {
-    let mut figures = SwarmStats::new();
-    fly_chunk(seeds.iter().copied(), &mut SimRun::new(), &mut figures);
-    figures
+    let mut stats = SwarmStats::new();
+    run_chunk(seeds.iter().copied(), &mut SimRun::new(), &mut stats);
+    stats
 }
 
-fn fly_chunk(seeds: impl Iterator<Item = u64>, flight: &mut SimRun, figures: &mut SwarmStats) {
+fn run_chunk(seeds: impl Iterator<Item = u64>, sim_run: &mut SimRun, stats: &mut SwarmStats) {
     for seed in seeds {
-        figures.runs += 1;
-        match run(seed, flight, &mut figures.coverage, &mut Trace::off()) {
-            Ok(landing) => {
-                figures.steps += landing.steps;
-                figures.attempts += u64::from(landing.attempts);
+        stats.runs += 1;
+        match run(seed, sim_run, &mut stats.coverage, &mut Trace::off()) {
+            Ok(result) => {
+                stats.steps += result.steps;
+                stats.attempts += u64::from(result.attempts);
             }
-            Err(objection) => figures.failures.push(Failure { seed, objection }),
+            Err(violation) => stats.failures.push(Failure { seed, objection: violation }),
         }
     }
 }
 
 fn run(
     seed: u64,
-    flight: &mut SimRun,
+    sim_run: &mut SimRun,
     coverage: &mut Coverage,
     trace: &mut Trace,
 ) -> Result<SimResult, Violation> {
     let plan = seed_plan::plan(seed);
     let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
-    flight.run(&plan, &mut world, coverage, trace)
+    sim_run.run(&plan, &mut world, coverage, trace)
 }
 
-/// The story of one seed, line by line, ending with its outcome or the objection to it.
+/// Returns the trace of one seed, line by line. It ends with the outcome or the violation.
 pub fn trace(seed: u64) -> String {
     let mut trace = Trace::on();
     let plan = seed_plan::plan(seed);
     trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
-    let landed = run(seed, &mut SimRun::new(), &mut Coverage::new(), &mut trace);
-    trace.line(|| match landed {
-        Ok(landing) => format!(
+    let result = run(seed, &mut SimRun::new(), &mut Coverage::new(), &mut trace);
+    trace.line(|| match result {
+        Ok(result) => format!(
             "{} after {} attempts and {} steps",
-            landing.outcome.kind, landing.attempts, landing.steps
+            result.outcome.kind, result.attempts, result.steps
         ),
-        Err(objection) => format!("OBJECTION {objection}"),
+        Err(violation) => format!("OBJECTION {violation}"),
     });
     trace.into_text()
 }

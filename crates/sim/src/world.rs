@@ -1,5 +1,6 @@
-//! The world of one run: an agent CLI, its API, its sessions, people and the machine, in virtual
-//! time. It obeys the contract between core and world, and knows what is true; it decides nothing.
+//! The world of one run: an agent CLI, its API, its sessions, the user and the machine, in virtual time. It
+//! follows the contract between core and world, and contains the truth about every attempt. It never decides
+//! policy.
 
 mod actions;
 pub(crate) mod agent;
@@ -23,20 +24,20 @@ use server::Server;
 use sessions::Sessions;
 use summarizer::Summarizer;
 
-// An agent that always finds something to do never lets a run end.
-const FINDS_MAX: u32 = 12;
+// An agent that always finds more work would never let a run finish.
+const FOUND_WORK_MAX: u32 = 12;
 
-/// A process that has ended, and what is true of it.
+/// An ended process and the truth about it.
 #[derive(Clone, Debug)]
 pub(crate) struct EndedAttempt {
     pub(crate) attempt: u32,
-    /// Why it failed; nothing if its work was truly done.
+    /// The true fault. `None` if the work was truly done.
     pub(crate) truth: Option<Fault>,
     pub(crate) evidence: Evidence,
 }
 
-/// Something that happened, small enough to be passed on in no time: the evidence of an ending, ten
-/// times the size of everything else, stays in the world until it is told.
+/// An event of the world, small enough to be passed on cheaply. The evidence of an ended process is ten times
+/// larger, so it stays in the world until the run needs it.
 #[derive(Clone, Debug)]
 pub(crate) enum WorldEvent {
     Spawned(ProcessId),
@@ -50,9 +51,9 @@ pub(crate) enum WorldEvent {
     Examined(Option<ProcessActivity>),
     Downtime(Span),
     Cancelled(CancelSource),
-    /// Nothing in the world: the run's own deadline has come.
+    /// No event of the world: the run's own deadline is due.
     Ticked,
-    /// Told by the driver itself: a start or a recovery.
+    /// An event of the supervisor itself: a start or a recovery.
     Pending,
 }
 
@@ -64,58 +65,58 @@ pub(crate) struct World {
     pub(crate) mix: FaultMix,
     pub(crate) server: Server,
     pub(crate) sessions: Sessions,
-    /// The process that lives.
+    /// The running process.
     pub(crate) agent: Option<Box<Agent>>,
-    /// The last process that ended.
+    /// The last ended process.
     pub(crate) finished: Option<EndedAttempt>,
-    /// The process that condenses older work, while it lives.
+    /// The running process that summarizes older work.
     pub(crate) summarizer: Option<Summarizer>,
-    /// The last one that has ended, or could not be started, since it was ordered.
+    /// The last such process, ended or failed to start, since the summary was requested.
     pub(crate) summary: Option<EndedAttempt>,
-    /// When it is known that none is needed, or that none could be started.
+    /// When it becomes known that no summary is needed, or that none could start.
     fits_at: Moment,
-    /// Processes that outlived the agent that started them.
+    /// Processes that outlived their agent.
     pub(crate) orphans: u32,
     /// The stream file of the last process.
     pub(crate) stream: Vec<Notice>,
     /// Tool calls that the work still needs.
-    pub(crate) work_left: u32,
-    /// What all ended processes used.
+    pub(crate) remaining_work: u32,
+    /// Usage of all ended processes.
     pub(crate) billed: Usage,
     pub(crate) requests: u64,
     pub(crate) failed_requests: u64,
-    /// When the API answered a request for the first time.
+    /// When the API first served a request.
     pub(crate) served_at: Option<Moment>,
-    /// Whether agents wait at their next tool while nobody supervises them.
+    /// Whether agents without a supervisor wait at their next tool call.
     pub(crate) attended: bool,
-    /// Whether nobody does.
-    alone: bool,
-    /// Whether agents are kept going.
-    pub(crate) kept: bool,
-    /// What the workspace looks like.
+    /// Whether no supervisor is running.
+    is_unsupervised: bool,
+    /// Whether the run uses keep-going.
+    pub(crate) keeps_going: bool,
+    /// Fingerprint of the workspace.
     pub(crate) workspace: u64,
-    /// How often an agent may still find something to do.
-    finds_left: u32,
-    /// Whether there is a limit on memory.
+    /// How often an agent may still find more work.
+    remaining_finds: u32,
+    /// Whether there is a memory limit.
     memory_limited: bool,
-    /// A process was drawn that nothing can end.
+    /// Whether a process was drawn that no signal can stop.
     pub(crate) undying: bool,
-    faults_left: u32,
+    remaining_faults: u32,
     inner_retries: u32,
-    /// An answer of the API that comes once.
+    /// A response of the API that occurs once.
     once: Option<(AgentResult, Fault)>,
     spawn_at: Moment,
-    /// What comes of the start: a process, an error, or the refusal that is in `ended`.
+    /// Result of the start: a process, an error, or (`Err(None)`) the refusal in `finished`.
     spawned: Result<ProcessId, Option<SpawnError>>,
-    /// A session is being looked for, and what will be found.
-    look_at: Moment,
-    found: SessionFileState,
+    /// When the running inspection of a session ends, and its result.
+    inspect_at: Moment,
+    inspection: SessionFileState,
     sweep_at: Moment,
-    /// Commands judge the work until then, and this will come of it.
+    /// When the running check ends, and its result.
     pub(crate) check_at: Moment,
     check_result: CheckResult,
-    /// Somebody looks what a silent agent's processes do.
-    examine_at: Moment,
+    /// When the running probe of the processes ends.
+    probe_at: Moment,
     cancel_at: Moment,
     cancel_by: CancelSource,
     sleep_at: Moment,
@@ -123,15 +124,15 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A new world at `start`.
+    /// Creates a world at `start`.
     pub(crate) fn new(seed: u64, mix: FaultMix, policy: &Policy, start: Moment) -> World {
         let mut rng = Rng::new(seed);
-        let incident = |rng: &mut Rng, odds: u32| {
+        let moment_of = |rng: &mut Rng, odds: u32| {
             if rng.odds(odds) { start + Span(rng.magnitude(mix.incident)) } else { NEVER }
         };
-        let cancel_at = incident(&mut rng, mix.cancel);
-        let sleep_at = incident(&mut rng, mix.sleep);
-        let work_left = rng.magnitude(mix.work) as u32;
+        let cancel_at = moment_of(&mut rng, mix.cancel);
+        let sleep_at = moment_of(&mut rng, mix.sleep);
+        let remaining_work = rng.magnitude(mix.work) as u32;
         World {
             now: start,
             server: Server::default(),
@@ -143,29 +144,29 @@ impl World {
             fits_at: NEVER,
             orphans: 0,
             stream: Vec::with_capacity(64),
-            work_left,
+            remaining_work,
             billed: Usage::default(),
             requests: 0,
             failed_requests: 0,
             served_at: None,
             attended: policy.needs_supervisor(),
-            alone: false,
-            kept: policy.keep_going.is_some(),
+            is_unsupervised: false,
+            keeps_going: policy.keep_going.is_some(),
             workspace: 0,
-            finds_left: FINDS_MAX,
+            remaining_finds: FOUND_WORK_MAX,
             memory_limited: policy.limits.memory.is_some(),
             undying: false,
-            faults_left: mix.faults_max,
+            remaining_faults: mix.faults_max,
             inner_retries: policy.inner_retries,
             once: None,
             spawn_at: NEVER,
             spawned: Err(None),
-            look_at: NEVER,
-            found: SessionFileState::Ready,
+            inspect_at: NEVER,
+            inspection: SessionFileState::Ready,
             sweep_at: NEVER,
             check_at: NEVER,
             check_result: CheckResult::Passed,
-            examine_at: NEVER,
+            probe_at: NEVER,
             cancel_at,
             cancel_by: rng.pick(&[
                 CancelSource::Person,
@@ -181,18 +182,18 @@ impl World {
         }
     }
 
-    /// When something happens next.
+    /// Returns the moment of the next event.
     pub(crate) fn next_at(&self) -> Moment {
         let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
-        let condenser = self.summarizer.as_ref().map_or(NEVER, |condenser| condenser.at).min(self.fits_at);
-        let agent = agent.min(condenser);
+        let summarizer = self.summarizer.as_ref().map_or(NEVER, |summarizer| summarizer.at).min(self.fits_at);
+        let agent = agent.min(summarizer);
         let agent = agent.min(self.check_at);
-        let agent = agent.min(self.examine_at);
-        agent.min(self.spawn_at).min(self.look_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
+        let agent = agent.min(self.probe_at);
+        agent.min(self.spawn_at).min(self.inspect_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
     }
 
-    /// Lets happen what happens next. What nobody could notice is no event.
-    pub(crate) fn happen(&mut self) -> Option<WorldEvent> {
+    /// Advances to the next event. Returns `None` if it has no effect on the supervisor.
+    pub(crate) fn advance(&mut self) -> Option<WorldEvent> {
         self.now = self.now.max(self.next_at());
         let now = self.now;
         if self.spawn_at <= now {
@@ -203,15 +204,15 @@ impl World {
                 Err(None) => WorldEvent::Exited,
             });
         }
-        if self.look_at <= now {
-            self.look_at = NEVER;
-            return Some(WorldEvent::Inspected(self.found));
+        if self.inspect_at <= now {
+            self.inspect_at = NEVER;
+            return Some(WorldEvent::Inspected(self.inspection));
         }
         if self.fits_at <= now {
             self.fits_at = NEVER;
             return Some(WorldEvent::SummaryEnded);
         }
-        if self.summarizer.as_ref().is_some_and(|condenser| condenser.at <= now) {
+        if self.summarizer.as_ref().is_some_and(|summarizer| summarizer.at <= now) {
             return self.on_summarizer_end();
         }
         if self.check_at <= now {
@@ -222,81 +223,81 @@ impl World {
             self.sweep_at = NEVER;
             return Some(WorldEvent::Swept(std::mem::take(&mut self.orphans)));
         }
-        if self.examine_at <= now {
-            self.examine_at = NEVER;
-            return Some(WorldEvent::Examined(self.signs()));
+        if self.probe_at <= now {
+            self.probe_at = NEVER;
+            return Some(WorldEvent::Examined(self.process_activity()));
         }
         if self.cancel_at <= now {
-            return Some(self.cancels());
+            return Some(self.cancel());
         }
         if self.sleep_at <= now {
-            return Some(self.sleeps());
+            return Some(self.sleep());
         }
         let agent = self.agent.take()?;
-        self.agent_acts(agent)
+        self.step_agent(agent)
     }
 
-    /// Somebody wants the run to end; impatient people say so twice.
-    fn cancels(&mut self) -> WorldEvent {
-        let by = self.cancel_by;
+    /// Cancels the run. An impatient user cancels twice.
+    fn cancel(&mut self) -> WorldEvent {
+        let source = self.cancel_by;
         self.cancel_at = NEVER;
-        if by == CancelSource::Person && self.rng.one_in(2) {
+        if source == CancelSource::Person && self.rng.one_in(2) {
             self.cancel_at = self.now + Span(self.rng.magnitude(Interval::new(100, 60_000)));
             self.cancel_by = CancelSource::PersonNow;
         }
-        // Systems send a signal again, and a run that was suspended may be suspended once more.
-        let from_system = matches!(by, CancelSource::Sigterm | CancelSource::Sighup);
+        // Systems may signal again, and a suspended run may be suspended again.
+        let from_system = matches!(source, CancelSource::Sigterm | CancelSource::Sighup);
         if from_system && self.rng.one_in(2) {
             self.cancel_at = self.now + Span(self.rng.magnitude(Interval::new(100, 36_000_000)));
             self.cancel_by =
                 self.rng.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
         }
-        WorldEvent::Cancelled(by)
+        WorldEvent::Cancelled(source)
     }
 
-    /// The machine sleeps: what runs on it stands still, servers and people go on.
-    fn sleeps(&mut self) -> WorldEvent {
+    /// Puts the machine to sleep: its processes pause, servers and people do not.
+    fn sleep(&mut self) -> WorldEvent {
         self.sleep_at = NEVER;
         let span = Span(self.rng.magnitude(Interval::new(1_000, 36_000_000)));
         self.now = self.now + span;
-        let later = |at: &mut Moment| *at = if *at == NEVER { NEVER } else { *at + span };
-        later(&mut self.spawn_at);
-        later(&mut self.look_at);
-        later(&mut self.sweep_at);
-        later(&mut self.examine_at);
-        later(&mut self.fits_at);
-        later(&mut self.check_at);
-        if let Some(condenser) = &mut self.summarizer {
-            later(&mut condenser.at);
+        let delay = |at: &mut Moment| *at = if *at == NEVER { NEVER } else { *at + span };
+        delay(&mut self.spawn_at);
+        delay(&mut self.inspect_at);
+        delay(&mut self.sweep_at);
+        delay(&mut self.probe_at);
+        delay(&mut self.fits_at);
+        delay(&mut self.check_at);
+        if let Some(summarizer) = &mut self.summarizer {
+            delay(&mut summarizer.at);
         }
         if let Some(agent) = &mut self.agent {
-            later(&mut agent.at);
-            later(&mut agent.death_at);
-            later(&mut agent.stop_at);
-            later(&mut agent.shells_until);
+            delay(&mut agent.at);
+            delay(&mut agent.death_at);
+            delay(&mut agent.stop_at);
+            delay(&mut agent.shells_until);
         }
         WorldEvent::Downtime(span)
     }
 
-    /// Whether a fault of the mix strikes at this point.
+    /// Returns the fault of the mix that strikes at this point, if any.
     fn struck(&mut self, point: FaultPoint) -> Option<Fault> {
-        if self.faults_left == 0 {
+        if self.remaining_faults == 0 {
             return None;
         }
         let roll = self.rng.below(1_000_000) as u32;
         let fault = self.mix.struck(point, roll)?;
-        self.faults_left -= 1;
+        self.remaining_faults -= 1;
         Some(fault)
     }
 
-    /// Whether a further incident of these odds happens; it counts as a fault.
+    /// Whether an additional incident with these odds happens. It counts as a fault.
     fn strikes_by(&mut self, odds: u32) -> bool {
-        let strikes = self.faults_left > 0 && self.rng.odds(odds);
-        self.faults_left -= u32::from(strikes);
+        let strikes = self.remaining_faults > 0 && self.rng.odds(odds);
+        self.remaining_faults -= u32::from(strikes);
         strikes
     }
 
-    /// Whether anything of the run lives.
+    /// Whether any process of the run lives.
     pub(crate) fn alive(&self) -> bool {
         self.agent.is_some() || self.summarizer.is_some() || self.check_at != NEVER || self.orphans > 0
     }

@@ -1,4 +1,5 @@
-//! What durability costs on this disk: `cargo run --release -p longhaul-store --example durable_cost [DIR]`.
+//! Measures the cost of durability on a disk:
+//! `cargo run --release -p longhaul-store --example durable_cost [DIR]`.
 #![allow(clippy::print_stdout)]
 
 use longhaul_core::{Moment, Preset, ProcessId, Record, RunId, SessionId};
@@ -78,7 +79,7 @@ fn measure(dir: &Path) -> Result<(), Box<dyn Error>> {
 fn whole_run(home: &Home, day: &Day, roll: u64) -> Result<(), Box<dyn Error>> {
     let mut run = home.create_run(day, roll, &plan())?;
     run.dir.create_attempt(1)?.create_stream()?;
-    // As a driver does: sync before an action, not before an observation.
+    // As a supervisor does: sync before an action, not before an observation.
     for sync in [true, false, false, true, true, true] {
         run.journal.append(Moment(1), &step())?;
         if sync {
@@ -137,27 +138,27 @@ fn plan() -> Plan {
     }
 }
 
-/// Median and 90th percentile of many rounds.
-fn report(what: &str, mut round: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+/// Prints the median and the 90th percentile of [`ROUNDS`] rounds.
+fn report(label: &str, mut round: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
-        let began = Instant::now();
+        let start = Instant::now();
         round()?;
-        times.push(began.elapsed());
+        times.push(start.elapsed());
     }
     times.sort_unstable();
     println!(
-        "{what}: median {}, p90 {}",
+        "{label}: median {}, p90 {}",
         micros(times[times.len() / 2]),
         micros(times[times.len() * 9 / 10])
     );
     Ok(())
 }
 
-fn once(what: &str, round: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
-    let began = Instant::now();
+fn once(label: &str, round: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
     round()?;
-    println!("{what}: {}", micros(began.elapsed()));
+    println!("{label}: {}", micros(start.elapsed()));
     Ok(())
 }
 

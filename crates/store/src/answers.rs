@@ -1,16 +1,16 @@
-//! What an attempt's agent asked, and how it was answered: `attempts/NNN/answers.json`, derived from its stream when
-//! the attempt is over. People read it; nothing is decided by it.
+//! Questions of an attempt's agent and their answers: `attempts/NNN/answers.json`, derived from the stream when
+//! the attempt ends. The file is for people; nothing is decided by it.
 
 use serde::{Deserialize, Serialize};
 
-/// A question that was answered. Long texts are cut.
+/// A question that was answered. Long texts are truncated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnsweredQuestion {
-    /// What was asked.
+    /// The agent's question.
     pub question: String,
-    /// What was said; empty for nothing.
+    /// The answer the agent received. Empty if there was none.
     pub answer: String,
-    /// The key of the answer that fitted; nothing if none did, and the default was taken.
+    /// Key of the configured answer that matched. `None` if none matched and the default was sent.
     pub key: Option<String>,
 }

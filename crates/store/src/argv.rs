@@ -1,40 +1,40 @@
-//! How one attempt's agent was called: `attempts/NNN/argv.json`. Values of environment variables
-//! are never in it.
+//! How one attempt's agent was started: `attempts/NNN/argv.json`. The file never holds values of environment
+//! variables.
 
 use crate::OsText;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// The call of one attempt.
+/// The command line and environment of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Argv {
-    /// The program as it was called.
+    /// Program, as it was called.
     pub program: OsText,
-    /// Its arguments, without the program.
+    /// Arguments, without the program.
     pub args: Vec<OsText>,
-    /// Where it was started.
+    /// Working directory.
     pub cwd: OsText,
-    /// What was changed in its environment.
+    /// Changes to the environment.
     pub env: EnvNames,
 }
 
-/// Names of environment variables. There is no way to put a value in.
+/// Names of environment variables. The type cannot hold a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnvNames {
-    /// Those that are set for the agent.
+    /// Variables set for the agent.
     set: BTreeSet<String>,
-    /// Those that are withheld from it.
+    /// Variables withheld from the agent.
     removed: BTreeSet<String>,
-    /// Those that it needs to reach its API, its account and its configuration, as far as they were set.
+    /// Variables that the agent needs to reach its API, its account and its configuration, if they were set.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     needed: BTreeSet<String>,
 }
 
 impl EnvNames {
-    /// Variables that are set for the agent and variables that are withheld from it. What comes
-    /// after a `=` is a value and is cut off.
+    /// Creates the names of variables that are set for the agent and of those withheld from it. A `=` and
+    /// everything after it is a value and is cut off.
     pub fn new<'a>(
         set: impl IntoIterator<Item = &'a str>,
         removed: impl IntoIterator<Item = &'a str>,
@@ -42,23 +42,23 @@ impl EnvNames {
         EnvNames { set: names(set), removed: names(removed), needed: BTreeSet::new() }
     }
 
-    /// The same with these variables as those that the agent needs.
+    /// Returns the same names with `needed` as the variables that the agent needs.
     #[must_use]
     pub fn with_needed<'a>(self, needed: impl IntoIterator<Item = &'a str>) -> EnvNames {
         EnvNames { needed: names(needed), ..self }
     }
 
-    /// The variables that are set.
+    /// Returns the variables that are set.
     pub fn set(&self) -> impl Iterator<Item = &str> {
         self.set.iter().map(String::as_str)
     }
 
-    /// The variables that the agent needs.
+    /// Returns the variables that the agent needs.
     pub fn needed(&self) -> impl Iterator<Item = &str> {
         self.needed.iter().map(String::as_str)
     }
 
-    /// The variables that are withheld.
+    /// Returns the variables that are withheld.
     pub fn removed(&self) -> impl Iterator<Item = &str> {
         self.removed.iter().map(String::as_str)
     }

@@ -1,5 +1,5 @@
-//! Replacing a file as a whole: a reader sees the old content or the new, never a part.
-//! A failure leaves the old file as it was and nothing beside it.
+//! Replaces a file atomically: a reader sees the old content or the new, never a part. A failure leaves the old
+//! file unchanged and no temporary file.
 
 use crate::files::{private, sync_dir};
 use crate::{StoreError, failpoint_io};
@@ -11,21 +11,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a replaced file survives.
+/// The events that a replaced file survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// The death of our process. For files that can be derived again: no disk flush.
+    /// A crash of our process. For files that can be derived again; there is no disk flush.
     Process,
-    /// A power cut: the content and its name are flushed to the disk before we return.
+    /// A power cut. The content and its name are flushed to disk before the function returns.
     Power,
 }
 
-/// Replaces the file at `path` by `content`, readable by its owner only.
+/// Replaces the file at `path` with `content`, readable by its owner only.
 ///
 /// # Errors
-/// [`StoreError::Io`]; the old file is then as it was.
+/// Returns [`StoreError::Io`] if the file cannot be written; the old file is then unchanged.
 pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<(), StoreError> {
-    let scratch = TempFile::beside(path);
+    let scratch = TempFile::next_to(path);
     scratch
         .create()
         .and_then(|file| {
@@ -43,18 +43,18 @@ pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<()
     }
 }
 
-/// Replaces the file at `path` by `value` as indented JSON.
+/// Replaces the file at `path` with `value` as indented JSON.
 ///
 /// # Errors
-/// As [`replace`].
+/// Same as [`replace`].
 pub fn replace_json(path: &Path, value: &impl Serialize, durability: Durability) -> Result<(), StoreError> {
     replace(path, &to_json(path, value)?, durability)
 }
 
-/// `value` as indented JSON that ends in a newline.
+/// Returns `value` as indented JSON that ends in a newline.
 pub(crate) fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|cause| StoreError::Io {
-        doing: "write",
+        action: "write",
         path: path.to_owned(),
         cause: cause.into(),
     })?;
@@ -62,16 +62,16 @@ pub(crate) fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, St
     Ok(text)
 }
 
-/// A name beside a file or directory in the making. What is there is removed unless it was put in
-/// its place.
+/// A temporary name in the directory of the final file or directory. Whatever has this name is removed on drop
+/// unless it was renamed.
 #[derive(Debug)]
 pub(crate) struct TempFile {
     pub(crate) path: PathBuf,
 }
 
 impl TempFile {
-    /// A name that no other writer uses: hidden, with our process id and a count.
-    pub(crate) fn beside(path: &Path) -> TempFile {
+    /// Creates a hidden name that no other writer uses: it contains our process id and a counter.
+    pub(crate) fn next_to(path: &Path) -> TempFile {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let mut name = std::ffi::OsString::from(".");
@@ -81,11 +81,11 @@ impl TempFile {
     }
 
     pub(crate) fn create(&self) -> io::Result<File> {
-        // A process of our number that was killed may have left one: it is nobody's.
+        // A killed process with our PID may have left a file under this name. It has no other owner.
         failpoint_io::open(private().write(true).create(true).truncate(true), &self.path)
     }
 
-    /// Gives what was made its final name.
+    /// Renames the temporary file or directory to its final name.
     pub(crate) fn persist(&self, path: &Path) -> io::Result<()> {
         failpoint_io::rename(&self.path, path)
     }
@@ -93,7 +93,7 @@ impl TempFile {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        // After `put` there is nothing under this name. A failure leaves a hidden file, no more.
+        // After `persist` this name is free. If the removal fails, only a hidden file stays.
         match fs::symlink_metadata(&self.path) {
             Ok(found) if found.is_dir() => drop(fs::remove_dir_all(&self.path)),
             Ok(_) => drop(fs::remove_file(&self.path)),
@@ -102,9 +102,9 @@ impl Drop for TempFile {
     }
 }
 
-/// Removes what writers that were killed left below a directory. One that lives is left to end its own.
+/// Removes temporary files that killed writers left below a directory. Files of live processes stay.
 pub(crate) fn clear(dir: &Path) {
-    // What cannot be read or removed is a hidden file, no more.
+    // An entry that cannot be read or removed is only a hidden file.
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let is_dir = entry.file_type().is_ok_and(|found| found.is_dir());
         match entry.file_name().to_str().and_then(writer_of) {
@@ -117,27 +117,27 @@ pub(crate) fn clear(dir: &Path) {
     }
 }
 
-/// Removes what writers that were killed left of making the file at this path, and what a database had beside that.
-pub(crate) fn clear_beside(path: &Path) {
+/// Removes temporary files that killed writers left for this path, and the database files that belong to them.
+pub(crate) fn clear_next_to(path: &Path) {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return;
     };
-    let begins = format!(".{name}.");
+    let prefix = format!(".{name}.");
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let left = entry.file_name().into_string().ok().filter(|left| left.starts_with(&begins));
-        let left = left.as_deref().map(|left| left.trim_end_matches("-wal").trim_end_matches("-shm"));
-        if left.is_some_and(is_left) {
+        let name = entry.file_name().into_string().ok().filter(|name| name.starts_with(&prefix));
+        let name = name.as_deref().map(|name| name.trim_end_matches("-wal").trim_end_matches("-shm"));
+        if name.is_some_and(is_left) {
             drop(fs::remove_file(entry.path()));
         }
     }
 }
 
-/// Whether a name is that of something in the making whose process is gone.
+/// Returns whether a name is that of a temporary file whose process has exited.
 pub(crate) fn is_left(name: &str) -> bool {
     writer_of(name).is_some_and(is_gone)
 }
 
-/// The process that a scratch name is of.
+/// Returns the process that created this temporary name.
 fn writer_of(name: &str) -> Option<Pid> {
     let (_, writer) = name.strip_prefix('.')?.strip_suffix(".new")?.rsplit_once('.')?;
     Pid::from_raw(writer.split_once('-')?.0.parse().ok()?)

@@ -1,5 +1,5 @@
-//! Making a stream file smaller once its process is gone: lines that a filter does not want are
-//! left out. Memory is bounded whatever a line's length, and any failure leaves the file as it was.
+//! Shrinks a stream file after its process has exited, by dropping the lines that a filter rejects. Memory is
+//! bounded for any line length. A failure leaves the file unchanged.
 
 use crate::StoreError;
 use crate::atomic::TempFile;
@@ -8,34 +8,36 @@ use std::fs::{File, FileTimes};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-// What can be left out (partial messages) is a few kilobytes a line; anything longer than this is
-// kept without being looked at, so that a line of 64 MB passes through in pieces.
+// Droppable lines (partial messages) have a few kilobytes. Longer lines than this are kept without a call of
+// the filter, so that a line of 64 MB is copied in pieces.
 const JUDGED_LINE_BYTES_MAX: u64 = 1 << 20;
 
-// Large enough that system calls do not count, small enough that 100 runs at once do not either.
+// Large enough that system calls are cheap, small enough that 100 concurrent runs do not need much memory.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompactionStats {
-    /// Lines that were left out.
+    /// Number of dropped lines.
     pub dropped_lines: u64,
-    /// The size before, in bytes.
+    /// Size before, in bytes.
     pub bytes_before: u64,
-    /// The size after, in bytes.
+    /// Size after, in bytes.
     pub bytes_after: u64,
 }
 
-/// Leaves out of the stream at `path` every line for which `keep` says no. A line is given without
-/// its newline; lines over 1 MiB and a last line without a newline are kept unasked. The file's
-/// time is kept, the file is replaced as a whole, and one that loses nothing is not touched.
+/// Drops every line of the stream at `path` for which `keep` returns `false`.
+///
+/// `keep` receives each line without its newline. Lines over 1 MiB and a last line without a newline are always
+/// kept. The file is replaced atomically and keeps its modification time; a file without dropped lines is not
+/// touched.
 ///
 /// # Errors
-/// [`StoreError::Io`], and [`StoreError::StreamBusy`] if the file grew meanwhile; the file is then
-/// as it was.
+/// Returns [`StoreError::Io`] if the file cannot be read or written, and [`StoreError::StreamStillGrowing`] if
+/// the file grew meanwhile. The file is then unchanged.
 pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<CompactionStats, StoreError> {
-    let scratch = TempFile::beside(path);
-    let settle = || -> io::Result<Option<CompactionStats>> {
+    let scratch = TempFile::next_to(path);
+    let rewrite = || -> io::Result<Option<CompactionStats>> {
         let source = open_regular(path)?;
         let before = source.metadata()?;
         let target = scratch.create()?;
@@ -46,18 +48,18 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compactio
         if compacted.dropped_lines > 0 {
             target.set_permissions(before.permissions())?;
             target.set_times(FileTimes::new().set_modified(before.modified()?))?;
-            // A name that points at unwritten data after a power cut would have lost the original.
+            // Without this sync, a power cut after the rename could lose the original.
             target.sync_data()?;
             scratch.persist(path)?;
         }
         compacted.bytes_after = target.metadata()?.len();
         Ok(Some(compacted))
     };
-    let compacted = settle().map_err(StoreError::io("compact", path))?;
+    let compacted = rewrite().map_err(StoreError::io("compact", path))?;
     compacted.ok_or_else(|| StoreError::StreamStillGrowing { path: path.to_owned() })
 }
 
-/// Copies the lines to keep.
+/// Copies the lines that `keep` accepts.
 fn copy(
     source: impl Read,
     target: &File,
@@ -67,8 +69,8 @@ fn copy(
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, target);
     let mut compacted = CompactionStats::default();
     let mut piece = Vec::new();
-    // Whether the last piece began a line that it did not end.
-    let mut inside = false;
+    // Whether the last piece started a line that it did not end.
+    let mut is_inside_line = false;
     loop {
         piece.clear();
         let read = reader.by_ref().take(JUDGED_LINE_BYTES_MAX).read_until(b'\n', &mut piece)?;
@@ -78,11 +80,11 @@ fn copy(
         compacted.bytes_before += read as u64;
         let line = piece.strip_suffix(b"\n");
         match line {
-            Some(line) if !inside && !keep(line) => compacted.dropped_lines += 1,
-            // Part of a long line, or a torn last line, which is evidence of how the stream ended.
+            Some(line) if !is_inside_line && !keep(line) => compacted.dropped_lines += 1,
+            // Part of a long line, or a torn last line, which shows how the stream ended.
             Some(_) | None => writer.write_all(&piece)?,
         }
-        inside = line.is_none();
+        is_inside_line = line.is_none();
     }
     writer.flush()?;
     Ok(compacted)

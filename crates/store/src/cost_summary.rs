@@ -1,6 +1,6 @@
-//! What a run cost and how its session ended: `logs/cost_summary.json` and `logs/session.json`,
-//! with the field names of an existing benchmark harness, so that its readers can read ours.
-//! Derived from the journal and the transcript; never read to decide anything. What is not known is null.
+//! A run's costs and the end of its session: `logs/cost_summary.json` and `logs/session.json`, with the field
+//! names of an existing benchmark harness, so that its readers can read them. Both are derived from the journal
+//! and the transcript, and nothing is decided by them. Unknown values are null.
 
 use crate::{Inherited, dollars, rfc3339};
 use longhaul_core::{Clocks, Limits, Moment, OutcomeKind, SessionId, Span, State, Tokens, Usd};
@@ -10,57 +10,57 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostSummary {
-    /// What the run may cost; nothing without a limit.
+    /// Budget of the run. `None` without a limit.
     #[serde(with = "dollars::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub budget_limit_usd: Option<Usd>,
-    /// Everything the run cost: what the vendor stated and what we priced.
+    /// Total cost of the run, reported and estimated.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: Usd,
-    /// What of it was spent since somebody let the run go on last, or since it began.
+    /// Cost since the run was last resumed, or since it started.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub session_cost_usd: Usd,
-    /// What was spent before that.
+    /// Cost before that.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub inherited_cost_usd: Usd,
-    /// What of the total we priced ourselves, because no statement of the vendor covers it.
+    /// Estimated part of the total, which no cost reported by the vendor covers.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub pending_estimated_cost_usd: Usd,
-    /// The total, where no sub-agent was begun; nothing else, because nobody states the parts.
+    /// The total if no sub-agent was started, otherwise `None`, because the vendor does not report the parts.
     #[serde(with = "dollars::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub main_agent_cost_usd: Option<Usd>,
-    /// Zero, where no sub-agent was begun.
+    /// Zero if no sub-agent was started, otherwise `None`.
     #[serde(with = "dollars::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub subagent_cost_usd: Option<Usd>,
-    /// What is left of the limit.
+    /// Remaining part of the budget.
     #[serde(with = "dollars::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub remaining_budget_usd: Option<Usd>,
-    /// Whether some tokens could not be priced: the cost is then a lower bound.
+    /// Whether some tokens could not be priced. The cost is then a lower bound.
     pub unpriced: bool,
-    /// API messages that were completed, those of sub-agents included.
+    /// Number of completed API messages, including those of sub-agents.
     pub total_turns: u32,
-    /// API messages that were cut.
+    /// Number of truncated API messages.
     pub truncated_turns: u32,
-    /// How often a sub-agent was begun.
+    /// Number of sub-agents started.
     pub total_subagent_calls: u64,
-    /// The model that did most of it, if known.
+    /// Model that did most of the work, if known.
     pub model: Option<String>,
     /// Tokens of completed messages.
     pub total_tokens: TotalTokens,
-    /// Tokens of cut messages, estimated; not in `total_tokens`.
+    /// Estimated tokens of truncated messages; not in `total_tokens`.
     pub estimated_tokens: Tokens,
-    /// Where the time went.
+    /// Time spent, by kind.
     pub time: TimeSummary,
-    /// The messages of the main conversation whose usage is known, the oldest first.
+    /// Messages of the main conversation whose usage is known, oldest first.
     pub turns: Vec<TurnCost>,
-    /// The sub-agents.
+    /// Sub-agents of the run.
     pub subagent_costs: Vec<SubagentCost>,
 }
 
@@ -68,68 +68,68 @@ pub struct CostSummary {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TotalTokens {
-    /// As they are billed.
+    /// Billed tokens.
     #[serde(flatten)]
     pub tokens: Tokens,
-    /// Those of the output that were thinking; nobody states them.
+    /// Thinking part of the output. The vendor does not report it.
     pub reasoning: Option<u64>,
 }
 
-/// Where the time of a run went, in seconds.
+/// The time of a run by kind, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSummary {
-    /// All of it.
+    /// Total time.
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
     pub wall_clock_seconds: f64,
-    /// Without waits and sleep.
+    /// Time without waits and downtime.
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
     pub active_seconds: f64,
-    /// Waits with no process resident.
+    /// Time spent waiting with no process running.
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
     pub retry_seconds: f64,
-    /// The machine's sleep.
+    /// Downtime: the machine slept, or the run had no supervisor.
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
     pub downtime_seconds: f64,
-    /// How long the run may be active; nothing without a limit.
+    /// Limit of the active time. `None` without a limit.
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Seconds>"))]
     pub time_limit_seconds: Option<f64>,
-    /// What is left of that.
+    /// Remaining active time.
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Seconds>"))]
     pub remaining_seconds: Option<f64>,
 }
 
-/// What one message of the main conversation used.
+/// Usage of one message of the main conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnCost {
-    /// From 1.
+    /// Number of the turn, starting at 1.
     pub turn_number: u64,
-    /// When it was written, in RFC 3339.
+    /// Time of the message, in RFC 3339.
     pub timestamp: Option<String>,
-    /// The attempt.
+    /// Attempt that the message belongs to.
     pub attempt: u32,
-    /// Input that no cache served.
+    /// Input tokens that no cache served.
     pub input_tokens: u64,
-    /// Output, thinking included.
+    /// Output tokens, including thinking.
     pub output_tokens: u64,
-    /// Input served from the prompt cache.
+    /// Input tokens read from the prompt cache.
     pub cache_read_tokens: u64,
-    /// Input written to the prompt cache.
+    /// Input tokens written to the prompt cache.
     pub cache_write_tokens: u64,
-    /// What of the output was thinking; nobody states it.
+    /// Thinking part of the output. The vendor does not report it.
     pub reasoning_tokens: Option<u64>,
-    /// By the table of prices; nothing for a model that is not in it.
+    /// Cost by the price table. `None` for a model without a price.
     #[serde(with = "dollars::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub cost_usd: Option<Usd>,
-    /// All turns so far, as long as each has a price.
+    /// Cost of all turns so far. `None` if a turn has no price.
     #[serde(with = "dollars::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub cumulative_cost_usd: Option<Usd>,
-    /// How long it was written; nobody states it.
+    /// Duration of the response. The agent does not report it.
     pub duration_ms: Option<u64>,
-    /// The model.
+    /// Model of the message.
     pub model: Option<String>,
 }
 
@@ -137,42 +137,42 @@ pub struct TurnCost {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubagentCost {
-    /// The call that began it.
+    /// Id of the tool call that started it.
     pub tool_use_id: String,
-    /// When it was begun, in RFC 3339.
+    /// Start time, in RFC 3339.
     pub timestamp: Option<String>,
-    /// Its model, once it has said something.
+    /// Its model, known after its first message.
     pub model: Option<String>,
-    /// How many messages of its own were told.
+    /// Number of its messages in the transcript.
     pub turns: u64,
-    /// What it cost; nobody states it.
+    /// Its cost. The vendor does not report it.
     #[serde(with = "dollars::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     pub cost_usd: Option<Usd>,
 }
 
-/// What the transcript tells of a run's messages.
+/// The messages and sub-agents that the transcript of a run contains.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CostBreakdown {
-    /// Those of the main conversation.
+    /// Messages of the main conversation.
     pub turns: Vec<TurnCost>,
-    /// The sub-agents.
+    /// Sub-agents of the run.
     pub subagents: Vec<SubagentCost>,
 }
 
 impl CostSummary {
-    /// The costs of the run in `state`, as of `at`.
+    /// Creates the summary of the run in `state`, as of `at`.
     pub fn new(
         state: &State,
         limits: Limits,
-        spending: CostBreakdown,
+        breakdown: CostBreakdown,
         model: Option<String>,
         at: Moment,
     ) -> CostSummary {
         let (usage, before) = (state.usage, state.usage_before_reopen);
         let (total, inherited) =
             (usage.reported_cost + usage.estimated_cost, before.reported_cost + before.estimated_cost);
-        let is_alone = spending.subagents.is_empty();
+        let is_alone = breakdown.subagents.is_empty();
         CostSummary {
             budget_limit_usd: limits.budget,
             total_cost_usd: total,
@@ -185,19 +185,20 @@ impl CostSummary {
             unpriced: usage.unpriced,
             total_turns: usage.messages,
             truncated_turns: usage.truncated_messages,
-            total_subagent_calls: spending.subagents.len() as u64,
+            total_subagent_calls: breakdown.subagents.len() as u64,
             model,
             total_tokens: TotalTokens { tokens: usage.tokens, reasoning: None },
             estimated_tokens: usage.truncated_tokens,
             time: time(&state.clocks, limits, at),
-            turns: spending.turns,
-            subagent_costs: spending.subagents,
+            turns: breakdown.turns,
+            subagent_costs: breakdown.subagents,
         }
     }
 }
 
 impl CostSummary {
-    /// The same with what was used before the run, by whoever began its work. Whose agents that were, nobody says.
+    /// Adds the usage of the program that worked on the task before this run. Its share of sub-agents is
+    /// unknown.
     #[must_use]
     pub fn with_inherited(self, inherited: &Inherited) -> CostSummary {
         let seconds = |span: Span| span.millis() as f64 / 1000.0;
@@ -238,11 +239,11 @@ fn time(clocks: &Clocks, limits: Limits, at: Moment) -> TimeSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionSummary {
-    /// The session that can be resumed.
+    /// Session that can be resumed.
     pub session_id: Option<SessionId>,
-    /// How the run on it ended.
+    /// Outcome of the run.
     pub status: OutcomeKind,
-    /// When.
+    /// End of the run.
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub end_time: Moment,

@@ -1,5 +1,5 @@
-//! Making a run's directory. It is built under a hidden name and gets its own when its plan and its
-//! journal are there, so that a run is there as a whole or not at all. Nothing is started here.
+//! Creates a run's directory. It is built under a hidden name and renamed once its plan and journal are in it,
+//! so that a run exists completely or not at all. No process is started here.
 
 use crate::atomic::{TempFile, to_json};
 use crate::files::{make_dir, make_dirs, private, sync_dir};
@@ -11,45 +11,47 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A run that has just been created. Its journal is empty and locked, so that nobody can take the
-/// run for one whose supervisor died.
+/// A run that has just been created. Its journal is empty and locked, so that no other process takes the run
+/// for an orphaned one.
 #[derive(Debug)]
 pub struct NewRun {
-    /// Its directory.
+    /// Directory of the run.
     pub dir: RunDir,
-    /// Its journal.
+    /// Journal of the run, locked.
     pub journal: Journal,
 }
 
-/// Where a run's directory goes, and what it is called.
+/// The location and the names of a new run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// The directory of days that it is put in, absolute; nothing for the home's own.
+    /// Absolute directory that holds the directory of the day. `None` for the home's own.
     pub runs_dir: Option<PathBuf>,
-    /// Its id; nothing for one that is drawn.
+    /// Id of the run. `None` for a random one.
     pub id: Option<RunId>,
-    /// What the user calls it, for its plan.
+    /// The user's name for the run, stored in its plan.
     pub name: Option<String>,
-    /// A directory on the same file system that becomes the run's own workspace; nothing where it works elsewhere.
+    /// Directory on the same file system that becomes the run's own workspace. `None` if the run works
+    /// elsewhere.
     pub workspace: Option<PathBuf>,
 }
 
 impl Home {
-    /// Creates a run, filed under the local date `day`, with an id drawn from `roll`, and makes it
-    /// durable: two disk flushes, two more for the first run of a day.
+    /// Creates a run under the local date `day`, with an id drawn from `roll`, and makes it durable. This takes
+    /// two disk flushes, and two more for the first run of a day.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; nothing of the run is then left.
+    /// Returns [`StoreError::Io`] if the directory cannot be created. Nothing of the run then remains.
     pub fn create_run(&self, day: &Day, roll: u64, plan: &Plan) -> Result<NewRun, StoreError> {
         self.create_run_at(&Placement::default(), day, roll, plan)
     }
 
-    /// The same where it was asked for. The home has a link to a run that is put elsewhere, so that it is found by its
-    /// id there too.
+    /// Creates a run at the given placement. If that is outside the home, the home gets a link, so that the run
+    /// is found there by its id.
     ///
     /// # Errors
-    /// [`StoreError::IdTaken`] if the home, or that place, has a run of the id that was asked for;
-    /// [`StoreError::Io`]. Nothing of the run is then left; its workspace may be.
+    /// Returns [`StoreError::RunIdInUse`] if the home, or the placement, has a run with the requested id, and
+    /// [`StoreError::Io`] if the directory cannot be created. Nothing of the run then remains, except perhaps
+    /// its workspace.
     pub fn create_run_at(
         &self,
         placement: &Placement,
@@ -58,26 +60,26 @@ impl Home {
         plan: &Plan,
     ) -> Result<NewRun, StoreError> {
         let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
-        let wanted: Vec<RunId> = placement.id.clone().map_or_else(|| ids(roll).collect(), |id| vec![id]);
-        // An id that was asked for is taken by one of two simultaneous starts, on either side of midnight. Where a file
-        // system cannot lock, the directory's name decides within a day.
-        let _one_at_a_time = placement.id.as_ref().and_then(|_| locked(&self.runs_path()));
+        let candidates: Vec<RunId> = placement.id.clone().map_or_else(|| ids(roll).collect(), |id| vec![id]);
+        // Two simultaneous starts, on either side of midnight, may request the same id: only one gets it. If
+        // the file system cannot lock, the directory's name still decides within a day.
+        let _lock = placement.id.as_ref().and_then(|_| lock_dir(&self.runs_path()));
         if let Some(id) = &placement.id
             && let Some(dir) = self.taken_at(&runs, id)?
         {
             return Err(StoreError::RunIdInUse { run: id.clone(), dir });
         }
         let (day_path, first_of_day) = open_day(&runs, day)?;
-        let scratch = TempFile::beside(&day_path.join("run"));
+        let scratch = TempFile::next_to(&day_path.join("run"));
         make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
-        let unnamed = RunDir::new(scratch.path.clone(), RunId::from(""));
-        let mut journal = fill(&unnamed, plan)?;
+        let hidden = RunDir::new(scratch.path.clone(), RunId::from(""));
+        let mut journal = fill(&hidden, plan)?;
         if let Some(workspace) = &placement.workspace {
-            failpoint_io::rename(workspace, &unnamed.workspace_path())
+            failpoint_io::rename(workspace, &hidden.workspace_path())
                 .map_err(StoreError::io("take in workspace", workspace))?;
         }
-        let Some(dir) = self.commit(&scratch, &day_path, &wanted)? else {
-            return Err(none_free(placement, day_path));
+        let Some(dir) = self.commit(&scratch, &day_path, &candidates)? else {
+            return Err(no_free_id(placement, day_path));
         };
         journal.set_path(dir.journal_path());
 
@@ -90,26 +92,26 @@ impl Home {
         Ok(NewRun { dir, journal })
     }
 
-    /// Where a run of this id would go. It is not reserved.
+    /// Returns the path of a run with this id. The path is not reserved.
     pub fn path_for(&self, placement: &Placement, day: &Day, id: &RunId) -> PathBuf {
         let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
         runs.join(day.as_str()).join(id.as_str())
     }
 
-    /// An id that no run here has, drawn from `roll`.
+    /// Returns an id, drawn from `roll`, that no run here has.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if the home cannot be read.
+    /// Returns [`StoreError::Io`] if the home cannot be read.
     pub fn unused_id(&self, roll: u64) -> Result<RunId, StoreError> {
         for id in ids(roll) {
             if self.find_exact(&id)?.is_none() {
                 return Ok(id);
             }
         }
-        Err(none_free(&Placement::default(), self.runs_path()))
+        Err(no_free_id(&Placement::default(), self.runs_path()))
     }
 
-    /// The directory of a day, made if it is not there, and whether it was made.
+    /// Returns the directory of a day, creating it if necessary, and whether it was created.
     pub(crate) fn open_day(&self, day: &Day) -> Result<(PathBuf, bool), StoreError> {
         open_day(&self.runs_path(), day)
     }
@@ -118,55 +120,56 @@ impl Home {
     pub(crate) fn keep(&self, dir: &RunDir, day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
         let durable = self.sync_day(day_path, first_of_day);
         if durable.is_err() {
-            // The error is what counts; a directory that cannot be removed either is a run that
-            // never began.
+            // Only the error counts. If the directory cannot be removed either, it is a run that never started.
             drop(fs::remove_dir_all(dir.path()));
         }
         durable
     }
 
-    /// Makes the names in the directory of a day durable, and that directory itself.
+    /// Makes the names in the directory of a day durable, and the directory's own name if it is new.
     fn sync_day(&self, day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
         sync_dir(day_path)?;
         if first_of_day { sync_dir(&self.runs_path()).and_then(|()| sync_dir(self.path())) } else { Ok(()) }
     }
 
-    /// Gives the directory in the making the first of these ids that is free; nothing if none is.
+    /// Renames the new directory to the first of these ids that is free. Returns `None` if none is.
     fn commit(
         &self,
         scratch: &TempFile,
         day_path: &Path,
-        wanted: &[RunId],
+        candidates: &[RunId],
     ) -> Result<Option<RunDir>, StoreError> {
         let runs = day_path.parent().unwrap_or(day_path);
-        for id in wanted {
+        for id in candidates {
             if self.taken_at(runs, id)?.is_some() {
                 continue;
             }
             let path = day_path.join(id.as_str());
             match scratch.persist(&path) {
                 Ok(()) => return Ok(Some(RunDir::new(path, id.clone()))),
-                // Another process took the same id since we looked.
+                // Another process took the same id after the check.
                 Err(cause) if is_occupied(cause.kind()) => {}
-                Err(cause) => return Err(StoreError::Io { doing: "create run directory", path, cause }),
+                Err(cause) => return Err(StoreError::Io { action: "create run directory", path, cause }),
             }
         }
         Ok(None)
     }
 
-    /// The directory that has this id, here or among these runs.
+    /// Returns the directory that has this id, in the home or below `runs`.
     fn taken_at(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
         Ok(self.find_exact(id)?.or(taken_in(runs, id)?))
     }
 
-    /// The same for a run that is not here: what is above its day is its owner's. Notes here where it is.
+    /// Makes a run outside the home durable and links to it from the home. Directories above its day belong to
+    /// their owner and are not synced.
     fn keep_elsewhere(&self, dir: &RunDir, day: &Day, first_of_day: bool) -> Result<(), StoreError> {
         let levels = if first_of_day { 2 } else { 1 };
         dir.path().ancestors().skip(1).take(levels).try_for_each(sync_dir)?;
         let (day_path, first_of_day) = self.open_day(day)?;
         let path = day_path.join(dir.id().as_str());
         if fs::read_link(&path).is_ok_and(|target| target == dir.path() || !target.exists()) {
-            // To one that is gone, perhaps from this very place. If it cannot be removed, the next line says why.
+            // The target is gone, or was at this same path. If the link cannot be removed, the next call
+            // reports why.
             drop(fs::remove_file(&path));
         }
         failpoint_io::make_link(dir.path(), &path).map_err(StoreError::io("link to run", &path))?;
@@ -181,19 +184,19 @@ fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
     Ok((day_path, first_of_day))
 }
 
-/// The directory, locked until it is dropped.
-fn locked(dir: &Path) -> Option<File> {
+/// Locks the directory until the returned file is dropped.
+fn lock_dir(dir: &Path) -> Option<File> {
     let dir = File::open(dir).ok()?;
     dir.lock().ok()?;
     Some(dir)
 }
 
-fn none_free(placement: &Placement, day_path: PathBuf) -> StoreError {
+fn no_free_id(placement: &Placement, day_path: PathBuf) -> StoreError {
     match &placement.id {
         Some(id) => StoreError::RunIdInUse { run: id.clone(), dir: day_path.join(id.as_str()) },
         None => {
             let cause = io::Error::other("every id that was drawn is taken");
-            StoreError::Io { doing: "create run directory", path: day_path, cause }
+            StoreError::Io { action: "create run directory", path: day_path, cause }
         }
     }
 }
@@ -208,15 +211,15 @@ fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
     let write = || {
         let file = failpoint_io::open(private().write(true).create_new(true), &path)?;
         failpoint_io::write_all(&file, &path, &text)?;
-        // Nobody knows this directory yet, so the plan needs no rename of its own. Its first flush
-        // also makes its name durable, and the journal's, which is older (ext4, XFS, btrfs, APFS).
+        // No other process knows this directory yet, so the plan needs no rename. Its first flush also makes
+        // its name durable, and the name of the journal, which is older (ext4, XFS, btrfs, APFS).
         failpoint_io::sync_all(&file, &path)
     };
     write().map_err(StoreError::io("write plan", &path))?;
     Ok(journal)
 }
 
-/// Whether a name could not be given because it is another's.
+/// Returns whether a rename failed because the target name is in use.
 pub(crate) fn is_occupied(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
     matches!(kind, AlreadyExists | DirectoryNotEmpty | NotADirectory)

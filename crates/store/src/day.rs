@@ -1,14 +1,14 @@
-//! The local date that a run is filed under. It is an argument: nothing here knows the time zone.
+//! The local date that a run is filed under. The caller passes it in; this module does not know the time zone.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A date as `YYYY-MM-DD`; text order is time order.
+/// A date as `YYYY-MM-DD`. Its text order is its time order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(String);
 
 impl Day {
-    /// The date as text.
+    /// Returns the date as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_dates_are_days() {
+    fn parses_only_dates() {
         assert_eq!("2025-11-22".parse::<Day>().expect("a date").as_str(), "2025-11-22");
         for text in ["", "2025-13-01", "2025-00-10", "2025-01-32", "../../etc", "2025-1-1", ".new-ab"] {
             assert!(text.parse::<Day>().is_err(), "{text}");

@@ -1,5 +1,5 @@
-//! Files that are for people and that nothing reads: one an event, named by its time, and never one in the place of
-//! another.
+//! Writes files for people: one file per event, named by its time, and never one that replaces another.
+//! Longhaul does not read them.
 
 use crate::files::private;
 use crate::{StoreError, failpoint_io};
@@ -8,14 +8,16 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-// So many events of one name in one second are a run gone wrong, which a thousand files tell as well as more.
+// This many events of one name in one second mean that the run misbehaves; a thousand files show it well
+// enough.
 const SAME_SECOND_MAX: u32 = 1_000;
 
-/// Writes `text` to `dir/stem.txt`, or, where there is one, to `dir/stem_2.txt` and so on, readable by its owner only.
-/// The directory is made, its parent must be there. Nothing is flushed to the disk.
+/// Writes `text` to `dir/stem.txt`, or to `dir/stem_2.txt` and so on if that exists, readable by its owner
+/// only. Creates the directory; its parent must exist. Nothing is flushed to disk.
 ///
 /// # Errors
-/// [`StoreError::Io`]; also if the directory is a symbolic link, by which somebody else chooses where it is.
+/// Returns [`StoreError::Io`] if the file cannot be written, or if the directory is a symbolic link, because
+/// another user could have chosen its target.
 pub fn write_diagnostic(dir: &Path, stem: &str, text: &str) -> Result<PathBuf, StoreError> {
     make_real_dir(dir).map_err(StoreError::io("create directory", dir))?;
     for number in 1..=SAME_SECOND_MAX {

@@ -1,5 +1,5 @@
-//! Money in derived JSON files: micro-dollars written as a decimal number of dollars, for
-//! `#[serde(with = "dollars")]`. Nothing computes with that number.
+//! Dollars in derived JSON files: micro-dollars written as a decimal number of dollars, for
+//! `#[serde(with = "dollars")]`. Longhaul does not compute with that number.
 
 use longhaul_core::Usd;
 use serde::de::Error;
@@ -14,7 +14,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Usd, D:
     Usd::from_dollars(dollars).ok_or_else(|| D::Error::custom("not an amount of dollars"))
 }
 
-/// For `#[serde(with = "dollars::option")]`: what is not known is null.
+/// For `#[serde(with = "dollars::option")]`: an unknown amount is null.
 pub(crate) mod option {
     use super::{Deserialize, Deserializer, Error, Serializer, Usd};
 

@@ -1,161 +1,160 @@
-//! What can go wrong on disk, in words for people. Nothing here decides what a run does about it.
+//! Errors of the store, worded for people. This module does not decide how a run reacts to them.
 
 use longhaul_core::{RunId, SessionId};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// An error of the store. Its message is complete on one line (path and cause are in it), and
-/// reads well after "failed to".
+/// An error of the store. Its message is one line with path and cause, and reads well after "failed to".
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The system refused something.
-    #[error("{doing} {}: {}", path.display(), cause_words(cause))]
+    /// A system call failed.
+    #[error("cannot {action} {}: {}", path.display(), cause_words(cause))]
     Io {
-        /// What was being done, with its object: `write plan`.
-        doing: &'static str,
-        /// To which file or directory.
+        /// Operation with its object: `write plan`.
+        action: &'static str,
+        /// File or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         cause: io::Error,
     },
-    /// Nothing says where runs should live.
-    #[error("find a home for runs: none of LONGHAUL_HOME, XDG_STATE_HOME and HOME is set")]
+    /// No variable says where runs are stored.
+    #[error("cannot find a home for runs: none of LONGHAUL_HOME, XDG_STATE_HOME and HOME is set")]
     HomeUnknown,
-    /// Something that should be a directory is a file.
-    #[error("open home {}: {} is not a directory", home.display(), path.display())]
+    /// A part of the home's path is a file.
+    #[error("cannot open home {}: {} is not a directory", home.display(), path.display())]
     HomeNotDirectory {
-        /// The home that was asked for.
+        /// Requested home.
         home: PathBuf,
-        /// The part of it that is not a directory.
+        /// Part of it that is not a directory.
         path: PathBuf,
     },
     /// No run has this name.
-    #[error("find run `{request}`: there is no such run in {}", runs.display())]
+    #[error("no run `{request}` in {}", runs.display())]
     NoSuchRun {
-        /// What was asked for.
+        /// The user's input.
         request: String,
-        /// Where it was looked for.
+        /// Directory that was searched.
         runs: PathBuf,
     },
-    /// Several runs begin so.
-    #[error("find run `{request}`: it could be any of {}", listed(candidates))]
+    /// Several run ids start with the input.
+    #[error("`{request}` matches several runs: {}", listed(candidates))]
     AmbiguousRun {
-        /// What was asked for.
+        /// The user's input.
         request: String,
-        /// The runs that begin so, newest first.
+        /// Matching runs, newest first.
         candidates: Vec<RunId>,
     },
-    /// Not a way to name a run.
-    #[error("find run `{request}`: a run is named by the first letters of its id, `@` or `@-N`")]
+    /// The input cannot name a run.
+    #[error("`{request}` is not an id prefix, a name, `@` or `@-N`")]
     MalformedRun {
-        /// What was asked for.
+        /// The user's input.
         request: String,
     },
     /// Another supervisor drives the run.
-    #[error("open journal {}: another process drives this run", path.display())]
+    #[error("the run is already supervised (journal {})", path.display())]
     JournalLocked {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
     },
-    /// A line that is followed by others is not a step.
-    #[error("read journal {}: line {line} is damaged: {cause}", path.display())]
+    /// A line before the last one is not a step.
+    #[error("cannot read journal {}: line {line} is damaged: {cause}", path.display())]
     JournalDamaged {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, starting at 1.
         line: u64,
-        /// What is wrong with it.
+        /// Parse error.
         cause: String,
     },
-    /// A step is whole and holds something this version does not know.
-    #[error("read journal {}: line {line} was written by a newer longhaul: {cause}", path.display())]
+    /// A complete step contains something that this version does not know.
+    #[error("cannot read journal {}: line {line} was written by a newer longhaul: {cause}", path.display())]
     JournalNewer {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, starting at 1.
         line: u64,
-        /// What is not known.
+        /// The unknown part.
         cause: String,
     },
-    /// A step is missing or there twice.
-    #[error("read journal {}: line {line} is step {found} where step {expected} belongs", path.display())]
+    /// A step is missing or present twice.
+    #[error("cannot read journal {}: line {line} is step {found}, expected {expected}", path.display())]
     JournalGap {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, starting at 1.
         line: u64,
-        /// The number that should be there.
+        /// Expected number of the step.
         expected: u64,
-        /// The number that is there.
+        /// Number of the step in the file.
         found: u64,
     },
-    /// An earlier write failed in a way that cannot be undone, so nothing more may be promised.
-    #[error("write journal {}: an earlier write to it failed", path.display())]
+    /// An earlier write failed and could not be undone, so nothing more can be written durably.
+    #[error("cannot write journal {}: an earlier write to it failed", path.display())]
     JournalWriteFailed {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
     },
-    /// Another user could have written the run: nothing of it is carried out.
+    /// Another user could have written the run, so Longhaul does not act on it.
     #[error("cannot trust the run: {} {reason}", path.display())]
     Untrusted {
-        /// The file or directory.
+        /// File or directory.
         path: PathBuf,
-        /// What others can do: `belongs to another user`.
+        /// Why it is not trusted: `belongs to another user`.
         reason: &'static str,
     },
-    /// A file of the run directory does not hold what it should.
-    #[error("read {description} {}: {cause}", path.display())]
+    /// A file of the run directory is malformed.
+    #[error("cannot read {description} {}: {cause}", path.display())]
     Unreadable {
-        /// What the file is: `plan`.
+        /// Kind of file: `plan`.
         description: &'static str,
-        /// Where it is.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Parse error.
         cause: serde_json::Error,
-        /// The version of longhaul that wrote it, as far as it can be read.
+        /// Version of Longhaul that wrote it, if that can be read.
         written_by: Option<String>,
     },
     /// Another live run works on the session.
-    #[error("lock session {session}: {}", busy_words(holder.as_ref()))]
+    #[error("cannot lock session {session}: {}", busy_words(holder.as_ref()))]
     SessionBusy {
         /// The session.
         session: SessionId,
-        /// The run that has it, if it could be read.
+        /// Run that holds the session, if it could be read.
         holder: Option<RunId>,
     },
-    /// A run that has not ended works on the session, and its supervisor died.
-    #[error("lock session {session}: run {run} is not over, and nobody supervises it")]
+    /// An orphaned run works on the session.
+    #[error("session {session} belongs to orphaned run {run}")]
     SessionOrphaned {
         /// The session.
         session: SessionId,
         /// The run.
         run: RunId,
     },
-    /// What should become a run's directory has no run's id.
-    #[error("take in run `{id}`: that is no run's id")]
+    /// The name of a directory to import is not a run id.
+    #[error("`{id}` is not a valid run id")]
     InvalidRunId {
-        /// What stands in its place.
+        /// The name.
         id: String,
     },
-    /// A run of this id is here already.
-    #[error("take in run {run}: a run of this id is in {}", dir.display())]
+    /// A run to import has the id of an existing run.
+    #[error("cannot take in run {run}: a run of this id is in {}", dir.display())]
     RunExists {
         /// The id.
         run: RunId,
-        /// The directory that has it.
+        /// Directory of the existing run.
         dir: PathBuf,
     },
-    /// A run is to have an id that another one has.
-    #[error("begin run {run}: a run of this id is in {}", dir.display())]
+    /// The requested id of a new run belongs to another run.
+    #[error("run id {run} is already used in {}", dir.display())]
     RunIdInUse {
         /// The id.
         run: RunId,
-        /// The directory that has it.
+        /// Directory of the other run.
         dir: PathBuf,
     },
-    /// A stream was written to while it was being compacted; it was left as it is.
-    #[error("compact {}: it is still being written to", path.display())]
+    /// A stream grew while it was being compacted. It is unchanged.
+    #[error("cannot compact {}: it is still being written to", path.display())]
     StreamStillGrowing {
         /// The stream.
         path: PathBuf,
@@ -163,18 +162,18 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// For `map_err`: the system refused `doing` at `path`.
-    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
-        move |cause| StoreError::Io { doing, path: path.to_owned(), cause }
+    /// Returns a closure for `map_err`: the system refused `action` at `path`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+        move |cause| StoreError::Io { action, path: path.to_owned(), cause }
     }
 
-    /// Whether there is no room: disk, quota or a file size limit. Nothing half-written was left.
+    /// Returns whether the disk, a quota or a file size limit is full. No partial write remains.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, StoreError::Io { cause, .. } if is_disk_full(cause.kind()))
     }
 
-    /// The directory of the run whose plan or journal is missing or cannot be understood. What its agent
-    /// wrote may still be there.
+    /// Returns the directory of the run whose plan or journal is missing or unreadable. The agent's files may
+    /// still be there.
     pub fn unreadable_run_dir(&self) -> Option<&Path> {
         let path = match self {
             StoreError::JournalDamaged { path, .. }
@@ -198,19 +197,20 @@ impl StoreError {
             | StoreError::RunIdInUse { .. }
             | StoreError::StreamStillGrowing { .. } => return None,
         };
-        let is_ours = path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
-        path.parent().filter(|_| is_ours)
+        let is_plan_or_journal =
+            path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
+        path.parent().filter(|_| is_plan_or_journal)
     }
 
-    /// What a person can do about it.
+    /// Returns what the user can do about the error.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             StoreError::Io { cause, .. } => return io_hint(cause.kind()),
             StoreError::HomeUnknown | StoreError::HomeNotDirectory { .. } => {
                 "set LONGHAUL_HOME to a directory you can write to".to_owned()
             }
-            StoreError::NoSuchRun { .. } => "look for its id among the directories there".to_owned(),
-            StoreError::AmbiguousRun { .. } => "type one more letter".to_owned(),
+            StoreError::NoSuchRun { .. } => "list runs with longhaul runs".to_owned(),
+            StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
             StoreError::MalformedRun { .. } => "`@` is the last run, `@-1` the one before".to_owned(),
             StoreError::JournalLocked { path } => {
                 let run = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
@@ -273,12 +273,12 @@ fn is_disk_full(kind: io::ErrorKind) -> bool {
     matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
-/// `Permission denied (os error 13)` as `permission denied`.
+/// Turns `Permission denied (os error 13)` into `permission denied`.
 fn cause_words(cause: &io::Error) -> String {
-    let words = cause.to_string();
-    let words = words.split(" (os error").next().unwrap_or_default();
-    let mut letters = words.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    let text = cause.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
 fn busy_words(holder: Option<&RunId>) -> String {

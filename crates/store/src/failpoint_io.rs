@@ -1,9 +1,9 @@
-//! The calls that need room on the disk, each in one place, so that tests can let them fail. Without the
-//! feature `store-faults`, which only tests switch on, they are the system's own and nothing else.
+//! The file operations that need disk space, each in one function, so that tests can make them fail. Without
+//! the feature `store-faults`, which only tests enable, they are plain system calls.
 //!
-//! `LONGHAUL_STORE_FAULT=enospc@12` lets the twelfth call and every later one fail: a full disk stays full.
-//! `short@12` lets the twelfth alone fail, after half of its bytes: somebody made room meanwhile. With
-//! `LONGHAUL_STORE_LOG` each call is appended to that file, so that a test can count them.
+//! - `LONGHAUL_STORE_FAULT=enospc@12` makes call 12 and every later one fail: a full disk stays full.
+//! - `LONGHAUL_STORE_FAULT=short@12` makes only call 12 fail, after half of its bytes: space was freed meanwhile.
+//! - `LONGHAUL_STORE_LOG` names a file to which each call is appended, so that a test can count them.
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -11,31 +11,31 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
-/// Opens a file that may have to be made.
+/// Opens a file, possibly creating it.
 pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     faults::pass("open", path)?;
     options.open(path)
 }
 
-/// Makes a directory.
+/// Creates a directory.
 pub(crate) fn make_dir(builder: &DirBuilder, path: &Path) -> io::Result<()> {
     faults::pass("mkdir", path)?;
     builder.create(path)
 }
 
-/// Makes a FIFO that only its owner may use.
+/// Creates a FIFO that only its owner may use.
 pub(crate) fn make_fifo(path: &Path) -> io::Result<()> {
     faults::pass("mkfifo", path)?;
     Ok(mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
 }
 
-/// Makes a symbolic link.
+/// Creates a symbolic link.
 pub(crate) fn make_link(target: &Path, path: &Path) -> io::Result<()> {
     faults::pass("symlink", path)?;
     symlink(target, path)
 }
 
-/// Writes all of it; after a failure, part of it may be there.
+/// Writes all of `content`. After a failure, part of it may be in the file.
 pub(crate) fn write_all(mut file: &File, path: &Path, content: &[u8]) -> io::Result<()> {
     if let Err(cause) = faults::pass("write", path) {
         file.write_all(&content[..faults::written(content.len())])?;
@@ -44,7 +44,7 @@ pub(crate) fn write_all(mut file: &File, path: &Path, content: &[u8]) -> io::Res
     file.write_all(content)
 }
 
-/// Writes into a file at an offset.
+/// Writes to a file at an offset.
 pub(crate) fn write_at(file: &File, path: &Path, content: &[u8], offset: u64) -> io::Result<()> {
     faults::pass("write", path)?;
     file.write_all_at(content, offset)
@@ -62,7 +62,7 @@ pub(crate) fn sync_all(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Gives a file or a directory another name.
+/// Renames a file or a directory.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     faults::pass("rename", to)?;
     fs::rename(from, to)
@@ -77,7 +77,7 @@ mod faults {
         Ok(())
     }
 
-    /// Of a write that failed here: none ever does.
+    /// Returns how many bytes a failed write still writes. Writes never fail here.
     pub(super) fn written(_bytes: usize) -> usize {
         0
     }
@@ -93,7 +93,7 @@ mod faults {
 
     static CALLS: AtomicU32 = AtomicU32::new(0);
 
-    /// Counts the call, and lets it fail if it is its turn.
+    /// Counts the call, and fails it if the configured fault applies.
     pub(super) fn pass(call: &str, path: &Path) -> io::Result<()> {
         let number = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
         if let Ok(log) = env::var("LONGHAUL_STORE_LOG") {
@@ -101,22 +101,22 @@ mod faults {
             let name = path.file_name().unwrap_or_default().display();
             let _ = log.and_then(|mut log| writeln!(log, "{number} {call} {name}"));
         }
-        let fails = ordered().is_some_and(|(kind, at)| match kind.as_str() {
-            "enospc" => number >= at,
-            "short" => number == at,
+        let fails = configured_fault().is_some_and(|(kind, threshold)| match kind.as_str() {
+            "enospc" => number >= threshold,
+            "short" => number == threshold,
             _ => false,
         });
         if fails { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
     }
 
-    /// How many bytes of a write that failed here are written.
+    /// Returns how many bytes a failed write still writes.
     pub(super) fn written(bytes: usize) -> usize {
-        if ordered().is_some_and(|(kind, _)| kind == "short") { bytes / 2 } else { 0 }
+        if configured_fault().is_some_and(|(kind, _)| kind == "short") { bytes / 2 } else { 0 }
     }
 
-    fn ordered() -> Option<(String, u32)> {
-        let order = env::var("LONGHAUL_STORE_FAULT").ok()?;
-        let (kind, at) = order.split_once('@')?;
-        Some((kind.to_owned(), at.parse().ok()?))
+    fn configured_fault() -> Option<(String, u32)> {
+        let value = env::var("LONGHAUL_STORE_FAULT").ok()?;
+        let (kind, threshold) = value.split_once('@')?;
+        Some((kind.to_owned(), threshold.parse().ok()?))
     }
 }

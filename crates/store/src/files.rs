@@ -1,5 +1,5 @@
-//! Opening and making what only its owner may read. Nothing here is atomic or durable by itself:
-//! see `atomic.rs`.
+//! Opens and creates files and directories that only their owner may read. Nothing here is atomic or durable by
+//! itself: see `atomic.rs`.
 
 use crate::{StoreError, failpoint_io, read_regular};
 use serde::Deserialize;
@@ -9,20 +9,20 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Options for a file that only its owner may read. The standard library opens every file
-/// close-on-exec, so no agent inherits one of them (a lock least of all).
+/// Returns options for a file that only its owner may read. The standard library opens every file
+/// close-on-exec, so no agent inherits one of them, in particular no lock.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
 }
 
-/// Makes a directory that only its owner may enter.
+/// Creates a directory that only its owner may enter.
 pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
     failpoint_io::make_dir(DirBuilder::new().mode(0o700), path)
 }
 
-/// Makes a directory and what is missing above it, unless it is there.
+/// Creates a directory and its missing parents, if it does not exist.
 pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
     failpoint_io::make_dir(DirBuilder::new().mode(0o700).recursive(true), path)
 }
@@ -34,22 +34,25 @@ pub(crate) fn sync_dir(path: &Path) -> Result<(), StoreError> {
         .map_err(StoreError::io("sync directory", path))
 }
 
-/// Reads a whole JSON file; unknown fields are ignored.
-pub(crate) fn read_json<T: DeserializeOwned>(what: &'static str, path: &Path) -> Result<T, StoreError> {
+/// Reads a whole JSON file. Unknown fields are ignored.
+pub(crate) fn read_json<T: DeserializeOwned>(
+    description: &'static str,
+    path: &Path,
+) -> Result<T, StoreError> {
     let text = read_regular(path).map_err(StoreError::io("read", path))?;
     serde_json::from_slice(&text).map_err(|cause| StoreError::Unreadable {
-        description: what,
+        description,
         path: path.to_owned(),
         cause,
         written_by: writer(&text),
     })
 }
 
-/// The version that a file says wrote it, even if nothing else of it is understood.
+/// Returns the version that a file names as its writer, even if the rest of the file cannot be parsed.
 fn writer(text: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct WrittenBy {
         longhaul: String,
     }
-    serde_json::from_slice::<WrittenBy>(text).ok().map(|signed| signed.longhaul)
+    serde_json::from_slice::<WrittenBy>(text).ok().map(|written_by| written_by.longhaul)
 }

@@ -1,4 +1,5 @@
-//! Finding a run by what a person types. Reads directory entries and, for `@`, the status of the last runs; never a journal.
+//! Finds a run by the user's input. It reads directory entries and, for `@`, the status of the last runs; never
+//! a journal, except to see whether a run is unfinished.
 
 use crate::{Day, Home, Journal, RunDir, StoreError};
 use longhaul_core::{Outcome, OutcomeKind, Run, RunId};
@@ -8,28 +9,28 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 impl Home {
-    /// The run named by the first letters of its id, by `@` (the last run that started) or by `@-N` (the one N
-    /// before that; `@-` is `@-1`). A whole id wins over a longer one that begins with it.
+    /// Finds a run by the first letters of its id, by `@` (the last run that started) or by `@-N` (the one N
+    /// before that; `@-` is `@-1`). A complete id wins over a longer one that starts with it.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::MalformedRun`], or
-    /// [`StoreError::Io`] if the home cannot be read.
-    pub fn find(&self, asked: &str) -> Result<RunDir, StoreError> {
-        let none = || StoreError::NoSuchRun { request: asked.to_owned(), runs: self.runs_path() };
-        let malformed = || StoreError::MalformedRun { request: asked.to_owned() };
-        if let Some(rest) = asked.strip_prefix('@') {
-            let back = steps_back(rest).ok_or_else(malformed)?;
-            return self.runs_newest_first()?.filter(has_started).nth(back).ok_or_else(none);
+    /// Returns [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`] or [`StoreError::MalformedRun`] if
+    /// `request` does not name one run, and [`StoreError::Io`] if the home cannot be read.
+    pub fn find(&self, request: &str) -> Result<RunDir, StoreError> {
+        let none = || StoreError::NoSuchRun { request: request.to_owned(), runs: self.runs_path() };
+        let malformed = || StoreError::MalformedRun { request: request.to_owned() };
+        if let Some(rest) = request.strip_prefix('@') {
+            let index = steps_back(rest).ok_or_else(malformed)?;
+            return self.runs_newest_first()?.filter(has_started).nth(index).ok_or_else(none);
         }
-        if asked.is_empty() {
+        if request.is_empty() {
             return Err(malformed());
         }
         let mut found = Vec::new();
         for run in self.runs_newest_first()? {
-            if run.id().as_str() == asked {
+            if run.id().as_str() == request {
                 return Ok(run);
             }
-            if run.id().as_str().starts_with(asked) {
+            if run.id().as_str().starts_with(request) {
                 found.push(run);
             }
         }
@@ -37,23 +38,23 @@ impl Home {
             0 => Err(none()),
             1 => Ok(found.remove(0)),
             _ => Err(StoreError::AmbiguousRun {
-                request: asked.to_owned(),
+                request: request.to_owned(),
                 candidates: found.iter().map(|run| run.id().clone()).collect(),
             }),
         }
     }
 
-    /// Every run, the newest first; days are read as they are reached. Directories in the making
-    /// are not among them.
+    /// Returns every run, newest first. Days are read as they are reached. Directories that are still being
+    /// created are not included.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if the home cannot be read. A home that does not exist has no runs.
+    /// Returns [`StoreError::Io`] if the home cannot be read. A home that does not exist has no runs.
     pub fn runs_newest_first(&self) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
         Ok(self.days_newest_first()?.into_iter().flat_map(|day| runs_of_day(&day)))
     }
 
-    /// Whether the run of this id is there and has no outcome. One whose journal cannot be read cannot go
-    /// on either.
+    /// Returns whether a run with this id exists and has no outcome. A run whose journal cannot be read cannot
+    /// continue, so it counts as finished.
     pub(crate) fn is_unfinished(&self, id: &RunId) -> bool {
         let Ok(mut runs) = self.runs_newest_first() else { return false };
         let Some(dir) = runs.find(|dir| dir.id() == id) else { return false };
@@ -61,7 +62,7 @@ impl Home {
             .is_ok_and(|history| Run::replay(history.records()).state().outcome().is_none())
     }
 
-    /// The directory that has this id, whatever is in it. A link to one that is gone has none.
+    /// Returns the directory with this id, whatever it contains. A link to a missing directory does not count.
     pub(crate) fn find_exact(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
         taken_in(&self.runs_path(), id)
     }
@@ -71,10 +72,10 @@ impl Home {
     }
 }
 
-/// The directory below these runs that has this id.
+/// Returns the directory below `runs` that has this id.
 pub(crate) fn taken_in(runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
-    let mut named = days_newest_first(runs)?.into_iter().map(|day| day.join(id.as_str()));
-    Ok(named.find(|path| path.exists()).map(|path| fs::read_link(&path).unwrap_or(path)))
+    let mut paths = days_newest_first(runs)?.into_iter().map(|day| day.join(id.as_str()));
+    Ok(paths.find(|path| path.exists()).map(|path| fs::read_link(&path).unwrap_or(path)))
 }
 
 pub(crate) fn days_newest_first(runs: &Path) -> Result<Vec<PathBuf>, StoreError> {
@@ -88,7 +89,7 @@ pub(crate) fn days_newest_first(runs: &Path) -> Result<Vec<PathBuf>, StoreError>
     Ok(days.iter().map(|day| runs.join(day.as_str())).collect())
 }
 
-/// `` is 0, `-` is 1, `-12` is 12.
+/// Parses the part after `@`: empty is 0, `-` is 1, `-12` is 12.
 fn steps_back(rest: &str) -> Option<usize> {
     match rest.strip_prefix('-') {
         None => rest.is_empty().then_some(0),
@@ -97,29 +98,30 @@ fn steps_back(rest: &str) -> Option<usize> {
     }
 }
 
-/// Whether the run did not finish as not started.
+/// Returns whether the run has any outcome but `not_started`, or none yet.
 fn has_started(run: &RunDir) -> bool {
     let not_started = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE }.exit_code();
     run.status().map_or(true, |status| status.returncode != Some(not_started))
 }
 
-/// The run of this name in the directory of a day, whether it is there or not.
+/// Returns the run with this name in the directory of a day, whether it exists or not.
 pub(crate) fn run_named(day: &Path, name: &str) -> Option<RunDir> {
     let path = day.join(name);
-    // One that was put elsewhere is a link here.
+    // A run outside the home is a link here.
     (!name.starts_with('.')).then(|| RunDir::new(fs::read_link(&path).unwrap_or(path), RunId::from(name)))
 }
 
-/// The runs of one day, in no order; those in the making are not among them. A day that vanishes meanwhile has none.
+/// Returns the runs of one day, in no order, without those still being created. A day that vanishes meanwhile
+/// has none.
 pub(crate) fn runs_named_in(day: &Path) -> impl Iterator<Item = RunDir> {
     names(day).unwrap_or_default().into_iter().filter_map(move |name| run_named(day, &name))
 }
 
-/// The runs of one day, newest first. A day that vanishes meanwhile has none.
+/// Returns the runs of one day, newest first. A day that vanishes meanwhile has none.
 fn runs_of_day(day: &Path) -> Vec<RunDir> {
     let mut runs: Vec<(SystemTime, RunDir)> = runs_named_in(day)
         .filter_map(|run| {
-            // A plan is written once, when its run is created, so its time is the run's.
+            // The plan is written once, when its run is created, so its time is the run's.
             let created = fs::metadata(run.plan_path()).and_then(|found| found.modified()).ok()?;
             Some((created, run))
         })
@@ -130,7 +132,7 @@ fn runs_of_day(day: &Path) -> Vec<RunDir> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// The names in a directory that are UTF-8: ours all are.
+/// Returns the names in a directory that are UTF-8, as all of ours are.
 fn names(dir: &Path) -> io::Result<Vec<String>> {
     let entries = fs::read_dir(dir)?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())

@@ -1,4 +1,4 @@
-//! Harnesses that run agents and read what is left of a run: what a run has for one of them besides its own files.
+//! Support for harnesses that run agents and read a run's files: the variables and extra files of a run.
 
 use crate::atomic::Durability;
 use crate::{RunDir, StoreError, read_regular, replace_json};
@@ -6,7 +6,7 @@ use longhaul_core::{Limits, RunId, SessionId, Span};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A harness that a run is carried out for.
+/// A harness that a run is started for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -16,8 +16,8 @@ pub enum Harness {
 }
 
 impl Harness {
-    /// The variables that it sets for its agents, with their values for this run: what the agent works in, what the
-    /// run's directory is, which model was asked for, and what the run may cost and how long it may work.
+    /// Returns the variables that the harness sets for its agents, with their values for this run: workspace,
+    /// run directory, requested model, budget and time limit.
     pub fn variables(
         self,
         dir: &Path,
@@ -26,7 +26,7 @@ impl Harness {
     ) -> impl Iterator<Item = (&'static str, String)> + use<> {
         let text = |path: PathBuf| path.display().to_string();
         let (workspace, code) = match self {
-            Harness::Researchgym => places(cwd),
+            Harness::Researchgym => workspace_and_code_dirs(cwd),
         };
         let paths = [
             ("WORKSPACE_BASE", workspace),
@@ -42,8 +42,9 @@ impl Harness {
     }
 }
 
-/// The workspace, and the part of it that the agent works on: that is called `input`, where there is one.
-fn places(cwd: &Path) -> (PathBuf, PathBuf) {
+/// Returns the workspace and the directory in it that the agent works on: `input` if it exists, else the
+/// workspace.
+fn workspace_and_code_dirs(cwd: &Path) -> (PathBuf, PathBuf) {
     let input = cwd.join("input");
     match cwd.parent() {
         Some(parent) if cwd.ends_with("input") => (parent.to_owned(), cwd.to_owned()),
@@ -52,50 +53,50 @@ fn places(cwd: &Path) -> (PathBuf, PathBuf) {
     }
 }
 
-/// `metadata.json`: what a harness wants to know of a run before it resumes it.
+/// `metadata.json`: what a harness reads before it resumes a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metadata {
-    /// The run.
+    /// Id of the run.
     pub run_id: RunId,
-    /// The directory of the day that it is in.
+    /// Name of the directory of its day.
     pub run_group: Option<String>,
-    /// How often somebody let the run go on after it had been over.
+    /// How often the finished run was resumed.
     pub resume_generation: u32,
-    /// The session that can be resumed.
+    /// Session that can be resumed.
     pub resume_session_id: Option<SessionId>,
 }
 
-/// An entry of `logs/blocked_urls.json`: a call that was denied because it names a blocked URL.
+/// An entry of `logs/blocked_urls.json`: a tool call denied because it names a blocked URL.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockedUrl {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
     /// The URL, or the command or question that names it, shortened.
     pub url: String,
     /// The pattern that blocks it.
     pub pattern: String,
-    /// When it was denied, in seconds since 1970.
+    /// Time of the denial, in seconds since 1970.
     pub timestamp: f64,
-    /// The attempt in which it was.
+    /// Attempt that made the call.
     pub attempt: u32,
 }
 
 impl RunDir {
-    /// Replaces the entries of one attempt in `logs/blocked_urls.json`, without a disk flush. Entries that are there keep their
-    /// time. Writes nothing if there are none.
+    /// Replaces the entries of one attempt in `logs/blocked_urls.json`, without a disk flush. Existing entries
+    /// keep their time. Without new entries it writes no file.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; a run does not fail for it.
+    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_blocked_urls(&self, attempt: u32, entries: Vec<BlockedUrl>) -> Result<(), StoreError> {
         let path = self.logs_path().join("blocked_urls.json");
         let mut all: Vec<BlockedUrl> = read_regular(&path)
             .ok()
             .and_then(|bytes| serde_json::from_slice(&bytes).ok())
             .unwrap_or_default();
-        let known = all.iter().filter(|entry| entry.attempt == attempt).count();
-        let new = entries.into_iter().skip(known);
+        let existing_count = all.iter().filter(|entry| entry.attempt == attempt).count();
+        let new = entries.into_iter().skip(existing_count);
         if new.len() == 0 {
             return Ok(());
         }
@@ -106,7 +107,7 @@ impl RunDir {
     /// Replaces `metadata.json`, without a disk flush.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; a run does not fail for it.
+    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_metadata(&self, generation: u32, session: Option<SessionId>) -> Result<(), StoreError> {
         let group = self.path().parent().and_then(Path::file_name);
         let metadata = Metadata {
@@ -128,11 +129,11 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn the_variables_of_researchgym() {
+    fn sets_researchgym_variables() {
         let stage = tempfile::tempdir().expect("a directory");
         fs::create_dir_all(stage.path().join("with/input")).expect("it can be made");
         fs::create_dir(stage.path().join("without")).expect("it can be made");
-        let told = |cwd: &str, model: Option<&str>| -> String {
+        let render = |cwd: &str, model: Option<&str>| -> String {
             let variables = Harness::Researchgym.variables(
                 Path::new("/runs/r"),
                 &stage.path().join(cwd),
@@ -148,14 +149,14 @@ mod tests {
             RG_LOG_DIR=/runs/r/logs
             RG_MODEL=opus
         "#]]
-        .assert_eq(&told("with", Some("opus")));
-        assert_eq!(told("with/input", Some("opus")), told("with", Some("opus")));
+        .assert_eq(&render("with", Some("opus")));
+        assert_eq!(render("with/input", Some("opus")), render("with", Some("opus")));
         expect![[r#"
             WORKSPACE_BASE=<stage>/without
             CODE_DIR=<stage>/without
             RG_RUN_DIR=/runs/r
             RG_LOG_DIR=/runs/r/logs
         "#]]
-        .assert_eq(&told("without", None));
+        .assert_eq(&render("without", None));
     }
 }

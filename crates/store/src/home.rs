@@ -1,10 +1,11 @@
-//! Where runs live on this machine. Nothing here reads the environment: variables are an argument.
+//! Locates the directory that holds the runs on this machine. It never reads the environment: variables are an
+//! argument.
 //!
 //! ```text
-//! HOME/runs/<YYYY-MM-DD>/<run id>/     one run: see `rundir.rs`; a link to it where it was put elsewhere
-//! HOME/sessions/<agent>/<id>.lock      who works on a session: see `session_lock.rs`
-//! HOME/ledger.sqlite3                  the index of all runs, and what SQLite keeps beside it: see `ledger.rs`
-//! HOME/ledger-missed/<run id>          runs that it may know too little of
+//! HOME/runs/<YYYY-MM-DD>/<run id>/     one run: see `run_dir.rs`; for a run outside the home, a link to it
+//! HOME/sessions/<agent>/<id>.lock      the run that holds a session: see `session_lock.rs`
+//! HOME/ledger.sqlite3                  the index of all runs, with SQLite's own files: see `ledger.rs`
+//! HOME/ledger-stale/<run id>           runs whose ledger entry may be stale: see `ledger/stale.rs`
 //! ```
 
 use crate::StoreError;
@@ -19,38 +20,38 @@ pub struct Home {
 }
 
 impl Home {
-    /// Where the home is: `explicit`, else `LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
-    /// `~/.local/state/longhaul`. Touches nothing, so that reading commands create nothing.
+    /// Locates the home: `explicit`, else `LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
+    /// `~/.local/state/longhaul`. Creates nothing, so that reading commands create nothing.
     ///
     /// # Errors
-    /// [`StoreError::HomeUnknown`] if no variable is set; [`StoreError::Io`] if a relative path
+    /// Returns [`StoreError::HomeUnknown`] if no variable is set, and [`StoreError::Io`] if a relative path
     /// cannot be made absolute because the working directory is gone.
     pub fn locate(
         explicit: Option<PathBuf>,
         lookup: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Home, StoreError> {
-        // An empty variable counts as not set, as everywhere under Unix.
+        // An empty variable counts as not set, as usual on Unix.
         let variable = |name| lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let path = explicit
             .or_else(|| variable("LONGHAUL_HOME"))
-            // The XDG specification has relative paths ignored.
+            // The XDG specification says to ignore relative paths.
             .or_else(|| {
                 let state = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
                 state.map(|path| path.join("longhaul"))
             })
             .or_else(|| variable("HOME").map(|path| path.join(".local/state/longhaul")))
             .ok_or(StoreError::HomeUnknown)?;
-        // Agents run elsewhere; a relative home would be another one there.
+        // Agents run in other directories, where a relative home would be a different one.
         let path = std::path::absolute(&path).map_err(StoreError::io("find home", &path))?;
         Ok(Home { path })
     }
 
-    /// [`Home::locate`], and makes the directory, 0700, unless it is there. The mode of one that
-    /// is there is its owner's business; everything in it is 0700 and 0600.
+    /// Locates the home as [`Home::locate`] does, and creates it with mode 0700 if it does not exist. An
+    /// existing home keeps its mode. Everything in it has mode 0700 or 0600.
     ///
     /// # Errors
-    /// As `locate`; [`StoreError::HomeNotDirectory`] if a file is in the way; [`StoreError::Io`]
-    /// if it cannot be made.
+    /// Same as [`Home::locate`]. Returns [`StoreError::HomeNotDirectory`] if a part of the path is a file, and
+    /// [`StoreError::Io`] if the directory cannot be created.
     pub fn open(
         explicit: Option<PathBuf>,
         lookup: impl Fn(&str) -> Option<OsString>,
@@ -58,28 +59,28 @@ impl Home {
         let home = Home::locate(explicit, lookup)?;
         make_dirs(&home.runs_path()).map_err(|cause| match file_in_the_way(&home.runs_path()) {
             Some(path) => StoreError::HomeNotDirectory { home: home.path.clone(), path },
-            None => StoreError::Io { doing: "create home", path: home.path.clone(), cause },
+            None => StoreError::Io { action: "create home", path: home.path.clone(), cause },
         })?;
         Ok(home)
     }
 
-    /// The directory itself, absolute.
+    /// Returns the home's directory, absolute.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Where runs are, by date.
+    /// Returns the directory of all runs, by date.
     pub fn runs_path(&self) -> PathBuf {
         self.path.join("runs")
     }
 
-    /// Where the locks on sessions are, by agent.
+    /// Returns the directory of all session locks, by agent.
     pub(crate) fn sessions_path(&self) -> PathBuf {
         self.path.join("sessions")
     }
 }
 
-/// The lowest part of `path` that exists, if it is not a directory.
+/// Returns the lowest part of `path` that exists, if it is not a directory.
 fn file_in_the_way(path: &Path) -> Option<PathBuf> {
     let lowest = path.ancestors().find(|part| part.symlink_metadata().is_ok())?;
     (!lowest.is_dir()).then(|| lowest.to_owned())

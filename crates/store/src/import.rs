@@ -1,6 +1,6 @@
-//! Taking in a run from elsewhere under the id that it has. As with a new run, its directory is built
-//! under a hidden name and gets its own at the end, so that it is there as a whole or not at all. What its
-//! files hold is the caller's to check.
+//! Imports a run from elsewhere under its own id. As with a new run, its directory is built under a hidden name
+//! and renamed at the end, so that the run exists completely or not at all. The caller must check the content
+//! of its files.
 
 use crate::atomic::{Durability, TempFile, replace_json};
 use crate::create::is_occupied;
@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// A run's directory in the making. Dropped, it is gone.
+/// The directory of a run that is being imported. It is removed on drop unless it was committed.
 #[derive(Debug)]
 pub struct ImportedRunDir {
     home: Home,
@@ -23,11 +23,11 @@ pub struct ImportedRunDir {
 }
 
 impl Home {
-    /// Begins to take in the run `id`, filed under the local date `day`.
+    /// Starts to import the run `id` under the local date `day`.
     ///
     /// # Errors
-    /// [`StoreError::ForeignId`], [`StoreError::RunTaken`] if this home has a run of that id, and
-    /// [`StoreError::Io`].
+    /// Returns [`StoreError::InvalidRunId`] if `id` is not a run id, [`StoreError::RunExists`] if this home has
+    /// a run with that id, and [`StoreError::Io`] if the directory cannot be created.
     pub fn begin_import(&self, day: &Day, id: &RunId) -> Result<ImportedRunDir, StoreError> {
         if !is_run_id(id.as_str()) {
             return Err(StoreError::InvalidRunId { id: id.to_string() });
@@ -36,39 +36,40 @@ impl Home {
             return Err(StoreError::RunExists { run: id.clone(), dir });
         }
         let (day_path, first_of_day) = self.open_day(day)?;
-        let scratch = TempFile::beside(&day_path.join("run"));
+        let scratch = TempFile::next_to(&day_path.join("run"));
         make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
         Ok(ImportedRunDir { home: self.clone(), scratch, day_path, first_of_day, id: id.clone() })
     }
 }
 
 impl ImportedRunDir {
-    /// The directory under its hidden name, to look at what was written.
+    /// Returns the directory under its hidden name, to inspect the files.
     pub fn dir(&self) -> RunDir {
         RunDir::new(self.scratch.path.clone(), self.id.clone())
     }
 
-    /// Creates a file of the directory and what is missing above it. `name` is relative.
+    /// Creates a file in the directory, with its missing parents. `name` is relative.
     ///
     /// # Errors
-    /// [`StoreError::Io`], also for a name that leaves the directory and for a file that is there.
+    /// Returns [`StoreError::Io`] if `name` leaves the directory, if the file exists, or if it cannot be
+    /// created.
     pub fn create_file(&self, name: &Path) -> Result<File, StoreError> {
         let path = self.scratch.path.join(name);
         if !name.components().all(|part| matches!(part, Component::Normal(_))) {
             let cause = io::Error::other("it would be outside of the run's directory");
             return Err(StoreError::io("create", &path)(cause));
         }
-        let above = path.parent().unwrap_or(&self.scratch.path);
-        make_dirs(above)
+        let parent = path.parent().unwrap_or(&self.scratch.path);
+        make_dirs(parent)
             .and_then(|()| private().write(true).create_new(true).open(&path))
             .map_err(StoreError::io("create", &path))
     }
 
-    /// Puts `plan` in place of the one that came, gives the directory its name and makes it durable.
+    /// Replaces the imported plan with `plan`, renames the directory to its final name and makes it durable.
     ///
     /// # Errors
-    /// [`StoreError::Io`], and [`StoreError::RunTaken`] if the id was taken meanwhile; nothing of the run is
-    /// then left.
+    /// Returns [`StoreError::RunExists`] if the id was taken meanwhile, and [`StoreError::Io`] if a file cannot
+    /// be written. Nothing of the run then remains.
     pub fn commit(self, plan: &Plan) -> Result<RunDir, StoreError> {
         let dir = self.dir();
         for path in [dir.attempts_path(), dir.logs_path(), dir.requests_path()] {

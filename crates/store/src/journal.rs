@@ -1,8 +1,9 @@
-//! A run's truth: `journal.jsonl`, one line a step, `{"seq":1,"at":…,"records":[…]}`.
+//! The journal, a run's append-only truth: `journal.jsonl`, one line per step,
+//! `{"seq":2,"at":…,"records":[…]}`. The first line also names the format: `{"format":1,"seq":1,…}`.
 //!
-//! A step is there as a whole or not at all: it is written by one write of one line, and a line
-//! torn by a crash is dropped on loading, because nothing was done yet about a step that was not
-//! synced. The journal is never rewritten and never decides: replaying it is the core's.
+//! A step is on disk completely or not at all: it is written by one write of one line. Loading drops a line
+//! torn by a crash, because a step is acted on only after it was synced. This module never rewrites the journal
+//! and never decides anything: the core replays it.
 
 mod follower;
 mod history;
@@ -19,27 +20,33 @@ use std::fs::{File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A journal open for appending. It is locked until it is dropped or its process dies, so that two
-/// supervisors never drive the same run.
+/// A journal open for appending. It is locked until it is dropped or its process dies, so that two supervisors
+/// never drive the same run.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
-    /// The number of the next step, from 1.
+    /// Number of the next step, starting at 1.
     next_seq: u64,
-    /// The length of all whole lines, in bytes: what to go back to when a write fails half-way.
+    /// Length of all complete lines in bytes: where to truncate the file after a partial write.
     whole_bytes: u64,
     /// Whether something was appended since the last sync.
-    unsynced: bool,
-    /// Whether the file may differ from what we believe: nothing more may be promised.
+    has_unsynced_steps: bool,
+    /// Whether the file may differ from what this process believes. Nothing more can be written durably.
     broken: bool,
-    /// The line being written, kept for its memory.
+    /// Buffer for the line being written.
     line: Vec<u8>,
 }
 
-/// A step on its way to the disk.
+/// The format that this version writes. A version that changes the meaning of a record, or removes one, raises it.
+const FORMAT: u32 = 1;
+
+/// One step as it is written.
 #[derive(Serialize)]
 struct JournalLine<'a> {
+    /// In the first line only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<u32>,
     seq: u64,
     at: Moment,
     records: &'a [Record],
@@ -49,21 +56,21 @@ impl Journal {
     /// Creates an empty journal and locks it.
     ///
     /// # Errors
-    /// [`StoreError::Io`], also if one is already there.
+    /// Returns [`StoreError::Io`] if the file exists or cannot be created.
     pub fn create(path: &Path) -> Result<Journal, StoreError> {
         let file = failpoint_io::open(private().append(true).create_new(true), path)
             .map_err(StoreError::io("create journal", path))?;
-        Journal::locked(file, path)
+        Journal::lock_file(file, path)
     }
 
-    /// Opens a journal to continue it, locks it, reads what is in it, and cuts off a torn last line.
+    /// Opens a journal to continue it: locks it, reads it, and cuts off a torn last line.
     ///
     /// # Errors
-    /// [`StoreError::JournalLocked`] if another process has it, else as [`Journal::load`].
+    /// Returns [`StoreError::JournalLocked`] if another process holds it, otherwise as [`Journal::load`].
     pub fn open_append(path: &Path) -> Result<(Journal, History), StoreError> {
         let file = open_regular_with(private().read(true).append(true), path)
             .map_err(StoreError::io("open journal", path))?;
-        let mut journal = Journal::locked(file, path)?;
+        let mut journal = Journal::lock_file(file, path)?;
         let mut text = Vec::new();
         journal.file.read_to_end(&mut text).map_err(StoreError::io("read journal", path))?;
         let history = History::parse(path, &text)?;
@@ -75,10 +82,10 @@ impl Journal {
         Ok((journal, history))
     }
 
-    /// Whether a supervisor has the journal of a run.
+    /// Returns whether another process holds the journal of a run.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// Returns [`StoreError::Io`] if the journal cannot be opened or locked.
     pub fn is_locked(path: &Path) -> Result<bool, StoreError> {
         let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
         match file.try_lock_shared() {
@@ -88,78 +95,81 @@ impl Journal {
         }
     }
 
-    /// Keeps every supervisor from the run until the lock is dropped. Reads and changes nothing, so that a
-    /// journal that nobody understands can be held too.
+    /// Keeps every supervisor from the run until the lock is dropped. It reads and changes nothing, so that an
+    /// unreadable journal can be locked too.
     ///
     /// # Errors
-    /// [`StoreError::JournalLocked`] if another process has it, else [`StoreError::Io`].
+    /// Returns [`StoreError::JournalLocked`] if another process holds the journal, and [`StoreError::Io`] if it
+    /// cannot be opened or locked.
     pub fn lock(path: &Path) -> Result<JournalLock, StoreError> {
-        // Some file systems lock only for those who may write.
+        // Some file systems lock only files that are open for writing.
         let file = open_regular_with(private().read(true).append(true), path)
             .map_err(StoreError::io("open journal", path))?;
         lock(&file, path)?;
         Ok(JournalLock(file))
     }
 
-    /// Reads a journal, whether a supervisor has it or not. A torn last line is left out: one
-    /// without a newline, or one that is not JSON.
+    /// Reads a journal, whether it is locked or not. A torn last line is dropped: one without a newline, or one
+    /// that is not JSON.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; [`StoreError::JournalDamaged`], [`StoreError::JournalGap`] and
-    /// [`StoreError::JournalNewer`] name the line.
+    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::JournalDamaged`],
+    /// [`StoreError::JournalGap`] or [`StoreError::JournalNewer`] with the line that is malformed.
     pub fn load(path: &Path) -> Result<History, StoreError> {
         let text = read_regular(path).map_err(StoreError::io("read journal", path))?;
         History::parse(path, &text)
     }
 
-    /// Appends one step. It survives our death from here on, and a power cut from the next
-    /// [`Journal::sync`] on: sync before acting on it. A step without records needs no line.
+    /// Appends one step. From then on it survives a crash of this process, and from the next [`Journal::sync`]
+    /// a power cut: sync before acting on the step. A step without records writes no line.
     ///
     /// # Errors
-    /// [`StoreError::Io`]: nothing of the step is in the file, and the journal can go on (the disk
-    /// may have room again). [`StoreError::JournalBroken`] after a failure that could not be undone.
+    /// Returns [`StoreError::Io`] if the write failed: the file holds nothing of the step, and the journal can
+    /// be continued, for example once the disk has space. Returns [`StoreError::JournalWriteFailed`] after a
+    /// failure that could not be undone.
     pub fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), StoreError> {
         self.check()?;
         if records.is_empty() {
             return Ok(());
         }
         self.line.clear();
-        serde_json::to_writer(&mut self.line, &JournalLine { seq: self.next_seq, at, records })
+        let format = (self.next_seq == 1).then_some(FORMAT);
+        serde_json::to_writer(&mut self.line, &JournalLine { format, seq: self.next_seq, at, records })
             .map_err(|cause| StoreError::io("write journal", &self.path)(cause.into()))?;
         self.line.push(b'\n');
         if let Err(cause) = failpoint_io::write_all(&self.file, &self.path, &self.line) {
-            // Half a line may be there, and another line after it would make it damage.
+            // Half a line may be in the file; a line after it would make the journal damaged.
             self.broken = self.file.set_len(self.whole_bytes).is_err();
             return Err(StoreError::io("write journal", &self.path)(cause));
         }
         self.whole_bytes += self.line.len() as u64;
         self.next_seq += 1;
-        self.unsynced = true;
+        self.has_unsynced_steps = true;
         Ok(())
     }
 
-    /// Makes every step so far survive a power cut: one `fdatasync`, none if nothing is new.
+    /// Makes every appended step survive a power cut: one `fdatasync`, or none if nothing is new.
     ///
     /// # Errors
-    /// [`StoreError::Io`]. The journal is broken then: the kernel reports a lost write once and
-    /// calls the next sync a success.
+    /// Returns [`StoreError::Io`] if the sync failed. The journal is broken then, because the kernel reports a
+    /// lost write once and calls the next sync a success.
     pub fn sync(&mut self) -> Result<(), StoreError> {
         self.check()?;
-        if self.unsynced {
+        if self.has_unsynced_steps {
             let synced = failpoint_io::sync_data(&self.file, &self.path);
             self.broken = synced.is_err();
             synced.map_err(StoreError::io("sync journal", &self.path))?;
-            self.unsynced = false;
+            self.has_unsynced_steps = false;
         }
         Ok(())
     }
 
-    /// The run's directory got its final name.
+    /// Sets the path after the run's directory was renamed.
     pub(crate) fn set_path(&mut self, path: PathBuf) {
         self.path = path;
     }
 
-    fn locked(file: File, path: &Path) -> Result<Journal, StoreError> {
+    fn lock_file(file: File, path: &Path) -> Result<Journal, StoreError> {
         lock(&file, path)?;
         let path = path.to_owned();
         Ok(Journal {
@@ -167,7 +177,7 @@ impl Journal {
             path,
             next_seq: 1,
             whole_bytes: 0,
-            unsynced: false,
+            has_unsynced_steps: false,
             broken: false,
             line: Vec::new(),
         })
@@ -180,19 +190,19 @@ impl Journal {
 
 impl Drop for Journal {
     fn drop(&mut self) {
-        // Closing is not enough: a child that another thread is just starting has a copy of the
-        // file until it runs its program, and would keep the lock for that long.
+        // Closing is not enough: a child that another thread is starting has a copy of the file until it runs
+        // its program, and would keep the lock that long.
         drop(self.file.unlock());
     }
 }
 
-/// A journal that is held, and not written.
+/// A journal that is locked but not written.
 #[derive(Debug)]
 pub struct JournalLock(File);
 
 impl Drop for JournalLock {
     fn drop(&mut self) {
-        // As with a journal: closing is not enough.
+        // Closing is not enough, as in `Journal`.
         drop(self.0.unlock());
     }
 }

@@ -1,10 +1,10 @@
-//! The ledger: an index of all runs in SQLite, for whoever looks for one, counts or sums. It is derived from the run
-//! directories, decides nothing, and can be deleted at any time.
+//! The ledger: an index of all runs in SQLite, for searching, counting and adding up. It is derived from the
+//! run directories, decides nothing, and can be deleted at any time.
 //!
-//! Supervisors write down their own run as it goes on ([`Ledger::put`]). Whoever reads brings it up to date first
-//! ([`Ledger::catch_up`]): runs that it does not know, runs that are gone, runs that were going on, and those for which
-//! it could not be written. So nothing that a supervisor leaves undone is missing for long, and no supervisor ever
-//! waits for the ledger, or fails for it.
+//! Each supervisor writes the entry of its own run while it runs ([`Ledger::upsert`]). Readers first bring the
+//! ledger up to date ([`Ledger::catch_up`]): they add missing runs, remove deleted ones, and update unfinished
+//! runs and those whose entry could not be written. So an entry that a supervisor did not write is soon added,
+//! and no supervisor ever waits for the ledger or fails because of it.
 
 mod catch_up;
 mod costs;

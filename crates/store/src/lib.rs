@@ -1,14 +1,14 @@
-//! Everything durable: where runs live, what a run directory holds, and the journal, which is a
-//! run's truth.
+//! Everything durable: the home, the run directory, the ledger, and the journal, which is a run's append-only
+//! truth.
 //!
-//! A [`Home`] holds run directories ([`RunDir`]), each made whole by [`Home::create_run`] or not at
-//! all. Decisions go to the [`Journal`]: append a step, sync, and only then act. Every other file
-//! is written once or can be derived again. Two locks keep supervisors apart: one on the journal
-//! (one supervisor a run) and one per session of an agent ([`SessionLock`]).
+//! A [`Home`] holds run directories ([`RunDir`]); [`Home::create_run`] creates each one completely or not at
+//! all. Decisions go to the [`Journal`]: append a step, sync, and only then act. Every other file is written
+//! once or can be derived again. Two locks separate supervisors: one on the journal (one supervisor per run),
+//! and one per session of an agent ([`SessionLock`]).
 //!
-//! This crate is synchronous, decides nothing, starts nothing and reads no environment: variables,
-//! dates and chance are arguments. Directories are 0700, files 0600, and no secret has a field to
-//! be written to: environment variables are known here by their names only.
+//! This crate is synchronous. It never decides, starts a process or reads the environment: variables, dates and
+//! random numbers are arguments. Directories have mode 0700, files 0600. No type has a field for a secret: of
+//! environment variables only the names are stored.
 
 mod answers;
 mod argv;

@@ -1,5 +1,5 @@
-//! A derived file of lines that is only ever added to, such as `logs/transcript.jsonl`. Nothing is flushed to the disk:
-//! whoever finds it behind brings it up to date.
+//! A derived file of lines that only grows, such as `logs/transcript.jsonl`. It is never flushed to disk: a
+//! reader that finds it incomplete brings it up to date.
 
 use crate::atomic::TempFile;
 use crate::files::private;
@@ -9,11 +9,12 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// The end of an array that is not empty, and the length of an empty one.
+/// End of an array that is not empty.
 const END: &[u8] = b"\n]\n";
+/// Length of an empty array.
 const EMPTY_BYTES: u64 = 3;
 
-/// An open file of lines.
+/// A file of lines, open for appending.
 #[derive(Debug)]
 pub struct LineLog {
     file: File,
@@ -21,38 +22,39 @@ pub struct LineLog {
 }
 
 impl LineLog {
-    /// Opens the file for adding to it, makes it if it is not there, and shows each line that it has. A line that a
-    /// writer did not live to finish is cut off.
+    /// Opens the file for appending, creating it if necessary, and passes each existing line to `each`. An
+    /// unfinished last line is cut off.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// Returns [`StoreError::Io`] if the file cannot be opened or read.
     pub fn open(path: &Path, mut each: impl FnMut(&[u8])) -> Result<LineLog, StoreError> {
         let file = failpoint_io::open(private().read(true).append(true).create(true), path)
             .map_err(StoreError::io("open", path))?;
-        let mut settle = || -> io::Result<()> {
-            let whole = whole_lines(&file, |line| {
+        let mut read_existing = || -> io::Result<()> {
+            let whole_bytes = whole_lines(&file, |line| {
                 each(line);
                 ControlFlow::Continue(())
             })?;
-            if file.metadata()?.len() > whole { file.set_len(whole) } else { Ok(()) }
+            if file.metadata()?.len() > whole_bytes { file.set_len(whole_bytes) } else { Ok(()) }
         };
-        settle().map_err(StoreError::io("read", path))?;
+        read_existing().map_err(StoreError::io("read", path))?;
         Ok(LineLog { file, path: path.to_owned() })
     }
 
-    /// Adds whole lines.
+    /// Appends complete lines.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; part of a line may then be there, and the file must be opened again.
+    /// Returns [`StoreError::Io`] if the write failed. Part of a line may then be in the file, so it must be
+    /// reopened.
     pub fn add(&mut self, lines: &[u8]) -> Result<(), StoreError> {
         failpoint_io::write_all(&self.file, &self.path, lines).map_err(StoreError::io("write", &self.path))
     }
 }
 
-/// Shows each whole line of such a file, one after the other, until it breaks off; none if there is no file.
+/// Passes each complete line of a file to `each` until that returns `Break`. A missing file has no lines.
 ///
 /// # Errors
-/// [`StoreError::Io`].
+/// Returns [`StoreError::Io`] if the file cannot be read.
 pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError> {
     match open_regular(path).and_then(|file| whole_lines(&file, each)) {
         Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(StoreError::io("read", path)(cause)),
@@ -60,12 +62,14 @@ pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Re
     }
 }
 
-/// The same from a place in the file on, which is the beginning of a line; returns the place behind the last whole line
-/// that was shown. Whoever comes back with it is shown what was added since: a line that its writer did not live to finish
-/// is not counted, and may be another one by then.
+/// Reads lines as [`read_lines`] does, from the offset `from` of the start of a line. Returns the offset after
+/// the last complete line that was read.
+///
+/// A later call with that offset reads the lines added since. An unfinished last line is not counted, because
+/// its writer may have died and the next one replaces it.
 ///
 /// # Errors
-/// [`StoreError::Io`].
+/// Returns [`StoreError::Io`] if the file cannot be read.
 pub fn read_lines_from(
     path: &Path,
     from: u64,
@@ -76,13 +80,13 @@ pub fn read_lines_from(
         whole_lines(&file, each)
     });
     match read {
-        Ok(whole) => Ok(from + whole),
+        Ok(bytes) => Ok(from + bytes),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(from),
         Err(cause) => Err(StoreError::io("read", path)(cause)),
     }
 }
 
-/// A JSON array in a file that grows at its end: an addition replaces the closing bracket, and nothing else is written again.
+/// A JSON array in a growing file. An addition overwrites only the closing bracket.
 #[derive(Debug)]
 pub struct ArrayFile {
     file: File,
@@ -91,10 +95,10 @@ pub struct ArrayFile {
 }
 
 impl ArrayFile {
-    /// Writes the lines of a file, which are JSON, as an array to another file, and opens that for additions.
+    /// Writes the lines of `lines`, which are JSON, to the file `to` as an array, and opens it for additions.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// Returns [`StoreError::Io`] if a file cannot be read or written.
     pub fn create(lines: &Path, to: &Path) -> Result<ArrayFile, StoreError> {
         write_array(lines, to)?;
         let opened = failpoint_io::open(private().read(true).write(true), to);
@@ -103,16 +107,17 @@ impl ArrayFile {
         Ok(ArrayFile { file, path: to.to_owned(), bytes })
     }
 
-    /// Adds lines of JSON.
+    /// Appends lines of JSON.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; the array may then lack its end, and must be created again.
+    /// Returns [`StoreError::Io`] if the write failed. The array may then lack its end and must be created
+    /// again.
     pub fn add(&mut self, lines: &[u8]) -> Result<(), StoreError> {
-        let (offset, before) = match self.bytes {
+        let (offset, separator) = match self.bytes {
             0..=EMPTY_BYTES => (0, "[\n"),
             bytes => (bytes - END.len() as u64, ",\n"),
         };
-        let mut text = before.as_bytes().to_vec();
+        let mut text = separator.as_bytes().to_vec();
         let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
         for (index, line) in lines.split(|byte| *byte == b'\n').enumerate() {
             text.extend_from_slice(if index == 0 { b"" } else { b",\n" });
@@ -126,18 +131,18 @@ impl ArrayFile {
     }
 }
 
-/// Writes the lines of such a file, which are JSON, to another file as one array, and replaces what was there.
+/// Writes the lines of `lines`, which are JSON, to the file `to` as an array, replacing it.
 ///
 /// # Errors
-/// [`StoreError::Io`]; what was there is then as it was.
+/// Returns [`StoreError::Io`] if a file cannot be read or written. The old file is then unchanged.
 fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
-    let scratch = TempFile::beside(to);
+    let scratch = TempFile::next_to(to);
     let written = scratch.create().and_then(|file| {
         let mut out = BufWriter::new(file);
-        let (mut before, mut failed) = ("[\n", None);
-        let each = |line: &[u8]| match write!(out, "{before}").and_then(|()| out.write_all(line)) {
+        let (mut separator, mut failed) = ("[\n", None);
+        let each = |line: &[u8]| match write!(out, "{separator}").and_then(|()| out.write_all(line)) {
             Ok(()) => {
-                before = ",\n";
+                separator = ",\n";
                 ControlFlow::Continue(())
             }
             Err(cause) => {
@@ -153,26 +158,26 @@ fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
         if let Some(cause) = failed {
             return Err(cause);
         }
-        out.write_all(if before == "[\n" { b"[]\n" } else { END })?;
+        out.write_all(if separator == "[\n" { b"[]\n" } else { END })?;
         out.flush()?;
         scratch.persist(to)
     });
     written.map_err(StoreError::io("write", to))
 }
 
-/// Shows whole lines, without their newlines, and returns how many bytes they are.
+/// Passes complete lines, without their newlines, to `each`, and returns their total length in bytes.
 fn whole_lines(file: &File, mut each: impl FnMut(&[u8]) -> ControlFlow<()>) -> io::Result<u64> {
     let mut reader = BufReader::new(file);
-    let (mut line, mut whole) = (Vec::new(), 0);
+    let (mut line, mut whole_bytes) = (Vec::new(), 0);
     while reader.read_until(b'\n', &mut line)? > 0 {
         let Some(text) = line.strip_suffix(b"\n") else { break };
         if each(text).is_break() {
             break;
         }
-        whole += line.len() as u64;
+        whole_bytes += line.len() as u64;
         line.clear();
     }
-    Ok(whole)
+    Ok(whole_bytes)
 }
 
 #[cfg(test)]
@@ -183,7 +188,7 @@ mod tests {
     use std::ops::ControlFlow;
 
     #[test]
-    fn a_line_that_was_not_finished_is_cut_off() {
+    fn cuts_off_unfinished_line() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lines");
         let open = || {
@@ -202,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_changes_nothing_and_ends_when_it_is_told_to() {
+    fn reading_changes_nothing_and_stops_on_break() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lines");
         let read = |lines_max: usize| {
@@ -221,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_is_read_from_where_the_last_whole_line_ended() {
+    fn reads_added_lines_from_last_offset() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("lines");
         let read = |from: u64| {
@@ -236,13 +241,13 @@ mod tests {
         fs::write(&path, "one\nthr").expect("written");
         assert_eq!(read(0), (4, "one".to_owned()));
         assert_eq!(read(4), (4, String::new()));
-        // Its writer died, and the next one cut that off.
+        // The writer died, and the next one cut off its unfinished line.
         fs::write(&path, "one\ntwo\nthree\n").expect("written");
         assert_eq!(read(4), (14, "two three".to_owned()));
     }
 
     #[test]
-    fn lines_become_an_array() {
+    fn writes_lines_as_array() {
         let dir = tempfile::tempdir().expect("a directory");
         let (path, array) = (dir.path().join("lines"), dir.path().join("array"));
         let check = |expected: &str| {
@@ -253,31 +258,34 @@ mod tests {
         fs::write(&path, "{}\n[1]\n{torn").expect("written");
         check("[\n{},\n[1]\n]\n");
         let refused = write_array(&path, &dir.path().join("missing/array"));
-        assert!(matches!(refused, Err(StoreError::Io { doing: "write", .. })));
+        assert!(matches!(refused, Err(StoreError::Io { action: "write", .. })));
     }
 
     #[test]
-    fn array_grows_as_its_lines_do() {
+    fn array_grows_with_its_lines() {
         let dir = tempfile::tempdir().expect("a directory");
         let (path, array) = (dir.path().join("lines"), dir.path().join("array"));
-        let whole = dir.path().join("whole");
+        let rewritten = dir.path().join("whole");
         let mut lines = LineLog::open(&path, |_| {}).expect("it can be opened");
         let mut file = ArrayFile::create(&path, &array).expect("it can be made");
         for added in ["{}\n", "[1]\n[2]\n", "3\n"] {
             lines.add(added.as_bytes()).expect("added");
             file.add(added.as_bytes()).expect("added");
-            write_array(&path, &whole).expect("written");
-            assert_eq!(fs::read_to_string(&array).expect("text"), fs::read_to_string(&whole).expect("text"));
+            write_array(&path, &rewritten).expect("written");
+            assert_eq!(
+                fs::read_to_string(&array).expect("text"),
+                fs::read_to_string(&rewritten).expect("text")
+            );
         }
-        let mut again = ArrayFile::create(&path, &array).expect("it can be made");
-        again.add(b"4\n").expect("added");
+        let mut reopened = ArrayFile::create(&path, &array).expect("it can be made");
+        reopened.add(b"4\n").expect("added");
         assert_eq!(fs::read_to_string(&array).expect("text"), "[\n{},\n[1],\n[2],\n3,\n4\n]\n");
     }
 
     #[test]
-    fn what_cannot_be_opened_is_named() {
+    fn missing_directory_is_an_open_error() {
         let dir = tempfile::tempdir().expect("a directory");
         let refused = LineLog::open(&dir.path().join("missing/lines"), |_| {});
-        assert!(matches!(refused, Err(StoreError::Io { doing: "open", .. })));
+        assert!(matches!(refused, Err(StoreError::Io { action: "open", .. })));
     }
 }

@@ -1,30 +1,30 @@
-//! Usage of an attempt by model: `attempts/NNN/spent.json`, derived from its stream once a second and at its end. The
-//! journal has the sums of ended attempts; no decision reads this file.
+//! Usage of an attempt by model: `attempts/NNN/usage.json`, derived from its stream once a second and at its
+//! end. The journal has the sums of ended attempts; no decision reads this file.
 
 use crate::dollars;
 use longhaul_core::{Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
-/// What was used with one model.
+/// The usage of one model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelUsage {
-    /// The model as the agent names it; empty where nobody said which one.
+    /// Name of the model as the agent reports it; empty if it is unknown.
     pub model: String,
-    /// What the vendor stated.
-    #[serde(rename = "cost_usd", with = "dollars")]
+    /// Reported cost.
+    #[serde(rename = "reported_cost_usd", with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
-    /// What we priced besides.
+    /// Estimated cost.
     #[serde(rename = "estimated_cost_usd", with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost: Usd,
-    /// Whether some of it has no price.
+    /// Whether some tokens could not be priced.
     pub unpriced: bool,
     /// Tokens of completed messages.
     pub tokens: Tokens,
-    /// Tokens of cut messages, estimated.
+    /// Estimated tokens of truncated messages.
     pub truncated_tokens: Tokens,
-    /// Completed messages.
+    /// Number of completed messages.
     pub messages: u32,
 }

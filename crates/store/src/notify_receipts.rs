@@ -1,6 +1,6 @@
-//! What the commands of `--notify` were told: `told/` in the run's directory, one file for each thing that they were told
-//! of, made before they are called. It is what keeps them from being called twice, whoever supervises the run then; nothing
-//! of the run is decided by it.
+//! Records which notifications were sent to the `--notify` commands: one file per notification, created before
+//! the commands run. It prevents a second notification after a takeover. Nothing about the run is decided by
+//! it.
 
 use crate::files::{make_dirs, private, sync_dir};
 use crate::{RunDir, StoreError, failpoint_io};
@@ -9,42 +9,43 @@ use std::io;
 use std::path::PathBuf;
 
 impl RunDir {
-    /// Where it is kept what the commands of this name were told.
+    /// Returns the path of the record of this notification.
     pub fn notification_path(&self, name: &str) -> PathBuf {
-        self.path().join("told").join(format!("{name}.json"))
+        self.path().join("notified").join(format!("{name}.json"))
     }
 
-    /// Keeps what they are about to be told, durably; whether nobody had told it before.
+    /// Records a notification durably before it is sent. Returns `false` if it was recorded already.
     ///
     /// # Errors
-    /// [`StoreError::Io`]: it may have been told, and must not be told now.
+    /// Returns [`StoreError::Io`] if it cannot be recorded. The notification may have been sent and must not be
+    /// sent now.
     pub fn claim_notification(&self, name: &str, text: &[u8]) -> Result<bool, StoreError> {
         let path = self.notification_path(name);
-        let folder = self.path().join("told");
+        let folder = self.path().join("notified");
         make_dirs(&folder).map_err(StoreError::io("create directory", &folder))?;
         let file = match failpoint_io::open(private().write(true).create_new(true), &path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             Err(error) => return Err(StoreError::io("create", &path)(error)),
         };
-        // The name is what counts; the text is for people.
+        // Only the name counts; the text is for people.
         let _ = failpoint_io::write_all(&file, &path, text);
         sync_dir(&folder)?;
         sync_dir(self.path())?;
         Ok(true)
     }
 
-    /// What the command at this place of the list says when it is told this.
-    pub fn notify_log_path(&self, name: &str, place: usize) -> PathBuf {
-        self.logs_path().join(format!("notify-{name}.{}.log", place + 1))
+    /// Returns the path of the output of command `index` of the list for this notification.
+    pub fn notify_log_path(&self, name: &str, index: usize) -> PathBuf {
+        self.logs_path().join(format!("notify-{name}.{}.log", index + 1))
     }
 
-    /// The same, open for appending.
+    /// Opens the output of this command for appending.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
-    pub fn create_notify_log(&self, name: &str, place: usize) -> Result<File, StoreError> {
-        let path = self.notify_log_path(name, place);
+    /// Returns [`StoreError::Io`] if the file cannot be opened.
+    pub fn create_notify_log(&self, name: &str, index: usize) -> Result<File, StoreError> {
+        let path = self.notify_log_path(name, index);
         failpoint_io::open(private().append(true).create(true), &path)
             .map_err(StoreError::io("create", &path))
     }
@@ -56,7 +57,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_is_told_is_told_once() {
+    fn notifies_once() {
         let home = tempfile::tempdir().expect("a directory");
         let dir = RunDir::at(home.path().to_owned()).expect("an absolute path");
         let claim = |name: &str, text: &str| dir.claim_notification(name, text.as_bytes()).expect("claimed");

@@ -1,5 +1,5 @@
-//! Paths and arguments in JSON files, without loss: most are text, and Unix promises no more than
-//! bytes. Nothing here is shown to people as it is in the file.
+//! Paths and arguments in JSON files, without loss: Unix guarantees only bytes, though most are text. The text
+//! in the file is never shown to people.
 
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 pub struct OsText(OsString);
 
 impl OsText {
-    /// As the system's text.
+    /// Returns the text as the system's type.
     pub fn as_os_str(&self) -> &OsStr {
         &self.0
     }
 
-    /// As a path.
+    /// Returns the text as a path.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }
@@ -30,7 +30,7 @@ impl OsText {
 enum Wire {
     Text(String),
     Bytes {
-        /// What it is, byte by byte: it is no UTF-8.
+        /// The bytes, which are not UTF-8.
         unix_bytes: Vec<u8>,
     },
 }
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_bytes_come_back() {
+    fn round_trips_any_bytes() {
         for (bytes, json) in [
             (b"/tmp/a b".as_slice(), r#""/tmp/a b""#),
             (b"", r#""""#),

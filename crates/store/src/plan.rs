@@ -1,5 +1,5 @@
-//! What was asked for: everything needed to carry a run out again, fixed when it is created.
-//! Environment variables are in it by name only; no secret has a field here.
+//! The plan of a run, fixed when the run is created: everything needed to run it. It names environment
+//! variables without their values, and has no field for a secret.
 
 use crate::{EnvNames, Harness, OsText, rfc3339};
 use longhaul_core::{Moment, Policy, SessionPlan, Span, Usd};
@@ -14,129 +14,129 @@ use std::time::UNIX_EPOCH;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
-    /// The version of longhaul that wrote this, so that another one can say who can read it.
+    /// Version of Longhaul that wrote the file, so that another version can name it in an error.
     pub longhaul_version: String,
     /// When the run was created.
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub started_at: Moment,
-    /// What the user calls the run; several may have one name.
+    /// The user's name for the run. Several runs may share a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The request.
+    /// The user's request.
     pub prompt: PlanPrompt,
-    /// Where the agent works. In the file, a directory in the run's own directory is relative to that, because the run
-    /// can move; every other path is absolute.
+    /// Working directory of the agent. In the file, a directory inside the run's own directory is relative to
+    /// it, because the run can move; every other path is absolute.
     pub cwd: OsText,
-    /// Which session the run begins with.
+    /// Session that the run starts with.
     #[serde(default)]
     pub session: Option<SessionPlan>,
-    /// The model that was asked for; nothing for the user's own setting.
+    /// Requested model. `None` for the user's own setting.
     #[serde(default)]
     pub model: Option<String>,
-    /// The permission mode that was asked for; nothing for the user's own setting.
+    /// Requested permission mode. `None` for the user's own setting.
     #[serde(default)]
     pub permission_mode: Option<String>,
-    /// Who works.
+    /// The agent.
     pub agent: PlanAgent,
-    /// The agent's arguments that are the same in every attempt, the user's own included. What
-    /// differs from attempt to attempt (session, prompt) is in `attempts/NNN/argv.json`.
+    /// Arguments of the agent that are the same in every attempt, including the user's own. Those that differ
+    /// between attempts (session, prompt) are in `attempts/NNN/argv.json`.
     pub argv: Vec<OsText>,
-    /// What the agent may not do.
+    /// Restrictions for the agent.
     #[serde(default, skip_serializing_if = "PlanGuards::is_empty")]
     pub guards: PlanGuards,
-    /// The commands that judge the work, as a shell takes them.
+    /// Commands that check the work, in shell syntax.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// The commands that are told of its outcome and of long waits, as a shell takes them.
+    /// Commands that receive notifications of the outcome and of long waits, in shell syntax.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notify: Vec<String>,
-    /// Whether the agent is offered a tool by which it says that the work is finished.
+    /// Whether the agent gets a tool to claim that the work is done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub finish_tool: bool,
-    /// The last line by which it says the same.
+    /// Last line with which the agent claims the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_when: Option<String>,
-    /// What the agent is told when it is to save its work; nothing for our words.
+    /// Prompt for the wrap-up. `None` for the built-in one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrap_up_prompt: Option<String>,
-    /// The hosts that its commands may reach; nothing where the user's own settings say.
+    /// Hosts that the agent's commands may reach. `None` if the user's own settings decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Vec<String>>,
-    /// Whether its sessions are told what earlier ones taught and are learnt from, and how.
+    /// How the run uses the playbook. `None` if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learn: Option<PlanLearn>,
-    /// The environment variables set for the agent and withheld from it, and those of its environment that it needs.
+    /// Environment variables set for the agent, withheld from it, and needed by it.
     pub env: EnvNames,
-    /// The harness that the run is carried out for, if it is for one.
+    /// Harness that the run is started for, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub harness: Option<Harness>,
     /// Limits and schedules, resolved.
     pub policy: Policy,
-    /// How long the seed of a fresh session may be, in estimated tokens.
-    #[serde(default = "seed_tokens")]
+    /// Maximum length of a handoff prompt, in estimated tokens.
+    #[serde(default = "handoff_tokens")]
     pub handoff_tokens: u64,
-    /// The model that condenses older work for such a seed; nothing if none does.
+    /// Model that summarizes older work for a handoff prompt. `None` if there is no summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff_summary: Option<String>,
     /// Whether partial messages stay in the stream files after the run.
     #[serde(default)]
     pub keep_partial_messages: bool,
-    /// Whether each noteworthy event leaves a text of its own.
+    /// Whether each noteworthy event writes a diagnostic file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diagnostic: bool,
-    /// The user's own table of prices, as it was written: its file may have changed since.
+    /// The user's price table as text, because its file may change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,
-    /// The user's own table of effects, as it was written.
+    /// The user's table of side effects as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effects: Option<String>,
-    /// Where each setting came from: `stall_timeout` → `flag --stall-timeout`.
+    /// Origin of each setting: `stall_timeout` → `flag --stall-timeout`.
     #[serde(default)]
     pub origins: BTreeMap<String, String>,
-    /// What tells this run's processes from those of another run of its id, drawn for it alone, here and wherever it is
-    /// brought. Nothing in plans of older versions: their processes are told by the id.
+    /// Random value of the run marker. It distinguishes this run's processes from those of another run with the
+    /// same id, and stays the same after an import. `None` in plans of older versions, whose marker is the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marker: Option<String>,
-    /// Where the run was before it was brought here; nothing if it was begun here.
+    /// Where the run came from. `None` if it was created here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// What was used for the same work before this run, by a harness of which it takes that work over. The limits of
-    /// the policy are what that had left.
+    /// Usage of another harness that worked on the same task before this run. The limits of the policy are what
+    /// remained then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Inherited>,
 }
 
-/// How a run's sessions are told what earlier ones taught, and are learnt from.
+/// How the sessions of a run receive key points of the playbook, and are judged for new ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanLearn {
-    /// Who judges them: `api` or `claude`.
+    /// Judge of the sessions: `api` or `claude`.
     pub judge: String,
-    /// How much a session is told at most, in estimated tokens; nothing for the default.
+    /// Maximum length of the key points for a session, in estimated tokens. `None` for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_max: Option<u64>,
 }
 
-/// The guards of a run, as they were written.
+/// The guards of a run, as configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct PlanGuards {
-    /// Patterns of tools; empty allows all.
+    /// Patterns of allowed tools. Empty allows all.
     pub allow_tools: Vec<String>,
-    /// Patterns of tools.
+    /// Patterns of denied tools.
     pub deny_tools: Vec<String>,
-    /// What the agent's questions are answered, by key; nothing if it may ask none.
+    /// Answers to the agent's questions, by key. `None` if the agent may not ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<BTreeMap<String, String>>,
-    /// Patterns of URLs.
+    /// Patterns of blocked URLs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub block_urls: Vec<String>,
-    /// Paths, from the run's folder on where they are not absolute.
+    /// Blocked paths; relative ones start at the run's working directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub block_paths: Vec<String>,
-    /// What `~` means in those; nothing if there are none.
+    /// Home directory for `~` in those paths. `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,
 }
@@ -147,90 +147,90 @@ impl PlanGuards {
     }
 }
 
-/// What plans of older versions mean.
-fn seed_tokens() -> u64 {
+/// Returns the default for plans of older versions.
+fn handoff_tokens() -> u64 {
     12_000
 }
 
-/// The request in the user's words. The text is kept even if it came from a file, which may have
-/// changed when the run is recovered.
+/// The user's request. The text is stored even if it came from a file, which may have changed when the run is
+/// recovered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanPrompt {
-    /// The words.
+    /// Text of the request.
     pub text: String,
-    /// The file they came from, absolute.
+    /// Absolute path of the file that the text came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<OsText>,
 }
 
-/// That a run was brought from another directory or machine.
+/// The origin of a run that was imported from another directory or machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Imported {
-    /// Where the agent worked before, absolute there.
+    /// Working directory of the agent before the import, absolute there.
     pub from_cwd: OsText,
-    /// When it was brought here.
+    /// Time of the import.
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: Moment,
 }
 
-/// What a run of another harness had used when this one took its work over.
+/// Usage of another harness's run when this run took over its work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Inherited {
-    /// The directory of that run, absolute.
+    /// Absolute directory of the other run.
     pub from: OsText,
-    /// What it cost, and those before it.
+    /// Cost of the other run and of those before it.
     pub cost: Usd,
-    /// How long it had worked, without waits.
+    /// Its active time, without waits.
     pub active: Span,
-    /// How long it had taken, with them.
+    /// Its total time, with waits.
     pub wall: Span,
 }
 
-/// The agent CLI that carries the run out.
+/// The agent CLI of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanAgent {
-    /// Its name here: `claude`.
+    /// Name of the agent in Longhaul: `claude`.
     pub name: String,
-    /// The program as it is called.
+    /// Program, as it is called.
     pub program: OsText,
-    /// Arguments that come before all others, where the agent is a part of a larger program.
+    /// Arguments before all others, if the agent is part of a larger program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leading_args: Vec<String>,
-    /// Its version in its own words, if known.
+    /// Version as the agent reports it, if known.
     #[serde(default)]
     pub version: Option<String>,
-    /// Which file the program was when the run was created; nothing if it could not be looked at.
+    /// Identity of the program's file when the run was created. `None` if it could not be inspected.
     #[serde(default)]
     pub binary: Option<Binary>,
 }
 
-/// The identity of a program's file, so that an update in mid-run can be noticed.
+/// The identity of a program's file, to detect an update during a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Binary {
-    /// The file, symbolic links resolved.
+    /// Path of the file, with symbolic links resolved.
     pub path: OsText,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When it was last changed.
+    /// Modification time.
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub modified_at: Moment,
-    /// The SHA-256 of its content in hexadecimal, if somebody took the time to compute it.
+    /// SHA-256 of its content in hexadecimal, if it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
 impl Binary {
-    /// Looks at a program's file, without reading it.
+    /// Inspects a program's file without reading it.
     ///
     /// # Errors
-    /// What the system says if the file cannot be looked at.
+    /// Returns the error of the system if the file cannot be inspected.
     pub fn new(program: &Path) -> io::Result<Binary> {
         let path = fs::canonicalize(program)?;
         let found = fs::metadata(&path)?;

@@ -1,4 +1,4 @@
-//! Reading what must be a regular file. To open a pipe waits for a writer, and a device may never end.
+//! Opens and reads files that must be regular. Opening a pipe waits for a writer, and a device may never end.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// What the system says; and for a pipe, a socket or a device, at once, that it is no regular file.
+/// Returns the error of the system. A pipe, a socket or a device is an error at once.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     open_regular_with(File::options().read(true), path)
 }
@@ -16,7 +16,7 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// Reads a whole regular file.
 ///
 /// # Errors
-/// As [`open_regular`].
+/// Same as [`open_regular`].
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.read_to_end(&mut bytes)?;
@@ -26,24 +26,24 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
 /// Reads a whole regular file of UTF-8 text.
 ///
 /// # Errors
-/// As [`open_regular`].
+/// Same as [`open_regular`].
 pub fn read_regular_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open_regular(path)?.read_to_string(&mut text)?;
     Ok(text)
 }
 
-/// Opens a regular file with options of the caller.
+/// Opens a regular file with the caller's options.
 pub(crate) fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    // A regular file knows nothing of this flag, and a pipe does not wait with it.
+    // The flag has no effect on a regular file, and a pipe opens without waiting.
     let file = options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path)?;
     let kind = file.metadata()?.file_type();
     match (kind.is_file(), kind.is_dir()) {
         (true, _) => Ok(file),
         (false, true) => Err(rustix::io::Errno::ISDIR.into()),
         (false, false) => {
-            let what = "this is a pipe or a device, and no regular file";
-            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+            let message = "this is a pipe or a device, and no regular file";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
         }
     }
 }
@@ -55,7 +55,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn what_is_no_regular_file_is_refused_at_once() {
+    fn rejects_irregular_files_at_once() {
         let dir = tempfile::tempdir().expect("a directory");
         let fifo = dir.path().join("fifo");
         make_fifo(&fifo).expect("the directory is ours");

@@ -1,4 +1,4 @@
-//! Removing a run. It is gone at once for everybody, whatever becomes of us meanwhile.
+//! Removes runs. A removed run disappears at once for every process, even if this one is killed meanwhile.
 
 use crate::atomic::is_left;
 use crate::{Home, Journal, RunDir, StoreError};
@@ -7,36 +7,37 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-// What a removal that was killed has left is hidden, and the next one takes it along.
-const LEFT: &str = ".removed-";
-/// The name of a link in such a directory to what an export or an import needs outside of the home.
+// A killed removal leaves a hidden directory, which the next one removes.
+const REMOVED_PREFIX: &str = ".removed-";
+/// Name of a link in a temporary directory to a path outside the home that belongs to an export or an import.
 pub const OUTSIDE: &str = "outside";
-// `st_blocks` counts these, whatever the file system's own blocks are.
+// The unit of `st_blocks`, for any block size of the file system.
 const BLOCK_BYTES: u64 = 512;
 
 impl Home {
-    /// Removes the directory of a run that is kept here, and returns how many bytes of the disk that frees. Whoever
-    /// supervises it, or is about to, is not disturbed.
+    /// Removes the directory of a run in this home, and returns the bytes of disk space it frees. Another
+    /// supervisor of the run is not disturbed.
     ///
     /// # Errors
-    /// [`StoreError::JournalLocked`] if somebody has the run; [`StoreError::Io`].
+    /// Returns [`StoreError::JournalLocked`] if another process holds the run, and [`StoreError::Io`] if its
+    /// directory cannot be removed.
     pub fn remove_run(&self, run: &RunDir) -> Result<u64, StoreError> {
         let _lock = Journal::lock(&run.journal_path())?;
         let bytes = run.disk_bytes();
         let day = run.path().parent().unwrap_or(run.path());
-        let hidden = day.join(format!("{LEFT}{}", run.id()));
+        let hidden = day.join(format!("{REMOVED_PREFIX}{}", run.id()));
         fs::rename(run.path(), &hidden).map_err(StoreError::io("remove run", run.path()))?;
         fs::remove_dir_all(&hidden).map_err(StoreError::io("remove run", &hidden))?;
-        // Only if nothing else is in it.
+        // Succeeds only if the day is empty.
         drop(fs::remove_dir(day));
         Ok(bytes)
     }
 
-    /// Removes what removals, exports, imports and other writers that were killed have left, and returns how many bytes of
-    /// the disk that frees.
+    /// Removes what killed removals, exports, imports and other writers left, and returns the bytes of disk
+    /// space it frees.
     ///
     /// # Errors
-    /// [`StoreError::Io`] if the home cannot be read.
+    /// Returns [`StoreError::Io`] if the home cannot be read.
     pub fn remove_leftovers(&self) -> Result<u64, StoreError> {
         let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
         let days = match fs::read_dir(self.runs_path()) {
@@ -49,8 +50,8 @@ impl Home {
         for entry in list(self.path()).chain(in_days) {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with(LEFT) || is_left(&name) {
-                // First what it needed elsewhere: nothing else knows of that.
+            if name.starts_with(REMOVED_PREFIX) || is_left(&name) {
+                // The outside path goes first, because only this link knows it.
                 let outside = fs::read_link(entry.path().join(OUTSIDE)).ok();
                 bytes += outside.filter(|path| is_scratch(path)).map_or(0, |path| remove(&path));
                 bytes += remove(&entry.path());
@@ -60,12 +61,12 @@ impl Home {
     }
 }
 
-/// Whether a name outside of the home is of our making.
+/// Returns whether a name outside the home is one of our temporary names.
 fn is_scratch(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".longhaul-"))
 }
 
-/// Removes a file, a link or a directory, and returns how many bytes of the disk that frees.
+/// Removes a file, a link or a directory, and returns the bytes of disk space it frees.
 fn remove(path: &Path) -> u64 {
     let freed = disk_bytes(path);
     let is_dir = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
@@ -74,21 +75,21 @@ fn remove(path: &Path) -> u64 {
 }
 
 impl RunDir {
-    /// What it takes of the disk, in bytes. What cannot be looked at is left out.
+    /// Returns the disk space that the run uses, in bytes. Unreadable parts do not count.
     pub fn disk_bytes(&self) -> u64 {
         disk_bytes(self.path())
     }
 }
 
 fn disk_bytes(path: &Path) -> u64 {
-    // A link counts as itself: what it leads to is somebody else's.
+    // A link counts as itself; its target may belong to another owner.
     let Ok(found) = fs::symlink_metadata(path) else { return 0 };
-    let own = found.blocks() * BLOCK_BYTES;
+    let bytes = found.blocks() * BLOCK_BYTES;
     if !found.is_dir() {
-        return own;
+        return bytes;
     }
-    let below = fs::read_dir(path).into_iter().flatten().flatten();
-    own + below.map(|entry| disk_bytes(&entry.path())).sum::<u64>()
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    bytes + entries.map(|entry| disk_bytes(&entry.path())).sum::<u64>()
 }
 
 #[cfg(test)]
@@ -103,51 +104,51 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_gone_and_a_supervised_one_is_not() {
+    fn removes_only_runs_without_supervisor() {
         let (_dir, home) = home();
         let day = "2026-01-01".parse().expect("a date");
         let runs = [1, 2].map(|roll| home.create_run(&day, roll, &plan()).expect("a run"));
-        let [gone, held] = runs;
-        let dir = gone.dir.clone();
+        let [free, supervised] = runs;
+        let dir = free.dir.clone();
         fs::write(dir.path().join("stream"), vec![b'x'; 100_000]).expect("it is written");
-        drop(gone);
+        drop(free);
         assert!(home.remove_run(&dir).expect("nobody has it") >= 100_000);
         assert!(!dir.path().exists());
-        let refused = home.remove_run(&held.dir).expect_err("somebody has it");
+        let refused = home.remove_run(&supervised.dir).expect_err("somebody has it");
         assert!(matches!(refused, StoreError::JournalLocked { .. }), "{refused}");
-        assert!(held.dir.journal_path().exists());
-        // The last one of a day takes the day along.
-        let dir = held.dir.clone();
-        drop(held);
+        assert!(supervised.dir.journal_path().exists());
+        // The last run of a day removes the day, too.
+        let dir = supervised.dir.clone();
+        drop(supervised);
         home.remove_run(&dir).expect("nobody has it any more");
         assert!(!home.runs_path().join("2026-01-01").exists());
     }
 
     #[test]
-    fn what_a_killed_removal_left_is_found() {
+    fn removes_leftovers_of_killed_removals() {
         let (_dir, home) = home();
-        let left = home.runs_path().join("2026-01-01/.removed-bcd");
-        fs::create_dir_all(&left).expect("it is made");
-        fs::write(left.join("stream"), vec![b'x'; 5_000]).expect("it is written");
+        let leftover = home.runs_path().join("2026-01-01/.removed-bcd");
+        fs::create_dir_all(&leftover).expect("it is made");
+        fs::write(leftover.join("stream"), vec![b'x'; 5_000]).expect("it is written");
         assert!(home.remove_leftovers().expect("the home can be read") >= 5_000);
-        assert!(!left.exists());
+        assert!(!leftover.exists());
         assert_eq!(home.remove_leftovers().expect("the home can be read"), 0);
     }
 
     #[test]
-    fn what_a_killed_export_or_import_left_is_found() {
+    fn removes_leftovers_of_killed_exports_and_imports() {
         let (dir, home) = home();
         let mut ended = std::process::Command::new("true").spawn().expect("it is there");
         ended.wait().expect("it ends");
-        let here = std::process::id();
+        let own_pid = std::process::id();
         let make = |name: &str, pid: u32| {
-            let left = home.path().join(name.replace("PID", &pid.to_string()));
-            fs::create_dir_all(&left).expect("it is made");
-            left
+            let leftover = home.path().join(name.replace("PID", &pid.to_string()));
+            fs::create_dir_all(&leftover).expect("it is made");
+            leftover
         };
         let moving = make(".moving.PID-x1.new", ended.id());
         let incoming = make("runs/2026-01-01/.bcd.PID-0.new", ended.id());
-        let alive = [make(".moving.PID-x2.new", here), make("runs/2026-01-01/.bcd.PID-0.new", here)];
+        let alive = [make(".moving.PID-x2.new", own_pid), make("runs/2026-01-01/.bcd.PID-0.new", own_pid)];
         let outside = [dir.path().join(".longhaul-x3.new"), dir.path().join("mine")];
         for (file, scratch) in outside.iter().zip([&moving, &incoming]) {
             fs::write(file, "half of it").expect("it is written");

@@ -1,14 +1,14 @@
-//! Moments as RFC 3339 text in UTC, for the files that people and other programs read.
-//! The journal keeps plain milliseconds. No clock and no time zone is read here.
+//! Converts moments to and from RFC 3339 text in UTC, for files that people and other programs read. The
+//! journal uses plain milliseconds. This module never reads a clock or a time zone.
 
 use longhaul_core::Moment;
 use serde::{Deserialize, Deserializer, Serializer, de};
 
 const DAY_MS: u64 = 86_400_000;
-// Years up to 9999, four digits: a later moment is written as the last one.
+// The end of the year 9999, the last with four digits. A later moment is written as this one.
 const LAST_MS: u64 = 253_402_300_799_999;
 
-/// The moment as `2025-11-22T01:34:05.120Z`.
+/// Returns the moment as `2025-11-22T01:34:05.120Z`.
 pub fn rfc3339(moment: Moment) -> String {
     let ms = moment.0.min(LAST_MS);
     let (year, month, day) = civil(ms / DAY_MS);
@@ -17,7 +17,7 @@ pub fn rfc3339(moment: Moment) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// Reads what [`rfc3339`] writes. The files are ours, so no other form is understood.
+/// Parses the output of [`rfc3339`]. Only Longhaul writes these files, so no other form is accepted.
 pub(crate) fn parse(text: &str) -> Option<Moment> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     if !shape.eq(b"0000-00-00T00:00:00.000Z".iter().copied()) {
@@ -29,9 +29,9 @@ pub(crate) fn parse(text: &str) -> Option<Moment> {
     Some(Moment(days * DAY_MS + seconds * 1000 + number(20, 23)?))
 }
 
-/// Year, month and day so many days after 1970-01-01 (Howard Hinnant, `civil_from_days`).
+/// Returns the year, month and day this many days after 1970-01-01 (Howard Hinnant, `civil_from_days`).
 fn civil(days: u64) -> (u64, u64, u64) {
-    // Counted from 0000-03-01, so that the leap day is the last of its year.
+    // Counted from 0000-03-01, so that the leap day is the last day of its year.
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
@@ -42,7 +42,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// The inverse of [`civil`]; nothing before 1970 and for no real month.
+/// Inverts [`civil`]. Returns `None` before 1970 and for invalid months and days.
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
     if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_moments() {
-        // Against `date -u -d @SECONDS`.
+    fn converts_known_moments() {
+        // Compared with `date -u -d @SECONDS`.
         for (ms, text) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn every_day_of_four_centuries_comes_back() {
+    fn round_trips_every_day_of_four_centuries() {
         for day in 0..146_097 {
             let moment = Moment(day * DAY_MS + day % DAY_MS);
             assert_eq!(parse(&rfc3339(moment)), Some(moment));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused() {
+    fn rejects_other_forms() {
         for text in ["", "2025-11-22", "2025-13-01T00:00:00.000Z", "2025-11-22T01:34:05+01:00", "é"] {
             assert_eq!(parse(text), None, "{text}");
         }

@@ -1,5 +1,5 @@
-//! A derived log that has what each attempt said, one after the other, between lines that name the attempt. A section
-//! that its writer did not live to finish is written again as a whole.
+//! A derived log with one section per attempt, between lines that name the attempt. If a writer died before the
+//! end of a section, the section is written again.
 
 use crate::files::private;
 use crate::{RunDir, StoreError, failpoint_io, open_regular};
@@ -7,15 +7,15 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-/// Adds what an attempt said to a log, unless it is there: those lines of `said` that are to be kept. A missing file says
-/// nothing.
+/// Appends a section with the output of an attempt, unless the log has it: the lines of the file for which
+/// `keep` returns `true`. A missing file counts as empty.
 ///
 /// # Errors
-/// [`StoreError::Io`]; part of the section may then be there, and is cut off by the next writer.
+/// Returns [`StoreError::Io`] if a file cannot be read or written. The next writer cuts off a partial section.
 pub fn add_section(
     dir: &RunDir,
     log: &Path,
-    (attempt, said): (u32, &Path),
+    (attempt, source): (u32, &Path),
     keep: impl FnMut(&[u8]) -> bool,
 ) -> Result<(), StoreError> {
     let add = || -> io::Result<()> {
@@ -29,8 +29,8 @@ pub fn add_section(
         }
         let mut out = BufWriter::new(&file);
         writeln!(out, "=== attempt {attempt} of run {} ===", dir.id())?;
-        match open_regular(said) {
-            Ok(said) => copy(&said, &mut out, keep)?,
+        match open_regular(source) {
+            Ok(source) => copy(&source, &mut out, keep)?,
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
             Err(cause) => return Err(cause),
         }
@@ -40,29 +40,29 @@ pub fn add_section(
     add().map_err(StoreError::io("write", log))
 }
 
-/// How the line behind a section begins.
+/// Start of the line after a section.
 const END: &str = "=== end of attempt ";
 
-/// How many bytes the finished sections are, and which attempt the last of them is of.
+/// Returns the length of the complete sections, and the attempt of the last one.
 fn ended_sections(file: &File) -> io::Result<(u64, u32)> {
     let mut reader = BufReader::new(file);
-    let (mut line, mut read, mut ended) = (Vec::new(), 0, (0, 0));
+    let (mut line, mut read, mut last) = (Vec::new(), 0, (0, 0));
     while reader.read_until(b'\n', &mut line)? > 0 {
         read += line.len() as u64;
         let number = line.strip_prefix(END.as_bytes()).and_then(|rest| rest.strip_suffix(b" ===\n"));
         let number = number.and_then(|number| str::from_utf8(number).ok()?.parse().ok());
-        // Sections are in the order of their attempts; whatever else looks like an end is what somebody said.
-        if let Some(number) = number.filter(|number| *number > ended.1) {
-            ended = (read, number);
+        // Sections are in the order of their attempts; any other line of this form is output of an agent.
+        if let Some(number) = number.filter(|number| *number > last.1) {
+            last = (read, number);
         }
         line.clear();
     }
-    Ok(ended)
+    Ok(last)
 }
 
-/// Copies the lines to keep, and ends the last one.
-fn copy(said: &File, out: &mut impl Write, mut keep: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
-    let (mut reader, mut line) = (BufReader::new(said), Vec::new());
+/// Copies the lines that `keep` accepts, and ends the last one with a newline.
+fn copy(source: &File, out: &mut impl Write, mut keep: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
+    let (mut reader, mut line) = (BufReader::new(source), Vec::new());
     while reader.read_until(b'\n', &mut line)? > 0 {
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         if keep(text) {
@@ -82,25 +82,25 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn each_attempt_is_there_once_and_whole() {
+    fn writes_each_section_once_and_completely() {
         let home = tempfile::tempdir().expect("a directory");
         let dir = RunDir::at(home.path().join("kmzxqp")).expect("an absolute path");
-        let (log, said) = (home.path().join("log"), home.path().join("said"));
+        let (log, source) = (home.path().join("log"), home.path().join("said"));
         let add = |attempt: u32, text: &str| {
-            fs::write(&said, text).expect("written");
-            add_section(&dir, &log, (attempt, &said), |line| line != b"no").expect("added");
+            fs::write(&source, text).expect("written");
+            add_section(&dir, &log, (attempt, &source), |line| line != b"no").expect("added");
         };
         add(1, "one\nno\ntorn");
         add(1, "one\n");
         let whole = fs::read(&log).expect("a log");
         add(2, "two\n");
-        // A writer that was killed in the middle of its section.
+        // A writer was killed in the middle of its section.
         let torn = fs::read(&log).expect("a log");
         fs::write(&log, &torn[..whole.len() + 20]).expect("written");
         add(1, "one\n");
         add(2, "=== end of attempt 1 ===\n");
-        fs::remove_file(&said).expect("it is there");
-        add_section(&dir, &log, (3, &said), |_| true).expect("a missing file is silent");
+        fs::remove_file(&source).expect("it is there");
+        add_section(&dir, &log, (3, &source), |_| true).expect("a missing file is silent");
         expect![[r#"
             === attempt 1 of run kmzxqp ===
             one

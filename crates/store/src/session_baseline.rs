@@ -1,5 +1,4 @@
-//! The file of an attempt's session, as it was when the attempt was started: what a later look at the
-//! session is compared with.
+//! The state of an attempt's session file when the attempt started, to compare with the file later.
 
 use crate::OsText;
 use longhaul_core::SessionId;
@@ -9,21 +8,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionBaseline {
-    /// The session that the attempt was to write to.
+    /// Session that the attempt writes to.
     pub session: SessionId,
-    /// Where the agent keeps it.
+    /// Path of the agent's session file.
     pub file: OsText,
-    /// The file whose history the session began with, if that is another one.
+    /// File with the history that the session starts with, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<OsText>,
-    /// How long that history was, in bytes; 0 for a new session.
+    /// Length of that history in bytes; 0 for a new session.
     pub bytes: u64,
-    /// The agent's name for the last row of that history: another file of the same length is told by it.
+    /// The agent's id of the last row of that history, to detect another file of the same length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_row: Option<String>,
-    /// The message of that history which the session was to go on from, if that is not its end.
+    /// Message of that history to resume at, if that is not its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resume_at: Option<String>,
-    /// Whether the file was seen there: only then it can be missed.
+    /// Whether the file existed. Only then can it be missing later.
     pub existed: bool,
 }

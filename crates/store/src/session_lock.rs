@@ -1,6 +1,6 @@
-//! One live run a session: `sessions/<agent>/<session>.lock` in the home, shared by every run of
-//! the user on this machine. The lock is the kernel's (flock), so a process that dies leaves none
-//! behind; the file's content only names the holder for an error message.
+//! Session locks allow one live run per session: `sessions/<agent>/<session>.lock` in the home, shared by all
+//! runs of the user on this machine. The lock is the kernel's (flock), so a process that dies releases it. The
+//! file's content only names the holder for an error message.
 
 use crate::files::{make_dirs, private};
 use crate::{Home, StoreError, failpoint_io};
@@ -11,12 +11,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-// A name of a file may have 255 bytes. Ids that differ only beyond this length share a lock, which
-// is the safe side of a case that no agent produces.
+// A file name may have 255 bytes. Ids that differ only beyond this length share a lock. That is safe, and no
+// agent produces such ids.
 const NAME_BYTES_MAX: usize = 200;
 
-/// The right to work on a session, until dropped or until our process dies. Children do not inherit
-/// it.
+/// The right to work on a session, until it is dropped or this process dies. Child processes do not inherit it.
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
@@ -24,11 +23,11 @@ pub struct SessionLock {
 }
 
 impl SessionLock {
-    /// Takes the session of `agent` for `run`, without waiting.
+    /// Locks the session of `agent` for `run`, without waiting.
     ///
     /// # Errors
-    /// [`StoreError::SessionBusy`] names the run that has it, [`StoreError::SessionOrphaned`] one that
-    /// has not ended and whose supervisor died; [`StoreError::Io`] if there can be no lock.
+    /// Returns [`StoreError::SessionBusy`] with the run that holds the lock, [`StoreError::SessionOrphaned`] if
+    /// an orphaned run works on the session, and [`StoreError::Io`] if the lock file cannot be used.
     pub fn acquire(
         home: &Home,
         agent: &str,
@@ -47,29 +46,29 @@ impl SessionLock {
                 }
                 Err(TryLockError::Error(cause)) => return Err(StoreError::io("lock session", &path)(cause)),
             }
-            // Its last holder may have removed it between our opening and our locking it.
+            // Its last holder may have removed the file before we locked it.
             let links = file.metadata().map_err(StoreError::io("lock session", &path))?.nlink();
             if links > 0 {
-                // Who ends in order removes the file.
+                // A holder that ends normally removes the file.
                 let orphan = holder(&file).filter(|dead| dead != run && home.is_unfinished(dead));
                 if let Some(run) = orphan {
                     drop(file.unlock());
                     return Err(StoreError::SessionOrphaned { session: session.clone(), run });
                 }
                 let lock = SessionLock { file, path };
-                lock.sign(run).map_err(StoreError::io("lock session", &lock.path))?;
+                lock.write_holder(run).map_err(StoreError::io("lock session", &lock.path))?;
                 return Ok(lock);
             }
         }
     }
 
-    /// Where the lock is.
+    /// Returns the path of the lock file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes the holder's id over the last one's, first written, then cut: never empty meanwhile.
-    fn sign(&self, run: &RunId) -> io::Result<()> {
+    /// Replaces the last holder's id. The file is truncated after the write, so that it is never empty.
+    fn write_holder(&self, run: &RunId) -> io::Result<()> {
         let line = format!("{run}\n");
         failpoint_io::write_at(&self.file, &self.path, line.as_bytes(), 0)?;
         self.file.set_len(line.len() as u64)
@@ -78,10 +77,10 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // While the lock is ours, so that nobody else's file is removed. A failure leaves an empty
-        // right behind, no more.
+        // While we hold the lock, so that no other run's file is removed. If this fails, only an unlocked file
+        // stays.
         drop(fs::remove_file(&self.path));
-        // A child that is just being started may have a copy of the file: closing is not enough.
+        // Closing is not enough: a child that is being started may have a copy of the file.
         drop(self.file.unlock());
     }
 }
@@ -90,7 +89,7 @@ fn open(path: &Path) -> io::Result<File> {
     failpoint_io::open(private().read(true).write(true).create(true).truncate(false), path)
 }
 
-/// Whom the lock's file names.
+/// Returns the run that the lock's file names.
 fn holder(file: &File) -> Option<RunId> {
     let mut text = String::new();
     file.take(64).read_to_string(&mut text).ok()?;
@@ -98,8 +97,8 @@ fn holder(file: &File) -> Option<RunId> {
     Some(RunId::from(id))
 }
 
-/// An id as the name of a file. Ids are strangers' words, so that everything but lower-case letters,
-/// digits, `-` and `_` is written as its bytes (some file systems do not tell upper from lower case).
+/// Encodes an id as a file name. An id is text from outside, so every byte except lower-case letters, digits,
+/// `-` and `_` is escaped (some file systems ignore case).
 fn file_name(id: &str) -> String {
     let mut name = String::new();
     for byte in id.bytes() {

@@ -1,6 +1,5 @@
-//! `status.json`: where a run stands, for people and other programs. It is derived from the run
-//! and never read to decide what a run does; it may be behind the journal, and whoever recovers
-//! the run brings it up to date.
+//! `status.json`: the state of a run, for people and other programs. It is derived from the run and never
+//! decides anything. It may lag behind the journal; recovering the run updates it.
 
 use crate::{dollars, rfc3339};
 use longhaul_core::{
@@ -9,53 +8,54 @@ use longhaul_core::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
-    /// Which run.
+    /// Id of the run.
     pub run_id: RunId,
-    /// `running`, `waiting`, `suspended` or, once there is one, the outcome's word.
+    /// `running`, `waiting`, `suspended` or the outcome's word.
     pub status: String,
-    /// The exit code of the run's outcome.
+    /// Exit code of the outcome.
     pub returncode: Option<u8>,
-    /// Where it stands, in more detail.
+    /// Phase of the run.
     pub phase: StatusPhase,
-    /// The last fault: why the run waits or what ended it.
+    /// Last fault: why the run waits or what ended it.
     pub fault: Option<Fault>,
-    /// When something happens by itself.
+    /// When the run next acts without an event.
     #[serde(with = "rfc3339::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub deadline_at: Option<Moment>,
-    /// What happens then: `next_attempt`, `condense_timeout`, `check_timeout`, `stall`, `no_progress`, `attempt_timeout`,
-    /// `limit`, `background_over`, `settle`, `linger` or `stop_harder`.
+    /// The run's next action: `next_attempt`, `summary_timeout`, `check_timeout`, `stall`, `no_progress`,
+    /// `attempt_timeout`, `limit`, `background_timeout`, `idle_after_result`, `exit_timeout` or
+    /// `escalate_stop`.
     pub deadline: Option<String>,
-    /// When trying again makes sense (`retry_later`).
+    /// When a retry makes sense (`retry_later`).
     #[serde(with = "rfc3339::option")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<Moment>,
-    /// The present or last attempt, from 1; 0 before the first.
+    /// Number of the current or last attempt, starting at 1; 0 before the first.
     pub attempt: u32,
-    /// How often somebody let the run go on after it had been over.
+    /// How often the finished run was resumed.
     #[serde(default)]
     pub resume_generation: u32,
-    /// The session that can be resumed.
+    /// Session that can be resumed.
     pub session_id: Option<SessionId>,
-    /// Everything the run cost so far, estimates and the running attempt included.
+    /// Cost of the run so far, including estimates and the running attempt.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: Usd,
-    /// Commands that the agent runs in the background, while it does.
+    /// Commands that the agent currently runs in the background.
     #[serde(default)]
     pub background: Vec<String>,
-    /// Usage so far, the running attempt included. A running agent is read once a second.
+    /// Usage so far, including the running attempt. A running agent is read once a second.
     #[serde(default)]
     pub usage: StatusUsage,
-    /// The agent's process, while there is one.
+    /// PID of the agent, while it runs.
     pub pid: Option<u32>,
-    /// The supervisor's process.
+    /// PID of the supervisor.
     pub supervisor_pid: u32,
-    /// When this was written.
+    /// When the file was written.
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub updated_at: Moment,
@@ -65,25 +65,25 @@ pub struct Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusUsage {
-    /// Reported by the agent.
+    /// Cost reported by the agent.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub reported_cost_usd: Usd,
-    /// Priced by Longhaul, until the agent reports a cost.
+    /// Cost estimated by Longhaul, until the agent reports one.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: Usd,
-    /// Whether some tokens have no known price. The costs are then lower bounds.
+    /// Whether some tokens could not be priced. The costs are then lower bounds.
     pub unpriced: bool,
     /// Tokens of completed messages.
     pub tokens: Tokens,
-    /// Tokens of truncated messages, estimated.
+    /// Estimated tokens of truncated messages.
     pub truncated_tokens: Tokens,
-    /// Completed messages, those of sub-agents included.
+    /// Number of completed messages, including those of sub-agents.
     pub messages: u32,
-    /// Truncated messages.
+    /// Number of truncated messages.
     pub truncated_messages: u32,
-    /// Turns of the main conversation.
+    /// Number of turns of the main conversation.
     pub turns: u32,
 }
 
@@ -91,82 +91,81 @@ impl StatusUsage {
     fn new(usage: Usage) -> StatusUsage {
         let Usage {
             tokens,
-            truncated_tokens: cut_tokens,
+            truncated_tokens,
             messages,
-            truncated_messages: cut_messages,
+            truncated_messages,
             turns,
-            reported_cost: cost,
+            reported_cost,
             estimated_cost,
             unpriced,
         } = usage;
-        let (stated_cost_usd, estimated_cost_usd) = (cost, estimated_cost);
         StatusUsage {
-            reported_cost_usd: stated_cost_usd,
-            estimated_cost_usd,
+            reported_cost_usd: reported_cost,
+            estimated_cost_usd: estimated_cost,
             unpriced,
             tokens,
-            truncated_tokens: cut_tokens,
+            truncated_tokens,
             messages,
-            truncated_messages: cut_messages,
+            truncated_messages,
             turns,
         }
     }
 
-    fn tally(&self) -> Usage {
-        let StatusUsage { reported_cost_usd: cost, estimated_cost_usd: cost_estimated, .. } = *self;
+    fn core_usage(&self) -> Usage {
         let StatusUsage {
+            reported_cost_usd: reported_cost,
+            estimated_cost_usd: estimated_cost,
             unpriced,
             tokens,
-            truncated_tokens: cut_tokens,
+            truncated_tokens,
             messages,
-            truncated_messages: cut_messages,
+            truncated_messages,
             turns,
-            ..
         } = *self;
         Usage {
             tokens,
-            truncated_tokens: cut_tokens,
+            truncated_tokens,
             messages,
-            truncated_messages: cut_messages,
+            truncated_messages,
             turns,
-            reported_cost: cost,
-            estimated_cost: cost_estimated,
+            reported_cost,
+            estimated_cost,
             unpriced,
         }
     }
 }
 
-/// The core's phases as words.
+/// The phases of the core, without their data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StatusPhase {
-    /// Not started.
+    /// The run has not started.
     New,
-    /// An attempt is ordered.
+    /// An attempt is being started.
     Starting,
-    /// A model condenses older work for it.
+    /// A model summarizes older work for it.
     Summarizing,
     /// The agent works.
     Running,
-    /// The agent should end by itself.
+    /// The agent is expected to exit on its own.
     Closing,
-    /// We are making the agent end.
+    /// The supervisor stops the agent.
     Stopping,
-    /// What it left behind is being ended.
+    /// The supervisor stops leftover processes.
     Sweeping,
-    /// The work is judged.
+    /// A check runs.
     Checking,
-    /// No process is resident.
+    /// No process is running; the next attempt is scheduled.
     Waiting,
-    /// SIGTERM or SIGHUP stopped the run; the next supervisor continues it.
+    /// SIGTERM or SIGHUP stopped the run; `recover` continues it.
     Suspended,
-    /// The run is over.
+    /// The run is finished.
     Finished,
 }
 
 impl Status {
-    /// The status of `run` at `at`, driven by process `supervisor_pid`.
+    /// Creates the status of `run` at `at`, driven by process `supervisor_pid`.
     pub fn new(run_id: &RunId, run: &Run, policy: &Policy, supervisor_pid: u32, at: Moment) -> Status {
         let state = run.state();
         let phase = phase(&state.phase);
@@ -179,7 +178,7 @@ impl Status {
             phase,
             fault: outcome.map_or(state.fault, |outcome| outcome.fault),
             deadline_at: deadline.map(|deadline| deadline.at),
-            deadline: deadline.map(|deadline| why_word(deadline.kind).to_owned()),
+            deadline: deadline.map(|deadline| deadline_word(deadline.kind).to_owned()),
             retry_at: outcome.and_then(|outcome| outcome.retry_at),
             attempt: state.attempts(),
             resume_generation: state.reopen_count,
@@ -201,12 +200,14 @@ impl Status {
         Status { total_cost_usd: usage.total_cost(), usage: StatusUsage::new(usage), updated_at: at, ..self }
     }
 
-    /// Returns the usage of the run in `state`. While an attempt runs, or if its supervisor died, this status knows more
-    /// than the journal; once the journal has the attempt's end, the journal counts.
+    /// Returns the usage of the run in `state`. While an attempt has no recorded end, this status is newer than
+    /// the journal; afterwards the journal counts.
     pub fn usage_of(&self, state: &State) -> Usage {
         let is_live = self.attempt == state.attempts() && self.resume_generation == state.reopen_count;
         match state.phase {
-            Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. } if is_live => self.usage.tally(),
+            Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. } if is_live => {
+                self.usage.core_usage()
+            }
             Phase::New
             | Phase::Starting
             | Phase::Summarizing { .. }
@@ -247,19 +248,19 @@ fn phase(phase: &Phase) -> StatusPhase {
     }
 }
 
-fn why_word(why: DeadlineKind) -> &'static str {
-    match why {
+fn deadline_word(kind: DeadlineKind) -> &'static str {
+    match kind {
         DeadlineKind::NextAttempt => "next_attempt",
-        DeadlineKind::SummaryTimeout => "condense_timeout",
+        DeadlineKind::SummaryTimeout => "summary_timeout",
         DeadlineKind::CheckTimeout => "check_timeout",
         DeadlineKind::Stall => "stall",
         DeadlineKind::NoProgress => "no_progress",
         DeadlineKind::AttemptTimeout => "attempt_timeout",
         DeadlineKind::Limit => "limit",
-        DeadlineKind::BackgroundTimeout => "background_over",
-        DeadlineKind::IdleAfterResult => "settle",
-        DeadlineKind::ExitTimeout => "linger",
-        DeadlineKind::EscalateStop => "stop_harder",
+        DeadlineKind::BackgroundTimeout => "background_timeout",
+        DeadlineKind::IdleAfterResult => "idle_after_result",
+        DeadlineKind::ExitTimeout => "exit_timeout",
+        DeadlineKind::EscalateStop => "escalate_stop",
     }
 }
 

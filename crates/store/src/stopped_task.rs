@@ -1,16 +1,16 @@
-//! Background commands and sub-agents that ended with an attempt's agent: `attempts/NNN/background.json`, derived from its
-//! stream when the attempt has ended. People and the next prompt read it; it decides nothing.
+//! Background commands and sub-agents that ended with an attempt's agent: `attempts/NNN/background.json`,
+//! derived from its stream when the attempt ends. People and the next prompt read it; it decides nothing.
 
 use serde::{Deserialize, Serialize};
 
-/// A background task that was stopped before it ended.
+/// A background task that was stopped with its agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoppedTask {
     /// The command, or the description of a sub-agent, on one line.
     pub command: String,
-    /// The file that its output went to, if the agent named it.
+    /// File with its output, if the agent named it.
     pub output_file: Option<String>,
-    /// The last lines of its output, if there was any.
+    /// Last lines of its output, if any.
     pub last_lines: Option<String>,
 }

@@ -1,22 +1,22 @@
-//! What other processes want of a run's supervisor: files without content in `requests/`. They are
-//! wishes, not decisions: the supervisor takes each away and journals what it makes of it.
+//! Requests of other processes to a run's supervisor: empty files in `requests/`. The supervisor removes each
+//! one and journals its decision.
 
 use crate::files::{make_dirs, private};
 use crate::{RunDir, StoreError};
 use std::fs;
 use std::path::PathBuf;
 
-/// A wish.
+/// A request to the supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SupervisorRequest {
-    /// End the run: interrupt the agent, so that its result and cost are kept.
+    /// Cancel the run: interrupt the agent, so that its result and cost are recorded.
     Cancel,
-    /// End the run without waiting for the agent.
+    /// Cancel the run without waiting for the agent.
     CancelNow,
 }
 
 impl SupervisorRequest {
-    // The stronger one first: it is taken in place of both.
+    // The stronger request comes first and replaces the other.
     const ALL: [SupervisorRequest; 2] = [SupervisorRequest::CancelNow, SupervisorRequest::Cancel];
 
     fn file_name(self) -> &'static str {
@@ -28,19 +28,19 @@ impl SupervisorRequest {
 }
 
 impl RunDir {
-    /// Puts a wish where the run's supervisor finds it, now or when there is one again.
+    /// Writes a request for the current or next supervisor of the run.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// Returns [`StoreError::Io`] if the request cannot be written.
     pub fn send_request(&self, request: SupervisorRequest) -> Result<(), StoreError> {
         // Runs of older versions have no such directory.
         let dir = self.open_requests()?;
         let path = dir.join(request.file_name());
-        let put = private().write(true).create(true).truncate(true).open(&path);
-        put.map(drop).map_err(StoreError::io("write request", &path))
+        let file = private().write(true).create(true).truncate(true).open(&path);
+        file.map(drop).map_err(StoreError::io("write request", &path))
     }
 
-    /// Takes away the strongest wish that is there.
+    /// Removes the strongest pending request and returns it.
     pub fn take_request(&self) -> Option<SupervisorRequest> {
         let dir = self.requests_path();
         SupervisorRequest::ALL
@@ -48,10 +48,10 @@ impl RunDir {
             .find(|request| fs::remove_file(dir.join(request.file_name())).is_ok())
     }
 
-    /// The directory of wishes, made if it is not there.
+    /// Returns the directory of requests, creating it if necessary.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// Returns [`StoreError::Io`] if the directory cannot be created.
     pub fn open_requests(&self) -> Result<PathBuf, StoreError> {
         let dir = self.requests_path();
         make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;

@@ -1,21 +1,21 @@
-//! That an attempt's agent was ended because its supervisor had died and nobody had come back:
-//! `attempts/NNN/orphaned.json`, written by the run's watchdog. The journal is not the watchdog's to
-//! write: whoever recovers the run decides what the ending means.
+//! The stop of an orphaned run's agent by the watchdog:
+//! `attempts/NNN/watchdog.json`, written by the run's watchdog. The journal is not the watchdog's to
+//! write: the supervisor that recovers the run decides what the stop means.
 
 use crate::rfc3339;
 use longhaul_core::{Moment, Span};
 use serde::{Deserialize, Serialize};
 
-/// An ending that nobody saw but the watchdog.
+/// A stop that only the watchdog observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchdogStop {
-    /// When the watchdog began to end it.
+    /// When the watchdog started to stop the agent.
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: Moment,
-    /// For how long nothing had been written by then, in milliseconds in which the machine was awake.
+    /// How long the agent had been silent by then, in milliseconds without the machine's sleep.
     pub silent_ms: Span,
-    /// How many processes were ended; nothing if the watchdog did not live to see them gone.
+    /// Number of stopped processes. `None` if the watchdog died before they had exited.
     pub processes_stopped: Option<u32>,
 }

@@ -1,5 +1,5 @@
-//! `changes.json`: what a run's workspace was in git when the run began and when it was over, so that somebody can
-//! look later at what the run changed. Keys are only ever added. Nothing of it decides anything.
+//! `changes.json`: the git state of a run's workspace at the start and at the end of the run, to show later
+//! what the run changed. New keys may be added, and none are removed. Nothing is decided by it.
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, read_json};
@@ -11,69 +11,69 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Both states.
+/// The workspace at the start and the end of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkspaceRecord {
-    /// Before anything of the run was started.
+    /// State before the run started any process.
     pub start: WorkspaceState,
-    /// When the run was over; nothing while it goes on for the first time.
+    /// State when the run finished. `None` while it runs for the first time.
     pub end: Option<WorkspaceEnd>,
 }
 
 impl WorkspaceRecord {
-    /// The state in which a run was over that somebody had let go on so often; nothing if that is not recorded.
+    /// Returns the recorded end of this resume generation, or `None` if it was not recorded.
     pub fn end(&self, resume_generation: u32) -> Option<&WorkspaceEnd> {
-        let ended = self.end.as_ref().filter(|ended| ended.resume_generation == resume_generation);
-        ended.filter(|ended| ended.state.tree.is_some())
+        let end = self.end.as_ref().filter(|end| end.resume_generation == resume_generation);
+        end.filter(|end| end.state.tree.is_some())
     }
 }
 
-/// A workspace in git.
+/// The state of a workspace in git.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkspaceState {
-    /// When it was looked at.
+    /// When the state was recorded.
     #[serde(with = "rfc3339")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: Moment,
-    /// The commit that was checked out; nothing before the first one.
+    /// Commit that was checked out. `None` before the first commit.
     pub head: Option<String>,
-    /// The branch that was checked out; nothing for a detached head.
+    /// Branch that was checked out. `None` for a detached head.
     pub branch: Option<String>,
-    /// The tree of all files as they were, but for ignored ones; nothing if that is not recorded.
+    /// Tree of all files except ignored ones. `None` if it was not recorded.
     pub tree: Option<String>,
-    /// Files that are in the tree as they were committed or not at all, whatever they were.
+    /// Files whose uncommitted content is not in the tree.
     #[serde(default)]
     pub omitted: Vec<OsText>,
     /// Why there is no tree.
     pub unrecorded_reason: Option<UnrecordedReason>,
-    /// What git said to that.
+    /// The corresponding error message of git.
     pub git_error: Option<String>,
 }
 
-/// The workspace of a run that is over.
+/// The workspace of a finished run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkspaceEnd {
-    /// As of the beginning.
+    /// State at the end.
     #[serde(flatten)]
     pub state: WorkspaceState,
-    /// How often somebody had let the run go on by then: once it goes on again, this is not its end.
+    /// How often the run had been resumed by then. After another resume this is no longer its end.
     pub resume_generation: u32,
-    /// What changed in between; nothing if that could not be told.
+    /// Changes since the start. `None` if they could not be determined.
     pub changed: Option<DiffStat>,
 }
 
-/// Changes in figures.
+/// The size of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiffStat {
-    /// Files that came, went, changed, or have another name.
+    /// Files that were added, deleted, changed or renamed.
     pub files: u64,
-    /// Lines of text that came.
+    /// Added lines of text.
     pub insertions: u64,
-    /// Lines of text that went.
+    /// Deleted lines of text.
     pub deletions: u64,
 }
 
@@ -86,88 +86,89 @@ pub enum UnrecordedReason {
     NotInGit,
     /// There is no git on this machine.
     NoGit,
-    /// What is not committed could not be taken in within its time.
+    /// The uncommitted files could not be recorded in time.
     TooSlow,
-    /// More is not committed than is taken in.
+    /// There are more uncommitted files than the limit.
     TooMuch,
-    /// Git refused.
+    /// Git failed.
     GitFailed,
     /// The run's directory could not be written.
     NotWritten,
 }
 
 impl WorkspaceState {
-    /// A workspace of which nothing is known.
-    pub fn unrecorded(at: Moment, why: UnrecordedReason, said: Option<String>) -> WorkspaceState {
+    /// Creates a state without a tree, for this reason.
+    pub fn unrecorded(at: Moment, reason: UnrecordedReason, git_error: Option<String>) -> WorkspaceState {
         WorkspaceState {
             at,
             head: None,
             branch: None,
             tree: None,
             omitted: Vec::new(),
-            unrecorded_reason: Some(why),
-            git_error: said,
+            unrecorded_reason: Some(reason),
+            git_error,
         }
     }
 
-    /// Whether all that it names can be an object of git's: a record may have been brought from elsewhere.
+    /// Returns whether every name in it can be a git object. An imported record may contain anything.
     pub fn is_valid(&self) -> bool {
         let is_object = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         self.head.iter().chain(&self.tree).all(is_object)
     }
 }
 
-/// Which of the two states.
+/// One of the two states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunBoundary {
-    /// The one before anything of the run was started.
+    /// State before the run started any process.
     Start,
-    /// The one when it was over.
+    /// State when the run finished.
     End,
 }
 
 impl RunDir {
-    /// What was recorded of the run's workspace; nothing if nobody tried.
+    /// Reads the recorded states of the run's workspace. Returns `None` if they were not recorded.
     ///
     /// # Errors
-    /// [`StoreError::Io`] and [`StoreError::Unreadable`].
+    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
+    /// malformed.
     pub fn changes(&self) -> Result<Option<WorkspaceRecord>, StoreError> {
         match read_json("changes", &self.changes_path()) {
             Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => read.map(Some),
+            result => result.map(Some),
         }
     }
 
     /// Writes `changes.json`, without a disk flush.
     ///
     /// # Errors
-    /// [`StoreError::Io`]; a run does not fail for it.
+    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_changes(&self, record: &WorkspaceRecord) -> Result<(), StoreError> {
         replace_json(&self.changes_path(), record, Durability::Process)
     }
 
-    /// Where the git objects of a state are that no commit has; there only if there are any.
-    pub fn objects_path(&self, of: RunBoundary) -> PathBuf {
-        let name = match of {
-            RunBoundary::Start => "began",
-            RunBoundary::End => "ended",
+    /// Returns the directory of a state's git objects that are in no commit. It exists only if there are any.
+    pub fn objects_path(&self, boundary: RunBoundary) -> PathBuf {
+        let name = match boundary {
+            RunBoundary::Start => "start",
+            RunBoundary::End => "end",
         };
         self.path().join("changes").join(name)
     }
 
-    /// Puts a directory of git objects there, in the place of one that was there, readable by its owner only.
+    /// Moves a directory of git objects there, replacing an existing one, readable by its owner only.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
-    pub fn store_objects(&self, of: RunBoundary, objects: &Path) -> Result<(), StoreError> {
-        let kept = self.objects_path(of);
+    /// Returns [`StoreError::Io`] if the directory cannot be moved.
+    pub fn store_objects(&self, boundary: RunBoundary, objects: &Path) -> Result<(), StoreError> {
+        let target = self.objects_path(boundary);
         make_private(objects).map_err(StoreError::io("protect", objects))?;
-        let above = kept.parent().unwrap_or(self.path());
-        make_dirs(above).map_err(StoreError::io("create directory", above))?;
-        if kept.exists() {
-            fs::remove_dir_all(&kept).map_err(StoreError::io("remove", &kept))?;
+        let parent = target.parent().unwrap_or(self.path());
+        make_dirs(parent).map_err(StoreError::io("create directory", parent))?;
+        if target.exists() {
+            fs::remove_dir_all(&target).map_err(StoreError::io("remove", &target))?;
         }
-        failpoint_io::rename(objects, &kept).map_err(StoreError::io("keep objects", &kept))
+        failpoint_io::rename(objects, &target).map_err(StoreError::io("keep objects", &target))
     }
 
     fn changes_path(&self) -> PathBuf {
@@ -175,7 +176,7 @@ impl RunDir {
     }
 }
 
-/// Git writes its objects so that everybody may read and nobody may write them.
+/// Makes git objects private. Git creates them readable for everyone and writable for no one.
 fn make_private(path: &Path) -> io::Result<()> {
     let is_dir = fs::symlink_metadata(path)?.is_dir();
     fs::set_permissions(path, Permissions::from_mode(if is_dir { 0o700 } else { 0o600 }))?;

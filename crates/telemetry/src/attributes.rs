@@ -1,5 +1,5 @@
-//! Names of attributes and metrics, each in one place. Those of `gen_ai` and `error` are of the semantic conventions (1.41); what
-//! these have no name for is `longhaul`'s.
+//! Names of attributes and metrics. Those of `gen_ai` and `error` come from the semantic conventions (1.41),
+//! the others from Longhaul.
 
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";
 pub(crate) const PROVIDER: &str = "gen_ai.provider.name";
@@ -10,7 +10,7 @@ pub(crate) const REQUEST_MODEL: &str = "gen_ai.request.model";
 pub(crate) const RESPONSE_MODEL: &str = "gen_ai.response.model";
 pub(crate) const RESPONSE_ID: &str = "gen_ai.response.id";
 pub(crate) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
-/// All input, what caches served included.
+/// All input, including cached input.
 pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 pub(crate) const CACHE_READ_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
@@ -26,17 +26,17 @@ pub(crate) const OUTCOME: &str = "longhaul.outcome";
 pub(crate) const FAULT: &str = "longhaul.fault";
 pub(crate) const ATTEMPT: &str = "longhaul.attempt";
 pub(crate) const ATTEMPTS: &str = "longhaul.attempts";
-pub(crate) const RUNG: &str = "longhaul.rung";
+pub(crate) const STRATEGY: &str = "longhaul.rung";
 pub(crate) const TURNS: &str = "longhaul.turns";
-/// What the vendor stated, in US dollars.
+/// Reported cost in US dollars.
 pub(crate) const COST: &str = "longhaul.cost.usd";
-/// What was priced besides, in US dollars.
+/// Estimated cost in US dollars.
 pub(crate) const COST_ESTIMATED: &str = "longhaul.cost.estimated_usd";
 /// `stated` or `estimated`.
 pub(crate) const COST_KIND: &str = "longhaul.cost.kind";
 pub(crate) const UNTIL: &str = "longhaul.wait.until";
-pub(crate) const WHY: &str = "longhaul.why";
-/// How hard an attempt was stopped.
+pub(crate) const REASON: &str = "longhaul.why";
+/// Level of the stop of an attempt.
 pub(crate) const LEVEL: &str = "longhaul.stop.level";
 pub(crate) const REMEDY: &str = "longhaul.remedy";
 pub(crate) const CHECK: &str = "longhaul.check.result";

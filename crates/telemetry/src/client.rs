@@ -1,12 +1,11 @@
-//! How HTTP requests are made: on the runtime of this crate, whoever waits for them. The exporters wait on threads of their own,
-//! which have none.
+//! Sends HTTP requests on the runtime of this crate. The exporters run on threads without a runtime.
 
 use async_trait::async_trait;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use std::time::Duration;
 use tokio::runtime::Handle;
 
-/// Makes requests, and follows no redirect: what is sent may carry a key that is for one host alone.
+/// An HTTP client that follows no redirect, because a request may carry a key for one host only.
 #[derive(Debug)]
 pub(crate) struct Client {
     client: reqwest::Client,
@@ -14,12 +13,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// One that works on `runtime`, and gives each request so long: the exporter bounds only its retries.
+    /// Creates a client on `runtime` with this timeout for each request. The exporter limits only its
+    /// retries.
     ///
     /// # Errors
-    /// What the library says if there is no use of TLS here.
+    /// Returns the library's error if TLS is not available.
     pub(crate) fn new(runtime: Handle, timeout: Duration) -> Result<Client, reqwest::Error> {
-        // Of the two that are to be had, the one that needs no C++ and no assembler to be built. Another may be there already.
+        // Of the two available providers, this one builds without C++ and an assembler. Another may be
+        // installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(timeout).redirect(reqwest::redirect::Policy::none());
         Ok(Client { client: client.build()?, runtime })

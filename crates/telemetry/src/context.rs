@@ -1,7 +1,7 @@
-//! The ids of a run's trace, which every supervisor of the run goes on with.
+//! Stores the ids of a run's trace, which all supervisors of the run share.
 //!
-//! They are drawn once, or taken over from whoever began the run (`TRACEPARENT`), and kept in the run's directory. The ids of
-//! the spans follow from them: whoever tells of the same attempt tells of the same span.
+//! They are random, or taken from the caller's `TRACEPARENT`, and stored in the run directory. Span ids are
+//! derived from them, so every supervisor gives the same attempt the same span id.
 
 use longhaul_store::{Durability, RunDir, replace_json};
 use opentelemetry::Context;
@@ -12,13 +12,13 @@ use sha2::{Digest, Sha256};
 use std::fs;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What `trace.json` holds.
+/// Content of `trace.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trace {
-    /// The trace's id, in hexadecimal digits as in a `traceparent`.
+    /// Trace id in hexadecimal, as in a `traceparent`.
     trace_id: String,
-    /// The span that the run is a part of, if there is one.
+    /// Span that the run is part of, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<Parent>,
 }
@@ -26,20 +26,20 @@ pub struct Trace {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Parent {
-    /// Its id, in hexadecimal digits.
+    /// Span id in hexadecimal.
     span_id: String,
-    /// Whether it is recorded: then so is the run.
+    /// Whether the parent is sampled. If so, the run is, too.
     sampled: bool,
 }
 
 impl Trace {
-    /// That of this run: as it was begun, else part of what `traceparent` names, else its own.
+    /// Returns the trace of the run: the stored one, else a child of `traceparent`, else a new one.
     pub(crate) fn new(dir: &RunDir, traceparent: Option<&str>) -> Trace {
         let path = dir.trace_path();
-        let known = fs::read(&path).ok().and_then(|bytes| serde_json_of(&bytes));
-        known.unwrap_or_else(|| {
-            let trace = traceparent.and_then(Trace::within).unwrap_or_else(Trace::random);
-            // One that cannot be kept serves as long as this supervisor lives.
+        let stored = fs::read(&path).ok().and_then(|bytes| parse_trace(&bytes));
+        stored.unwrap_or_else(|| {
+            let trace = traceparent.and_then(Trace::from_traceparent).unwrap_or_else(Trace::random);
+            // A trace that cannot be stored is used until this supervisor exits.
             let _ = replace_json(&path, &trace, Durability::Process);
             trace
         })
@@ -49,12 +49,12 @@ impl Trace {
         Trace { trace_id: RandomIdGenerator::default().new_trace_id().to_string(), parent: None }
     }
 
-    /// A part of what a `traceparent` names: `00-TRACE-SPAN-FLAGS`.
-    fn within(traceparent: &str) -> Option<Trace> {
+    /// Parses a `traceparent`: `00-TRACE-SPAN-FLAGS`. Returns `None` if it is invalid.
+    fn from_traceparent(traceparent: &str) -> Option<Trace> {
         let mut parts = traceparent.trim().split('-');
         let (version, trace_id, span_id, flags) =
             (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        // The first version has four parts; later ones may have more.
+        // The first version has four parts; later versions may have more.
         let is_whole = version.len() == 2 && version != "ff" && (version != "00" || parts.next().is_none());
         let flags = u8::from_str_radix(flags, 16).ok().filter(|_| flags.len() == 2)?;
         let parent = Parent { span_id: span_id.to_owned(), sampled: flags & 1 == 1 };
@@ -73,27 +73,27 @@ impl Trace {
         id.filter(|id| *id != SpanId::INVALID)
     }
 
-    /// The id of the span that is called so within the run.
-    pub(crate) fn span(&self, called: &str) -> (TraceId, SpanId) {
+    /// Returns the ids of the span with this key.
+    pub(crate) fn span(&self, key: &str) -> (TraceId, SpanId) {
         let digest =
-            Sha256::new().chain_update(&self.trace_id).chain_update("\0").chain_update(called).finalize();
+            Sha256::new().chain_update(&self.trace_id).chain_update("\0").chain_update(key).finalize();
         let mut bytes = [0; 8];
         bytes.copy_from_slice(&digest[..8]);
         (self.id().unwrap_or(TraceId::INVALID), SpanId::from_bytes(bytes))
     }
 
-    /// What the run is a part of.
+    /// Returns the context of the run's parent.
     pub(crate) fn parent_context(&self) -> Context {
         let sampled = self.parent.as_ref().is_some_and(|parent| parent.sampled);
         match (self.id(), self.parent()) {
-            (Some(trace), Some(span)) => within(trace, span, sampled, true),
+            (Some(trace), Some(span)) => context_of(trace, span, sampled, true),
             _ => Context::new(),
         }
     }
 }
 
-/// The context of whatever is a part of this span.
-pub(crate) fn within(trace: TraceId, span: SpanId, sampled: bool, is_remote: bool) -> Context {
+/// Returns the context of children of this span.
+pub(crate) fn context_of(trace: TraceId, span: SpanId, sampled: bool, is_remote: bool) -> Context {
     let flags = TraceFlags::default().with_sampled(sampled);
     Context::new().with_remote_span_context(SpanContext::new(
         trace,
@@ -104,33 +104,33 @@ pub(crate) fn within(trace: TraceId, span: SpanId, sampled: bool, is_remote: boo
     ))
 }
 
-fn serde_json_of(bytes: &[u8]) -> Option<Trace> {
+fn parse_trace(bytes: &[u8]) -> Option<Trace> {
     let trace: Trace = serde_json::from_slice(bytes).ok()?;
     trace.id().is_some().then_some(trace)
 }
 
-/// Gives the next span the ids that were settled for it.
+/// Gives the next span the ids set for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ids(Arc<Mutex<Option<(TraceId, SpanId)>>>);
 
 impl Ids {
-    /// The span that is begun next has these.
-    pub(crate) fn settle(&self, ids: (TraceId, SpanId)) {
+    /// Sets the ids of the next span.
+    pub(crate) fn set(&self, ids: (TraceId, SpanId)) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(ids);
     }
 
-    fn settled(&self) -> Option<(TraceId, SpanId)> {
+    fn next_ids(&self) -> Option<(TraceId, SpanId)> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl IdGenerator for Ids {
     fn new_trace_id(&self) -> TraceId {
-        self.settled().map_or_else(|| RandomIdGenerator::default().new_trace_id(), |(trace, _)| trace)
+        self.next_ids().map_or_else(|| RandomIdGenerator::default().new_trace_id(), |(trace, _)| trace)
     }
 
     fn new_span_id(&self) -> SpanId {
-        self.settled().map_or_else(|| RandomIdGenerator::default().new_span_id(), |(_, span)| span)
+        self.next_ids().map_or_else(|| RandomIdGenerator::default().new_span_id(), |(_, span)| span)
     }
 }
 
@@ -142,8 +142,8 @@ mod tests {
     const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
     #[test]
-    fn a_run_is_a_part_of_what_began_it() {
-        let trace = Trace::within(PARENT).expect("it is one");
+    fn run_continues_callers_trace() {
+        let trace = Trace::from_traceparent(PARENT).expect("it is one");
         let outside = trace.parent_context();
         let context = outside.span().span_context().clone();
         assert_eq!(context.span_id().to_string(), "b7ad6b7169203331");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_traceparent_is_none() {
+    fn rejects_invalid_traceparent() {
         for text in [
             "",
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
@@ -166,8 +166,8 @@ mod tests {
             "00-0af7651916cd43dd8448eb211c80319-b7ad6b7169203331-01",
             "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-1",
         ] {
-            assert_eq!(Trace::within(text), None, "{text}");
+            assert_eq!(Trace::from_traceparent(text), None, "{text}");
         }
-        assert!(Trace::within(&PARENT.replace("00-", "01-").replace("-01", "-01-more")).is_some());
+        assert!(Trace::from_traceparent(&PARENT.replace("00-", "01-").replace("-01", "-01-more")).is_some());
     }
 }

@@ -1,9 +1,10 @@
-//! What an attempt's stream tells of its turns and tool calls, each with its beginning and its end. Pure.
+//! Derives turn and tool-call spans from an attempt's stream. It never reads a file or a clock.
 //!
-//! A turn is a message of the model: it begins when the model has all that it answers to (the attempt's start, what it was told,
-//! the results of its calls) and ends with the last part of the message. Times are the agent's own, where it says them.
+//! A turn is one message of the model. It starts when the model has all its input: the start of the attempt,
+//! a prompt, or the results of its calls. It ends with the last part of the message. Times come from the
+//! agent where it reports them.
 
-use crate::time::parsed;
+use crate::time::parse_moment;
 use longhaul_agent::TranscriptDecoder;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage, TranscriptMessage};
 use longhaul_core::Moment;
@@ -11,21 +12,20 @@ use std::collections::BTreeMap;
 
 /// The conversation of one attempt.
 pub(crate) struct ConversationSpans {
-    scribe: Box<dyn TranscriptDecoder>,
-    /// Since when the model has all that it answers to, in the main conversation and in each sub-agent's, by the call that
-    /// began it.
+    decoder: Box<dyn TranscriptDecoder>,
+    /// Time at which the model had all its input, for the main conversation and for each sub-agent.
     prompts: BTreeMap<Thread, Moment>,
-    /// Messages whose last part may still come.
+    /// Open messages, which may have further parts.
     turns: BTreeMap<Thread, TurnSpan>,
     calls: BTreeMap<String, ToolCallSpan>,
-    /// How many of the messages to come an earlier supervisor has told of.
-    known: usize,
+    /// Number of upcoming messages that an earlier supervisor has reported.
+    reported: usize,
 }
 
-/// Whose conversation: nothing for the main one, else the call that began the sub-agent.
+/// A conversation: `None` for the main one, else the id of the call that started the sub-agent.
 type Thread = Option<String>;
 
-/// Something that is over.
+/// A completed span.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CompletedSpan {
     /// A turn.
@@ -37,7 +37,7 @@ pub(crate) enum CompletedSpan {
 /// A message of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TurnSpan {
-    /// The API's id of it.
+    /// The API's id of the message.
     pub(crate) id: String,
     pub(crate) parent: Thread,
     pub(crate) session: Option<String>,
@@ -45,9 +45,9 @@ pub(crate) struct TurnSpan {
     pub(crate) started_at: Moment,
     pub(crate) ended_at: Moment,
     pub(crate) stop_reason: Option<String>,
-    /// What it used; nothing for a sub-agent's, of which the stream does not say so, and for one that was cut.
+    /// Usage. `None` for a sub-agent, whose stream does not report it, and for a truncated message.
     pub(crate) usage: Option<MessageUsage>,
-    /// Whether an earlier supervisor has told of it.
+    /// Whether an earlier supervisor has reported the turn.
     pub(crate) is_already_sent: bool,
 }
 
@@ -68,108 +68,114 @@ pub(crate) enum ToolOutcome {
     Returned,
     Failed,
     Denied,
-    /// Its result never came.
+    /// No result arrived.
     Interrupted,
 }
 
 impl ConversationSpans {
-    /// One that begins at `at`, and of which an earlier supervisor has told the first `known` messages.
-    pub(crate) fn new(scribe: Box<dyn TranscriptDecoder>, at: Moment, known: usize) -> ConversationSpans {
-        let asked = BTreeMap::from([(None, at)]);
-        ConversationSpans { scribe, prompts: asked, turns: BTreeMap::new(), calls: BTreeMap::new(), known }
+    /// Creates the conversation of an attempt that started at `at`. An earlier supervisor has reported the
+    /// first `reported` messages.
+    pub(crate) fn new(decoder: Box<dyn TranscriptDecoder>, at: Moment, reported: usize) -> ConversationSpans {
+        let prompts = BTreeMap::from([(None, at)]);
+        ConversationSpans { decoder, prompts, turns: BTreeMap::new(), calls: BTreeMap::new(), reported }
     }
 
-    /// The agent was told something more.
+    /// Notes that the agent received a prompt.
     pub(crate) fn on_prompt(&mut self, at: Moment) {
         self.prompts.insert(None, at);
     }
 
-    /// Takes in some bytes of the stream, which came at `now`.
+    /// Reads bytes of the stream that arrived at `now`, and returns the completed spans.
     pub(crate) fn feed(&mut self, bytes: &[u8], now: Moment) -> Vec<CompletedSpan> {
         let mut messages = Vec::new();
-        self.scribe.feed(bytes, &mut messages);
-        messages.into_iter().flat_map(|message| self.take(message, now)).collect()
+        self.decoder.feed(bytes, &mut messages);
+        messages.into_iter().flat_map(|message| self.apply(message, now)).collect()
     }
 
-    /// The attempt ended at `at`, and with it all that was under way.
+    /// Ends all open spans, because the attempt ended at `at`.
     pub(crate) fn end(&mut self, at: Moment) -> Vec<CompletedSpan> {
         let mut messages = Vec::new();
-        self.scribe.finish(&mut messages);
-        let mut told: Vec<CompletedSpan> =
-            messages.into_iter().flat_map(|message| self.take(message, at)).collect();
-        told.extend(std::mem::take(&mut self.turns).into_values().map(CompletedSpan::Turn));
-        let cut = std::mem::take(&mut self.calls).into_values();
-        told.extend(cut.map(|call| CompletedSpan::Call(call.ended(at, ToolOutcome::Interrupted))));
-        told
+        self.decoder.finish(&mut messages);
+        let mut completed: Vec<CompletedSpan> =
+            messages.into_iter().flat_map(|message| self.apply(message, at)).collect();
+        completed.extend(std::mem::take(&mut self.turns).into_values().map(CompletedSpan::Turn));
+        let interrupted = std::mem::take(&mut self.calls).into_values();
+        completed.extend(interrupted.map(|call| CompletedSpan::Call(call.end(at, ToolOutcome::Interrupted))));
+        completed
     }
 
-    fn take(&mut self, message: TranscriptMessage, now: Moment) -> Vec<CompletedSpan> {
-        let is_known = self.known > 0;
-        self.known = self.known.saturating_sub(1);
-        let at = message.timestamp.as_deref().and_then(parsed).unwrap_or(now);
+    fn apply(&mut self, message: TranscriptMessage, now: Moment) -> Vec<CompletedSpan> {
+        let is_already_sent = self.reported > 0;
+        self.reported = self.reported.saturating_sub(1);
+        let at = message.timestamp.as_deref().and_then(parse_moment).unwrap_or(now);
         match message.kind {
-            EventKind::Text | EventKind::Thinking => self.part(message, at, is_known),
+            EventKind::Text | EventKind::Thinking => self.add_part(message, at, is_already_sent),
             EventKind::ToolCall => {
                 if let (Some(id), Some(tool)) = (message.tool_use_id.clone(), message.tool.clone()) {
-                    let within = message.parent_tool_use_id.clone();
-                    // What a sub-agent answers to is what its call says.
+                    let parent = message.parent_tool_use_id.clone();
+                    // The call is the prompt of a sub-agent.
                     self.prompts.insert(Some(id.clone()), at);
                     let ending = ToolOutcome::Interrupted;
                     self.calls.insert(
                         id.clone(),
-                        ToolCallSpan { id, parent: within, tool, started_at: at, ended_at: at, ending },
+                        ToolCallSpan { id, parent, tool, started_at: at, ended_at: at, ending },
                     );
                 }
-                self.part(message, at, is_known)
+                self.add_part(message, at, is_already_sent)
             }
             EventKind::ToolResult => {
-                let speaker = message.parent_tool_use_id;
-                let mut told: Vec<CompletedSpan> =
-                    self.turns.remove(&speaker).map(CompletedSpan::Turn).into_iter().collect();
-                self.prompts.insert(speaker, at);
+                let parent = message.parent_tool_use_id;
+                let mut completed: Vec<CompletedSpan> =
+                    self.turns.remove(&parent).map(CompletedSpan::Turn).into_iter().collect();
+                self.prompts.insert(parent, at);
                 let Some(call) = message.tool_use_id.and_then(|id| self.calls.remove(&id)) else {
-                    return told;
+                    return completed;
                 };
-                // With a sub-agent's call ends its conversation.
+                // The end of a sub-agent's call ends its conversation.
                 self.prompts.remove(&Some(call.id.clone()));
-                told.extend(self.turns.remove(&Some(call.id.clone())).map(CompletedSpan::Turn));
+                completed.extend(self.turns.remove(&Some(call.id.clone())).map(CompletedSpan::Turn));
                 let ending = match (message.denied, message.interrupted, message.is_error) {
                     (true, _, _) => ToolOutcome::Denied,
                     (false, true, _) => ToolOutcome::Interrupted,
                     (false, false, Some(true)) => ToolOutcome::Failed,
                     (false, false, Some(false) | None) => ToolOutcome::Returned,
                 };
-                told.push(CompletedSpan::Call(call.ended(at, ending)));
-                told
+                completed.push(CompletedSpan::Call(call.end(at, ending)));
+                completed
             }
             EventKind::Prompt | EventKind::Note | EventKind::Summary => Vec::new(),
             EventKind::Result => self.turns.remove(&None).map(CompletedSpan::Turn).into_iter().collect(),
         }
     }
 
-    /// A part of the model's message. Returns the message before it, if that was still open, and this one if that was its
-    /// last part.
-    fn part(&mut self, message: TranscriptMessage, at: Moment, is_known: bool) -> Vec<CompletedSpan> {
-        // What the agent's program says in the model's place is no turn.
+    /// Adds a part of a model message. Returns the previous message if it was still open, and this one if the
+    /// part is its last.
+    fn add_part(
+        &mut self,
+        message: TranscriptMessage,
+        at: Moment,
+        is_already_sent: bool,
+    ) -> Vec<CompletedSpan> {
+        // Messages that the agent's program writes in place of the model are not turns.
         let Some(id) = message.id.filter(|_| message.origin == MessageOrigin::Model) else {
             return Vec::new();
         };
-        let within = message.parent_tool_use_id;
-        let began = self.prompts.get(&within).copied().unwrap_or(at).min(at);
-        let (open, before) = match self.turns.remove(&within) {
+        let parent = message.parent_tool_use_id;
+        let started_at = self.prompts.get(&parent).copied().unwrap_or(at).min(at);
+        let (open, previous) = match self.turns.remove(&parent) {
             Some(turn) if turn.id == id => (Some(turn), None),
-            before => (None, before),
+            previous => (None, previous),
         };
         let turn = open.unwrap_or(TurnSpan {
             id,
-            parent: within.clone(),
+            parent: parent.clone(),
             session: None,
             model: None,
-            started_at: began,
+            started_at,
             ended_at: at,
             stop_reason: None,
             usage: None,
-            is_already_sent: is_known,
+            is_already_sent,
         });
         let turn = TurnSpan {
             session: message.session_id.or(turn.session),
@@ -177,24 +183,24 @@ impl ConversationSpans {
             ended_at: at.max(turn.ended_at),
             stop_reason: message.stop_reason,
             usage: message.usage,
-            is_already_sent: is_known,
+            is_already_sent,
             ..turn
         };
-        let mut over: Vec<TurnSpan> = before.into_iter().collect();
+        let mut completed: Vec<TurnSpan> = previous.into_iter().collect();
         if turn.stop_reason.is_some() {
-            over.push(turn);
+            completed.push(turn);
         } else {
-            self.turns.insert(within.clone(), turn);
+            self.turns.insert(parent.clone(), turn);
         }
-        if let Some(last) = over.last() {
-            self.prompts.insert(within, last.ended_at);
+        if let Some(last) = completed.last() {
+            self.prompts.insert(parent, last.ended_at);
         }
-        over.into_iter().map(CompletedSpan::Turn).collect()
+        completed.into_iter().map(CompletedSpan::Turn).collect()
     }
 }
 
 impl ToolCallSpan {
-    fn ended(self, at: Moment, ending: ToolOutcome) -> ToolCallSpan {
+    fn end(self, at: Moment, ending: ToolOutcome) -> ToolCallSpan {
         ToolCallSpan { ended_at: at.max(self.started_at), ending, ..self }
     }
 }

@@ -1,4 +1,4 @@
-//! From spans and figures to a collector: what batches, limits and sends them is OpenTelemetry's own.
+//! Exports spans and metrics to a collector. OpenTelemetry batches, limits and sends them.
 
 use crate::client::Client;
 use crate::context::Ids;
@@ -8,7 +8,8 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::{SpanId, TraceId, TracerProvider as _};
 use opentelemetry_otlp::{
-    ExporterBuildError, MetricExporter, Protocol as Carried, SpanExporter, WithExportConfig, WithHttpConfig,
+    ExporterBuildError, MetricExporter, Protocol as HttpProtocol, SpanExporter, WithExportConfig,
+    WithHttpConfig,
 };
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
@@ -25,69 +26,70 @@ use std::{env, io};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 
-/// How long the end of a command may be delayed by what is still to be sent.
-const LAST: Duration = Duration::from_secs(5);
+/// Time that the end of a command may be delayed to send the remaining data.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 const SCOPE: &str = "longhaul";
 
-/// Why nothing is sent.
+/// The reason why telemetry cannot start.
 #[derive(Debug, Error)]
 pub enum TelemetryError {
-    /// The system gave no thread.
-    #[error("start sending telemetry: {0}")]
+    /// The system could not start a thread.
+    #[error("cannot start sending telemetry: {0}")]
     Thread(#[from] io::Error),
-    /// A variable says something that cannot be done.
-    #[error("send telemetry: {0}")]
+    /// A variable has an unsupported value.
+    #[error("cannot send telemetry: {0}")]
     Exporter(#[from] ExporterBuildError),
-    /// There is no use of TLS.
-    #[error("send telemetry: {0}")]
+    /// TLS is not available.
+    #[error("cannot send telemetry: {0}")]
     Client(#[from] reqwest::Error),
 }
 
-/// What sends, for all runs of this process.
+/// The telemetry pipeline, shared by all runs of this process.
 pub struct Telemetry {
     traces: Option<SdkTracerProvider>,
     metrics: Option<SdkMeterProvider>,
-    voice: Exporter,
-    missed: Arc<Mutex<DroppedData>>,
-    // Last: what is above uses it until it is gone.
+    exporter: Exporter,
+    dropped: Arc<Mutex<DroppedData>>,
+    // Last field, because the fields above use it until they are dropped.
     runtime: Runtime,
 }
 
-/// Tells of runs. Each one has a copy.
+/// Records spans and metrics of runs. Each run has a copy.
 #[derive(Clone)]
 pub struct Exporter {
     tracer: Option<SdkTracer>,
-    figures: Option<Metrics>,
+    metrics: Option<Metrics>,
     ids: Ids,
 }
 
-/// What did not get to the collector.
+/// Data that did not reach the collector.
 #[derive(Debug, Default)]
 struct DroppedData {
     spans: usize,
-    /// Exports of metrics in a row; what they had is in the next one that gets through.
+    /// Failed exports of metrics in a row. The next successful export includes their data.
     metrics: usize,
     reason: Option<String>,
 }
 
 impl Telemetry {
-    /// What the settings want; nothing if that is nothing.
+    /// Starts the pipeline, or returns `None` if the settings disable it.
     ///
     /// # Errors
-    /// [`TelemetryError`]. No run fails for it: whoever asked for telemetry is told.
+    /// Returns [`TelemetryError`] if the pipeline cannot start. The caller reports it; no run fails because
+    /// of it.
     pub fn start(settings: &Settings) -> Result<Option<Telemetry>, TelemetryError> {
         if settings.is_disabled() {
             return Ok(None);
         }
-        // The exporters wait on threads of their own, which this one serves.
+        // The exporters block on threads of their own. This runtime serves them.
         let runtime =
             Builder::new_multi_thread().worker_threads(1).thread_name("telemetry").enable_all().build()?;
-        let inside = runtime.enter();
-        let missed: Arc<Mutex<DroppedData>> = Arc::default();
+        let runtime_guard = runtime.enter();
+        let dropped: Arc<Mutex<DroppedData>> = Arc::default();
         let ids = Ids::default();
         let traces = settings.traces.as_ref().map(|target| -> Result<_, TelemetryError> {
             let exporter =
-                CountingExporter { inner: spans_by(target, &runtime)?, missed: Arc::clone(&missed) };
+                CountingExporter { inner: span_exporter(target, &runtime)?, dropped: Arc::clone(&dropped) };
             let provider =
                 SdkTracerProvider::builder().with_id_generator(ids.clone()).with_resource(resource());
             Ok(provider.with_batch_exporter(exporter).build())
@@ -95,134 +97,135 @@ impl Telemetry {
         let traces = traces.transpose()?;
         let metrics = settings.metrics.as_ref().map(|target| -> Result<_, TelemetryError> {
             let exporter =
-                CountingExporter { inner: metrics_by(target, &runtime)?, missed: Arc::clone(&missed) };
+                CountingExporter { inner: metric_exporter(target, &runtime)?, dropped: Arc::clone(&dropped) };
             let reader = PeriodicReader::builder(exporter).build();
             Ok(SdkMeterProvider::builder().with_reader(reader).with_resource(resource()).build())
         });
         let metrics = metrics.transpose()?;
-        let voice = Exporter {
+        let exporter = Exporter {
             tracer: traces.as_ref().map(|provider| provider.tracer(SCOPE)),
-            figures: metrics.as_ref().map(|provider| Metrics::new(&provider.meter(SCOPE))),
+            metrics: metrics.as_ref().map(|provider| Metrics::new(&provider.meter(SCOPE))),
             ids,
         };
-        drop(inside);
-        Ok(Some(Telemetry { traces, metrics, voice, missed, runtime }))
+        drop(runtime_guard);
+        Ok(Some(Telemetry { traces, metrics, exporter, dropped, runtime }))
     }
 
-    /// For a run of this process.
+    /// Returns an exporter for a run of this process.
     pub fn exporter(&self) -> Exporter {
-        self.voice.clone()
+        self.exporter.clone()
     }
 
-    /// Has what is left sent, for a few seconds at most. Returns what a person is to know.
+    /// Sends the remaining data, for a few seconds at most. Returns a message for the user if data was lost.
     pub fn close(self) -> Option<String> {
-        // Both at once: each may wait for a collector that does not answer.
-        let metrics =
-            self.metrics.map(|metrics| std::thread::spawn(move || metrics.shutdown_with_timeout(LAST)));
-        let traces = self.traces.map(|traces| traces.shutdown_with_timeout(LAST));
+        // Shut down both in parallel: each may wait for a collector that does not answer.
+        let metrics = self
+            .metrics
+            .map(|metrics| std::thread::spawn(move || metrics.shutdown_with_timeout(SHUTDOWN_TIMEOUT)));
+        let traces = self.traces.map(|traces| traces.shutdown_with_timeout(SHUTDOWN_TIMEOUT));
         let metrics = metrics.and_then(|metrics| metrics.join().ok());
         self.runtime.shutdown_background();
-        let late =
+        let shutdown_error =
             [traces, metrics].into_iter().flatten().find_map(Result::err).map(|error| error.to_string());
-        let missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
-        missed.message(late)
+        let dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        dropped.message(shutdown_error)
     }
 }
 
 impl DroppedData {
-    fn message(&self, late: Option<String>) -> Option<String> {
-        let what = match (self.spans, self.metrics) {
-            (0, 0) => late.as_ref().map(|_| "the last of the telemetry".to_owned()),
+    fn message(&self, shutdown_error: Option<String>) -> Option<String> {
+        let data = match (self.spans, self.metrics) {
+            (0, 0) => shutdown_error.as_ref().map(|_| "the last of the telemetry".to_owned()),
             (0, _) => Some("the run's metrics".to_owned()),
             (spans, 0) => Some(format!("{spans} of the run's spans")),
             (spans, _) => Some(format!("{spans} of the run's spans, and its metrics,")),
         }?;
-        let reason = self.reason.clone().or(late).unwrap_or_default();
-        Some(format!("{what} did not get to the collector: {reason}; the run's own files have it all"))
+        let reason = self.reason.clone().or(shutdown_error).unwrap_or_default();
+        Some(format!("{data} could not be sent to the collector: {reason}; the run's files are complete"))
     }
 }
 
 impl Exporter {
-    /// One that nobody hears.
+    /// Returns an exporter that drops everything.
     pub(crate) fn disabled() -> Exporter {
-        Exporter { tracer: None, figures: None, ids: Ids::default() }
+        Exporter { tracer: None, metrics: None, ids: Ids::default() }
     }
 
     pub(crate) fn tracer(&self) -> Option<&SdkTracer> {
         self.tracer.as_ref()
     }
 
-    pub(crate) fn figures(&self) -> Option<&Metrics> {
-        self.figures.as_ref()
+    pub(crate) fn metrics(&self) -> Option<&Metrics> {
+        self.metrics.as_ref()
     }
 
-    /// The span that is begun next has these ids.
+    /// Sets the ids of the next span.
     pub(crate) fn set_next_ids(&self, ids: (TraceId, SpanId)) {
-        self.ids.settle(ids);
+        self.ids.set(ids);
     }
 }
 
-/// Who sends: the user's own words over ours.
+/// Returns the description of the sender. The user's variables override our values.
 fn resource() -> Resource {
-    let ours =
+    let defaults =
         [KeyValue::new("service.name", SCOPE), KeyValue::new("service.version", env!("CARGO_PKG_VERSION"))];
     let resource = Resource::builder_empty()
-        .with_attributes(ours)
+        .with_attributes(defaults)
         .with_detector(Box::new(TelemetryResourceDetector))
         .with_detector(Box::new(EnvResourceDetector::new()));
-    // This one names the service in any case, if only as unknown.
+    // This detector always sets a service name, if necessary `unknown`.
     if env::var_os("OTEL_SERVICE_NAME").is_some_and(|name| !name.is_empty()) {
         return resource.with_detector(Box::new(SdkProvidedResourceDetector)).build();
     }
     resource.build()
 }
 
-fn spans_by(target: &Target, runtime: &Runtime) -> Result<SpanExporter, TelemetryError> {
+fn span_exporter(target: &Target, runtime: &Runtime) -> Result<SpanExporter, TelemetryError> {
     let builder = SpanExporter::builder();
-    Ok(match carried(target.protocol) {
+    Ok(match http_protocol(target.protocol) {
         None => builder.with_tonic().build()?,
-        Some(carried) => builder
+        Some(http_protocol) => builder
             .with_http()
-            .with_protocol(carried)
+            .with_protocol(http_protocol)
             .with_http_client(Client::new(runtime.handle().clone(), target.timeout)?)
             .build()?,
     })
 }
 
-fn metrics_by(target: &Target, runtime: &Runtime) -> Result<MetricExporter, TelemetryError> {
+fn metric_exporter(target: &Target, runtime: &Runtime) -> Result<MetricExporter, TelemetryError> {
     let builder = MetricExporter::builder();
-    Ok(match carried(target.protocol) {
+    Ok(match http_protocol(target.protocol) {
         None => builder.with_tonic().build()?,
-        Some(carried) => builder
+        Some(http_protocol) => builder
             .with_http()
-            .with_protocol(carried)
+            .with_protocol(http_protocol)
             .with_http_client(Client::new(runtime.handle().clone(), target.timeout)?)
             .build()?,
     })
 }
 
-/// How HTTP carries it; nothing for gRPC.
-fn carried(protocol: Protocol) -> Option<Carried> {
+/// Returns the protocol over HTTP, or `None` for gRPC.
+fn http_protocol(protocol: Protocol) -> Option<HttpProtocol> {
     match protocol {
         Protocol::Grpc => None,
-        Protocol::HttpProtobuf => Some(Carried::HttpBinary),
-        Protocol::HttpJson => Some(Carried::HttpJson),
+        Protocol::HttpProtobuf => Some(HttpProtocol::HttpBinary),
+        Protocol::HttpJson => Some(HttpProtocol::HttpJson),
     }
 }
 
-/// An exporter that remembers what it could not send: the library tells nobody.
+/// An exporter that records lost data, which the library does not report.
 #[derive(Debug)]
 struct CountingExporter<E> {
     inner: E,
-    missed: Arc<Mutex<DroppedData>>,
+    dropped: Arc<Mutex<DroppedData>>,
 }
 
 impl<E> CountingExporter<E> {
-    fn note(&self, result: &OTelSdkResult, count: impl FnOnce(&mut DroppedData, bool)) {
-        let mut missed = self.missed.lock().unwrap_or_else(PoisonError::into_inner);
-        count(&mut missed, result.is_err());
+    fn count_result(&self, result: &OTelSdkResult, count: impl FnOnce(&mut DroppedData, bool)) {
+        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        count(&mut dropped, result.is_err());
         if let Err(error) = result {
-            missed.reason = Some(error.to_string());
+            dropped.reason = Some(error.to_string());
         }
     }
 }
@@ -231,7 +234,7 @@ impl trace::SpanExporter for CountingExporter<SpanExporter> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
         let result = self.inner.export(batch).await;
-        self.note(&result, |missed, failed| missed.spans += if failed { spans } else { 0 });
+        self.count_result(&result, |dropped, failed| dropped.spans += if failed { spans } else { 0 });
         result
     }
 
@@ -251,7 +254,9 @@ impl trace::SpanExporter for CountingExporter<SpanExporter> {
 impl PushMetricExporter for CountingExporter<MetricExporter> {
     async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
         let result = self.inner.export(metrics).await;
-        self.note(&result, |missed, failed| missed.metrics = if failed { missed.metrics + 1 } else { 0 });
+        self.count_result(&result, |dropped, failed| {
+            dropped.metrics = if failed { dropped.metrics + 1 } else { 0 }
+        });
         result
     }
 

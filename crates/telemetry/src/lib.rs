@@ -1,11 +1,12 @@
-//! A run as OpenTelemetry sees it: a span for the run, each of its attempts, turns, tool calls, waits and checks, and what they
-//! used as metrics, by the semantic conventions for generative AI. It is sent over OTLP.
+//! Exports runs to OpenTelemetry over OTLP. Each run, attempt, turn, tool call, wait and check has a span,
+//! and usage is exported as metrics. Names follow the semantic conventions for generative AI.
 //!
-//! It is silent unless the usual `OTEL_` variables ask for it ([`Settings`]), and decides nothing: a collector that does not
-//! answer delays no run and fails none. What a prompt, a message or a tool says is never sent.
+//! Export is off unless the standard `OTEL_` variables enable it ([`Settings`]). It affects no decision: a
+//! collector that does not answer neither delays nor fails a run. The text of prompts, messages and tools is
+//! never sent.
 //!
-//! A run has one trace, whoever supervises it: its ids are in the run's `trace.json`, and those of its spans are derived from
-//! them, so that a supervisor that takes the run over goes on with the same spans.
+//! A run has one trace for all its supervisors. Its ids are in the run's `trace.json` and span ids are
+//! derived from them, so a later supervisor continues the same spans.
 
 mod attributes;
 mod client;

@@ -1,4 +1,4 @@
-//! What runs use, as metrics: those of the semantic conventions for model calls, and ours for runs.
+//! Metrics of runs: those of the semantic conventions for model calls, and Longhaul's own.
 
 use crate::attributes::{self, metrics};
 use crate::conversation::TurnSpan;
@@ -7,7 +7,7 @@ use longhaul_core::{Fault, Outcome, Span, Usage};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 
-/// Where tokens are counted, in their powers of four: as the conventions have it.
+/// Histogram bounds for tokens, in powers of four as in the conventions.
 const TOKEN_BOUNDS: &[f64] = &[
     1.0,
     4.0,
@@ -24,7 +24,7 @@ const TOKEN_BOUNDS: &[f64] = &[
     16_777_216.0,
     67_108_864.0,
 ];
-/// Likewise the seconds that a turn takes.
+/// Histogram bounds for seconds of a turn, as in the conventions.
 const SECOND_BOUNDS: &[f64] =
     &[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 
@@ -96,11 +96,11 @@ impl Metrics {
 
     pub(crate) fn attempt(&self, fault: Option<Fault>, usage: &Usage, common: &[KeyValue]) {
         self.attempts.add(1, &with_fault(common, fault));
-        self.spent(usage, common);
+        self.usage(usage, common);
     }
 
-    /// What was spent, by an attempt or for one.
-    pub(crate) fn spent(&self, usage: &Usage, common: &[KeyValue]) {
+    /// Records the cost of an attempt or of a summary.
+    pub(crate) fn usage(&self, usage: &Usage, common: &[KeyValue]) {
         for (kind, cost) in [("stated", usage.reported_cost), ("estimated", usage.estimated_cost)] {
             if cost.0 > 0 {
                 let mut attributes = common.to_vec();
@@ -110,7 +110,7 @@ impl Metrics {
         }
     }
 
-    pub(crate) fn waited(&self, fault: Option<Fault>, span: Span, common: &[KeyValue]) {
+    pub(crate) fn wait(&self, fault: Option<Fault>, span: Span, common: &[KeyValue]) {
         self.waiting.add(seconds(span), &with_fault(common, fault));
     }
 

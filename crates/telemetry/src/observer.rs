@@ -1,4 +1,5 @@
-//! Watches a run and tells of it. What is decided is told when it is on disk; what the agent says, when it says it.
+//! Observes a run and records its spans. It exports decisions once they are on disk, and output as it
+//! arrives.
 
 use crate::context::Trace;
 use crate::exporter::Exporter;
@@ -17,38 +18,38 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, mem};
 
-/// Of a stream that is read as a whole.
+/// Chunk size for reading a whole stream.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Tells of one run, and passes everything on.
+/// Records the spans of one run, and forwards every call to the inner observer.
 pub struct TelemetryObserver<'a> {
     inner: &'a mut dyn Observer,
-    /// Nothing where nothing is wanted.
-    voice: Option<Exporter>,
-    /// Nothing before the run has a directory, and for a run whose plan says nothing that we understand.
+    /// `None` if telemetry is disabled.
+    exporter: Option<Exporter>,
+    /// `None` before the run has a directory, and for a run whose plan is not understood.
     spans: Option<SpanRecorder>,
     dir: Option<RunDir>,
-    /// What is decided, and not on disk yet.
+    /// Records that are not on disk yet.
     pending: Vec<(Moment, Vec<Record>)>,
 }
 
 impl<'a> TelemetryObserver<'a> {
-    /// Of a run that this process supervises.
-    pub fn new(inner: &'a mut dyn Observer, voice: Option<Exporter>) -> TelemetryObserver<'a> {
-        TelemetryObserver { inner, voice, spans: None, dir: None, pending: Vec::new() }
+    /// Creates the observer of a run that this process supervises.
+    pub fn new(inner: &'a mut dyn Observer, exporter: Option<Exporter>) -> TelemetryObserver<'a> {
+        TelemetryObserver { inner, exporter, spans: None, dir: None, pending: Vec::new() }
     }
 
-    fn begin(&self, run: &RunId, dir: &RunDir) -> Option<SpanRecorder> {
-        let voice = self.voice.clone()?;
+    fn start(&self, run: &RunId, dir: &RunDir) -> Option<SpanRecorder> {
+        let exporter = self.exporter.clone()?;
         let plan = dir.plan().ok()?;
         let dialect = dialect_for(&plan.agent.name)?;
-        // By convention, whoever starts a program names the span that it is a part of so.
+        // By convention, this variable names the span that the process is part of.
         let trace = Trace::new(dir, env::var("TRACEPARENT").ok().as_deref());
-        Some(SpanRecorder::new(voice, trace, (run, &plan), dialect, known(dir)))
+        Some(SpanRecorder::new(exporter, trace, run, &plan, dialect, reported_messages(dir)))
     }
 
-    /// Of an attempt that ended while nobody supervised it, the stream is read when the end is told.
-    fn read(&mut self, records: &[Record], at: Moment) {
+    /// Reads the whole stream of an attempt that ended while no supervisor ran.
+    fn read_unsupervised_output(&mut self, records: &[Record], at: Moment) {
         let has_ended = records.iter().any(|record| matches!(record, Record::AttemptEnded { .. }));
         let (Some(spans), Some(dir)) = (&mut self.spans, &self.dir) else { return };
         let Some(attempt) = spans.attempt_without_output().filter(|_| has_ended) else { return };
@@ -60,32 +61,32 @@ impl<'a> TelemetryObserver<'a> {
     }
 }
 
-/// What tells which attempt a line of the transcript belongs to.
+/// The fields that assign a line of the transcript to an attempt.
 #[derive(Deserialize)]
 struct MessageHeader {
     attempt: u32,
     kind: EventKind,
 }
 
-/// How many messages of each attempt's stream were heard before: as many as are written down.
-fn known(dir: &RunDir) -> BTreeMap<u32, usize> {
-    let mut known = BTreeMap::new();
-    // Who cannot read it tells a figure twice, not never.
+/// Returns the number of each attempt's messages that the transcript contains. They were reported before.
+fn reported_messages(dir: &RunDir) -> BTreeMap<u32, usize> {
+    let mut reported = BTreeMap::new();
+    // If the transcript is unreadable, usage is reported twice rather than never.
     let _ = read_lines(&dir.transcript_path(), |line| {
-        if let Ok(sign) = serde_json::from_slice::<MessageHeader>(line)
-            && sign.kind.comes_from_stream()
+        if let Ok(header) = serde_json::from_slice::<MessageHeader>(line)
+            && header.kind.comes_from_stream()
         {
-            *known.entry(sign.attempt).or_default() += 1;
+            *reported.entry(header.attempt).or_default() += 1;
         }
         ControlFlow::Continue(())
     });
-    known
+    reported
 }
 
 impl Observer for TelemetryObserver<'_> {
     fn on_start(&mut self, run: &RunId, dir: &Path) {
         self.dir = RunDir::at(dir.to_owned());
-        self.spans = self.dir.as_ref().and_then(|dir| self.begin(run, dir));
+        self.spans = self.dir.as_ref().and_then(|dir| self.start(run, dir));
         self.inner.on_start(run, dir);
     }
 
@@ -105,7 +106,7 @@ impl Observer for TelemetryObserver<'_> {
 
     fn on_sync(&mut self) {
         for (at, records) in mem::take(&mut self.pending) {
-            self.read(&records, at);
+            self.read_unsupervised_output(&records, at);
             if let Some(spans) = &mut self.spans {
                 spans.record(at, &records);
             }
@@ -113,8 +114,8 @@ impl Observer for TelemetryObserver<'_> {
         self.inner.on_sync();
     }
 
-    fn on_notify_failure(&mut self, untold: &NotifyFailure) {
-        self.inner.on_notify_failure(untold);
+    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
+        self.inner.on_notify_failure(failure);
     }
 
     fn on_output(&mut self, bytes: &[u8]) {

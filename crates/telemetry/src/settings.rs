@@ -1,52 +1,54 @@
-//! Which signals are wanted, by the variables that OpenTelemetry has for that. How they are sent (endpoint, headers,
-//! sampling) the exporters read themselves, but for the time that a request may take: we make these.
+//! Reads from the `OTEL_` variables which signals to export.
+//!
+//! The exporters read endpoint, headers and sampling themselves. This module also reads the request timeout,
+//! because Longhaul provides the HTTP client.
 
 use std::fmt;
 use std::time::Duration;
 
-/// As long as the specification gives an export unless it is told otherwise.
+/// Default timeout of an export in the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Where to a signal goes, and which of them are wanted.
+/// The signals to export, with their targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// Traces.
+    /// Target of traces. `None` if disabled.
     pub traces: Option<Target>,
-    /// Metrics.
+    /// Target of metrics. `None` if disabled.
     pub metrics: Option<Target>,
-    /// Values that cannot be used, each as a sentence that says what is done instead.
+    /// Invalid values. Each sentence states which value is used instead.
     pub complaints: Vec<String>,
 }
 
-/// Where to a signal goes.
+/// The target of a signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// How.
+    /// Transport protocol.
     pub protocol: Protocol,
-    /// As it was written, credentials left out.
+    /// Endpoint as configured, without credentials.
     pub endpoint: String,
-    /// How long a request may take.
+    /// Timeout of a request.
     pub timeout: Duration,
 }
 
-/// How OTLP is carried.
+/// The transport of OTLP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// gRPC.
     Grpc,
-    /// HTTP with protocol buffers; what the specification recommends as the default.
+    /// HTTP with protocol buffers, the default that the specification recommends.
     #[default]
     HttpProtobuf,
     /// HTTP with JSON.
     HttpJson,
 }
 
-/// A signal by its name in variables.
+/// Names of the signals in variables.
 const TRACES: &str = "TRACES";
 const METRICS: &str = "METRICS";
 
 impl Settings {
-    /// Reads them with `variable`, which returns what a variable is set to.
+    /// Reads the settings with `variable`, which returns the value of a variable.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Settings {
         let variable = |name: &str| {
             variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
@@ -60,7 +62,7 @@ impl Settings {
         settings
     }
 
-    /// Whether nothing is wanted.
+    /// Returns whether no signal is exported.
     pub fn is_disabled(&self) -> bool {
         self.traces.is_none() && self.metrics.is_none()
     }
@@ -71,13 +73,13 @@ fn target(
     variable: &impl Fn(&str) -> Option<String>,
     complaints: &mut Vec<String>,
 ) -> Option<Target> {
-    let own = format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT");
-    let endpoint = variable(&own).or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT"));
-    let wanted = match variable(&format!("OTEL_{signal}_EXPORTER")) {
+    let signal_variable = format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT");
+    let endpoint = variable(&signal_variable).or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT"));
+    let is_enabled = match variable(&format!("OTEL_{signal}_EXPORTER")) {
         Some(exporters) => exporters.split(',').any(|exporter| exporter.trim() == "otlp"),
         None => endpoint.is_some(),
     };
-    if !wanted {
+    if !is_enabled {
         return None;
     }
     let protocol = protocol(signal, variable, complaints);
@@ -86,7 +88,7 @@ fn target(
     Some(Target { protocol, endpoint: without_credentials(&endpoint), timeout })
 }
 
-/// In milliseconds, as the specification has it.
+/// Reads the timeout of a signal, in milliseconds as in the specification.
 fn timeout(
     signal: &str,
     variable: &impl Fn(&str) -> Option<String>,
@@ -98,7 +100,7 @@ fn timeout(
             return Duration::from_millis(milliseconds);
         }
         let used = TIMEOUT.as_millis();
-        complain(
+        add_complaint(
             complaints,
             format!("{name} is `{value}`, which is no number of milliseconds; {used} is used"),
         );
@@ -107,8 +109,8 @@ fn timeout(
     TIMEOUT
 }
 
-/// Both signals may be told the same.
-fn complain(complaints: &mut Vec<String>, error: String) {
+/// Adds a complaint unless it is a duplicate: both signals may read the same variable.
+fn add_complaint(complaints: &mut Vec<String>, error: String) {
     if !complaints.contains(&error) {
         complaints.push(error);
     }
@@ -121,25 +123,25 @@ fn protocol(
 ) -> Protocol {
     for name in [format!("OTEL_EXPORTER_OTLP_{signal}_PROTOCOL"), "OTEL_EXPORTER_OTLP_PROTOCOL".to_owned()] {
         let Some(value) = variable(&name) else { continue };
-        if let Some(protocol) = Protocol::named(&value) {
+        if let Some(protocol) = Protocol::parse(&value) {
             return protocol;
         }
         let used = Protocol::default();
         let which = "which is none of grpc, http/protobuf, http/json";
-        complain(complaints, format!("{name} is `{value}`, {which}; {used} is used"));
+        add_complaint(complaints, format!("{name} is `{value}`, {which}; {used} is used"));
         break;
     }
     Protocol::default()
 }
 
 impl Protocol {
-    fn named(word: &str) -> Option<Protocol> {
+    fn parse(word: &str) -> Option<Protocol> {
         [Protocol::Grpc, Protocol::HttpProtobuf, Protocol::HttpJson]
             .into_iter()
             .find(|protocol| protocol.as_str().eq_ignore_ascii_case(word))
     }
 
-    /// The word in variables.
+    /// Returns the word that variables use.
     pub fn as_str(self) -> &'static str {
         match self {
             Protocol::Grpc => "grpc",
@@ -148,7 +150,7 @@ impl Protocol {
         }
     }
 
-    /// Where a collector is by default.
+    /// Returns the default endpoint of a collector.
     fn endpoint(self) -> &'static str {
         match self {
             Protocol::Grpc => "http://localhost:4317",
@@ -163,7 +165,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// An endpoint as it may be shown: a name and a password before its host, and what is asked of it, may be secrets.
+/// Removes user, password and query from an endpoint, because they may be secrets.
 fn without_credentials(endpoint: &str) -> String {
     let endpoint = endpoint.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = endpoint.split_once("://").unwrap_or(("", endpoint));
@@ -179,28 +181,28 @@ mod tests {
     use expect_test::{Expect, expect};
 
     fn check(variables: &[(&str, &str)], expected: &Expect) {
-        let of = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        let variable = |name: &str| {
+            variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
         };
-        let settings = Settings::read(of);
-        let mut told = String::new();
+        let settings = Settings::read(variable);
+        let mut text = String::new();
         for (signal, target) in [("traces", &settings.traces), ("metrics", &settings.metrics)] {
             if let Some(target) = target {
-                let within = match target.timeout.as_millis() {
+                let timeout = match target.timeout.as_millis() {
                     10_000 => String::new(),
                     other => format!(" within {other} ms"),
                 };
-                told += &format!("{signal} to {} by {}{within}\n", target.endpoint, target.protocol);
+                text += &format!("{signal} to {} by {}{timeout}\n", target.endpoint, target.protocol);
             }
         }
         for error in &settings.complaints {
-            told += &format!("{error}\n");
+            text += &format!("{error}\n");
         }
-        expected.assert_eq(&told);
+        expected.assert_eq(&text);
     }
 
     #[test]
-    fn nothing_is_sent_unless_it_is_asked_for() {
+    fn is_disabled_by_default() {
         check(&[], &expect![[r#""#]]);
         check(&[("OTEL_SERVICE_NAME", "nightly"), ("OTEL_EXPORTER_OTLP_HEADERS", "a=b")], &expect![[r#""#]]);
         check(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "")], &expect![[r#""#]]);
@@ -219,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_or_an_exporter_asks_for_it() {
+    fn endpoint_or_exporter_enables_export() {
         check(
             &[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://here:4318")],
             &expect![[r#"
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_protocol_is_said_once() {
+    fn reports_unknown_protocol_once() {
         check(
             &[
                 ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://here"),
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_takes_as_long_as_is_said() {
+    fn reads_request_timeout() {
         let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://here");
         check(
             &[
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_is_shown_without_its_secrets() {
+    fn removes_credentials_from_endpoint() {
         for (endpoint, expected) in [
             ("https://me:secret@here:4318/v1?key=secret", "https://here:4318/v1"),
             ("https://me@secret@here", "https://here"),

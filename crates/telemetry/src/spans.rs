@@ -1,12 +1,13 @@
-//! A run's records as spans. The run has one, and within it each attempt, wait and check; within an attempt each turn and call.
+//! Converts a run's records to spans: one for the run, one for each attempt, wait and check, and in an
+//! attempt one for each turn and tool call.
 //!
-//! What happened under an earlier supervisor is only taken in: that one told of it. Two of them may tell of a turn twice, as the
-//! same span, but never is its use counted twice.
+//! Records of an earlier supervisor are only replayed, because it has sent their spans. Two supervisors may
+//! send the same turn twice, as the same span, but its usage is counted once.
 
 mod span_data;
 
 use crate::attributes;
-use crate::context::{Trace, within};
+use crate::context::{Trace, context_of};
 use crate::conversation::{CompletedSpan, ConversationSpans};
 use crate::exporter::Exporter;
 use crate::time::system_time;
@@ -21,112 +22,116 @@ use opentelemetry::trace::{
 };
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::Span;
-use span_data::{AttemptSpan, RunInfo, SpanData, SpanEvent, called, called_call, strategy_name, used};
+use span_data::{
+    AttemptSpan, RunInfo, SpanData, SpanEvent, call_span_key, span_key, usage_attributes, wire_name,
+};
 use std::collections::BTreeMap;
 
-/// A run that is being told.
+/// Records the spans of one run.
 pub(crate) struct SpanRecorder {
-    voice: Exporter,
+    exporter: Exporter,
     trace: Trace,
     dialect: Box<dyn Dialect>,
-    about: RunInfo,
+    info: RunInfo,
     state: Run,
-    /// When the run began, or was last let go on.
+    /// Start of the run, or its last resumption by the user.
     started_at: Moment,
-    /// How often it was let go on after it had been over.
-    reopened: u32,
-    /// Its span, begun with the first of it that is to be told.
+    /// Number of times the user resumed the finished run.
+    reopen_count: u32,
+    /// Span of the run, created with its first child span.
     run: Option<Span>,
     attempt: Option<OpenAttempt>,
     pause: Option<OpenInterval>,
-    /// How many messages of each attempt an earlier supervisor has told of.
-    known: BTreeMap<u32, usize>,
-    used: Usage,
+    /// Number of messages of each attempt that an earlier supervisor has reported.
+    reported: BTreeMap<u32, usize>,
+    usage: Usage,
 }
 
-/// An attempt that is under way.
+/// The current attempt.
 struct OpenAttempt {
     number: u32,
     started_at: Moment,
     session: SessionId,
     strategy: Option<ResumeStrategy>,
     conversation: ConversationSpans,
-    /// Whether this supervisor reads its stream.
-    is_heard: bool,
-    notes: Vec<SpanEvent>,
+    /// Whether this supervisor read any of its output.
+    has_output: bool,
+    events: Vec<SpanEvent>,
 }
 
-/// A time without an agent.
+/// A period without an agent.
 enum OpenInterval {
     Wait { since: Moment, until: Moment, after: Option<Fault> },
     Check { since: Moment },
 }
 
 impl SpanRecorder {
-    /// The run of this plan. Of its attempts so many messages are `known`: an earlier supervisor has told of them.
+    /// Creates the recorder of a run. `reported` is the number of messages of each attempt that an earlier
+    /// supervisor has reported.
     pub(crate) fn new(
-        voice: Exporter,
+        exporter: Exporter,
         trace: Trace,
-        (run, plan): (&RunId, &Plan),
+        run: &RunId,
+        plan: &Plan,
         dialect: Box<dyn Dialect>,
-        known: BTreeMap<u32, usize>,
+        reported: BTreeMap<u32, usize>,
     ) -> SpanRecorder {
-        let about = RunInfo::new(run.to_string(), plan);
+        let info = RunInfo::new(run.to_string(), plan);
         SpanRecorder {
-            voice,
+            exporter,
             trace,
             dialect,
-            about,
+            info,
             state: Run::new(),
             started_at: plan.started_at,
-            reopened: 0,
+            reopen_count: 0,
             run: None,
             attempt: None,
             pause: None,
-            known,
-            used: Usage::default(),
+            reported,
+            usage: Usage::default(),
         }
     }
 
-    /// Takes in what an earlier supervisor decided at `at`.
+    /// Applies records of an earlier supervisor without sending spans.
     pub(crate) fn replay(&mut self, at: Moment, records: &[Record]) {
-        let voice = std::mem::replace(&mut self.voice, Exporter::disabled());
-        records.iter().for_each(|record| self.take(at, record));
-        self.voice = voice;
+        let exporter = std::mem::replace(&mut self.exporter, Exporter::disabled());
+        records.iter().for_each(|record| self.apply(at, record));
+        self.exporter = exporter;
     }
 
-    /// Tells what was decided at `at`.
+    /// Sends the spans of records decided at `at`.
     pub(crate) fn record(&mut self, at: Moment, records: &[Record]) {
-        records.iter().for_each(|record| self.take(at, record));
+        records.iter().for_each(|record| self.apply(at, record));
     }
 
-    /// Tells what the agent's stream says, at `now`.
+    /// Sends the spans of output that arrived at `now`.
     pub(crate) fn on_output(&mut self, bytes: &[u8], now: Moment) {
         let Some(mut attempt) = self.attempt.take() else { return };
-        attempt.is_heard = true;
-        let told = attempt.conversation.feed(bytes, now);
-        self.converse(attempt.number, &told);
+        attempt.has_output = true;
+        let completed = attempt.conversation.feed(bytes, now);
+        self.send_conversation(attempt.number, &completed);
         self.attempt = Some(attempt);
     }
 
-    /// The attempt under way, if nothing was heard of it.
+    /// Returns the current attempt if none of its output was read.
     pub(crate) fn attempt_without_output(&self) -> Option<u32> {
-        self.attempt.as_ref().filter(|attempt| !attempt.is_heard).map(|attempt| attempt.number)
+        self.attempt.as_ref().filter(|attempt| !attempt.has_output).map(|attempt| attempt.number)
     }
 
-    fn take(&mut self, at: Moment, record: &Record) {
+    fn apply(&mut self, at: Moment, record: &Record) {
         self.state.apply(record);
         match record {
             Record::RunStarted { at } => self.started_at = *at,
             Record::RunReopened { at, .. } => {
                 self.started_at = *at;
-                self.reopened += 1;
-                self.used = Usage::default();
+                self.reopen_count += 1;
+                self.usage = Usage::default();
                 self.run = None;
             }
             Record::AttemptStarted { at, plan } => {
-                self.resume(*at);
-                let known = self.known.get(&plan.attempt).copied().unwrap_or_default();
+                self.end_wait(*at);
+                let reported = self.reported.get(&plan.attempt).copied().unwrap_or_default();
                 self.attempt = Some(OpenAttempt {
                     number: plan.attempt,
                     started_at: *at,
@@ -135,15 +140,15 @@ impl SpanRecorder {
                     conversation: ConversationSpans::new(
                         self.dialect.transcript_decoder(plan.attempt),
                         *at,
-                        known,
+                        reported,
                     ),
-                    is_heard: false,
-                    notes: Vec::new(),
+                    has_output: false,
+                    events: Vec::new(),
                 });
             }
-            Record::ResumeStrategyChosen { strategy: rung, .. } => {
+            Record::ResumeStrategyChosen { strategy, .. } => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.strategy = Some(*rung);
+                    attempt.strategy = Some(*strategy);
                 }
             }
             Record::AttemptSpawned { at, .. } | Record::PromptSent { at, .. } => {
@@ -156,31 +161,35 @@ impl SpanRecorder {
                     attempt.session = session.clone();
                 }
             }
-            Record::StopOrdered { at, cause: why, level, .. } => {
-                let why = [
-                    KeyValue::new(attributes::WHY, strategy_name(why)),
-                    KeyValue::new(attributes::LEVEL, strategy_name(level)),
+            Record::StopOrdered { at, cause, level, .. } => {
+                let attributes = [
+                    KeyValue::new(attributes::REASON, wire_name(cause)),
+                    KeyValue::new(attributes::LEVEL, wire_name(level)),
                 ];
-                self.note("longhaul.stop", *at, why.to_vec());
+                self.add_event("longhaul.stop", *at, attributes.to_vec());
             }
-            Record::Recovered { at, finding: remains, .. } => {
-                self.note(
+            Record::Recovered { at, finding, .. } => {
+                self.add_event(
                     "longhaul.recovered",
                     *at,
-                    vec![KeyValue::new(attributes::WHY, strategy_name(remains))],
+                    vec![KeyValue::new(attributes::REASON, wire_name(finding))],
                 );
             }
-            Record::StallDeferred { at, .. } => self.note("longhaul.silence_excused", *at, Vec::new()),
+            Record::StallDeferred { at, .. } => self.add_event("longhaul.stall_deferred", *at, Vec::new()),
             Record::LimitReached { at, limit, .. } => {
-                self.note("longhaul.limit", *at, vec![KeyValue::new(attributes::WHY, limit.as_str())]);
+                self.add_event(
+                    "longhaul.limit",
+                    *at,
+                    vec![KeyValue::new(attributes::REASON, limit.as_str())],
+                );
             }
-            Record::Downtime { .. } => self.note("longhaul.downtime", at, Vec::new()),
-            Record::CancelRequested { at, .. } => self.note("longhaul.cancel", *at, Vec::new()),
-            Record::SuspendOrdered { at, .. } => self.note("longhaul.suspend", *at, Vec::new()),
-            Record::SummaryEnded { usage, .. } => self.spend(usage),
+            Record::Downtime { .. } => self.add_event("longhaul.downtime", at, Vec::new()),
+            Record::CancelRequested { at, .. } => self.add_event("longhaul.cancel", *at, Vec::new()),
+            Record::SuspendOrdered { at, .. } => self.add_event("longhaul.suspend", *at, Vec::new()),
+            Record::SummaryEnded { usage, .. } => self.add_usage(usage),
             Record::AttemptEnded { at, fault, usage, next, .. } => self.end_attempt(*at, *fault, usage, next),
             Record::CheckStarted { at } => self.pause = Some(OpenInterval::Check { since: *at }),
-            Record::CheckEnded { at, result } => self.end_check(*at, strategy_name(result)),
+            Record::CheckEnded { at, result } => self.end_check(*at, wire_name(result)),
             Record::RunFinished { at, outcome } => self.end_run(*at, outcome),
             Record::Swept { .. }
             | Record::SummaryStarted { .. }
@@ -198,10 +207,10 @@ impl SpanRecorder {
         }
     }
 
-    /// Something happened in the attempt, or in the run.
-    fn note(&mut self, name: &'static str, at: Moment, attributes: Vec<KeyValue>) {
+    /// Adds an event to the span of the current attempt, or else to that of the run.
+    fn add_event(&mut self, name: &'static str, at: Moment, attributes: Vec<KeyValue>) {
         match &mut self.attempt {
-            Some(attempt) => attempt.notes.push(SpanEvent { name, at, attributes }),
+            Some(attempt) => attempt.events.push(SpanEvent { name, at, attributes }),
             None => {
                 if let Some(run) = self.run() {
                     run.add_event_with_timestamp(name, system_time(at), attributes);
@@ -212,13 +221,13 @@ impl SpanRecorder {
 
     fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, usage: &Usage, next: &AfterAttempt) {
         let Some(mut attempt) = self.attempt.take() else { return };
-        let told = attempt.conversation.end(at);
-        self.converse(attempt.number, &told);
+        let completed = attempt.conversation.end(at);
+        self.send_conversation(attempt.number, &completed);
         let remedy = match next {
             AfterAttempt::Attempt { remedy, .. } => Some(remedy),
             AfterAttempt::Check | AfterAttempt::Finish(_) => None,
         };
-        let ended = AttemptSpan {
+        let attempt_span = AttemptSpan {
             number: attempt.number,
             started_at: attempt.started_at,
             ended_at: at,
@@ -228,42 +237,42 @@ impl SpanRecorder {
             usage,
             remedy,
         };
-        self.over(SpanData::attempt(&self.about, &ended, attempt.notes));
-        let common = self.about.common();
-        if let Some(figures) = self.voice.figures() {
-            figures.attempt(fault, usage, &common);
+        self.send_child_of_run(SpanData::attempt(&self.info, &attempt_span, attempt.events));
+        let common = self.info.common();
+        if let Some(metrics) = self.exporter.metrics() {
+            metrics.attempt(fault, usage, &common);
         }
-        self.used = self.used.plus(*usage);
+        self.usage = self.usage.plus(*usage);
     }
 
-    /// What was used between attempts.
-    fn spend(&mut self, usage: &Usage) {
-        let common = self.about.common();
-        if let Some(figures) = self.voice.figures() {
-            figures.spent(usage, &common);
+    /// Counts usage between attempts.
+    fn add_usage(&mut self, usage: &Usage) {
+        let common = self.info.common();
+        if let Some(metrics) = self.exporter.metrics() {
+            metrics.usage(usage, &common);
         }
-        self.used = self.used.plus(*usage);
+        self.usage = self.usage.plus(*usage);
     }
 
-    /// A wait is over, if there was one.
-    fn resume(&mut self, at: Moment) {
+    /// Ends the span of the current wait, if there is one.
+    fn end_wait(&mut self, at: Moment) {
         let Some(OpenInterval::Wait { since, until, after }) = self.pause.take() else { return };
-        self.over(SpanData::wait((since, at), until, after));
-        let common = self.about.common();
-        if let Some(figures) = self.voice.figures() {
-            figures.waited(after, at.since(since), &common);
+        self.send_child_of_run(SpanData::wait(since, at, until, after));
+        let common = self.info.common();
+        if let Some(metrics) = self.exporter.metrics() {
+            metrics.wait(after, at.since(since), &common);
         }
     }
 
     fn end_check(&mut self, at: Moment, result: String) {
         let Some(OpenInterval::Check { since }) = self.pause.take() else { return };
-        self.over(SpanData::check((since, at), result));
+        self.send_child_of_run(SpanData::check(since, at, result));
     }
 
     fn end_run(&mut self, at: Moment, outcome: &Outcome) {
-        self.resume(at);
+        self.end_wait(at);
         let attempts = self.state.state().plan.as_ref().map_or(0, |plan| plan.attempt);
-        let mut attributes = used(&self.used);
+        let mut attributes = usage_attributes(&self.usage);
         attributes.push(KeyValue::new(attributes::OUTCOME, outcome.kind.as_str()));
         attributes.push(KeyValue::new(attributes::ATTEMPTS, i64::from(attempts)));
         attributes.extend(outcome.fault.map(|fault| KeyValue::new(attributes::FAULT, fault.word())));
@@ -277,84 +286,87 @@ impl SpanRecorder {
             }
             run.end_with_timestamp(system_time(at));
         }
-        let common = self.about.common();
-        if let Some(figures) = self.voice.figures() {
-            figures.run(outcome, &common);
+        let common = self.info.common();
+        if let Some(metrics) = self.exporter.metrics() {
+            metrics.run(outcome, &common);
         }
     }
 
-    fn converse(&mut self, attempt: u32, told: &[CompletedSpan]) {
-        for told in told {
-            match told {
+    fn send_conversation(&mut self, attempt: u32, completed: &[CompletedSpan]) {
+        for span in completed {
+            match span {
                 CompletedSpan::Turn(turn) => {
-                    let common = self.about.common();
-                    if let Some(figures) = self.voice.figures().filter(|_| !turn.is_already_sent) {
-                        figures.turn(turn, &common);
+                    let common = self.info.common();
+                    if let Some(metrics) = self.exporter.metrics().filter(|_| !turn.is_already_sent) {
+                        metrics.turn(turn, &common);
                     }
-                    let done = SpanData::turn(&self.about, attempt, turn);
-                    self.over_within(attempt, turn.parent.as_deref(), done);
+                    let span_data = SpanData::turn(&self.info, attempt, turn);
+                    self.send_child_of_attempt(attempt, turn.parent.as_deref(), span_data);
                 }
                 CompletedSpan::Call(call) => {
-                    self.over_within(attempt, call.parent.as_deref(), SpanData::call(attempt, call));
+                    self.send_child_of_attempt(
+                        attempt,
+                        call.parent.as_deref(),
+                        SpanData::call(attempt, call),
+                    );
                 }
             }
         }
     }
 
-    /// A part of an attempt, or of a sub-agent in it.
-    fn over_within(&mut self, attempt: u32, call: Option<&str>, done: SpanData) {
-        let parent = call.map_or_else(|| called(attempt), |call| called_call(attempt, call));
+    /// Sends a child span of an attempt or of a sub-agent's call.
+    fn send_child_of_attempt(&mut self, attempt: u32, call: Option<&str>, span_data: SpanData) {
+        let parent = call.map_or_else(|| span_key(attempt), |call| call_span_key(attempt, call));
         let ids = self.trace.span(&parent);
-        self.end(Some(ids), done);
+        self.send(Some(ids), span_data);
     }
 
-    /// A part of the run.
-    fn over(&mut self, done: SpanData) {
-        self.end(None, done);
+    /// Sends a child span of the run.
+    fn send_child_of_run(&mut self, span_data: SpanData) {
+        self.send(None, span_data);
     }
 
-    fn end(&mut self, parent: Option<(TraceId, SpanId)>, done: SpanData) {
+    fn send(&mut self, parent: Option<(TraceId, SpanId)>, span_data: SpanData) {
         let Some(run) = self.run().map(|run| run.span_context().clone()) else { return };
-        let Some(tracer) = self.voice.tracer() else { return };
-        let mut attributes = done.attributes;
-        attributes.push(KeyValue::new(attributes::RUN, self.about.run.clone()));
-        attributes.push(KeyValue::new(attributes::PROVIDER, self.about.provider));
-        attributes.extend(done.error.clone().map(|error| KeyValue::new(attributes::ERROR, error)));
-        let builder = SpanBuilder::from_name(done.name)
-            .with_kind(done.kind)
-            .with_start_time(system_time(done.started_at))
+        let Some(tracer) = self.exporter.tracer() else { return };
+        let mut attributes = span_data.attributes;
+        attributes.push(KeyValue::new(attributes::RUN, self.info.run.clone()));
+        attributes.push(KeyValue::new(attributes::PROVIDER, self.info.provider));
+        attributes.extend(span_data.error.clone().map(|error| KeyValue::new(attributes::ERROR, error)));
+        let builder = SpanBuilder::from_name(span_data.name)
+            .with_kind(span_data.kind)
+            .with_start_time(system_time(span_data.started_at))
             .with_attributes(attributes);
-        self.voice.set_next_ids(self.trace.span(&done.called));
+        self.exporter.set_next_ids(self.trace.span(&span_data.key));
         let mut span = tracer.build_with_context(builder, &context(&run, parent));
-        for SpanEvent { name, at, attributes } in done.notes {
+        for SpanEvent { name, at, attributes } in span_data.events {
             span.add_event_with_timestamp(name, system_time(at), attributes);
         }
-        if let Some(error) = done.error {
+        if let Some(error) = span_data.error {
             span.set_status(Status::error(error));
         }
-        span.end_with_timestamp(system_time(done.ended_at.max(done.started_at)));
+        span.end_with_timestamp(system_time(span_data.ended_at.max(span_data.started_at)));
     }
 
-    /// The span of the run; nothing where no traces are wanted, or only the past is taken in.
+    /// Returns the span of the run, or `None` if traces are disabled or records are being replayed.
     fn run(&mut self) -> Option<&mut Span> {
-        let tracer = self.voice.tracer()?;
+        let tracer = self.exporter.tracer()?;
         Some(self.run.get_or_insert_with(|| {
-            let called = match self.reopened {
+            let key = match self.reopen_count {
                 0 => "run".to_owned(),
-                times => format!("run again {times}"),
+                count => format!("run again {count}"),
             };
-            let mut attributes = self.about.common();
+            let mut attributes = self.info.common();
             attributes.push(KeyValue::new(attributes::OPERATION, "invoke_workflow"));
-            attributes.push(KeyValue::new(attributes::RUN, self.about.run.clone()));
-            if let Some(name) = &self.about.name {
+            attributes.push(KeyValue::new(attributes::RUN, self.info.run.clone()));
+            if let Some(name) = &self.info.name {
                 attributes.push(KeyValue::new(attributes::WORKFLOW, name.clone()));
                 attributes.push(KeyValue::new(attributes::RUN_NAME, name.clone()));
             }
-            attributes.extend(
-                self.about.model.clone().map(|model| KeyValue::new(attributes::REQUEST_MODEL, model)),
-            );
+            attributes
+                .extend(self.info.model.clone().map(|model| KeyValue::new(attributes::REQUEST_MODEL, model)));
             let name = self
-                .about
+                .info
                 .name
                 .as_ref()
                 .map_or("invoke_workflow".to_owned(), |name| format!("invoke_workflow {name}"));
@@ -362,14 +374,14 @@ impl SpanRecorder {
                 .with_kind(SpanKind::Internal)
                 .with_start_time(system_time(self.started_at))
                 .with_attributes(attributes);
-            self.voice.set_next_ids(self.trace.span(&called));
+            self.exporter.set_next_ids(self.trace.span(&key));
             tracer.build_with_context(builder, &self.trace.parent_context())
         }))
     }
 }
 
-/// Within the run, or within a part of it.
+/// Returns the context of a child of the run or of `parent`.
 fn context(run: &SpanContext, parent: Option<(TraceId, SpanId)>) -> Context {
     let (trace, span) = parent.unwrap_or((run.trace_id(), run.span_id()));
-    within(trace, span, run.is_sampled(), false)
+    context_of(trace, span, run.is_sampled(), false)
 }

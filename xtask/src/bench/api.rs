@@ -1,5 +1,5 @@
-//! A Messages API on loopback that answers at once with one short turn, or with 529 until a wall has
-//! passed. It knows no faults but this: everything else is the drill's. One thread a connection.
+//! A Messages API on loopback that answers at once with one short turn, or with 529 until an outage has passed.
+//! It simulates no other fault; the drill does that. It uses one thread per connection.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -11,79 +11,79 @@ use std::time::{Duration, Instant};
 /// A running API. Its threads end with the process.
 pub struct Api {
     address: SocketAddr,
-    asked: Arc<Mutex<RequestStats>>,
+    stats: Arc<Mutex<RequestStats>>,
 }
 
-/// What it has been asked so far.
+/// The requests received so far.
 #[derive(Clone, Default)]
 pub struct RequestStats {
-    /// The first request for a message: a wall begins with it.
+    /// First request for a message: the outage starts with it.
     pub first: Option<Instant>,
-    /// Requests refused by the wall.
+    /// Number of requests refused because of the outage.
     pub refused: u32,
-    /// The first request that was answered.
+    /// First request that was answered.
     pub answered: Option<Instant>,
 }
 
 impl Api {
-    /// An API that refuses everything for this long from the first request on.
-    pub fn start(wall: Duration) -> io::Result<Api> {
+    /// Starts an API that refuses everything for this long after the first request.
+    pub fn start(outage: Duration) -> io::Result<Api> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
-        let asked = Arc::new(Mutex::new(RequestStats::default()));
-        let shared = Arc::clone(&asked);
+        let stats = Arc::new(Mutex::new(RequestStats::default()));
+        let shared = Arc::clone(&stats);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let asked = Arc::clone(&shared);
-                // A client that hangs up in the middle of a request is its own concern.
-                thread::spawn(move || serve(stream, wall, &asked).ok());
+                let stats = Arc::clone(&shared);
+                // A client may disconnect in the middle of a request.
+                thread::spawn(move || serve(stream, outage, &stats).ok());
             }
         });
-        Ok(Api { address, asked })
+        Ok(Api { address, stats })
     }
 
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub fn asked(&self) -> RequestStats {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn stats(&self) -> RequestStats {
+        self.stats.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-fn serve(stream: TcpStream, wall: Duration, asked: &Mutex<RequestStats>) -> io::Result<()> {
+fn serve(stream: TcpStream, outage: Duration, stats: &Mutex<RequestStats>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
     while let Some((path, body)) = request(&mut reader)? {
         let path = path.split('?').next().unwrap_or_default();
-        let answer = match path {
-            "/v1/messages" if refused(wall, asked) => {
+        let response = match path {
+            "/v1/messages" if refused(outage, stats) => {
                 let error = json!({"type": "overloaded_error", "message": "Overloaded"});
-                json_answer("529 Overloaded", &json!({"type": "error", "error": error}))
+                json_response("529 Overloaded", &json!({"type": "error", "error": error}))
             }
             "/v1/messages" => message(&serde_json::from_slice(&body).unwrap_or_default()),
-            "/v1/messages/count_tokens" => json_answer("200 OK", &json!({"input_tokens": 100})),
-            _ => json_answer("404 Not Found", &json!({"type": "error"})),
+            "/v1/messages/count_tokens" => json_response("200 OK", &json!({"input_tokens": 100})),
+            _ => json_response("404 Not Found", &json!({"type": "error"})),
         };
-        writer.write_all(answer.as_bytes())?;
+        writer.write_all(response.as_bytes())?;
     }
     Ok(())
 }
 
-fn refused(wall: Duration, asked: &Mutex<RequestStats>) -> bool {
-    let mut asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+fn refused(outage: Duration, stats: &Mutex<RequestStats>) -> bool {
+    let mut stats = stats.lock().unwrap_or_else(PoisonError::into_inner);
     let now = Instant::now();
-    let refused = now - *asked.first.get_or_insert(now) < wall;
+    let refused = now - *stats.first.get_or_insert(now) < outage;
     if refused {
-        asked.refused += 1;
+        stats.refused += 1;
     } else {
-        asked.answered.get_or_insert(now);
+        stats.answered.get_or_insert(now);
     }
     refused
 }
 
-/// The path and the body of the next request; none when the connection has ended.
+/// Reads the path and the body of the next request. Returns `None` when the connection has ended.
 fn request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<(String, Vec<u8>)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
@@ -104,7 +104,7 @@ fn request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<(String, Vec<
     Ok(Some((path, body)))
 }
 
-fn json_answer(status: &str, body: &Value) -> String {
+fn json_response(status: &str, body: &Value) -> String {
     let body = body.to_string();
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nrequest-id: req_bench\r\nContent-Length: {}\r\n\r\n{body}",
@@ -112,7 +112,7 @@ fn json_answer(status: &str, body: &Value) -> String {
     )
 }
 
-/// One turn: a word, and the end.
+/// Returns a response with one short turn.
 fn message(request: &Value) -> String {
     let usage = json!({"input_tokens": 100, "output_tokens": 2, "cache_creation_input_tokens": 0,
         "cache_read_input_tokens": 0});
@@ -122,7 +122,7 @@ fn message(request: &Value) -> String {
     if request["stream"] != true {
         message["content"] = json!([{"type": "text", "text": "Done."}]);
         message["stop_reason"] = json!("end_turn");
-        return json_answer("200 OK", &message);
+        return json_response("200 OK", &message);
     }
     let events = [
         json!({"type": "message_start", "message": message}),

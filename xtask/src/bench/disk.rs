@@ -1,5 +1,5 @@
-//! What a write that must last costs here: 4 KiB appended to a file and flushed. The yardstick for
-//! everything that writes a journal.
+//! Measures the cost of a durable write on this disk: 4 KiB appended to a file and flushed. Benches that write
+//! a journal are compared with it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,12 +12,12 @@ const BLOCK: [u8; 4096] = [b'x'; 4096];
 pub struct Disk(File);
 
 impl Disk {
-    /// In the directory that is to be measured.
+    /// Creates the file in the directory to measure.
     pub fn at(dir: &Path) -> io::Result<Disk> {
         Ok(Disk(OpenOptions::new().append(true).create(true).open(dir.join("fdatasync"))?))
     }
 
-    /// How long one append with `fdatasync` takes.
+    /// Returns how long one append with `fdatasync` takes.
     pub fn append(&mut self) -> io::Result<Duration> {
         let started = Instant::now();
         self.0.write_all(&BLOCK)?;

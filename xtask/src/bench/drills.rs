@@ -1,4 +1,4 @@
-//! Every scenario with both agents: what each must end as, and what it did end as.
+//! Runs every scenario with both agents and compares the expected with the actual results.
 
 use super::Bench;
 use super::sandbox::Sandbox;
@@ -25,11 +25,21 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             let _ = writeln!(table, "{}", line(card));
         }
         let agreeing = cards.iter().filter(|card| card["agrees"] == true).count();
-        let of = cards.len();
-        let what = format!("scenarios that agree throughout, {agent}");
-        rows.push(Row::must(what, format!("all {of}"), agreeing.to_string(), agreeing == of && of > 0));
-        let left: u64 = cards.iter().filter_map(|card| card["processes_left"].as_u64()).sum();
-        rows.push(Row::must(format!("processes left behind, {agent}"), "0", left.to_string(), left == 0));
+        let total = cards.len();
+        let label = format!("scenarios that agree throughout, {agent}");
+        rows.push(Row::must(
+            label,
+            format!("all {total}"),
+            agreeing.to_string(),
+            agreeing == total && total > 0,
+        ));
+        let leftover: u64 = cards.iter().filter_map(|card| card["processes_left"].as_u64()).sum();
+        rows.push(Row::must(
+            format!("processes left behind, {agent}"),
+            "0",
+            leftover.to_string(),
+            leftover == 0,
+        ));
     }
     Ok(Section {
         about: "`longhaul drill all` with the scripted agent and with the real Claude Code. A cell with an arrow reads: \
@@ -39,13 +49,13 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-/// The scorecards of some drills; their directories are in the place, if `args` says to keep them.
-pub fn drill(bench: &Bench, place: &Sandbox, agent: &str, args: &[&str]) -> io::Result<Vec<Value>> {
-    let mut command = place.command(&bench.longhaul);
+/// Runs drills and returns their scorecards. Their directories stay in the sandbox if `args` says to keep them.
+pub fn drill(bench: &Bench, sandbox: &Sandbox, agent: &str, args: &[&str]) -> io::Result<Vec<Value>> {
+    let mut command = sandbox.command(&bench.longhaul);
     command.arg("drill").args(args).args(["--output-format", "json", "--quiet", "--agent", agent]);
     command.arg("--agent-path").arg(&bench.claude);
     let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
-    // A drill that disagrees exits with a failure and prints its card all the same.
+    // A drill that disagrees exits with a failure, but still prints its card.
     serde_json::from_slice(&output.stdout)
         .map_err(|error| io::Error::other(format!("drill with {agent}: {}: {error}", output.status)))
 }
@@ -60,14 +70,14 @@ fn line(card: &Value) -> String {
     let cells = [
         scenario_word(&card["scenario"]),
         scenario_word(&card["agent"]),
-        compared(&card["outcome"]),
-        compared(&card["fault"]),
-        compared(&card["exit_code"]),
+        render_pair(&card["outcome"]),
+        render_pair(&card["fault"]),
+        render_pair(&card["exit_code"]),
         if survived.is_empty() { "–".to_owned() } else { survived.join(", ") },
         scenario_word(&card["attempts"]),
         scenario_word(&card["requests"]),
-        off(&card["tokens"]["all"]),
-        off(&card["cost_micro_usd"]),
+        percent_off(&card["tokens"]["all"]),
+        percent_off(&card["cost_micro_usd"]),
         format!("{:.1}", card["wall_ms"].as_f64().unwrap_or(f64::NAN) / 1e3),
         scenario_word(&card["processes_left"]),
         if card["agrees"] == true { "yes".to_owned() } else { "**no**".to_owned() },
@@ -75,14 +85,14 @@ fn line(card: &Value) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// By how much our account differs from the API's.
-fn off(totals: &Value) -> String {
+/// Returns how much Longhaul's total differs from the API's, in percent.
+fn percent_off(totals: &Value) -> String {
     let (by_us, by_api) = (totals["by_us"].as_f64(), totals["by_api"].as_f64());
-    let off = by_us.zip(by_api).map(|(us, api)| (us - api) / api.max(1.0) * 100.0);
-    off.map_or_else(|| "–".to_owned(), |off| format!("{off:.2} %"))
+    let percent = by_us.zip(by_api).map(|(us, api)| (us - api) / api.max(1.0) * 100.0);
+    percent.map_or_else(|| "–".to_owned(), |percent| format!("{percent:.2} %"))
 }
 
-fn compared(pair: &Value) -> String {
+fn render_pair(pair: &Value) -> String {
     if pair["expected"] == pair["actual"] {
         scenario_word(&pair["actual"])
     } else {

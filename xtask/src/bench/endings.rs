@@ -1,4 +1,4 @@
-//! How soon a run ends that has no hope, and a hang.
+//! Measures how soon a hopeless run ends, and how soon a hang is detected.
 
 use super::Bench;
 use super::drills::drill;
@@ -21,16 +21,16 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         stall_s.ok_or_else(|| io::Error::other(format!("scenario {HANG} names no stall timeout")))?;
     let mut rows = Vec::new();
     for agent in ["scripted", "claude"] {
-        let whole = wall_s(&drill(bench, &Sandbox::new()?, agent, &[HOPELESS])?);
-        rows.push(Row::at_most(format!("a permanent 401, {agent}"), AUTH_BAR_S, "s", whole));
-        let place = Sandbox::new()?;
-        let whole = wall_s(&drill(bench, &place, agent, &[HANG, "--keep"])?);
-        let hung = hung_s(&newest(&newest(&place.temporary(), 1)?.join("longhaul/runs"), 2)?)?;
+        let duration_s = wall_s(&drill(bench, &Sandbox::new()?, agent, &[HOPELESS])?);
+        rows.push(Row::at_most(format!("a permanent 401, {agent}"), AUTH_BAR_S, "s", duration_s));
+        let sandbox = Sandbox::new()?;
+        let duration_s = wall_s(&drill(bench, &sandbox, agent, &[HANG, "--keep"])?);
+        let hung = hung_s(&newest(&newest(&sandbox.temporary(), 1)?.join("longhaul/runs"), 2)?)?;
         rows.push(
             Row::at_most(format!("a hang, {agent}"), stall_s + OVER_STALL_BAR_S, "s", hung)
                 .because(&format!("stall timeout {stall_s} s + 8 s")),
         );
-        rows.push(Row::render(format!("the whole run with the hang in it, {agent}"), "s", whole));
+        rows.push(Row::render(format!("the whole run with the hang in it, {agent}"), "s", duration_s));
     }
     Ok(Section {
         about: "The drills `auth-401`, whole, and `silent-pings`, from the last progress before the hang to the end of \
@@ -44,17 +44,17 @@ fn wall_s(cards: &[Value]) -> f64 {
     cards.first().and_then(|card| card["wall_ms"].as_f64()).unwrap_or(f64::NAN) / 1e3
 }
 
-/// By the run's journal: when the first attempt progressed last, and when it had ended.
+/// Returns the time from the last progress of the first attempt to its end, from the run's journal.
 fn hung_s(run: &Path) -> io::Result<f64> {
     let journal = fs::read_to_string(run.join("journal.jsonl"))?;
-    let mut progressed = None;
+    let mut last_progress = None;
     for line in journal.lines() {
         let entry: Value = serde_json::from_str(line)?;
         for record in entry["records"].as_array().into_iter().flatten() {
-            match (record["record"].as_str(), progressed) {
-                (Some("progressed"), _) => progressed = record["at"].as_f64(),
-                (Some("attempt_ended"), Some(progressed)) => {
-                    return Ok((record["at"].as_f64().unwrap_or(f64::NAN) - progressed) / 1e3);
+            match (record["record"].as_str(), last_progress) {
+                (Some("progress_made"), _) => last_progress = record["at"].as_f64(),
+                (Some("attempt_ended"), Some(last_progress)) => {
+                    return Ok((record["at"].as_f64().unwrap_or(f64::NAN) - last_progress) / 1e3);
                 }
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! A hundred live runs in one process of the library; the process itself is an example of it.
+//! Measures a hundred live runs in one process of the library. That process is an example of the library.
 
 use super::sandbox::Sandbox;
 use super::section::{Row, Section};
@@ -13,9 +13,9 @@ const LINES_PER_SECOND: usize = 20;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let example = build(&bench.root, &["--package", "longhaul", "--example", "fleet"], "examples/fleet")?;
-    let place = Sandbox::new()?;
+    let sandbox = Sandbox::new()?;
     let (runs, seconds) = (bench.count(100, 10), bench.count(25, 3));
-    let mut command = place.command(&example);
+    let mut command = sandbox.command(&example);
     command.arg(&bench.longhaul).args([runs, LINES_PER_SECOND, seconds].map(|number| number.to_string()));
     let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {

@@ -1,4 +1,5 @@
-//! How long an agent waits for its hooks: from launch to exit, with a playbook of 200 points and a queue that is in use.
+//! Measures how long an agent waits for its hooks: from launch to exit, with a playbook of 200 points and a
+//! queue in use.
 
 use super::Bench;
 use super::disk::Disk;
@@ -12,56 +13,57 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, iter};
 
-const TELL_BAR_MS: f64 = 20.0;
+const PROMPT_BAR_MS: f64 = 20.0;
 const QUEUE_BAR_MS: f64 = 8.0;
 const POINTS: usize = 200;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Sandbox::new()?;
-    put_playbook(&place)?;
-    let transcript = place.path().join("session.jsonl");
+    let sandbox = Sandbox::new()?;
+    write_playbook(&sandbox)?;
+    let transcript = sandbox.path().join("session.jsonl");
     fs::write(&transcript, "{}\n")?;
-    let mut disk = Disk::at(place.path())?;
-    let ended = json!({"session_id": "s", "transcript_path": transcript, "cwd": place.work(), "reason": "other",
+    let mut disk = Disk::at(sandbox.path())?;
+    let end_event = json!({"session_id": "s", "transcript_path": transcript, "cwd": sandbox.work(), "reason": "other",
         "hook_event_name": "SessionEnd"});
-    let prompted = |number: usize| {
-        json!({"session_id": format!("s{number}"), "transcript_path": transcript, "cwd": place.work(),
+    let prompt_event = |number: usize| {
+        json!({"session_id": format!("s{number}"), "transcript_path": transcript, "cwd": sandbox.work(),
             "hook_event_name": "UserPromptSubmit", "prompt": "Why does the release build of point 117 fail?"})
     };
-    // The worker that a hook starts finds no key, and leaves.
+    // The worker that a hook starts finds no API key and exits.
     let hook = |event: &str| {
-        let mut command = place.command(&bench.longhaul);
+        let mut command = sandbox.command(&bench.longhaul);
         command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").args(["hook", event]);
         command
     };
-    // The first call makes the database, and the first pages of its log.
+    // The first call creates the database and the first pages of its log.
     let warm = 3;
     for number in 0..warm {
-        called(&mut hook("SessionEnd"), &ended)?;
-        called(hook("UserPromptSubmit").args(["--max-tokens", "2000"]), &prompted(number))?;
+        time_hook(&mut hook("SessionEnd"), &end_event)?;
+        time_hook(hook("UserPromptSubmit").args(["--max-tokens", "2000"]), &prompt_event(number))?;
     }
-    let (mut told, mut some, mut again, mut queued, mut syncs) = (vec![], vec![], vec![], vec![], vec![]);
+    let (mut all_points, mut best_points, mut repeated, mut queued, mut syncs) =
+        (vec![], vec![], vec![], vec![], vec![]);
     for number in warm..warm + bench.count(20, 5) {
-        told.push(ms(called(&mut hook("UserPromptSubmit"), &prompted(number * 2))?));
-        some.push(ms(called(
+        all_points.push(ms(time_hook(&mut hook("UserPromptSubmit"), &prompt_event(number * 2))?));
+        best_points.push(ms(time_hook(
             hook("UserPromptSubmit").args(["--max-tokens", "2000"]),
-            &prompted(number * 2 + 1),
+            &prompt_event(number * 2 + 1),
         )?));
-        again.push(ms(called(&mut hook("UserPromptSubmit"), &prompted(number * 2))?));
-        queued.push(ms(called(&mut hook("SessionEnd"), &ended)?));
+        repeated.push(ms(time_hook(&mut hook("UserPromptSubmit"), &prompt_event(number * 2))?));
+        queued.push(ms(time_hook(&mut hook("SessionEnd"), &end_event)?));
         syncs.push(ms(disk.append()?));
     }
     let sync = median(&syncs);
     let mut rows = vec![
-        Row::at_most("a session is told all of 200 points", TELL_BAR_MS, "ms", median(&told)),
-        Row::at_most("the same, the best of them in 2000 tokens", TELL_BAR_MS, "ms", median(&some)),
-        Row::render("a prompt of a session that was told", "ms", median(&again)),
+        Row::at_most("a session is told all of 200 points", PROMPT_BAR_MS, "ms", median(&all_points)),
+        Row::at_most("the same, the best of them in 2000 tokens", PROMPT_BAR_MS, "ms", median(&best_points)),
+        Row::render("a prompt of a session that was told", "ms", median(&repeated)),
         Row::at_most("what a session teaches is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
             .because("8 ms and one sync")
             .against(median(&queued) / sync, "the append"),
         Row::render("append and fdatasync of 4 KiB", "ms", sync),
     ];
-    if let Some(count) = flushes(&hook("SessionEnd"), &ended, &place)? {
+    if let Some(count) = flushes(&hook("SessionEnd"), &end_event, &sandbox)? {
         rows.push(Row::must("flushes to the disk to queue it", "1", count.to_string(), count == 1));
     }
     Ok(Section {
@@ -73,8 +75,8 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-/// The time a hook takes that is told this.
-fn called(command: &mut Command, input: &Value) -> io::Result<Duration> {
+/// Runs a hook with this input and returns its duration.
+fn time_hook(command: &mut Command, input: &Value) -> io::Result<Duration> {
     let started = Instant::now();
     let mut child = command.stdin(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
@@ -85,13 +87,13 @@ fn called(command: &mut Command, input: &Value) -> io::Result<Duration> {
     if status.success() { Ok(duration) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
 }
 
-/// How often the hook flushes to the disk, as strace counts it; nothing without strace.
-fn flushes(hook: &Command, input: &Value, place: &Sandbox) -> io::Result<Option<usize>> {
-    let trace = place.path().join("strace");
-    let mut strace = place.command("strace");
+/// Returns how often the hook flushes to disk, as counted by strace. `None` without strace.
+fn flushes(hook: &Command, input: &Value, sandbox: &Sandbox) -> io::Result<Option<usize>> {
+    let trace = sandbox.path().join("strace");
+    let mut strace = sandbox.command("strace");
     strace.args(["-e", "trace=fsync,fdatasync,sync_file_range,msync", "-o"]).arg(&trace);
     strace.arg(hook.get_program()).args(hook.get_args());
-    match called(&mut strace, input) {
+    match time_hook(&mut strace, input) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
@@ -99,7 +101,7 @@ fn flushes(hook: &Command, input: &Value, place: &Sandbox) -> io::Result<Option<
     Ok(Some(text.lines().filter(|line| line.contains("sync(")).count()))
 }
 
-fn put_playbook(place: &Sandbox) -> io::Result<()> {
+fn write_playbook(sandbox: &Sandbox) -> io::Result<()> {
     let text =
         "is built with `make release` after `make check`; it takes some minutes and needs the network once";
     let point = |number: usize| {
@@ -110,7 +112,7 @@ fn put_playbook(place: &Sandbox) -> io::Result<()> {
         iter::successors(Some(1), |last| Some(last + 1)).map(point).take(POINTS).collect();
     let playbook =
         json!({"version": "1.0", "last_updated": null, "sections": {"PATTERNS & APPROACHES": points}});
-    let dir: &Path = &place.work().join(".claude");
+    let dir: &Path = &sandbox.work().join(".claude");
     fs::create_dir(dir)?;
     fs::write(dir.join("playbook.json"), playbook.to_string())
 }

@@ -1,4 +1,4 @@
-//! What a whole run costs when the agent takes no time: directory, journal, process, sweep, report.
+//! Measures a whole run whose agent takes no time: directory, journal, process, sweep, report.
 
 use super::Bench;
 use super::disk::Disk;
@@ -13,16 +13,16 @@ const BAR_MS: f64 = 25.0;
 const BAR_SYNCS: f64 = 6.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Sandbox::new()?;
-    let mut disk = Disk::at(place.path())?;
+    let sandbox = Sandbox::new()?;
+    let mut disk = Disk::at(sandbox.path())?;
     let run = || -> io::Result<Duration> {
-        timed(place.scripted_run(&bench.longhaul, "json")?.env("LONGHAUL_SCRIPTED_INSTANT", "1"))
+        timed(sandbox.scripted_run(&bench.longhaul, "json")?.env("LONGHAUL_SCRIPTED_INSTANT", "1"))
     };
     run()?;
     let (mut runs, mut agents, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.count(20, 5) {
         runs.push(ms(run()?));
-        let mut agent = place.command(place.path().join("scripted-agent"));
+        let mut agent = sandbox.command(sandbox.path().join("scripted-agent"));
         agents.push(ms(timed(agent.args(["-p", "measure"]).env("LONGHAUL_SCRIPTED_INSTANT", "1"))?));
         for _ in 0..4 {
             syncs.push(ms(disk.append()?));

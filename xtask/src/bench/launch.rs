@@ -1,4 +1,4 @@
-//! What supervision adds to one run of the real agent.
+//! Measures the overhead of supervision for one run of the real agent.
 
 use super::Bench;
 use super::api::Api;
@@ -19,22 +19,22 @@ const PROMPT: &str = "Say that you are done.";
 const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Sandbox::new()?;
+    let sandbox = Sandbox::new()?;
     let api = Api::start(Duration::ZERO)?;
-    let mut disk = Disk::at(place.path())?;
+    let mut disk = Disk::at(sandbox.path())?;
     let bare = || {
-        let mut command = place.agent_command(&bench.claude, &api);
+        let mut command = sandbox.agent_command(&bench.claude, &api);
         command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
         command
     };
     let shell = || {
-        let mut command = place.agent_command("/bin/sh", &api);
+        let mut command = sandbox.agent_command("/bin/sh", &api);
         command.args(["-c", "\"$@\"; exit $?", "sh"]).arg(&bench.claude);
         command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
         command
     };
-    let ours = || {
-        let mut command = place.agent_command(&bench.longhaul, &api);
+    let with_longhaul = || {
+        let mut command = sandbox.agent_command(&bench.longhaul, &api);
         command
             .args(["run", PROMPT, "--output-format", "json", "--agent-path"])
             .arg(&bench.claude)
@@ -42,34 +42,43 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         command
     };
     // The first start writes the agent's configuration and fills the page cache.
-    let warm: [&dyn Fn() -> Command; 3] = [&bare, &shell, &ours];
+    let warm: [&dyn Fn() -> Command; 3] = [&bare, &shell, &with_longhaul];
     for command in warm {
         timed(&mut command())?;
     }
     let (mut bares, mut shells, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut all, mut added, mut own) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut supervised_times, mut added, mut own_times) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.count(10, 3) {
         let alone = ms(timed(&mut bare())?);
-        let supervised = ms(timed(&mut ours())?);
-        own.push(supervised - agent_ms(&newest(&place.longhaul_home().join("runs"), 2)?)?);
+        let supervised = ms(timed(&mut with_longhaul())?);
+        own_times.push(supervised - agent_ms(&newest(&sandbox.longhaul_home().join("runs"), 2)?)?);
         bares.push(alone);
-        all.push(supervised);
+        supervised_times.push(supervised);
         added.push(supervised - alone);
         shells.push(ms(timed(&mut shell())?));
         for _ in 0..4 {
             syncs.push(ms(disk.append()?));
         }
     }
-    let (alone, supervised, shell) = (median(&bares), median(&all), median(&shells));
-    let more = supervised - alone;
+    let (alone, supervised, shell) = (median(&bares), median(&supervised_times), median(&shells));
+    let difference = supervised - alone;
     Ok(Section {
         about: "The real Claude Code from launch to exit against a loopback API that answers at once: bare `claude -p`, \
                 the same through `sh -c`, and `longhaul run`, in turn after one warm-up each.",
         rows: vec![
-            Row::at_most("`longhaul run` over bare `claude -p`, difference of medians", BAR_MS, "ms", more)
-                .against(supervised / alone, "bare"),
+            Row::at_most(
+                "`longhaul run` over bare `claude -p`, difference of medians",
+                BAR_MS,
+                "ms",
+                difference,
+            )
+            .against(supervised / alone, "bare"),
             Row::render("the same, median of the pairs' differences", "ms", median(&added)),
-            Row::render("`longhaul run` before its agent's start and after its end", "ms", median(&own)),
+            Row::render(
+                "`longhaul run` before its agent's start and after its end",
+                "ms",
+                median(&own_times),
+            ),
             Row::render("`longhaul run`", "ms", supervised),
             Row::render("bare `claude -p`", "ms", alone),
             Row::render("`sh -c claude -p` over bare", "ms", shell - alone),
@@ -79,7 +88,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-/// How long the agent of a run lived, by the run's own record: what is left of the run's time is the
+/// Returns how long the agent of a run lived, from the run's records. The rest of the run's time is the
 /// supervisor's, whatever else the machine did meanwhile.
 fn agent_ms(run: &Path) -> io::Result<f64> {
     let journal = fs::read_to_string(run.join("journal.jsonl"))?;
@@ -89,6 +98,7 @@ fn agent_ms(run: &Path) -> io::Result<f64> {
         .filter(|line| line.contains("\"attempt_spawned\""))
         .find_map(|line| serde_json::from_str::<Value>(line).ok()?["at"].as_f64());
     let ended = exit["ended_at"].as_str().and_then(|stamp| stamp.parse::<Timestamp>().ok());
-    let lived = spawned.zip(ended).map(|(spawned, ended)| ended.as_millisecond() as f64 - spawned);
-    lived.ok_or_else(|| io::Error::other(format!("{} does not say how long its agent lived", run.display())))
+    let lifetime = spawned.zip(ended).map(|(spawned, ended)| ended.as_millisecond() as f64 - spawned);
+    lifetime
+        .ok_or_else(|| io::Error::other(format!("{} does not say how long its agent lived", run.display())))
 }

@@ -1,4 +1,5 @@
-//! The commands that read the ledger, over a home as it is after years: a hundred thousand runs of ten attempts each.
+//! Measures the commands that read the ledger, in a home as after years: a hundred thousand runs of ten
+//! attempts each.
 
 use super::Bench;
 use super::process::{metered, timed};
@@ -18,14 +19,14 @@ const REBUILD_BAR: f64 = 2_000.0;
 const MEMORY_BAR_MIB: f64 = 100.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Sandbox::new()?;
+    let sandbox = Sandbox::new()?;
     let count = bench.count(100_000, 1_000);
     let started = Instant::now();
-    let some_run = runs::make(&place.longhaul_home(), count, ATTEMPTS)?;
-    let made = started.elapsed();
+    let some_run = runs::make(&sandbox.longhaul_home(), count, ATTEMPTS)?;
+    let creation_time = started.elapsed();
 
     let command = |args: &[&str]| {
-        let mut command: Command = place.command(&bench.longhaul);
+        let mut command: Command = sandbox.command(&bench.longhaul);
         command.args(args).args(["--output-format", "text"]).stdout(Stdio::null());
         command
     };
@@ -35,12 +36,13 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     if !rebuilt.status.success() {
         return Err(io::Error::other("the ledger cannot be made"));
     }
-    // Twice as long as a file system's clock ticks: the directories of the days are listed no more.
+    // This also waits for twice a tick of the file system's clock, after which unchanged days are no longer
+    // listed.
     timed(&mut command(&["runs"]))?;
     let verified = timed(&mut command(&["ledger", "verify"]))?;
 
     let mut peak_mib = rebuilt.peak_kib as f64 / 1024.0;
-    let mut took = |args: &[&str]| -> io::Result<f64> {
+    let mut median_ms = |args: &[&str]| -> io::Result<f64> {
         let mut samples = Vec::new();
         for _ in 0..bench.count(20, 3) {
             samples.push(ms(timed(&mut command(args))?));
@@ -68,17 +70,17 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         ("`cost --by model`, of all time", &["cost", "--by", "model", "--all"], None),
         ("`show RUN`", &["show", &some_run], Some(SHOW_BAR_MS)),
     ];
-    for (what, args, bar) in list {
-        let median = took(args)?;
+    for (label, args, bar) in list {
+        let value = median_ms(args)?;
         let row = match bar {
-            Some(bar) => Row::at_most(what, bar, "ms", median),
-            None => Row::render(what, "ms", median),
+            Some(bar) => Row::at_most(label, bar, "ms", value),
+            None => Row::render(label, "ms", value),
         };
-        rows.push(row.against(median / bare, "`--version`"));
+        rows.push(row.against(value / bare, "`--version`"));
     }
     rows.push(Row::at_most("the most memory of any of them", MEMORY_BAR_MIB, "MiB", peak_mib));
     rows.push(Row::render("`ledger verify`", "s", verified.as_secs_f64()));
-    rows.push(Row::render("making the runs, by this bench", "s", made.as_secs_f64()));
+    rows.push(Row::render("making the runs, by this bench", "s", creation_time.as_secs_f64()));
     Ok(Section {
         about: "A home of 100,000 runs in 365 days, 10 attempts each, every one with its journal and what it spent by model. \
                 Commands are timed from launch to exit, medians; the page cache is warm.",

@@ -1,4 +1,4 @@
-//! `longhaul logs` of a run that said much: how soon there is something to read, and how much memory all of it takes.
+//! Measures `longhaul logs` of a run with long output: the time to the first byte, and the peak memory.
 
 use super::Bench;
 use super::process::{KillOnDrop, metered, timed};
@@ -18,11 +18,11 @@ const FIRST_BAR_MS: f64 = 100.0;
 const MEMORY_BAR_MIB: f64 = 32.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Sandbox::new()?;
+    let sandbox = Sandbox::new()?;
     let bytes = bench.count(100_000_000, 2_000_000) as u64;
-    // Two attempts, each of which said half of it.
+    // Two attempts, each with half of the output.
     let half = AttemptFixture { works_seconds: 40_000, fault: None, waits_seconds: 1 };
-    let story = RunFixture {
+    let fixture = RunFixture {
         number: 1,
         began: 1_767_225_600_000,
         name: None,
@@ -31,9 +31,9 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         outcome: Some(Outcome::DONE),
         calls: 0,
     };
-    let dir = runs::write(&place.longhaul_home(), &story)?;
-    make(&dir, bytes, story.began)?;
-    let run = runs::id(story.number);
+    let dir = runs::write(&sandbox.longhaul_home(), &fixture)?;
+    make(&dir, bytes, fixture.began)?;
+    let run = runs::id(fixture.number);
 
     let forms: [(&str, &[&str]); 4] = [
         ("`logs RUN`", &[]),
@@ -42,9 +42,9 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         ("`logs RUN --output-format stream-json`", &["--output-format", "stream-json"]),
     ];
     let (mut rows, mut peak_kib) = (Vec::new(), 0);
-    for (number, (what, form)) in forms.into_iter().enumerate() {
+    for (number, (label, form)) in forms.into_iter().enumerate() {
         let command = || {
-            let mut command: Command = place.command(&bench.longhaul);
+            let mut command: Command = sandbox.command(&bench.longhaul);
             command.args(["logs", &run]).args(form);
             command
         };
@@ -52,16 +52,16 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         for _ in 0..bench.count(20, 3) {
             samples.push(ms(first_byte(&mut command())?));
         }
-        let (what, median) = (format!("{what}: to the first byte"), median(&samples));
-        // What lies before the part that is wanted has to be read.
+        let (label, value) = (format!("{label}: to the first byte"), median(&samples));
+        // The records before the requested part must be read first.
         rows.push(if number == 1 {
-            Row::render(what, "ms", median)
+            Row::render(label, "ms", value)
         } else {
-            Row::at_most(what, FIRST_BAR_MS, "ms", median)
+            Row::at_most(label, FIRST_BAR_MS, "ms", value)
         });
         peak_kib = peak_kib.max(metered(&mut command())?.peak_kib);
     }
-    let mut whole: Command = place.command(&bench.longhaul);
+    let mut whole: Command = sandbox.command(&bench.longhaul);
     let whole = timed(whole.args(["logs", &run]))?;
     rows.push(Row::render("`logs RUN`: all of it", "s", whole.as_secs_f64()));
     rows.push(Row::at_most(
@@ -78,21 +78,21 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-/// Writes a transcript of so many bytes, and streams as long.
+/// Writes a transcript of `bytes` bytes, and streams of the same length.
 fn make(dir: &Path, bytes: u64, began: u64) -> io::Result<()> {
     let mut transcript = runs::transcript(dir)?;
     for attempt in 1..=2 {
         let mut stream =
             BufWriter::new(File::create(dir.join(format!("attempts/{attempt:03}/stream.jsonl")))?);
-        let (mut written, mut call, mut said) = (0, 0, Vec::new());
+        let (mut written, mut call, mut text) = (0, 0, Vec::new());
         while written < bytes / 2 {
-            said.clear();
-            runs::transcript_line(&mut said, attempt, call, began + call * 1_000)?;
-            transcript.write_all(&said)?;
-            let event = json!({ "type": "user", "message": { "role": "user", "content": String::from_utf8_lossy(&said) } });
+            text.clear();
+            runs::transcript_line(&mut text, attempt, call, began + call * 1_000)?;
+            transcript.write_all(&text)?;
+            let event = json!({ "type": "user", "message": { "role": "user", "content": String::from_utf8_lossy(&text) } });
             let line = format!("{event}\n");
             stream.write_all(line.as_bytes())?;
-            written += said.len() as u64;
+            written += text.len() as u64;
             call += 1;
         }
         stream.flush()?;
@@ -100,7 +100,7 @@ fn make(dir: &Path, bytes: u64, began: u64) -> io::Result<()> {
     transcript.flush()
 }
 
-/// How long it takes until something is printed. Nobody reads the rest.
+/// Returns the time until the first byte is printed. The rest is not read.
 fn first_byte(command: &mut Command) -> io::Result<Duration> {
     let started = Instant::now();
     let mut child = KillOnDrop(command.stdout(Stdio::piped()).spawn()?);

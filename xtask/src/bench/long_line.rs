@@ -1,4 +1,4 @@
-//! A line of 64 MB: agents write whole files and images into one.
+//! Measures a line of 64 MB: agents write whole files and images into one line.
 
 use super::Bench;
 use super::process::metered;
@@ -13,7 +13,7 @@ use std::path::Path;
 const PEAK_BAR_MB: f64 = 200.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    // Just short enough to be an event, and too long to be one.
+    // One is just short enough for an event, the other too long.
     let sizes: &[(&str, usize)] = if bench.quick {
         &[("4 MB", 4_000_000)]
     } else {
@@ -21,10 +21,10 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     };
     let mut rows = Vec::new();
     for (name, bytes) in sizes {
-        let place = Sandbox::new()?;
-        let recording = place.path().join("recording.jsonl");
+        let sandbox = Sandbox::new()?;
+        let recording = sandbox.path().join("recording.jsonl");
         record(&bench.root, &recording, *bytes)?;
-        let mut command = place.scripted_run(&bench.longhaul, "json")?;
+        let mut command = sandbox.scripted_run(&bench.longhaul, "json")?;
         let run = metered(command.env("LONGHAUL_SCRIPTED_REPLAY", &recording))?;
         rows.push(Row::must(format!("{name}: exit code"), "0", run.status.to_string(), run.status.success()));
         let peak = run.peak_kib as f64 / 1024.0;
@@ -41,7 +41,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-/// A recorded success with one long line in front of its answer.
+/// Writes a recorded success with one long line before its answer.
 fn record(root: &Path, file: &Path, bytes: usize) -> io::Result<()> {
     let recorded = fs::read_to_string(root.join("crates/agent/fixtures/claude/success-session-state.jsonl"))?;
     let mut out = BufWriter::new(File::create(file)?);

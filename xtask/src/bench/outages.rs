@@ -1,6 +1,6 @@
-//! How soon a run goes on once an overload is over, and how many requests it spent in vain until
-//! then: walls of 529 of 10 to 120 s, under the default policy. Thirty are simulated; five are gone
-//! through by the real agent in real time, all at once.
+//! Measures how soon a run continues after an overload, and how many failed requests it sends until then:
+//! outages with status 529 of 10 to 120 s, under the default policy. Thirty are simulated. The real agent goes
+//! through five of them in real time, all at once.
 
 use super::Bench;
 use super::api::{Api, RequestStats};
@@ -15,25 +15,25 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const SEEDS: std::ops::Range<u64> = 1..31;
-// The first ones, of the same lengths as simulated.
+// The first ones, with the same lengths as in the simulation.
 const REAL: usize = 5;
-const WALL_LEAST: Span = Span::from_secs(10);
-const WALL_MOST: Span = Span::from_secs(120);
+const OUTAGE_MIN: Span = Span::from_secs(10);
+const OUTAGE_MAX: Span = Span::from_secs(120);
 const LATENESS_BAR_S: f64 = 10.0;
-// Lateness is late by what one has waited already.
+// For long outages: lateness in proportion to the time waited already.
 const LATENESS_BAR_SHARE: f64 = 0.3;
 const REFUSED_BAR: f64 = 30.0;
-// No run should take half as long; one that does is ended, and its figures are missing.
+// No run should take half as long. A run that does is killed, and its figures are missing.
 const PATIENCE: Duration = Duration::from_secs(400);
 
-/// One wall and what became of the run behind it.
+/// One outage and the result of its run.
 struct OutageResult {
     seed: u64,
     outage_s: f64,
-    /// From the wall's end to the first request that was answered.
+    /// Time from the outage's end to the first request that was answered.
     lateness_s: f64,
     refused: f64,
-    /// Whether the run ended as done. A simulated one is held to it by its oracles.
+    /// Whether the run ended as done. For a simulated run the oracles require it.
     done: bool,
 }
 
@@ -41,9 +41,9 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let mut rows = Vec::new();
     let mut appendix = "| seed | | wall | lateness | failed requests |\n|---|---|---|---|---|\n".to_owned();
     let simulated = simulated()?;
-    tell("simulated", &simulated, &mut rows, &mut appendix);
+    add_rows("simulated", &simulated, &mut rows, &mut appendix);
     if !bench.quick {
-        tell("real", &real(bench, &simulated)?, &mut rows, &mut appendix);
+        add_rows("real", &real(bench, &simulated)?, &mut rows, &mut appendix);
     }
     Ok(Section {
         about: "The API answers 529 from the first request on until the wall is over, then at once. Default preset; \
@@ -53,14 +53,19 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-fn tell(kind: &str, walls: &[OutageResult], rows: &mut Vec<Row>, appendix: &mut String) {
-    let late: Vec<f64> = walls.iter().map(|wall| wall.lateness_s).collect();
-    let refused: Vec<f64> = walls.iter().map(|wall| wall.refused).collect();
-    let allowed = |wall: &OutageResult| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall.outage_s);
-    let shares: Vec<f64> = walls.iter().map(|wall| wall.lateness_s / allowed(wall)).collect();
-    let (count, done) = (walls.len(), walls.iter().filter(|wall| wall.done).count());
+fn add_rows(kind: &str, outages: &[OutageResult], rows: &mut Vec<Row>, appendix: &mut String) {
+    let lateness: Vec<f64> = outages.iter().map(|outage| outage.lateness_s).collect();
+    let refused: Vec<f64> = outages.iter().map(|outage| outage.refused).collect();
+    let allowed = |outage: &OutageResult| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * outage.outage_s);
+    let shares: Vec<f64> = outages.iter().map(|outage| outage.lateness_s / allowed(outage)).collect();
+    let (count, done) = (outages.len(), outages.iter().filter(|outage| outage.done).count());
     rows.extend([
-        Row::at_most(format!("{kind}, {count} walls: lateness, median"), LATENESS_BAR_S, "s", median(&late)),
+        Row::at_most(
+            format!("{kind}, {count} walls: lateness, median"),
+            LATENESS_BAR_S,
+            "s",
+            median(&lateness),
+        ),
         Row::at_most(
             format!("{kind}: lateness as a share of what its wall allows, 90th percentile"),
             1.0,
@@ -68,7 +73,7 @@ fn tell(kind: &str, walls: &[OutageResult], rows: &mut Vec<Row>, appendix: &mut 
             percentile(&shares, 90.0),
         )
         .because("10 s, or 30 % of the wall"),
-        Row::render(format!("{kind}: lateness, 90th percentile"), "s", percentile(&late, 90.0)),
+        Row::render(format!("{kind}: lateness, 90th percentile"), "s", percentile(&lateness, 90.0)),
         Row::at_most(format!("{kind}: failed requests, median"), REFUSED_BAR, "", median(&refused)),
         Row::must(
             format!("{kind}: runs that ended as done"),
@@ -78,61 +83,61 @@ fn tell(kind: &str, walls: &[OutageResult], rows: &mut Vec<Row>, appendix: &mut 
         ),
         Row::render(format!("{kind}: failed requests, most"), "", percentile(&refused, 100.0)),
     ]);
-    for wall in walls {
-        let OutageResult { seed, outage_s: wall_s, lateness_s, refused, done: _ } = wall;
-        *appendix += &format!("| {seed} | {kind} | {wall_s:.1} s | {lateness_s:.1} s | {refused:.0} |\n");
+    for outage in outages {
+        let OutageResult { seed, outage_s, lateness_s, refused, done: _ } = outage;
+        *appendix += &format!("| {seed} | {kind} | {outage_s:.1} s | {lateness_s:.1} s | {refused:.0} |\n");
     }
 }
 
 fn simulated() -> io::Result<Vec<OutageResult>> {
-    let found = simulate_outages(&Preset::Default.policy(), SEEDS, WALL_LEAST, WALL_MOST);
-    let found = found.map_err(|objection| io::Error::other(format!("a simulated wall: {objection}")))?;
+    let found = simulate_outages(&Preset::Default.policy(), SEEDS, OUTAGE_MIN, OUTAGE_MAX);
+    let found = found.map_err(|violation| io::Error::other(format!("a simulated wall: {violation}")))?;
     let seconds = |span: Span| span.to_std().as_secs_f64();
-    let wall = |run: longhaul_sim::OutageRun| OutageResult {
+    let result = |run: longhaul_sim::OutageRun| OutageResult {
         seed: run.seed,
         outage_s: seconds(run.outage),
         lateness_s: seconds(run.lateness),
         refused: run.failed_requests as f64,
         done: true,
     };
-    Ok(found.runs.into_iter().map(wall).collect())
+    Ok(found.runs.into_iter().map(result).collect())
 }
 
-/// Walls stood by the real agent, all at once.
+/// Runs the real agent through outages, all at once.
 fn real(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResult>> {
-    let mut health = Vec::new();
-    for OutageResult { seed, outage_s: wall_s, .. } in simulated.iter().take(REAL) {
-        let (seed, wall) = (*seed, Duration::from_secs_f64(*wall_s));
-        let (place, api) = (Sandbox::new()?, Api::start(wall)?);
-        let mut command = place.agent_command(&bench.longhaul, &api);
+    let mut running = Vec::new();
+    for OutageResult { seed, outage_s, .. } in simulated.iter().take(REAL) {
+        let (seed, outage) = (*seed, Duration::from_secs_f64(*outage_s));
+        let (sandbox, api) = (Sandbox::new()?, Api::start(outage)?);
+        let mut command = sandbox.agent_command(&bench.longhaul, &api);
         command.args(["run", "Say that you are done.", "--permission-mode", "bypassPermissions"]);
         command.args(["--output-format", "json", "--agent-path"]).arg(&bench.claude);
         let run = KillOnDrop(command.spawn()?);
-        health.push((seed, wall, place, api, run));
+        running.push((seed, outage, sandbox, api, run));
     }
     let started = Instant::now();
-    let mut walls = Vec::new();
-    for (seed, wall, _place, api, run) in &mut health {
+    let mut results = Vec::new();
+    for (seed, outage, _sandbox, api, run) in &mut running {
         while run.0.try_wait()?.is_none() && started.elapsed() < PATIENCE {
             sleep(Duration::from_millis(100));
         }
         let done = run.0.try_wait()?.is_some_and(|status| status.success());
-        walls.push(stood(*seed, *wall, &api.asked(), done));
+        results.push(outage_result(*seed, *outage, &api.stats(), done));
     }
-    Ok(walls)
+    Ok(results)
 }
 
-fn stood(seed: u64, wall: Duration, asked: &RequestStats, done: bool) -> OutageResult {
-    let late = asked
+fn outage_result(seed: u64, outage: Duration, stats: &RequestStats, done: bool) -> OutageResult {
+    let lateness = stats
         .first
-        .zip(asked.answered)
-        .map(|(first, answered)| answered.saturating_duration_since(first + wall));
+        .zip(stats.answered)
+        .map(|(first, answered)| answered.saturating_duration_since(first + outage));
     OutageResult {
         seed,
-        outage_s: wall.as_secs_f64(),
-        // Never answered: late beyond any bar.
-        lateness_s: late.map_or(f64::INFINITY, |late| late.as_secs_f64()),
-        refused: f64::from(asked.refused),
+        outage_s: outage.as_secs_f64(),
+        // A run that was never answered misses every bar.
+        lateness_s: lateness.map_or(f64::INFINITY, |lateness| lateness.as_secs_f64()),
+        refused: f64::from(stats.refused),
         done,
     }
 }

@@ -1,8 +1,8 @@
-//! Measures one process from outside: processor time and peak memory, its own and nobody else's.
+//! Measures one process from outside: its own processor time and peak memory, without those of its children.
 //!
-//! `wait4` adds up whatever a process has waited for, so an agent's figures would count as its
-//! supervisor's. Therefore `/proc` is read while it runs, and once more while it is a zombie: the
-//! kernel keeps its times until somebody waits for it.
+//! `wait4` adds up the times of all awaited children, so an agent's figures would count as its supervisor's.
+//! Therefore this module reads `/proc` while the process runs, and again while it is a zombie: the kernel keeps
+//! its times until the parent waits for it.
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -10,19 +10,19 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// What one process took.
+/// The resources that one process used.
 pub struct Metered {
     pub status: ExitStatus,
-    /// User and system time. The kernel tells it in hundredths of a second.
+    /// User and system time. The kernel reports it in hundredths of a second.
     pub cpu: Duration,
-    /// The same of the children it has waited for: of its agents.
+    /// User and system time of the children that it waited for, its agents.
     pub children_cpu: Duration,
-    /// The most memory it had at once.
+    /// Peak memory.
     pub peak_kib: u64,
 }
 
-// Peaks are the kernel's own high-water mark; only what happens after the last look can be missed.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+// The kernel keeps the peak itself, so only a rise after the last probe can be missed.
+const PROBE_INTERVAL: Duration = Duration::from_millis(5);
 // `/proc/PID/stat` counts in USER_HZ, which is 100 on every Linux that Rust runs on.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -36,11 +36,11 @@ pub fn metered(command: &mut Command) -> io::Result<Metered> {
         if state == 'Z' {
             return Ok(Metered { status: child.wait()?, cpu, children_cpu, peak_kib });
         }
-        sleep(LOOK_EVERY);
+        sleep(PROBE_INTERVAL);
     }
 }
 
-/// Runs the command to its end and returns how long that took; one that fails is an error.
+/// Runs the command to its end and returns its duration. A failing command is an error.
 pub fn timed(command: &mut Command) -> io::Result<Duration> {
     let started = Instant::now();
     let status = command.status()?;
@@ -48,27 +48,27 @@ pub fn timed(command: &mut Command) -> io::Result<Duration> {
     if status.success() { Ok(duration) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
 }
 
-/// The process's memory high-water mark.
+/// Returns the process's peak memory.
 pub fn peak_kib_of(pid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let status = fs::read_to_string(format!("/process/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The processor time of a live process, by its threads' nanoseconds: for spans of seconds in which
-/// almost nothing happens. Threads that ended meanwhile are not in it.
+/// Returns the processor time of a live process from its threads' nanosecond counters, for seconds in which
+/// almost nothing happens. Threads that ended meanwhile are not included.
 pub fn fine_cpu(pid: u32) -> io::Result<Duration> {
     let mut nanos = 0;
-    for thread in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
+    for thread in fs::read_dir(format!("/process/{pid}/task"))?.flatten() {
         let times = fs::read_to_string(thread.path().join("schedstat"))?;
         nanos += times.split_whitespace().next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
     }
     Ok(Duration::from_nanos(nanos))
 }
 
-/// How often a live process has gone to sleep by itself: once for every wake-up.
+/// Returns how often a live process went to sleep voluntarily: once for every wake-up.
 pub fn sleeps(pid: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = fs::read_to_string(format!("/process/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
@@ -78,13 +78,13 @@ pub struct KillOnDrop(pub Child);
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        // Gone already in every good case.
+        // Has exited already unless the bench failed.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// What `/proc/PID/stat` says.
+/// The fields of `/proc/PID/stat` that are used.
 struct Stat {
     state: char,
     cpu: Duration,
@@ -92,11 +92,12 @@ struct Stat {
 }
 
 fn stat(pid: u32) -> io::Result<Stat> {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"))?;
-    let odd = || io::Error::other(format!("/proc/{pid}/stat reads {stat:?}"));
-    // The name in parentheses may hold anything; fields are counted behind its end.
-    let fields: Vec<&str> = stat.rsplit_once(')').ok_or_else(odd)?.1.split_whitespace().collect();
-    let state = fields.first().and_then(|word| word.chars().next()).ok_or_else(odd)?;
-    let ticks = |index: usize| fields.get(index).and_then(|word| word.parse::<u32>().ok()).ok_or_else(odd);
+    let stat = fs::read_to_string(Path::new("/process").join(pid.to_string()).join("stat"))?;
+    let malformed = || io::Error::other(format!("/process/{pid}/stat reads {stat:?}"));
+    // The name in parentheses may contain anything, so fields are counted after its end.
+    let fields: Vec<&str> = stat.rsplit_once(')').ok_or_else(malformed)?.1.split_whitespace().collect();
+    let state = fields.first().and_then(|word| word.chars().next()).ok_or_else(malformed)?;
+    let ticks =
+        |index: usize| fields.get(index).and_then(|word| word.parse::<u32>().ok()).ok_or_else(malformed);
     Ok(Stat { state, cpu: TICK * (ticks(11)? + ticks(12)?), children_cpu: TICK * (ticks(13)? + ticks(14)?) })
 }

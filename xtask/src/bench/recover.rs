@@ -1,4 +1,4 @@
-//! How soon an agent asks its API again after both it and its supervisor were killed.
+//! Measures how soon an agent sends its next request after both it and its supervisor were killed.
 
 use super::Bench;
 use super::api::Api;
@@ -16,23 +16,23 @@ use std::time::{Duration, Instant};
 const BAR_MS: f64 = 1000.0;
 const PROMPT: &str = "Say that you are done.";
 const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
-// The agent is killed while it waits for this to pass, with its session begun; it retries for longer by itself.
-const WALL: Duration = Duration::from_millis(2500);
-// It writes its session file some time after the fact.
-const WRITES_WITHIN: Duration = Duration::from_secs(1);
-const LOOK_EVERY: Duration = Duration::from_millis(5);
-// Many times what the agent takes to its first request.
+// The agent is killed during this outage, after it has started a session; its own retries last longer.
+const OUTAGE: Duration = Duration::from_millis(2500);
+// The agent writes its session file with some delay.
+const SESSION_WRITE_DELAY: Duration = Duration::from_secs(1);
+const PROBE_INTERVAL: Duration = Duration::from_millis(5);
+// Many times as long as the agent needs for its first request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let (mut recovered, mut bare) = (Vec::new(), Vec::new());
-    let place = Sandbox::new()?;
+    let sandbox = Sandbox::new()?;
     // The first start writes the agent's configuration and fills the page cache.
-    asked_first(&place, bench, None)?;
+    time_to_first_request(&sandbox, bench, None)?;
     for _ in 0..bench.count(10, 2) {
-        let (session, duration) = recover(&place, bench)?;
+        let (session, duration) = recover(&sandbox, bench)?;
         recovered.push(ms(duration));
-        bare.push(ms(asked_first(&place, bench, Some(&session))?));
+        bare.push(ms(time_to_first_request(&sandbox, bench, Some(&session))?));
     }
     let (recovered, bare) = (median(&recovered), median(&bare));
     Ok(Section {
@@ -54,50 +54,50 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-/// Kills a run in its first request and recovers it: its session, and the time to the next request.
-fn recover(place: &Sandbox, bench: &Bench) -> io::Result<(String, Duration)> {
-    let api = Api::start(WALL)?;
-    let mut run = place.agent_command(&bench.longhaul, &api);
+/// Kills a run in its first request and recovers it. Returns its session and the time to the next request.
+fn recover(sandbox: &Sandbox, bench: &Bench) -> io::Result<(String, Duration)> {
+    let api = Api::start(OUTAGE)?;
+    let mut run = sandbox.agent_command(&bench.longhaul, &api);
     run.args(["run", PROMPT, "--output-format", "json", "--agent-path"]).arg(&bench.claude).args(PERMISSION);
     let run = KillOnDrop(run.spawn()?);
-    let first = until("the first request", || api.asked().first)?;
-    let agent = until("the agent is known", || journal::agent(place))?;
-    sleep(WRITES_WITHIN);
-    // Kills longhaul, and waits for its end.
+    let first = wait_until("the first request", || api.stats().first)?;
+    let agent = wait_until("the agent is known", || journal::agent(sandbox))?;
+    sleep(SESSION_WRITE_DELAY);
+    // Kills longhaul and waits for its end.
     drop(run);
-    processes::signal(agent, Signal::KILL, place);
-    until("the agent is gone", || processes::matching(place).is_empty().then_some(()))?;
-    sleep(WALL.saturating_sub(first.elapsed()) + LOOK_EVERY);
+    processes::signal(agent, Signal::KILL, sandbox);
+    wait_until("the agent is gone", || processes::matching(sandbox).is_empty().then_some(()))?;
+    sleep(OUTAGE.saturating_sub(first.elapsed()) + PROBE_INTERVAL);
 
     let started = Instant::now();
-    timed(place.agent_command(&bench.longhaul, &api).args(["recover", "@"]))?;
+    timed(sandbox.agent_command(&bench.longhaul, &api).args(["recover", "@"]))?;
     let answered =
-        api.asked().answered.ok_or_else(|| io::Error::other("the resumed agent asked for nothing"))?;
-    let records = journal::records(place);
+        api.stats().answered.ok_or_else(|| io::Error::other("the resumed agent asked for nothing"))?;
+    let records = journal::records(sandbox);
     let session = records.iter().rev().find_map(|record| record["plan"]["session"]["resume"].as_str());
     let session = session.ok_or_else(|| io::Error::other("no session was resumed"))?;
     Ok((session.to_owned(), answered - started))
 }
 
-/// How long the agent alone takes to its first request, on this session or a new one.
-fn asked_first(place: &Sandbox, bench: &Bench, session: Option<&str>) -> io::Result<Duration> {
+/// Returns the time that the agent alone takes to its first request, on this session or a new one.
+fn time_to_first_request(sandbox: &Sandbox, bench: &Bench, session: Option<&str>) -> io::Result<Duration> {
     let api = Api::start(Duration::ZERO)?;
-    let mut bare: Command = place.agent_command(&bench.claude, &api);
+    let mut bare: Command = sandbox.agent_command(&bench.claude, &api);
     bare.args(["-p", "Go on.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
     bare.args(session.into_iter().flat_map(|session| ["--resume", session]));
     let started = Instant::now();
     timed(&mut bare)?;
-    let answered = api.asked().answered;
+    let answered = api.stats().answered;
     answered.map(|answered| answered - started).ok_or_else(|| io::Error::other("the agent asked for nothing"))
 }
 
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> io::Result<T> {
+fn wait_until<T>(description: &str, mut probe: impl FnMut() -> Option<T>) -> io::Result<T> {
     let started = Instant::now();
     while started.elapsed() < PATIENCE {
-        if let Some(found) = look() {
+        if let Some(found) = probe() {
             return Ok(found);
         }
-        sleep(LOOK_EVERY);
+        sleep(PROBE_INTERVAL);
     }
-    Err(io::Error::other(format!("waited {PATIENCE:?} in vain until {what}")))
+    Err(io::Error::other(format!("waited {PATIENCE:?} in vain until {description}")))
 }

@@ -1,4 +1,4 @@
-//! `longhaul report` of a busy week: 500 runs with their waits, failures and tool calls, on one page.
+//! Measures `longhaul report` of a busy week: 500 runs with their waits, failures and tool calls, on one page.
 
 mod run_fixtures;
 
@@ -16,38 +16,39 @@ use std::{fs, io};
 const PAGE_BAR_S: f64 = 3.0;
 const SIZE_BAR_MB: f64 = 5.0;
 const WEEK_MS: u64 = 7 * 86_400_000;
-// The longest story takes less than that: nothing happens after now.
+// The longest run takes less than this, so that nothing happens after now.
 const LONGEST_MS: u64 = 8 * 3_600_000;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Sandbox::new()?;
+    let sandbox = Sandbox::new()?;
     let count = bench.count(500, 24) as u64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?.as_millis();
     let first = now as u64 - WEEK_MS + 60_000;
     for number in 0..count {
         let began = first + (WEEK_MS - LONGEST_MS) / count * number;
-        runs::write(&place.longhaul_home(), &run_fixtures::story(number, began))?;
+        runs::write(&sandbox.longhaul_home(), &run_fixtures::run_fixture(number, began))?;
     }
 
     let command = |form: &[&str]| {
-        let mut command: Command = place.command(&bench.longhaul);
+        let mut command: Command = sandbox.command(&bench.longhaul);
         command.args(["report", "--since", "7d"]).args(form).stdout(Stdio::null());
         command
     };
-    let page = place.work().join("report.html");
+    let page = sandbox.work().join("report.html");
     let form = ["--output", page.to_str().ok_or_else(|| io::Error::other("no plain name"))?];
-    // The ledger has none of them yet.
+    // The ledger does not have the runs yet.
     let first = timed(&mut command(&form))?.as_secs_f64();
-    let took = |form: &[&str]| -> io::Result<f64> {
+    let median_s = |form: &[&str]| -> io::Result<f64> {
         let mut samples = Vec::new();
         for _ in 0..bench.count(9, 3) {
             samples.push(timed(&mut command(form))?.as_secs_f64());
         }
         Ok(median(&samples))
     };
-    let (html, text, json) = (took(&form)?, took(&["--text"])?, took(&["--output-format", "json"])?);
+    let (html, text, json) =
+        (median_s(&form)?, median_s(&["--text"])?, median_s(&["--output-format", "json"])?);
     let peak = metered(&mut command(&form))?.peak_kib as f64 / 1024.0;
-    let told = told(&mut command(&["--output-format", "json"]), count)?;
+    let counts = report_counts(&mut command(&["--output-format", "json"]), count)?;
     let megabytes = fs::metadata(&page)?.len() as f64 / 1e6;
     Ok(Section {
         about: "A home of 500 runs in the last seven days, of 1 to 41 attempts each, with their waits, failures, models and \
@@ -59,21 +60,21 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             Row::render("as text", "s", text),
             Row::render("as JSON", "s", json),
             Row::render("the page: peak memory", "MiB", peak),
-            Row::render("attempts that it tells of", "", told.attempts),
-            Row::render("tool calls that it tells of", "", told.calls),
+            Row::render("attempts that it tells of", "", counts.attempts),
+            Row::render("tool calls that it tells of", "", counts.calls),
         ],
         appendix: String::new(),
     })
 }
 
-/// How much a report tells of.
+/// The numbers of items in a report.
 struct ReportCounts {
     attempts: f64,
     calls: f64,
 }
 
-/// Reads the report as JSON: a fast report of nothing would prove nothing.
-fn told(command: &mut Command, count: u64) -> io::Result<ReportCounts> {
+/// Reads the report as JSON and checks that it contains the runs: timing an empty report would prove nothing.
+fn report_counts(command: &mut Command, count: u64) -> io::Result<ReportCounts> {
     let report: Value = serde_json::from_slice(&command.stdout(Stdio::piped()).output()?.stdout)?;
     let runs = report["runs"].as_array().map(Vec::as_slice).unwrap_or_default();
     if runs.len() as u64 != count || runs.iter().any(|run| run["calls"]["last"][0]["tool"].is_null()) {
@@ -82,7 +83,8 @@ fn told(command: &mut Command, count: u64) -> io::Result<ReportCounts> {
             runs.len()
         )));
     }
-    let sum = |of: &dyn Fn(&Value) -> Option<usize>| runs.iter().filter_map(of).sum::<usize>() as f64;
+    let sum =
+        |count_of: &dyn Fn(&Value) -> Option<usize>| runs.iter().filter_map(count_of).sum::<usize>() as f64;
     Ok(ReportCounts {
         attempts: sum(&|run| run["attempts"].as_array().map(Vec::len)),
         calls: sum(&|run| run["calls"]["last"].as_array().map(Vec::len)),

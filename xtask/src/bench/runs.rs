@@ -1,5 +1,5 @@
-//! Runs on disk, as Longhaul leaves them: plans, journals, what attempts spent, and what was said in them, without the
-//! agents.
+//! Writes runs to disk as Longhaul leaves them: plans, journals, usage and transcripts of attempts, without
+//! running any agent.
 
 use jiff::Timestamp;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
@@ -19,65 +19,65 @@ const FIRST_DAY_MS: u64 = 1_767_225_600_000;
 const LETTERS: &[u8; 19] = b"bcdfghjkmnpqrstvwxz";
 pub const MODELS: [&str; 3] = ["claude-opus-5-5", "claude-sonnet-4-5", "claude-haiku-5-5"];
 
-/// A run that is to be made.
+/// A run to write.
 pub struct RunFixture {
-    /// Its number: everything that is of no interest follows from it.
+    /// Number of the run. All values without a field of their own follow from it.
     pub number: u64,
-    /// When it was begun, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     pub began: u64,
     pub name: Option<&'static str>,
     pub task: String,
     pub attempts: Vec<AttemptFixture>,
-    /// How it ended; nothing for one that broke off.
+    /// Outcome of the run. `None` for a run that broke off.
     pub outcome: Option<Outcome>,
-    /// How many tool calls each attempt made. Without any there is no transcript.
+    /// Number of tool calls of each attempt. Without any there is no transcript.
     pub calls: u32,
 }
 
-/// An attempt of it.
+/// An attempt of such a run.
 #[derive(Clone, Copy)]
 pub struct AttemptFixture {
     pub works_seconds: u64,
     pub fault: Option<Fault>,
-    /// How long the run waits then.
+    /// How long the run waits afterwards.
     pub waits_seconds: u64,
 }
 
-/// Makes so many runs of the years before, all alike: overloaded but for their last attempt. Returns the id of one in the
-/// middle.
+/// Writes `count` similar runs in the past years: every attempt but the last is overloaded. Returns the id of a
+/// run in the middle.
 pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
     for number in 0..count as u64 {
         let kind = if number.is_multiple_of(10) { OutcomeKind::Failed } else { OutcomeKind::Done };
         let overloaded =
             AttemptFixture { works_seconds: 400, fault: Some(Fault::Overloaded), waits_seconds: 200 };
-        let mut tries = vec![overloaded; attempts as usize];
-        if let Some(last) = tries.last_mut() {
+        let mut attempt_fixtures = vec![overloaded; attempts as usize];
+        if let Some(last) = attempt_fixtures.last_mut() {
             last.fault = None;
         }
-        let story = RunFixture {
+        let fixture = RunFixture {
             number,
             began: FIRST_DAY_MS + number % DAYS * DAY_MS + number / DAYS * 60_000,
             name: None,
             task: format!("Prove lemma {number} of the paper, and write down what it rests on."),
-            attempts: tries,
+            attempts: attempt_fixtures,
             outcome: Some(Outcome { kind, ..Outcome::DONE }),
             calls: 0,
         };
-        write(home, &story)?;
+        write(home, &fixture)?;
     }
     Ok(id(count as u64 / 2))
 }
 
-/// Makes a run, and returns its directory.
-pub fn write(home: &Path, story: &RunFixture) -> io::Result<PathBuf> {
-    let number = story.number;
-    let dir = home.join("runs").join(&stamp(story.began)[..10]).join(id(number));
+/// Writes a run and returns its directory.
+pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
+    let number = fixture.number;
+    let dir = home.join("runs").join(&stamp(fixture.began)[..10]).join(id(number));
     fs::create_dir_all(dir.join("attempts"))?;
     let plan = json!({
         "longhaul": env!("CARGO_PKG_VERSION"),
-        "started_at": stamp(story.began),
-        "name": story.name,
-        "prompt": { "text": story.task },
+        "started_at": stamp(fixture.began),
+        "name": fixture.name,
+        "prompt": { "text": fixture.task },
         "cwd": format!("/home/me/projects/project-{}", number % 40),
         "model": model(number),
         "agent": { "name": "claude", "program": "/usr/local/bin/claude" },
@@ -87,21 +87,21 @@ pub fn write(home: &Path, story: &RunFixture) -> io::Result<PathBuf> {
     });
     fs::write(dir.join("plan.json"), serde_json::to_vec(&plan)?)?;
     let mut journal = BufWriter::new(File::create(dir.join("journal.jsonl"))?);
-    for (seq, (at, records)) in steps(story).iter().enumerate() {
+    for (seq, (at, records)) in steps(fixture).iter().enumerate() {
         serde_json::to_writer(&mut journal, &json!({ "seq": seq + 1, "at": at, "records": records }))?;
         journal.write_all(b"\n")?;
     }
     journal.flush()?;
-    for attempt in 1..=story.attempts.len() {
+    for attempt in 1..=fixture.attempts.len() {
         let dir = dir.join("attempts").join(format!("{attempt:03}"));
         fs::create_dir(&dir)?;
-        fs::write(dir.join("spent.json"), serde_json::to_vec(&spent(number))?)?;
+        fs::write(dir.join("usage.json"), serde_json::to_vec(&model_usage(number))?)?;
     }
-    if story.calls > 0 {
+    if fixture.calls > 0 {
         let mut transcript = transcript(&dir)?;
-        for attempt in 1..=story.attempts.len() as u32 {
-            let began = began(story, attempt);
-            for call in 0..u64::from(story.calls) {
+        for attempt in 1..=fixture.attempts.len() as u32 {
+            let began = began(fixture, attempt);
+            for call in 0..u64::from(fixture.calls) {
                 transcript_line(&mut transcript, attempt, call, began + call * 3_000)?;
             }
         }
@@ -110,15 +110,15 @@ pub fn write(home: &Path, story: &RunFixture) -> io::Result<PathBuf> {
     Ok(dir)
 }
 
-/// The empty transcript of a run.
+/// Creates the empty transcript of a run.
 pub fn transcript(dir: &Path) -> io::Result<BufWriter<File>> {
     fs::create_dir_all(dir.join("logs"))?;
     Ok(BufWriter::new(File::create(dir.join("logs/transcript.jsonl"))?))
 }
 
-/// Writes what was said about one tool call: the model's words, the call, and what it brought. Some three kilobytes.
+/// Writes the messages of one tool call: the model's text, the call and its result. About three kilobytes.
 pub fn transcript_line(out: &mut impl Write, attempt: u32, call: u64, at: u64) -> io::Result<()> {
-    // In turn; what is called most comes most often.
+    // In turn; the tool that agents call most comes most often.
     let (tool, input) = match call % 5 {
         0 => ("Read", json!({ "file_path": format!("/home/me/projects/src/part_{call}.rs") })),
         1 | 2 => ("Bash", json!({ "command": format!("cargo test -p part_{call} 2>&1 | tail -40") })),
@@ -135,21 +135,21 @@ pub fn transcript_line(out: &mut impl Write, attempt: u32, call: u64, at: u64) -
         content: Some(format!("Next I look at part {call}; the test before it passes now.")),
         ..TranscriptMessage::new(EventKind::Text, MessageOrigin::Model, attempt)
     };
-    let called = TranscriptMessage {
+    let tool_call = TranscriptMessage {
         timestamp: timestamp.clone(),
         tool: Some(tool.to_owned()),
         tool_use_id: Some(id.clone()),
         input: Some(serde_json::value::to_raw_value(&input)?),
         ..TranscriptMessage::new(EventKind::ToolCall, MessageOrigin::Model, attempt)
     };
-    let brought = TranscriptMessage {
+    let tool_result = TranscriptMessage {
         timestamp,
         content: Some("test parts::a_part_does_what_it_says ... ok\n".repeat(50)),
         tool_use_id: Some(id),
         is_error: Some(call % 9 == 7),
         ..TranscriptMessage::new(EventKind::ToolResult, MessageOrigin::Tool, attempt)
     };
-    for message in [text, called, brought] {
+    for message in [text, tool_call, tool_result] {
         serde_json::to_writer(&mut *out, &message)?;
         out.write_all(b"\n")?;
     }
@@ -162,7 +162,7 @@ pub fn stamp(ms: u64) -> String {
 }
 
 pub fn id(number: u64) -> String {
-    // A factor that shares none with 19^6, so that neighbours do not begin alike.
+    // A factor without common divisors with 19^6, so that neighbors do not start with the same letters.
     let mut rest = number.wrapping_mul(7_368_787) % 47_045_881;
     let letter = |_| {
         let letter = LETTERS[(rest % 19) as usize];
@@ -184,40 +184,40 @@ fn tokens() -> Tokens {
     Tokens { input: 120, output: 2_400, cache_read: 90_000, cache_write: 4_000 }
 }
 
-fn spent(number: u64) -> serde_json::Value {
+fn model_usage(number: u64) -> serde_json::Value {
     json!([{
         "model": model(number),
         "cost_usd": cost(number) as f64 / 1e6,
         "estimated_cost_usd": 0.0,
         "unpriced": false,
         "tokens": tokens(),
-        "cut_tokens": Tokens::default(),
+        "truncated_tokens": Tokens::default(),
         "messages": 12,
     }])
 }
 
-/// When an attempt began.
-fn began(story: &RunFixture, attempt: u32) -> u64 {
-    let before = &story.attempts[..attempt as usize - 1];
-    // It took the first a moment to be there.
-    let seconds: u64 = before.iter().map(|each| each.works_seconds + each.waits_seconds).sum();
-    story.began + (1 + seconds) * 1_000
+/// Returns when an attempt started.
+fn began(fixture: &RunFixture, attempt: u32) -> u64 {
+    let earlier = &fixture.attempts[..attempt as usize - 1];
+    // The run needs a second before its first attempt.
+    let seconds: u64 = earlier.iter().map(|each| each.works_seconds + each.waits_seconds).sum();
+    fixture.began + (1 + seconds) * 1_000
 }
 
-fn steps(story: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
-    let session = format!("{:08x}-0000-4000-8000-000000000000", story.number);
-    let plan = |attempt: u32, after: Option<Fault>| {
+fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
+    let session = format!("{:08x}-0000-4000-8000-000000000000", fixture.number);
+    let plan = |attempt: u32, previous_fault: Option<Fault>| {
         let session = session.as_str().into();
         let plan = if attempt == 1 { SessionPlan::New(session) } else { SessionPlan::Resume(session) };
-        AttemptPlan::new(attempt, plan, after.map_or(PromptKind::Task, PromptKind::Continue))
+        AttemptPlan::new(attempt, plan, previous_fault.map_or(PromptKind::Task, PromptKind::Continue))
     };
     let mut steps = Vec::new();
-    let mut after = None;
-    for (attempt, tried) in (1..).zip(&story.attempts) {
-        let AttemptFixture { works_seconds, fault, waits_seconds } = *tried;
-        let at = |seconds: u64| Moment(began(story, attempt) + seconds * 1_000);
+    let mut previous_fault = None;
+    for (attempt, attempt_fixture) in (1..).zip(&fixture.attempts) {
+        let AttemptFixture { works_seconds, fault, waits_seconds } = *attempt_fixture;
+        let at = |seconds: u64| Moment(began(fixture, attempt) + seconds * 1_000);
         let ended = at(works_seconds);
-        let started = Record::AttemptStarted { at: at(0), plan: plan(attempt, after) };
+        let started = Record::AttemptStarted { at: at(0), plan: plan(attempt, previous_fault) };
         let first = (attempt == 1).then_some(Record::RunStarted { at: at(0) });
         steps.push((at(0), first.into_iter().chain([started]).collect()));
         let process = ProcessId { pid: 4_711, start_ticks: 123_456 };
@@ -226,8 +226,8 @@ fn steps(story: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
         if works_seconds >= 20 {
             steps.push((at(20), vec![Record::ProgressMade { at: at(20), resets_retries: true }]));
         }
-        let is_last = attempt as usize == story.attempts.len();
-        let next = match (is_last, story.outcome) {
+        let is_last = attempt as usize == fixture.attempts.len();
+        let next = match (is_last, fixture.outcome) {
             (true, None) => break,
             (true, Some(outcome)) => AfterAttempt::Finish(outcome),
             (false, _) => {
@@ -242,7 +242,7 @@ fn steps(story: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
                 tokens: tokens(),
                 messages: 12,
                 turns: 12,
-                reported_cost: Usd(cost(story.number)),
+                reported_cost: Usd(cost(fixture.number)),
                 ..Usage::default()
             },
             result: None,
@@ -255,10 +255,10 @@ fn steps(story: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
         };
         steps.push((ended, vec![record]));
         let swept = Record::Swept { at: ended, stopped_processes: 0 };
-        let finished = story.outcome.filter(|_| is_last);
+        let finished = fixture.outcome.filter(|_| is_last);
         let finished = finished.map(|outcome| Record::RunFinished { at: ended, outcome });
         steps.push((ended, [swept].into_iter().chain(finished).collect()));
-        after = fault;
+        previous_fault = fault;
     }
     steps
 }

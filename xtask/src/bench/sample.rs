@@ -1,13 +1,13 @@
-//! Figures of several measurements.
+//! Statistics of several measurements.
 
 use std::time::Duration;
 
-/// The middle one; of an even number the lower of the two in the middle.
+/// Returns the median; of an even number the lower of the two in the middle.
 pub fn median(values: &[f64]) -> f64 {
     percentile(values, 50.0)
 }
 
-/// The smallest value that `percent` of all are not above (nearest rank).
+/// Returns the smallest value that is at least as large as `percent` of all (nearest rank).
 pub fn percentile(values: &[f64], percent: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -15,7 +15,7 @@ pub fn percentile(values: &[f64], percent: f64) -> f64 {
     sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
 }
 
-/// Milliseconds.
+/// Returns the duration in milliseconds.
 pub fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
@@ -25,7 +25,7 @@ mod tests {
     use super::{median, percentile};
 
     #[test]
-    fn a_percentile_is_one_of_the_values() {
+    fn percentile_is_one_of_the_values() {
         let values = [5.0, 1.0, 4.0, 2.0, 3.0];
         assert_eq!((median(&values), percentile(&values, 90.0), percentile(&values, 100.0)), (3.0, 5.0, 5.0));
         assert_eq!(median(&[7.0]), 7.0);

@@ -1,5 +1,5 @@
-//! A temporary place for one measurement: a home, a directory to work in and a Longhaul home, all
-//! empty, and an environment in which nothing of the user's can be found.
+//! A temporary directory for one measurement: a home, a working directory and a Longhaul home, all empty, and
+//! an environment without anything of the user's.
 
 use super::api::Api;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs, io};
 use tempfile::TempDir;
 
-/// The place; gone when dropped.
+/// The directory; removed on drop.
 pub struct Sandbox {
     dir: TempDir,
 }
@@ -26,32 +26,32 @@ impl Sandbox {
         self.dir.path()
     }
 
-    /// The agent's home here.
+    /// Returns the agent's home.
     pub fn home(&self) -> PathBuf {
         self.path().join("home")
     }
 
-    /// The directory to work in.
+    /// Returns the working directory.
     pub fn work(&self) -> PathBuf {
         self.path().join("work")
     }
 
-    /// Keeps the place, and tells where it is.
+    /// Keeps the directory and returns its path.
     pub fn keep(self) -> PathBuf {
         self.dir.keep()
     }
 
-    /// Where `longhaul` keeps its runs here.
+    /// Returns the home in which `longhaul` stores its runs.
     pub fn longhaul_home(&self) -> PathBuf {
         self.path().join("longhaul")
     }
 
-    /// Where temporary files go here.
+    /// Returns the directory for temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.path().join("tmp")
     }
 
-    /// A command in this place: quiet, without input and without anything of the user's.
+    /// Returns a command in this sandbox: without output, input and anything of the user's.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -67,19 +67,19 @@ impl Sandbox {
         command
     }
 
-    /// A command in which the real agent finds nothing but this loopback API.
+    /// Returns a command whose agent finds nothing but this loopback API.
     pub fn agent_command(&self, program: impl AsRef<Path>, api: &Api) -> Command {
         let mut command = self.command(program);
         command
             .env("ANTHROPIC_BASE_URL", api.url())
             .env("ANTHROPIC_API_KEY", "sk-ant-dummy")
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            // As root it refuses bypassPermissions unless it is told that this is a sandbox.
+            // As root the agent refuses bypassPermissions unless this variable says that it runs in a sandbox.
             .env("IS_SANDBOX", "1");
         command
     }
 
-    /// The scripted agent. `--agent-path` takes one file, so the subcommand gets one.
+    /// Returns the scripted agent. `--agent-path` takes one file, so the subcommand gets a wrapper script.
     pub fn scripted_agent(&self, longhaul: &Path) -> io::Result<PathBuf> {
         let agent = self.path().join("scripted-agent");
         if !agent.exists() {
@@ -89,7 +89,7 @@ impl Sandbox {
         Ok(agent)
     }
 
-    /// A run of the scripted agent.
+    /// Returns a command that runs the scripted agent.
     pub fn scripted_run(&self, longhaul: &Path, format: &str) -> io::Result<Command> {
         let agent = self.scripted_agent(longhaul)?;
         let mut command = self.command(longhaul);
@@ -99,7 +99,7 @@ impl Sandbox {
     }
 }
 
-/// The newest directory so many levels below.
+/// Returns the newest directory this many levels below.
 pub fn newest(dir: &Path, levels: u32) -> io::Result<PathBuf> {
     if levels == 0 {
         return Ok(dir.to_owned());

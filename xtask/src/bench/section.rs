@@ -1,5 +1,5 @@
-//! What one bench found, as a table of `benches/RESULTS.md`, and the file itself: a bench that ran
-//! replaces its own section and no other.
+//! The findings of one bench as a table of `benches/RESULTS.md`, and the file itself. A bench replaces its own
+//! section and no other.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,10 +7,10 @@ use std::{fs, io};
 
 /// The findings of one bench.
 pub struct Section {
-    /// What was done, in a sentence or two.
+    /// Description of the bench, in a sentence or two.
     pub about: &'static str,
     pub rows: Vec<Row>,
-    /// A table of another shape, in Markdown; or nothing.
+    /// Another table in Markdown, or an empty string.
     pub appendix: String,
 }
 
@@ -19,34 +19,34 @@ pub struct Row {
     label: String,
     bar: String,
     measured: String,
-    /// Against something measured in the same run.
+    /// Ratio to another figure of the same run.
     ratio: String,
-    /// Nothing for what is only told.
+    /// Whether the bar was met. `None` without a bar.
     met: Option<bool>,
 }
 
 impl Row {
-    /// A figure that must not be above its bar.
-    pub fn at_most(what: impl Into<String>, bar: f64, unit: &str, measured: f64) -> Row {
+    /// Creates a figure that must not be above its bar.
+    pub fn at_most(label: impl Into<String>, bar: f64, unit: &str, measured: f64) -> Row {
         Row {
-            label: what.into(),
+            label: label.into(),
             bar: format!("≤ {}", quantity(bar, unit)),
             measured: quantity(measured, unit),
             ratio: String::new(),
-            // A figure that is none, because nothing was measured, meets no bar.
+            // NaN, which means that nothing was measured, meets no bar.
             met: Some(measured <= bar),
         }
     }
 
-    /// Something that must hold.
+    /// Creates a condition that must hold.
     pub fn must(
-        what: impl Into<String>,
+        label: impl Into<String>,
         bar: impl Into<String>,
         measured: impl Into<String>,
         met: bool,
     ) -> Row {
         Row {
-            label: what.into(),
+            label: label.into(),
             bar: bar.into(),
             measured: measured.into(),
             ratio: String::new(),
@@ -54,22 +54,22 @@ impl Row {
         }
     }
 
-    /// A figure without a bar.
-    pub fn render(what: impl Into<String>, unit: &str, measured: f64) -> Row {
+    /// Creates a figure without a bar.
+    pub fn render(label: impl Into<String>, unit: &str, measured: f64) -> Row {
         let measured = quantity(measured, unit);
-        Row { label: what.into(), bar: String::new(), measured, ratio: String::new(), met: None }
+        Row { label: label.into(), bar: String::new(), measured, ratio: String::new(), met: None }
     }
 
-    /// The same, with what it is as a multiple of something else from the same run.
+    /// Adds the ratio to another figure of the same run.
     pub fn against(mut self, ratio: f64, yardstick: &str) -> Row {
-        // A yardstick too short to be measured is none.
+        // A yardstick too short to measure gives no ratio.
         if ratio.is_finite() {
             self.ratio = format!("{} × {yardstick}", figure(ratio));
         }
         self
     }
 
-    /// The same, with the bar's origin.
+    /// Adds the origin of the bar.
     pub fn because(mut self, origin: &str) -> Row {
         self.bar = format!("{} ({origin})", self.bar);
         self
@@ -88,7 +88,7 @@ fn quantity(value: f64, unit: &str) -> String {
     format!("{} {unit}", figure(value)).trim_end().to_owned()
 }
 
-/// Three digits that count, and no more.
+/// Renders three significant digits.
 fn figure(value: f64) -> String {
     match value.abs() {
         size if size >= 100.0 => format!("{value:.0}"),
@@ -99,20 +99,20 @@ fn figure(value: f64) -> String {
 }
 
 impl Section {
-    /// How many bars were missed.
+    /// Returns the number of missed bars.
     pub fn missed(&self) -> usize {
         self.rows.iter().filter(|row| row.met == Some(false)).count()
     }
 
-    /// The section in Markdown.
+    /// Renders the section in Markdown.
     pub fn markdown(&self, name: &str, machine: &str) -> String {
         let mut out = format!("## {name}\n\n{}\n\n{machine}\n", self.about);
         if !self.rows.is_empty() {
             out += "\n| what | bar | measured | in the same run | verdict |\n|---|---|---|---|---|\n";
         }
         for row in &self.rows {
-            let Row { label: what, bar, measured, ratio, met: _ } = row;
-            let _ = writeln!(out, "| {what} | {bar} | {measured} | {ratio} | {} |", row.verdict());
+            let Row { label, bar, measured, ratio, met: _ } = row;
+            let _ = writeln!(out, "| {label} | {bar} | {measured} | {ratio} | {} |", row.verdict());
         }
         if !self.appendix.is_empty() {
             let _ = write!(out, "\n{}", self.appendix);
@@ -124,15 +124,15 @@ impl Section {
 const HEAD: &str = "# Bench results\n\nWritten by `cargo xtask bench`, every figure measured; each section says when, \
                     where and with what.\nA bar that was missed is shown with its figure.\n";
 
-/// Puts the section into the file, in the order of `names`.
+/// Writes the section to the file, in the order of `names`.
 pub fn save(file: &Path, names: &[&str], name: &str, section: &str) -> io::Result<()> {
     let old = fs::read_to_string(file).unwrap_or_default();
     let mut out = HEAD.to_owned();
     for each in names {
         if *each == name {
             let _ = write!(out, "\n{section}");
-        } else if let Some(kept) = kept(&old, each) {
-            let _ = write!(out, "\n## {}\n", kept.trim_end());
+        } else if let Some(other) = find_section(&old, each) {
+            let _ = write!(out, "\n## {}\n", other.trim_end());
         }
     }
     if let Some(parent) = file.parent() {
@@ -141,7 +141,7 @@ pub fn save(file: &Path, names: &[&str], name: &str, section: &str) -> io::Resul
     fs::write(file, out)
 }
 
-fn kept<'a>(old: &'a str, name: &str) -> Option<&'a str> {
+fn find_section<'a>(old: &'a str, name: &str) -> Option<&'a str> {
     old.split("\n## ").skip(1).find(|section| section.lines().next() == Some(name))
 }
 

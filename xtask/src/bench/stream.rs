@@ -1,8 +1,8 @@
-//! What an event costs, and whether memory grows with their number.
+//! Measures the cost of an event, and whether memory grows with the number of events.
 //!
-//! Two streams of lines of about 1.2 kB: partial messages, which say only that the agent lives, and
-//! whole messages, a tool call and its result in turn, which are understood, counted and kept. Both
-//! come from the scripted agent, and only the supervisor's own time and memory are counted.
+//! Two streams of lines of about 1.2 kB: partial messages, which only show that the agent lives, and whole
+//! messages, a tool call and its result in turn, which are parsed, counted and stored. Both come from the
+//! scripted agent, and only the supervisor's own time and memory are counted.
 
 use super::Bench;
 use super::process::{Metered, metered};
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const CPU_BAR_US: f64 = 4.0;
 const PEAK_BAR_MB: f64 = 12.0;
-// Flat: what a hundred times more events may add.
+// The growth allowed for a hundred times more events.
 const GROWTH_BAR_MB: f64 = 1.0;
 const EVENT_BYTES: usize = 1_200;
 
@@ -31,11 +31,11 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             let cpu = us_per_event(&run, events);
             let times = run.cpu.as_secs_f64() / run.children_cpu.as_secs_f64();
             let largest = Some(&events) == sizes.last();
-            let what = format!("{name}, {events} events: CPU an event");
+            let label = format!("{name}, {events} events: CPU an event");
             let cpu_row = if largest {
-                Row::at_most(what, CPU_BAR_US, "µs", cpu)
+                Row::at_most(label, CPU_BAR_US, "µs", cpu)
             } else {
-                Row::render(what, "µs", cpu)
+                Row::render(label, "µs", cpu)
             };
             rows.push(cpu_row.against(times, "the agent's own"));
             rows.push(Row::at_most(format!("{name}, {events} events: peak memory"), PEAK_BAR_MB, "MB", peak));
@@ -75,12 +75,12 @@ enum Kind {
 }
 
 fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<Metered> {
-    let place = Sandbox::new()?;
-    let mut command = place.scripted_run(&bench.longhaul, format)?;
+    let sandbox = Sandbox::new()?;
+    let mut command = sandbox.scripted_run(&bench.longhaul, format)?;
     match kind {
         Kind::Partial => command.env("LONGHAUL_SCRIPTED_FLOOD", format!("{events}:{EVENT_BYTES}")),
         Kind::Whole => {
-            let recording = place.path().join("recording.jsonl");
+            let recording = sandbox.path().join("recording.jsonl");
             record(&bench.root, &recording, events)?;
             command.env("LONGHAUL_SCRIPTED_REPLAY", recording)
         }
@@ -93,13 +93,13 @@ fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<Met
     }
 }
 
-/// A recorded success whose one answer is preceded by this many messages.
+/// Writes a recorded success with this many messages before its one answer.
 fn record(root: &Path, file: &Path, events: usize) -> io::Result<()> {
     let recorded = fs::read_to_string(root.join("crates/agent/fixtures/claude/success-session-state.jsonl"))?;
     let mut out = BufWriter::with_capacity(1 << 20, File::create(file)?);
     let mut written = false;
     for line in recorded.lines() {
-        // Behind everything with which a turn begins, in front of the answer that ends it.
+        // After the lines that start the turn, before the answer that ends it.
         if !written && line.contains("\"type\":\"assistant\"") {
             written = true;
             let session = serde_json::from_str::<Value>(line)?["session_id"].clone();
@@ -114,7 +114,7 @@ fn record(root: &Path, file: &Path, events: usize) -> io::Result<()> {
 
 fn whole_message(index: usize, session: &Value) -> String {
     let call = index / 2;
-    // The fields around it come to about 500 and 200 bytes.
+    // The fields around the text take about 500 and 200 bytes.
     if index.is_multiple_of(2) {
         let text = "x".repeat(EVENT_BYTES - 500);
         format!(

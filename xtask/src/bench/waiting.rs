@@ -1,4 +1,4 @@
-//! What a run costs that waits for a usage window's reset, and whether it lets itself be stopped.
+//! Measures a run that waits for the reset of a usage window, and whether SIGTERM stops it.
 
 use super::Bench;
 use super::process::{KillOnDrop, fine_cpu, peak_kib_of, sleeps};
@@ -16,15 +16,15 @@ const TERMINATED: i32 = 143;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
-    let place = Sandbox::new()?;
-    let recording = place.path().join("recording.jsonl");
+    let sandbox = Sandbox::new()?;
+    let recording = sandbox.path().join("recording.jsonl");
     record(&bench.root, &recording)?;
-    let mut command = place.scripted_run(&bench.longhaul, "json")?;
+    let mut command = sandbox.scripted_run(&bench.longhaul, "json")?;
     command.env("LONGHAUL_SCRIPTED_REPLAY", &recording).env("LONGHAUL_SCRIPTED_EXIT", "1");
     let mut run = KillOnDrop(command.spawn()?);
     let pid = run.0.id();
-    await_waiting(&place)?;
-    // What follows the decision is written by now.
+    await_waiting(&sandbox)?;
+    // By then the records and files of the decision are written.
     sleep(Duration::from_secs(1));
 
     let (cpu, count, started) = (fine_cpu(pid)?, sleeps(pid), Instant::now());
@@ -59,7 +59,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-/// A recorded usage limit, with its reset moved three hours ahead of now.
+/// Writes a recorded usage limit whose reset is three hours from now.
 fn record(root: &Path, file: &Path) -> io::Result<()> {
     let recorded =
         fs::read_to_string(root.join("crates/agent/fixtures/claude/usage-limit-5h-rejected.jsonl"))?;
@@ -72,10 +72,10 @@ fn record(root: &Path, file: &Path) -> io::Result<()> {
     )
 }
 
-fn await_waiting(place: &Sandbox) -> io::Result<()> {
+fn await_waiting(sandbox: &Sandbox) -> io::Result<()> {
     let started = Instant::now();
     while started.elapsed() < PATIENCE {
-        if status_of(&place.longhaul_home().join("runs")).as_deref() == Some("waiting") {
+        if status_of(&sandbox.longhaul_home().join("runs")).as_deref() == Some("waiting") {
             return Ok(());
         }
         sleep(Duration::from_millis(50));
@@ -83,7 +83,7 @@ fn await_waiting(place: &Sandbox) -> io::Result<()> {
     Err(io::Error::other("the run does not wait for the reset"))
 }
 
-/// The word in the only run's `status.json`.
+/// Returns the status word of the only run.
 fn status_of(runs: &Path) -> Option<String> {
     let first = |dir: &Path| Some(fs::read_dir(dir).ok()?.flatten().next()?.path());
     let run = first(&first(runs)?)?;

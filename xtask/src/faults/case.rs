@@ -1,4 +1,4 @@
-//! The scenarios, read from `cases.toml` and `work.toml` when the command starts. Nothing here runs anything.
+//! The scenarios, read from `cases.toml` and `work.toml` when the command starts. This module never runs them.
 
 use longhaul_drill::Scenario;
 use longhaul_drill::scenario::{FaultKind, Times};
@@ -11,12 +11,12 @@ const CASES: &str = include_str!("cases.toml");
 const WORK: &str = include_str!("work.toml");
 const BACKGROUND_REPLIES: &str = include_str!("background.toml");
 
-/// One scenario: what goes wrong, and what that means for its figures. `cases.toml` explains the fields.
+/// One scenario: its faults and their effect on the figures. `cases.toml` explains the fields.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     pub name: String,
-    pub says: String,
+    pub description: String,
     #[serde(default = "key")]
     pub auth: String,
     #[serde(default)]
@@ -24,36 +24,36 @@ pub struct Case {
     #[serde(default)]
     pub killed: bool,
     #[serde(default)]
-    pub in_vain: bool,
+    pub unrecoverable: bool,
     #[serde(default)]
     pub slow: bool,
     pub idle_s: Option<u32>,
     pub calls: Option<u32>,
     pub claim: Option<Claim>,
-    /// A command that the agent starts before its last words and does not wait for.
+    /// Command that the agent starts before its last message and does not wait for.
     background: Option<String>,
-    /// The command is a part of the work of a run that is kept going: it gets this background wait.
+    /// Background wait of a run with keep-going, in which the command is part of the work.
     pub background_wait_s: Option<u32>,
-    /// Whether this is the work without anything that goes wrong.
+    /// Whether this is the work without faults.
     #[serde(skip)]
     is_ideal: bool,
     #[serde(default, rename = "fault")]
     faults: Vec<Table>,
 }
 
-/// A success that is told too early, and what finds that out.
+/// A done claim that comes too early, and the check that detects it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// So many turns are taken then.
+    /// Number of turns before the claim.
     after: usize,
-    /// The command that judges the work.
+    /// Command of the check.
     pub check: String,
-    /// Words of its output, to which the model takes the other turns.
-    hears: String,
+    /// Text in its output to which the model replies with the other turns.
+    expect_output: String,
 }
 
-/// Who gets the signal.
+/// The receiver of the signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Victim {
@@ -72,13 +72,13 @@ fn key() -> String {
     "key".to_owned()
 }
 
-/// Every case, in the order of the table.
+/// Returns every case, in the order of the table.
 pub fn all() -> io::Result<Vec<Case>> {
     toml::from_str::<Cases>(CASES).map(|cases| cases.case).map_err(io::Error::other)
 }
 
 impl Case {
-    /// The same without what goes wrong: what a perfect run would take. Cases with the same work share it by name.
+    /// Returns the same work without faults, for the ideal figures. Cases with the same work share it by name.
     pub fn ideal(&self) -> Case {
         let auth = if self.auth == "oauth" { "OAuth" } else { "API key" };
         let (work, background) = match (&self.background, self.background_wait_s) {
@@ -88,10 +88,10 @@ impl Case {
         };
         Case {
             name: format!("ideal, {auth}{work}"),
-            says: "nothing goes wrong".to_owned(),
+            description: "nothing goes wrong".to_owned(),
             victim: Victim::Agent,
             killed: false,
-            in_vain: false,
+            unrecoverable: false,
             slow: false,
             idle_s: None,
             calls: None,
@@ -104,10 +104,10 @@ impl Case {
         }
     }
 
-    /// The work under this case's faults.
+    /// Returns the scenario of the work under this case's faults.
     pub fn scenario(&self) -> io::Result<Scenario> {
         let mut table: Table = WORK.parse().map_err(io::Error::other)?;
-        for (name, value) in [("name", &self.name), ("summary", &self.says), ("auth", &self.auth)] {
+        for (name, value) in [("name", &self.name), ("summary", &self.description), ("auth", &self.auth)] {
             table.insert(name.to_owned(), Value::String(value.clone()));
         }
         let faults = self.faults.iter().cloned().map(Value::Table).collect();
@@ -122,25 +122,28 @@ impl Case {
             add_background_work(&mut table)?;
         }
         if let Some(claim) = &self.claim {
-            claim.put_into(&mut table);
+            claim.add_to(&mut table);
         }
         Scenario::parse(&self.name, &table.to_string()).map_err(io::Error::other)
     }
 }
 
 impl Claim {
-    /// Splits the turns: the last ones are taken in reply to the check.
-    fn put_into(&self, table: &mut Table) {
+    /// Splits the turns: the later ones become the reply to the check.
+    fn add_to(&self, table: &mut Table) {
         let Some(Value::Array(turns)) = table.get_mut("turn") else { return };
-        let late = turns.split_off(self.after.min(turns.len()));
+        let later_turns = turns.split_off(self.after.min(turns.len()));
         let claim = "All of it is done: the names, the script and the greetings are there.";
         turns.push(Value::Table(Table::from_iter([("text".to_owned(), claim.into())])));
-        let reply = [("to".to_owned(), self.hears.as_str().into()), ("turn".to_owned(), Value::Array(late))];
+        let reply = [
+            ("to".to_owned(), self.expect_output.as_str().into()),
+            ("turn".to_owned(), Value::Array(later_turns)),
+        ];
         table.insert("reply".to_owned(), Value::Array(vec![Value::Table(Table::from_iter(reply))]));
     }
 }
 
-/// The effect of the background command, and replies of a model that waits for it and then finishes.
+/// Adds the effect of the background command, and the replies of a model that waits for it and then finishes.
 fn add_background_work(table: &mut Table) -> io::Result<()> {
     if let Some(Value::Array(effects)) = table.get_mut("workspace").and_then(|work| work.get_mut("effects")) {
         effects.push("late".into());
@@ -150,16 +153,16 @@ fn add_background_work(table: &mut Table) -> io::Result<()> {
     Ok(())
 }
 
-/// How long the API refuses everything, if it does.
-pub fn wall(scenario: &Scenario) -> Option<Duration> {
+/// Returns how long the API refuses everything, or `None` if it does not.
+pub fn outage(scenario: &Scenario) -> Option<Duration> {
     scenario.faults.iter().find_map(|fault| match (&fault.kind, fault.times) {
         (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
-        (_, Times::Outage(lasting)) => Some(lasting),
+        (_, Times::Outage(duration)) => Some(duration),
         _ => None,
     })
 }
 
-/// A turn that starts `command`, and does or does not wait for it.
+/// Returns a turn that starts `command` and waits for it or not.
 fn watcher(command: &str, in_background: bool) -> Value {
     let mut bash = Table::new();
     bash.insert("command".to_owned(), command.into());
@@ -180,7 +183,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_case_can_be_played_and_is_named_once() {
+    fn every_case_is_playable_and_has_a_unique_name() {
         let cases = all().expect("the cases are TOML of this form");
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());

@@ -1,6 +1,6 @@
-//! The figures of one played case, each held against the API's own account or against the ideal run.
+//! The figures of one played case, compared with the API's own counts or with the ideal run.
 
-use super::case::{Case, wall};
+use super::case::{Case, outage};
 use super::journal;
 use super::play::CaseRun;
 use longhaul_drill::Scenario;
@@ -11,53 +11,53 @@ use serde_json::Value;
 pub struct CaseMetrics {
     pub case: Case,
     pub seed: u64,
-    /// The outcome as the envelope words it; nothing if no end was told.
+    /// Outcome in the envelope. `None` if there was no envelope.
     pub outcome: Option<String>,
-    /// Faults that attempts ended with.
+    /// Faults that ended attempts.
     pub survived: Vec<String>,
-    /// What is missing in the workspace; complete if nothing.
+    /// Differences of the workspace; empty if the work is complete.
     pub missing: Vec<String>,
-    /// What is not clean; clean if nothing.
+    /// Leftovers and repeated effects; empty if the run was clean.
     pub unclean: Vec<String>,
-    /// Whether success was told.
+    /// Whether the run reported success.
     pub success: bool,
     pub attempts: u64,
     pub seconds: f64,
-    /// All tokens that the API billed.
+    /// Billed tokens in total.
     pub tokens: u64,
-    /// What was reported, as a share of what was billed.
+    /// Reported cost as a share of the billed cost.
     pub cost: Option<f64>,
-    /// Whether the reported tokens of completed messages are those that the API billed for them.
+    /// Whether the reported tokens of completed messages equal those that the API billed for them.
     pub ledger: Option<bool>,
-    /// From the end of a wall to the first request that was served.
+    /// Time from the end of an outage to the first request that was served.
     pub late_s: Option<f64>,
-    /// From the last sign of life before a hang to its end.
+    /// Time from the last sign of life before a hang to its end.
     pub hung_s: Option<f64>,
-    /// Whether the fault struck at all.
+    /// Whether every fault was injected.
     pub struck: bool,
 }
 
 impl CaseMetrics {
-    pub fn new(case: &Case, scenario: &Scenario, seed: u64, played: &CaseRun) -> CaseMetrics {
-        let run = played.envelope.as_ref().map(|envelope| &envelope["run"]);
+    pub fn new(case: &Case, scenario: &Scenario, seed: u64, case_run: &CaseRun) -> CaseMetrics {
+        let run = case_run.envelope.as_ref().map(|envelope| &envelope["run"]);
         CaseMetrics {
             case: case.clone(),
             seed,
             outcome: run.and_then(|run| run["outcome"].as_str()).map(str::to_owned),
-            survived: journal::survived(&played.records),
-            missing: played.differences.clone(),
-            unclean: unclean(played),
-            success: played.envelope.as_ref().is_some_and(|envelope| envelope["success"] == true),
+            survived: journal::survived(&case_run.records),
+            missing: case_run.differences.clone(),
+            unclean: unclean(case_run),
+            success: case_run.envelope.as_ref().is_some_and(|envelope| envelope["success"] == true),
             attempts: run.and_then(|run| run["attempts"].as_u64()).unwrap_or(0),
-            seconds: played.wall.as_secs_f64(),
-            tokens: played.account.tokens().total(),
-            cost: usage(played)
+            seconds: case_run.wall.as_secs_f64(),
+            tokens: case_run.account.tokens().total(),
+            cost: usage(case_run)
                 .and_then(|usage| usage["total_cost_usd"].as_f64())
-                .map(|reported| reported / played.account.cost().dollars()),
-            ledger: usage(played).map(|usage| reported_tokens(usage) == billed_tokens(played)),
-            late_s: late_s(scenario, played),
-            hung_s: case.idle_s.and_then(|_| hung_s(played)),
-            struck: struck(case, scenario, played),
+                .map(|reported| reported / case_run.account.cost().dollars()),
+            ledger: usage(case_run).map(|usage| reported_tokens(usage) == billed_tokens(case_run)),
+            late_s: late_s(scenario, case_run),
+            hung_s: case.idle_s.and_then(|_| hung_s(case_run)),
+            struck: struck(case, scenario, case_run),
         }
     }
 
@@ -69,37 +69,37 @@ impl CaseMetrics {
         self.unclean.is_empty()
     }
 
-    /// Whether success was told if, and only if, the work is complete.
+    /// Returns whether the run reported success exactly if the work is complete.
     pub fn honest(&self) -> bool {
         self.success == self.completed()
     }
 }
 
-/// Whether every fault found its moment, every signal its process, and every false claim somebody who looked.
-fn struck(case: &Case, scenario: &Scenario, played: &CaseRun) -> bool {
+/// Returns whether every fault was injected, every signal was sent, and every false claim failed a check.
+fn struck(case: &Case, scenario: &Scenario, case_run: &CaseRun) -> bool {
     let signals = scenario.faults.iter().any(|fault| fault.kind.name() == "kill");
-    let seen_through = case.claim.is_none() || journal::checks_failed(&played.records) > 0;
-    played.account.injected.len() >= scenario.faults.len()
-        && (!signals || played.struck_ms.is_some())
-        && seen_through
+    let claim_detected = case.claim.is_none() || journal::checks_failed(&case_run.records) > 0;
+    case_run.account.injected.len() >= scenario.faults.len()
+        && (!signals || case_run.struck_ms.is_some())
+        && claim_detected
 }
 
-fn unclean(played: &CaseRun) -> Vec<String> {
-    let mut unclean = played.effect_errors.clone();
-    if played.leftover_processes > 0 {
-        unclean.push(format!("processes left: {}", played.leftover_processes));
+fn unclean(case_run: &CaseRun) -> Vec<String> {
+    let mut unclean = case_run.effect_errors.clone();
+    if case_run.leftover_processes > 0 {
+        unclean.push(format!("processes left: {}", case_run.leftover_processes));
     }
-    if played.sessions.files != 1 {
-        unclean.push(format!("session files: {}", played.sessions.files));
+    if case_run.sessions.files != 1 {
+        unclean.push(format!("session files: {}", case_run.sessions.files));
     }
-    if played.sessions.branches > 0 {
-        unclean.push(format!("branches in the session: {}", played.sessions.branches));
+    if case_run.sessions.branches > 0 {
+        unclean.push(format!("branches in the session: {}", case_run.sessions.branches));
     }
     unclean
 }
 
-fn usage(played: &CaseRun) -> Option<&Value> {
-    played.envelope.as_ref().map(|envelope| &envelope["usage"])
+fn usage(case_run: &CaseRun) -> Option<&Value> {
+    case_run.envelope.as_ref().map(|envelope| &envelope["usage"])
 }
 
 fn reported_tokens(usage: &Value) -> u64 {
@@ -107,34 +107,35 @@ fn reported_tokens(usage: &Value) -> u64 {
     fields.iter().filter_map(|field| usage[*field].as_u64()).sum()
 }
 
-/// Of the messages that the agent's streams hold whole: those that both sides can know exactly.
-fn billed_tokens(played: &CaseRun) -> u64 {
-    let known = |message: &&Billed| message.complete && played.announced.contains(&message.id);
-    played.account.billed().filter(known).map(|message| message.tokens.total()).sum()
+/// Returns the tokens of the messages that the agent's streams contain completely, which both sides know
+/// exactly.
+fn billed_tokens(case_run: &CaseRun) -> u64 {
+    let is_complete = |message: &&Billed| message.complete && case_run.announced.contains(&message.id);
+    case_run.account.billed().filter(is_complete).map(|message| message.tokens.total()).sum()
 }
 
-fn late_s(scenario: &Scenario, played: &CaseRun) -> Option<f64> {
-    let wall_ms = wall(scenario)?.as_millis() as u64;
-    let began_ms = played.account.injected.first()?.at_ms;
-    let mut over_ms = began_ms + wall_ms;
+fn late_s(scenario: &Scenario, case_run: &CaseRun) -> Option<f64> {
+    let outage_ms = outage(scenario)?.as_millis() as u64;
+    let start_ms = case_run.account.injected.first()?.at_ms;
+    let mut end_ms = start_ms + outage_ms;
     if scenario.faults.iter().any(|fault| fault.kind.name() == "usage_limit") {
-        // A reset is told in whole seconds of the clock, rounded up.
-        over_ms = (played.started_ms + over_ms).div_ceil(1000) * 1000 - played.started_ms;
+        // A reset time has whole seconds, rounded up.
+        end_ms = (case_run.started_ms + end_ms).div_ceil(1000) * 1000 - case_run.started_ms;
     }
-    let served = played.account.requests.iter().find(|request| {
-        request.kind == RequestKind::Model && request.status == 200 && request.at_ms > began_ms
+    let served = case_run.account.requests.iter().find(|request| {
+        request.kind == RequestKind::Model && request.status == 200 && request.at_ms > start_ms
     })?;
-    Some((served.at_ms as f64 - over_ms as f64) / 1e3)
+    Some((served.at_ms as f64 - end_ms as f64) / 1e3)
 }
 
-fn hung_s(played: &CaseRun) -> Option<f64> {
-    let account = &played.account;
+fn hung_s(case_run: &CaseRun) -> Option<f64> {
+    let account = &case_run.account;
     let last_injected = account.injected.last().map(|injected| injected.at_ms);
     let last_billed = || account.messages.last().map(|message| message.at_ms);
-    let began_ms = match played.struck_ms {
+    let start_ms = match case_run.struck_ms {
         Some(struck_ms) => struck_ms,
-        None => played.started_ms + last_injected.or_else(last_billed)?,
+        None => case_run.started_ms + last_injected.or_else(last_billed)?,
     };
-    let ended_ms = journal::attempt_ended_after(&played.records, began_ms)?;
-    Some((ended_ms - began_ms) as f64 / 1e3)
+    let ended_ms = journal::attempt_ended_after(&case_run.records, start_ms)?;
+    Some((ended_ms - start_ms) as f64 / 1e3)
 }

@@ -1,4 +1,4 @@
-//! What a run's journal says from outside: which process is the agent, and what became of each attempt.
+//! Reads a run's journal from outside: the process of the agent, and the results of attempts.
 
 use crate::bench::sandbox::{Sandbox, newest};
 use rustix::process::Pid;
@@ -6,39 +6,39 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
-/// The directory of the place's one run, once there is one.
-pub fn run_dir(place: &Sandbox) -> Option<PathBuf> {
-    newest(&place.longhaul_home().join("runs"), 2).ok()
+/// Returns the directory of the sandbox's one run, once it exists.
+pub fn run_dir(sandbox: &Sandbox) -> Option<PathBuf> {
+    newest(&sandbox.longhaul_home().join("runs"), 2).ok()
 }
 
-/// Its records so far; a line that is still being written is left out.
-pub fn records(place: &Sandbox) -> Vec<Value> {
-    let journal = run_dir(place).and_then(|dir| fs::read_to_string(dir.join("journal.jsonl")).ok());
+/// Returns the run's records so far, without a line that is still being written.
+pub fn records(sandbox: &Sandbox) -> Vec<Value> {
+    let journal = run_dir(sandbox).and_then(|dir| fs::read_to_string(dir.join("journal.jsonl")).ok());
     let steps = journal.unwrap_or_default();
     let steps = steps.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     steps.filter_map(|mut step| Some(step["records"].as_array_mut()?.split_off(0))).flatten().collect()
 }
 
-/// The process of the attempt that was begun last.
-pub fn agent(place: &Sandbox) -> Option<Pid> {
-    let records = records(place);
+/// Returns the process of the last started attempt.
+pub fn agent(sandbox: &Sandbox) -> Option<Pid> {
+    let records = records(sandbox);
     let spawned = records.iter().rev().find(|record| record["record"] == "attempt_spawned")?;
-    Pid::from_raw(spawned["proc"]["pid"].as_i64()?.try_into().ok()?)
+    Pid::from_raw(spawned["process"]["pid"].as_i64()?.try_into().ok()?)
 }
 
-/// The faults that ended attempts and not the run.
+/// Returns the faults that ended attempts but not the run.
 pub fn survived(records: &[Value]) -> Vec<String> {
-    let ended = records.iter().filter(|record| record["record"] == "attempt_ended");
-    ended.filter_map(|record| record["fault"].as_str().map(str::to_owned)).collect()
+    let end_records = records.iter().filter(|record| record["record"] == "attempt_ended");
+    end_records.filter_map(|record| record["fault"].as_str().map(str::to_owned)).collect()
 }
 
-/// How often the work did not pass its checks.
+/// Returns how many checks failed.
 pub fn checks_failed(records: &[Value]) -> usize {
-    records.iter().filter(|record| record["record"] == "checked" && record["result"] == "failed").count()
+    records.iter().filter(|record| record["record"] == "check_ended" && record["result"] == "failed").count()
 }
 
-/// When the first attempt ended that ended after this moment, in milliseconds since 1970.
+/// Returns when the next attempt ended after this moment, in milliseconds since 1970.
 pub fn attempt_ended_after(records: &[Value], moment_ms: u64) -> Option<u64> {
-    let ended = records.iter().filter(|record| record["record"] == "attempt_ended");
-    ended.filter_map(|record| record["at"].as_u64()).find(|at| *at >= moment_ms)
+    let end_records = records.iter().filter(|record| record["record"] == "attempt_ended");
+    end_records.filter_map(|record| record["at"].as_u64()).find(|at| *at >= moment_ms)
 }

@@ -1,5 +1,5 @@
-//! Plays one case: a loopback API, `longhaul run` in a place of its own, and a hand that sends signals at the
-//! scenario's moments. What is left behind is counted, and then ended.
+//! Plays one case: a loopback API, `longhaul run` in its own sandbox, and a sender of the scenario's signals.
+//! Leftover processes are counted and then killed.
 
 use super::case::{Case, Victim};
 use super::sessions::Sessions;
@@ -18,103 +18,103 @@ use tokio::process::{Child, Command};
 use tokio::sync::broadcast::Receiver;
 use tokio::time::{Instant, sleep, sleep_until};
 
-// Half as long again as the slowest scenario should take; whoever takes longer is not going to end.
+// One and a half times what the slowest scenario should take. A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
-// From the death of longhaul to its recovery: a person or a service manager takes a moment.
-const RECOVER_WAIT_LEAST_MS: u64 = 500;
-const RECOVER_WAIT_ROOM_MS: u64 = 3500;
+// The delay between a crash of longhaul and its recovery: a person or a service manager takes a moment.
+const RECOVER_WAIT_MIN_MS: u64 = 500;
+const RECOVER_WAIT_SPREAD_MS: u64 = 3500;
 
-/// What plays the cases.
+/// The programs and options for playing cases.
 pub struct TestRig {
     pub longhaul: PathBuf,
-    /// The agent's program; the scripted one if there is none.
+    /// The agent's program. `None` for the scripted agent.
     pub claude: Option<PathBuf>,
-    /// Whether the places are kept.
+    /// Whether the sandboxes are kept.
     pub keep: bool,
 }
 
-/// What became of one case.
+/// The observations of one played case.
 pub struct CaseRun {
-    /// What `longhaul` printed when it had finished the run, if it did.
+    /// Envelope that `longhaul` printed, if it finished the run.
     pub envelope: Option<Value>,
     pub account: RequestLog,
-    /// When the API started, in milliseconds since 1970; its account counts from there.
+    /// Start of the API, in milliseconds since 1970. The times in `account` count from it.
     pub started_ms: u64,
     pub wall: Duration,
-    /// When a signal was sent, in milliseconds since 1970.
+    /// Time of the last signal, in milliseconds since 1970.
     pub struck_ms: Option<u64>,
-    /// Files that are not as the work leaves them.
+    /// Differences between the files and those that the work should leave.
     pub differences: Vec<String>,
     /// Steps of the work that were not done exactly once.
     pub effect_errors: Vec<String>,
-    /// Processes of the run that were left.
+    /// Number of leftover processes.
     pub leftover_processes: usize,
     pub sessions: Sessions,
-    /// Messages whose final usage the agent's streams hold.
+    /// Messages whose final usage is in the agent's streams.
     pub announced: BTreeSet<String>,
     pub records: Vec<Value>,
-    /// The place, if it was kept.
+    /// Path of the sandbox, if it was kept.
     pub kept: Option<PathBuf>,
 }
 
-/// Plays the case to its end, or until patience is out.
+/// Plays the case to its end or to a timeout.
 pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) -> io::Result<CaseRun> {
-    let place = Sandbox::new()?;
+    let sandbox = Sandbox::new()?;
     let api = Api::start(scenario, seed).await.map_err(io::Error::other)?;
-    let (begun_ms, started) = (now_ms(), Instant::now());
-    let mut hand = SignalSender {
-        moments: api.signal_points(),
+    let (started_ms, started) = (now_ms(), Instant::now());
+    let mut sender = SignalSender {
+        signal_points: api.signal_points(),
         victim: case.victim,
-        sandbox: &place,
+        sandbox: &sandbox,
         struck_ms: None,
         strikes: 0,
     };
-    let mut run = rig.run(case, scenario, &api, &place)?;
+    let mut run = rig.run(case, scenario, &api, &sandbox)?;
     let mut others = Vec::new();
     for _ in 1..case.calls.unwrap_or(1) {
-        others.push(rig.run(case, scenario, &api, &place)?);
+        others.push(rig.run(case, scenario, &api, &sandbox)?);
     }
-    hand.follow(&mut run).await?;
+    sender.follow(&mut run).await?;
     for other in &mut others {
-        hand.follow(other).await?;
+        sender.follow(other).await?;
     }
-    // Each strike of longhaul takes one recovery.
+    // Each strike of longhaul needs one recovery.
     for number in 0..scenario.faults.len() {
-        if case.victim == Victim::Agent || hand.strikes as usize <= number {
+        if case.victim == Victim::Agent || sender.strikes as usize <= number {
             break;
         }
-        let room = draw(seed, number as u64, RECOVER_WAIT_ROOM_MS);
-        sleep(Duration::from_millis(RECOVER_WAIT_LEAST_MS + room)).await;
-        let mut recover = rig.recover(&api, &place)?;
-        hand.follow(&mut recover).await?;
+        let spread = draw(seed, number as u64, RECOVER_WAIT_SPREAD_MS);
+        sleep(Duration::from_millis(RECOVER_WAIT_MIN_MS + spread)).await;
+        let mut recover = rig.recover(&api, &sandbox)?;
+        sender.follow(&mut recover).await?;
     }
-    let (wall, struck_ms) = (started.elapsed(), hand.struck_ms);
+    let (wall, struck_ms) = (started.elapsed(), sender.struck_ms);
 
-    let mut files = workspace::read(&place.work()).map_err(io::Error::other)?;
-    let effects_amiss = workspace::effect_errors(&mut files, scenario.expected_effects());
-    let played = CaseRun {
-        leftover_processes: processes::matching(&place).len(),
-        envelope: envelope(&place),
+    let mut files = workspace::read(&sandbox.work()).map_err(io::Error::other)?;
+    let effect_errors = workspace::effect_errors(&mut files, scenario.expected_effects());
+    let case_run = CaseRun {
+        leftover_processes: processes::matching(&sandbox).len(),
+        envelope: envelope(&sandbox),
         account: api.account(),
-        started_ms: begun_ms,
+        started_ms,
         wall,
         struck_ms,
         differences: workspace::differences(&scenario.expected_files().unwrap_or_default(), &files),
-        effect_errors: effects_amiss,
-        sessions: sessions::read(&place.home()),
-        announced: journal::run_dir(&place).and_then(|dir| announced(&dir).ok()).unwrap_or_default(),
-        records: journal::records(&place),
+        effect_errors,
+        sessions: sessions::read(&sandbox.home()),
+        announced: journal::run_dir(&sandbox).and_then(|dir| announced(&dir).ok()).unwrap_or_default(),
+        records: journal::records(&sandbox),
         kept: None,
     };
-    processes::end(&place);
-    Ok(CaseRun { kept: rig.keep.then(|| place.keep()), ..played })
+    processes::end(&sandbox);
+    Ok(CaseRun { kept: rig.keep.then(|| sandbox.keep()), ..case_run })
 }
 
 impl TestRig {
-    fn run(&self, case: &Case, scenario: &Scenario, api: &Api, place: &Sandbox) -> io::Result<Child> {
-        let mut command = self.longhaul(api, place)?;
+    fn run(&self, case: &Case, scenario: &Scenario, api: &Api, sandbox: &Sandbox) -> io::Result<Child> {
+        let mut command = self.longhaul(api, sandbox)?;
         command.args(["run", &scenario.prompt, "--model", &scenario.model]);
-        command.args(["--permission-mode", "bypassPermissions", "--keep-stream"]);
+        command.args(["--permission-mode", "bypassPermissions", "--keep-partial-messages"]);
         if let Some(idle_s) = case.idle_s {
             let idle = format!("{idle_s}s");
             command.args(["--stall-timeout", &idle, "--background-wait", &idle]);
@@ -130,21 +130,21 @@ impl TestRig {
         }
         command.arg("--agent-path").arg(match &self.claude {
             Some(claude) => claude.clone(),
-            None => place.scripted_agent(&self.longhaul)?,
+            None => sandbox.scripted_agent(&self.longhaul)?,
         });
         command.spawn()
     }
 
-    fn recover(&self, api: &Api, place: &Sandbox) -> io::Result<Child> {
-        self.longhaul(api, place)?.arg("recover").spawn()
+    fn recover(&self, api: &Api, sandbox: &Sandbox) -> io::Result<Child> {
+        self.longhaul(api, sandbox)?.arg("recover").spawn()
     }
 
-    /// A command that finds nothing of the user's, and of the network only this API.
-    fn longhaul(&self, api: &Api, place: &Sandbox) -> io::Result<Command> {
-        let log = |name: &str| File::options().create(true).append(true).open(place.path().join(name));
-        let mut command = place.command(&self.longhaul);
+    /// Returns a command that finds nothing of the user's, and of the network only this API.
+    fn longhaul(&self, api: &Api, sandbox: &Sandbox) -> io::Result<Command> {
+        let log = |name: &str| File::options().create(true).append(true).open(sandbox.path().join(name));
+        let mut command = sandbox.command(&self.longhaul);
         command.args(["--output-format", "json", "--verbose"]).envs(api.environment());
-        // As root the real agent refuses bypassPermissions unless it is told that this is a sandbox.
+        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a sandbox.
         command.env("IS_SANDBOX", "1").stdout(log(STDOUT)?).stderr(log("stderr")?);
         let mut command = Command::from(command);
         command.kill_on_drop(true);
@@ -154,9 +154,9 @@ impl TestRig {
 
 const STDOUT: &str = "stdout";
 
-/// The envelope that was printed last: `recover` may print one for each run, in an array or one after the other.
-fn envelope(place: &Sandbox) -> Option<Value> {
-    let printed = fs::read(place.path().join(STDOUT)).ok()?;
+/// Returns the last printed envelope: `recover` may print one for each run, in an array or one after the other.
+fn envelope(sandbox: &Sandbox) -> Option<Value> {
+    let printed = fs::read(sandbox.path().join(STDOUT)).ok()?;
     let values = serde_json::Deserializer::from_slice(&printed).into_iter::<Value>().map_while(Result::ok);
     let envelopes = values.flat_map(|value| match value {
         Value::Array(envelopes) => envelopes,
@@ -165,9 +165,9 @@ fn envelope(place: &Sandbox) -> Option<Value> {
     envelopes.filter(|envelope| envelope["run"]["outcome"].is_string()).last()
 }
 
-/// Waits for `longhaul`, and meanwhile sends the signals that the scenario asks for.
+/// Waits for `longhaul`, and sends the scenario's signals meanwhile.
 struct SignalSender<'a> {
-    moments: Receiver<SignalPoint>,
+    signal_points: Receiver<SignalPoint>,
     victim: Victim,
     sandbox: &'a Sandbox,
     struck_ms: Option<u64>,
@@ -176,29 +176,29 @@ struct SignalSender<'a> {
 
 impl SignalSender<'_> {
     async fn follow(&mut self, longhaul: &mut Child) -> io::Result<()> {
-        let patience_ends = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         loop {
-            let moment = tokio::select! {
+            let point = tokio::select! {
                 ended = longhaul.wait() => return ended.map(|_| ()),
-                () = sleep_until(patience_ends) => return longhaul.kill().await,
-                Ok(moment) = self.moments.recv() => moment,
+                () = sleep_until(deadline) => return longhaul.kill().await,
+                Ok(point) = self.signal_points.recv() => point,
             };
-            self.strike(moment, longhaul)?;
+            self.strike(point, longhaul)?;
         }
     }
 
-    fn strike(&mut self, moment: SignalPoint, longhaul: &mut Child) -> io::Result<()> {
+    fn strike(&mut self, point: SignalPoint, longhaul: &mut Child) -> io::Result<()> {
         match self.victim {
-            Victim::Longhaul => signal(longhaul, moment.signal.into()),
+            Victim::Longhaul => signal(longhaul, point.signal.into()),
             Victim::All => {
                 for pid in processes::matching(self.sandbox) {
-                    processes::signal(pid, moment.signal.into(), self.sandbox);
+                    processes::signal(pid, point.signal.into(), self.sandbox);
                 }
-                signal(longhaul, moment.signal.into());
+                signal(longhaul, point.signal.into());
             }
             Victim::Agent => {
                 let Some(agent) = journal::agent(self.sandbox) else { return Ok(()) };
-                processes::signal(agent, moment.signal.into(), self.sandbox);
+                processes::signal(agent, point.signal.into(), self.sandbox);
             }
         }
         self.struck_ms = Some(now_ms());
@@ -207,7 +207,7 @@ impl SignalSender<'_> {
     }
 }
 
-/// Sends it to our own child, if that lives: one that was not waited for keeps its number.
+/// Sends a signal to our own child, if it lives. A child that was not waited for keeps its PID.
 fn signal(child: &Child, signal: Signal) {
     if let Some(pid) = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
         let _ = kill_process(pid, signal);

@@ -1,5 +1,5 @@
-//! The processes of one place: those that carry a run's mark and the place's own home in their environment. Nothing
-//! else is ever looked at or sent a signal.
+//! The processes of one sandbox: those with a run marker and the sandbox's home in their environment. No other
+//! process is ever inspected or gets a signal.
 
 use crate::bench::sandbox::Sandbox;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -10,43 +10,45 @@ use std::time::Duration;
 const ROUNDS_MAX: u32 = 50;
 const ROUND: Duration = Duration::from_millis(50);
 
-/// The live processes of the place that belong to a run.
-pub fn matching(place: &Sandbox) -> Vec<Pid> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+/// Returns the live processes of the sandbox that belong to a run.
+pub fn matching(sandbox: &Sandbox) -> Vec<Pid> {
+    let entries = fs::read_dir("/process").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
-        .filter(|pid| is_of(*pid, place))
+        .filter(|pid| belongs_to(*pid, sandbox))
         .collect()
 }
 
-/// Sends the signal, if the process is one of the place's.
-pub fn signal(pid: Pid, signal: Signal, place: &Sandbox) {
-    // Asked after the handle was opened, so that a number that changed hands is not hit.
+/// Sends the signal if the process belongs to the sandbox.
+pub fn signal(pid: Pid, signal: Signal, sandbox: &Sandbox) {
+    // Checked after the handle was opened, so that a reused PID gets no signal.
     if let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
-        && is_of(pid, place)
+        && belongs_to(pid, sandbox)
     {
-        // One that is gone by now was missed; the table says that the fault did not strike.
+        // If the process has exited, the signal is lost; the table then says that the fault did not strike.
         let _ = pidfd_send_signal(process, signal);
     }
 }
 
-/// Ends whatever is left, after it was counted.
-pub fn end(place: &Sandbox) {
+/// Kills the remaining processes, after they were counted.
+pub fn end(sandbox: &Sandbox) {
     for _ in 0..ROUNDS_MAX {
-        let left = matching(place);
-        if left.is_empty() {
+        let remaining = matching(sandbox);
+        if remaining.is_empty() {
             return;
         }
-        for pid in left {
-            signal(pid, Signal::KILL, place);
+        for pid in remaining {
+            signal(pid, Signal::KILL, sandbox);
         }
         sleep(ROUND);
     }
 }
 
-fn is_of(pid: Pid, place: &Sandbox) -> bool {
-    let Ok(environment) = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())) else { return false };
-    let home = format!("HOME={}", place.home().display());
+fn belongs_to(pid: Pid, sandbox: &Sandbox) -> bool {
+    let Ok(environment) = fs::read(format!("/process/{}/environ", pid.as_raw_nonzero())) else {
+        return false;
+    };
+    let home = format!("HOME={}", sandbox.home().display());
     let mut variables = environment.split(|byte| *byte == 0);
     variables.clone().any(|variable| variable == home.as_bytes())
         && variables.any(|variable| variable.starts_with(b"LONGHAUL_RUN="))

@@ -1,23 +1,23 @@
-//! The agent's own session files below a home: how many there are, and whether their conversation has branches.
-//! Two agents that went on with one session at once leave two branches, of which the next resume drops one.
+//! The agent's own session files in a home: their number, and branches in their conversation. Two agents that
+//! continue one session at once leave two branches, and the next resume drops one of them.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Rows that make up the conversation; the others only accompany it.
+/// Types of rows that belong to the conversation; the others only accompany it.
 const CONVERSATION: &[&str] = &["user", "assistant", "attachment", "system"];
 
-/// What was found.
+/// The numbers of session files and branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sessions {
     pub files: usize,
-    /// Rows that more than one row of the conversation follows.
+    /// Rows that are followed by more than one row of the conversation.
     pub branches: usize,
 }
 
-/// Reads the session files of the agent whose home this is.
+/// Reads the agent's session files in this home.
 pub fn read(home: &Path) -> Sessions {
     let folders = fs::read_dir(home.join(".claude/projects")).into_iter().flatten().flatten();
     let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
@@ -32,8 +32,8 @@ pub fn read(home: &Path) -> Sessions {
 fn branches(session: &str) -> usize {
     let mut followers = BTreeMap::<String, u32>::new();
     for row in session.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-        let talk = row["type"].as_str().is_some_and(|kind| CONVERSATION.contains(&kind));
-        if let (true, Some(parent)) = (talk, row["parentUuid"].as_str()) {
+        let is_conversation = row["type"].as_str().is_some_and(|kind| CONVERSATION.contains(&kind));
+        if let (true, Some(parent)) = (is_conversation, row["parentUuid"].as_str()) {
             *followers.entry(parent.to_owned()).or_default() += 1;
         }
     }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_conversation_branches() {
+    fn counts_branches_of_conversation_only() {
         let check = |kinds_and_parents: &[(&str, &str)], expected: usize| {
             let row = |(kind, parent): &(&str, &str)| {
                 format!("{{\"type\":\"{kind}\",\"parentUuid\":\"{parent}\"}}\n")

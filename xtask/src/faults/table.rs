@@ -1,4 +1,4 @@
-//! The table of all scenarios in Markdown, and what is to be said about single rows of it.
+//! The table of all scenarios in Markdown, with remarks on single rows.
 
 use super::figures::CaseMetrics;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ const HEAD: &str = "| scenario | seed | what goes wrong | outcome | completed | 
                     seconds (ideal) | tokens / ideal | cost reported / billed | ledger equal | late or hung |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
-/// The rows, and below them what is amiss in words.
+/// Renders the rows, followed by remarks on problems.
 pub fn table(parts: &[&[CaseMetrics]], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f64)>) -> String {
     let mut out = HEAD.to_owned();
     let rows = || parts.iter().copied().flatten();
@@ -18,7 +18,7 @@ pub fn table(parts: &[&[CaseMetrics]], ideal: &dyn Fn(&CaseMetrics) -> Option<(u
     if remarks.is_empty() { out } else { format!("{out}\n{remarks}") }
 }
 
-/// One row.
+/// Renders one row.
 pub fn line(row: &CaseMetrics, ideal: Option<(u64, f64)>) -> String {
     let figure = |value: Option<f64>, digits: usize| match value {
         Some(value) => format!("{value:.digits$}"),
@@ -29,7 +29,7 @@ pub fn line(row: &CaseMetrics, ideal: Option<(u64, f64)>) -> String {
     let cells = [
         row.case.name.clone(),
         row.seed.to_string(),
-        row.case.says.clone(),
+        row.case.description.clone(),
         row.outcome.as_ref().map_or("**none**".to_owned(), |outcome| format!("`{outcome}`")) + &faults,
         yes(row.completed()),
         yes(row.clean()),
@@ -49,16 +49,16 @@ fn yes(holds: bool) -> String {
 }
 
 fn remark(row: &CaseMetrics) -> Option<String> {
-    let mut amiss = Vec::new();
+    let mut problems = Vec::new();
     if !row.struck {
-        amiss.push("the fault did not strike".to_owned());
+        problems.push("the fault did not strike".to_owned());
     }
     if !row.completed() {
-        amiss.push(format!("not complete: {}", row.missing.join("; ")));
+        problems.push(format!("not complete: {}", row.missing.join("; ")));
     }
     if !row.clean() {
-        amiss.push(format!("not clean: {}", row.unclean.join("; ")));
+        problems.push(format!("not clean: {}", row.unclean.join("; ")));
     }
     let CaseMetrics { case, seed, .. } = row;
-    (!amiss.is_empty()).then(|| format!("- {} (seed {seed}): {}\n", case.name, amiss.join(". ")))
+    (!problems.is_empty()).then(|| format!("- {} (seed {seed}): {}\n", case.name, problems.join(". ")))
 }

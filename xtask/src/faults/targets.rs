@@ -1,4 +1,4 @@
-//! The bars: what is promised of all scenarios together, and what was measured. A missed bar is shown with its figure.
+//! The bars for all scenarios together, and the measured figures. A missed bar is shown with its figure.
 
 use super::figures::CaseMetrics;
 use crate::bench::section::Row;
@@ -6,23 +6,23 @@ use longhaul_core::Preset;
 
 const OVER_IDLE_BAR_S: f64 = 8.0;
 const LATENESS_BAR_S: f64 = 10.0;
-// Lateness is late by what one has waited already.
+// For long outages: lateness in proportion to the time waited already.
 const LATENESS_BAR_SHARE: f64 = 0.3;
 const OVER_RESET_BAR_S: f64 = 2.0;
 const COST_BAR: std::ops::RangeInclusive<f64> = 0.98..=1.02;
 const TOKENS_BAR: f64 = 1.05;
 const TOKENS_BAR_KILLED: f64 = 1.3;
 
-/// Every bar over these rows; `ideal` tells the row's ideal tokens and seconds.
+/// Returns every bar over these rows; `ideal` returns the row's ideal tokens and seconds.
 pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f64)>) -> Vec<Row> {
     let all = rows.len();
     let count = |holds: &dyn Fn(&CaseMetrics) -> bool| rows.iter().filter(|row| holds(row)).count();
-    let every = |what: &str, holds: &dyn Fn(&CaseMetrics) -> bool| {
-        let held = count(holds);
-        Row::must(what, format!("{all} of {all}"), format!("{held} of {all}"), held == all && all > 0)
+    let every = |label: &str, holds: &dyn Fn(&CaseMetrics) -> bool| {
+        let passed = count(holds);
+        Row::must(label, format!("{all} of {all}"), format!("{passed} of {all}"), passed == all && all > 0)
     };
     let false_successes = count(&|row| row.success && !row.completed());
-    let none = |what: &str, found: usize| Row::must(what, "0", found.to_string(), found == 0);
+    let none = |label: &str, found: usize| Row::must(label, "0", found.to_string(), found == 0);
     let mut bars = vec![
         every("faults that struck", &|row| row.struck),
         every("ended as done, the work complete", &|row| row.success && row.completed()),
@@ -38,57 +38,57 @@ pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f
             tokens(row).filter(|_| !row.case.killed)
         }),
         worst("the same, where the API billed no answer in vain", TOKENS_BAR, "", rows, |row| {
-            tokens(row).filter(|_| !row.case.killed && !row.case.in_vain)
+            tokens(row).filter(|_| !row.case.killed && !row.case.unrecoverable)
         }),
         worst("tokens against ideal, something killed", TOKENS_BAR_KILLED, "", rows, |row| {
             tokens(row).filter(|_| row.case.killed)
         }),
         worst("a hang's end after the idle time", OVER_IDLE_BAR_S, "s", rows, |row| {
-            // A hang that nobody ended has no end that could be late: it misses the bar.
+            // A hang that was never ended misses the bar.
             row.case
                 .idle_s
                 .map(|idle_s| row.hung_s.map_or(f64::INFINITY, |hung_s| hung_s - f64::from(idle_s)))
         }),
         usage_limit(rows),
-        lateness(rows, "wall-14", 14.0),
-        lateness(rows, "wall-43", 43.0),
+        lateness(rows, "outage-14", 14.0),
+        lateness(rows, "outage-43", 43.0),
     ];
-    // A bar that no row of this table is about is left out.
+    // A bar without rows in this table is omitted.
     bars.extend(measured.into_iter().flatten());
     bars
 }
 
 fn cost(rows: &[CaseMetrics]) -> Option<Row> {
     let shares = || rows.iter().filter_map(|row| Some((row.cost?, row.case.name.as_str())));
-    let (least, least_of) = shares().min_by(|left, right| left.0.total_cmp(&right.0))?;
-    let (most, most_of) = shares().max_by(|left, right| left.0.total_cmp(&right.0))?;
+    let (least, least_name) = shares().min_by(|left, right| left.0.total_cmp(&right.0))?;
+    let (most, most_name) = shares().max_by(|left, right| left.0.total_cmp(&right.0))?;
     Some(Row::must(
-        format!("cost reported of cost billed, least ({least_of}) and most ({most_of})"),
+        format!("cost reported of cost billed, least ({least_name}) and most ({most_name})"),
         format!("{:.2} to {:.2}", COST_BAR.start(), COST_BAR.end()),
         format!("{least:.3} to {most:.3}"),
         COST_BAR.contains(&least) && COST_BAR.contains(&most),
     ))
 }
 
-fn lateness(rows: &[CaseMetrics], name: &str, wall_s: f64) -> Option<Row> {
-    let bar = LATENESS_BAR_S.max(LATENESS_BAR_SHARE * wall_s);
-    worst(&format!("lateness after a wall of {wall_s} s"), bar, "s", rows, |row| {
+fn lateness(rows: &[CaseMetrics], name: &str, outage_s: f64) -> Option<Row> {
+    let bar = LATENESS_BAR_S.max(LATENESS_BAR_SHARE * outage_s);
+    worst(&format!("lateness after an outage of {outage_s} s"), bar, "s", rows, |row| {
         (row.case.name == name).then(|| row.late_s.unwrap_or(f64::INFINITY))
     })
 }
 
 fn usage_limit(rows: &[CaseMetrics]) -> Option<Row> {
     let jitter_s = Preset::Default.policy().reset_jitter.to_std().as_secs_f64();
-    let what = "resumed after the reset of a usage limit";
-    let row = worst(what, OVER_RESET_BAR_S + jitter_s, "s", rows, |row| {
+    let label = "resumed after the reset of a usage limit";
+    let row = worst(label, OVER_RESET_BAR_S + jitter_s, "s", rows, |row| {
         (row.case.name == "usage-limit").then(|| row.late_s.unwrap_or(f64::INFINITY))
     })?;
     Some(row.because(&format!("{OVER_RESET_BAR_S} s and a jitter of at most {jitter_s} s")))
 }
 
-/// The highest figure, with the name of its scenario; nothing if no row is about it.
+/// Returns the highest figure, with the name of its scenario, or `None` if there is none.
 fn worst(
-    what: &str,
+    label: &str,
     bar: f64,
     unit: &str,
     rows: &[CaseMetrics],
@@ -96,5 +96,5 @@ fn worst(
 ) -> Option<Row> {
     let figures = rows.iter().filter_map(|row| Some((figure(row)?, row.case.name.as_str())));
     let (figure, name) = figures.max_by(|left, right| left.0.total_cmp(&right.0))?;
-    Some(Row::at_most(format!("{what}, worst: {name}"), bar, unit, figure))
+    Some(Row::at_most(format!("{label}, worst: {name}"), bar, unit, figure))
 }

@@ -1,23 +1,23 @@
-//! Which limits are reached, by what work, and how far a run went beyond them.
+//! The limits that are reached, the work that reaches them, and how far a run exceeds them.
 
 use super::play::CaseRun;
 use longhaul_drill::Scenario;
 use std::io;
 
-/// One limit, and work that reaches it.
+/// One limit and the work that reaches it.
 pub struct LimitCase {
     pub flags: &'static [&'static str],
     pub work: Work,
     pub unit: Unit,
-    /// How much may be used.
+    /// Value of the limit.
     most: f64,
-    /// The exit code that is promised.
+    /// Promised exit code.
     pub code: i32,
-    /// Whether the agent is to save its work before the end.
+    /// Whether the agent has a wrap-up before the end.
     pub saves: bool,
 }
 
-/// What the agent is doing when the limit is reached.
+/// The agent's activity when the limit is reached.
 #[derive(Clone, Copy)]
 pub enum Work {
     Steps,
@@ -25,7 +25,7 @@ pub enum Work {
     Hungry,
 }
 
-/// What a limit is measured in.
+/// The unit of a limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     Dollars,
@@ -39,16 +39,16 @@ const OVER_BUDGET: i32 = 21;
 const OUT_OF_TIME: i32 = 22;
 
 #[rustfmt::skip]
-pub const STORIES: &[LimitCase] = &[
+pub const CASES: &[LimitCase] = &[
     LimitCase { flags: &["--budget", "0.15"], work: Work::Steps, unit: Unit::Dollars, most: 0.15, code: OVER_BUDGET, saves: true },
     LimitCase { flags: &["--max-tokens", "150k"], work: Work::Steps, unit: Unit::Tokens, most: 150e3, code: OVER_BUDGET, saves: true },
     LimitCase { flags: &["--max-turns", "8"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: true },
-    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-time", "5s"], work: Work::Steps, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
-    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-time", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
-    LimitCase { flags: &["--wall-limit", "10s", "--wrap-up-time", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::Steps, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
+    LimitCase { flags: &["--wall-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
     LimitCase { flags: &["--max-turns", "8", "--no-wrap-up"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: false },
     LimitCase { flags: &["--time-limit", "6s", "--no-wrap-up"], work: Work::LongCommand, unit: Unit::Seconds, most: 6.0, code: OUT_OF_TIME, saves: false },
-    // It is ended at once and goes on once, in the same session.
+    // The agent is killed once and resumed once, in the same session.
     LimitCase { flags: &["--memory-limit", "1100M"], work: Work::Hungry, unit: Unit::Mebibytes, most: 1100.0, code: 0, saves: false },
 ];
 
@@ -64,15 +64,15 @@ bash = { command = "git add -A && git commit -qm Saved" }
 [[reply.turn]]
 text = "Saved, and stopping."
 "#;
-// One answer after the other, so that each is a place where a limit may be reached.
+// One turn after the other, so that a limit can be reached at each.
 const STEPS: usize = 100;
 const STEP: &str = "sleep 0.3; echo step >> progress";
 const LONG: &str = "for i in $(seq 60); do sleep 1; echo $i >> progress; done";
-// As a build that goes wrong does; the second time it finds what it needs.
+// Like a build that goes wrong; the second time it finds its output.
 const HUNGRY: &str = "test -e once && exit 0; touch once; python3 -c 'import time\nhold = []\nfor i in range(30):\n hold.append(bytearray(100 << 20)); time.sleep(0.1)'";
 
 impl Work {
-    pub fn says(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Work::Steps => "short steps",
             Work::LongCommand => "a long command",
@@ -91,7 +91,7 @@ impl Work {
     }
 }
 
-/// Work that runs these commands, an answer each.
+/// Returns a scenario that runs these commands, one per turn.
 pub fn scenario(commands: &[&str]) -> io::Result<Scenario> {
     let turn = |command: &&str| {
         let command = toml::Value::String((*command).to_owned());
@@ -103,25 +103,25 @@ pub fn scenario(commands: &[&str]) -> io::Result<Scenario> {
 }
 
 impl LimitCase {
-    /// How much was used of what is limited.
-    pub fn used(&self, played: &CaseRun) -> f64 {
+    /// Returns how much of the limited unit the run used.
+    pub fn used(&self, case_run: &CaseRun) -> f64 {
         match self.unit {
-            Unit::Dollars => played.account.cost().dollars(),
-            Unit::Tokens => played.account.tokens().total() as f64,
-            Unit::Turns => played.account.model_requests() as f64,
-            Unit::Seconds => played.wall.as_secs_f64(),
-            Unit::Mebibytes => (played.resident >> 20) as f64,
+            Unit::Dollars => case_run.account.cost().dollars(),
+            Unit::Tokens => case_run.account.tokens().total() as f64,
+            Unit::Turns => case_run.account.model_requests() as f64,
+            Unit::Seconds => case_run.wall.as_secs_f64(),
+            Unit::Mebibytes => (case_run.resident >> 20) as f64,
         }
     }
 
-    /// How much of that is more than may be used.
-    pub fn beyond(&self, played: &CaseRun) -> f64 {
-        (self.used(played) - self.most).max(0.0)
+    /// Returns how much of that is beyond the limit.
+    pub fn beyond(&self, case_run: &CaseRun) -> f64 {
+        (self.used(case_run) - self.most).max(0.0)
     }
 }
 
 impl Unit {
-    pub fn shown(self, value: f64) -> String {
+    pub fn render(self, value: f64) -> String {
         match self {
             Unit::Dollars => format!("${value:.4}"),
             Unit::Tokens => format!("{value:.0} tokens"),
@@ -137,9 +137,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_story_can_be_played() {
-        for story in STORIES {
-            let scenario = story.work.scenario().expect("the work can be played");
+    fn every_case_is_playable() {
+        for case in CASES {
+            let scenario = case.work.scenario().expect("the work can be played");
             assert!(scenario.turns.len() > 2 && scenario.replies.len() == 1);
         }
     }

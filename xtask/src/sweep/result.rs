@@ -1,25 +1,25 @@
-//! What the test binary tells of each point: a line of JSON.
+//! The result of each point as the test binary reports it: one line of JSON.
 
 use serde::Deserialize;
 use std::io;
 
-/// One point.
+/// The result of one point.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PointResult {
     pub agent: String,
     pub seed: u64,
-    /// What struck: `SIGKILL of the agent`.
+    /// Kind of strike: `SIGKILL of the agent`.
     pub victim: String,
     pub point: u64,
-    /// How many there are.
+    /// Number of points that an undisturbed run passes.
     pub points: u64,
-    /// What did not hold.
+    /// Failed expectations.
     pub failed: Vec<String>,
-    /// Nothing where it could not be played to its end.
+    /// The measurements. `None` if the point could not be played to its end.
     pub figures: Option<CaseMetrics>,
 }
 
-/// What was measured.
+/// The measurements of one point.
 #[derive(Clone, Debug, Deserialize)]
 pub struct CaseMetrics {
     pub struck: bool,
@@ -32,12 +32,12 @@ pub struct CaseMetrics {
     /// Tokens of completed messages.
     pub reported: u64,
     pub billed: u64,
-    /// With those of cut ones.
+    /// Reported tokens, including those of truncated messages.
     pub reported_in_all: u64,
     pub billed_in_all: u64,
 }
 
-/// Calls that were made again.
+/// The numbers of repeated tool calls.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Repeated {
     pub completed: u64,
@@ -45,7 +45,7 @@ pub struct Repeated {
     pub unnamed: u64,
 }
 
-/// The points of a report.
+/// Parses the points of a report.
 pub fn read(report: &str) -> io::Result<Vec<PointResult>> {
     report.lines().map(|line| serde_json::from_str(line).map_err(io::Error::other)).collect()
 }

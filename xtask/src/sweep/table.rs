@@ -1,4 +1,4 @@
-//! The table of a sweep, its bars, and the points that failed.
+//! The table of a sweep, its bars, and its failed points.
 
 use super::result::{CaseMetrics, PointResult};
 use crate::bench::section::Row;
@@ -21,10 +21,10 @@ const HEAD: &str = "| agent | strike | seeds | points / of | struck | workspace 
                     | completed calls repeated | unnamed | named | wasted, most | tokens off, completed | in all |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
-/// A row for each thing that struck, in the order in which they came.
-pub fn table(told: &[PointResult], seeds_played: &[u64]) -> String {
+/// Renders one row for each kind of strike.
+pub fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
     let mut strikes: Vec<&str> = Vec::new();
-    for one in told {
+    for one in results {
         if !strikes.contains(&one.victim.as_str()) {
             strikes.push(&one.victim);
         }
@@ -32,15 +32,15 @@ pub fn table(told: &[PointResult], seeds_played: &[u64]) -> String {
     strikes.sort_unstable();
     let mut out = HEAD.to_owned();
     for strike in strikes {
-        let points: Vec<&PointResult> = told.iter().filter(|one| one.victim == strike).collect();
-        let (all, of) = (points.len(), points.iter().map(|one| one.points).max().unwrap_or(0));
+        let points: Vec<&PointResult> = results.iter().filter(|one| one.victim == strike).collect();
+        let (all, total) = (points.len(), points.iter().map(|one| one.points).max().unwrap_or(0));
         let figures = figures(&points);
         let sum = |figure: &dyn Fn(&CaseMetrics) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
         let cells = [
             points.first().map_or_else(String::new, |one| one.agent.clone()),
             strike.to_owned(),
             seeds(seeds_played),
-            format!("{all} / {of}"),
+            format!("{all} / {total}"),
             sum(&|one| u64::from(one.struck)).to_string(),
             format!("{} of {all}", sum(&|one| u64::from(one.reached))),
             sum(&|one| one.leftover_processes).to_string(),
@@ -54,33 +54,33 @@ pub fn table(told: &[PointResult], seeds_played: &[u64]) -> String {
         ];
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
-    let hashes = figures(&told.iter().collect::<Vec<_>>());
+    let hashes = figures(&results.iter().collect::<Vec<_>>());
     if let Some(whole) = hashes.iter().find(|one| one.reached) {
         let _ = write!(out, "\nThe workspace's hash: `{}`\n", whole.workspace);
     }
     out
 }
 
-/// What is promised of all points together.
-pub fn bars(told: &[PointResult], is_real: bool) -> Vec<Row> {
-    let all: Vec<&PointResult> = told.iter().collect();
+/// Returns the bars for all points together.
+pub fn bars(results: &[PointResult], is_real: bool) -> Vec<Row> {
+    let all: Vec<&PointResult> = results.iter().collect();
     let killed: Vec<&PointResult> =
         all.iter().copied().filter(|one| one.victim.starts_with("SIGKILL")).collect();
     let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
         all.iter().partition(|one| one.victim.starts_with("SIGKILL of the supervisor"));
     let whole = figures(&all);
-    let none = |what: &str, figure: &dyn Fn(&CaseMetrics) -> u64| {
+    let none = |label: &str, figure: &dyn Fn(&CaseMetrics) -> u64| {
         let found: u64 = whole.iter().map(|one| figure(one)).sum();
-        Row::must(what, "0", found.to_string(), found == 0)
+        Row::must(label, "0", found.to_string(), found == 0)
     };
-    let held = all.iter().filter(|one| one.failed.is_empty()).count();
+    let passed = all.iter().filter(|one| one.failed.is_empty()).count();
     let reached = whole.iter().filter(|one| one.reached).count();
-    let every = |what: &str, count: usize| {
+    let every = |label: &str, count: usize| {
         let bar = format!("{0} of {0}", all.len());
-        Row::must(what, bar, format!("{count} of {}", all.len()), count == all.len() && count > 0)
+        Row::must(label, bar, format!("{count} of {}", all.len()), count == all.len() && count > 0)
     };
     let mut rows = vec![
-        every("points at which everything held", held),
+        every("points at which everything held", passed),
         every("runs that reached the expected workspace", reached),
         none("processes left", &|one| one.leftover_processes),
         none("sessions with two branches", &|one| u64::from(one.branches > 0)),
@@ -106,22 +106,22 @@ pub fn bars(told: &[PointResult], is_real: bool) -> Vec<Row> {
     rows
 }
 
-/// The points that failed, each with its reason.
-pub fn failed(told: &[PointResult], broken: &[String]) -> String {
+/// Renders the failed points, each with its reason.
+pub fn failed(results: &[PointResult], aborted: &[String]) -> String {
     let mut out = String::new();
-    for one in told.iter().filter(|one| !one.failed.is_empty()) {
-        // A reason may be a whole report; its first line tells enough.
+    for one in results.iter().filter(|one| !one.failed.is_empty()) {
+        // A reason may be a whole report; its first line is enough.
         let reasons: Vec<&str> = one.failed.iter().filter_map(|reason| reason.lines().next()).collect();
-        let PointResult { victim: strike, point, seed, .. } = one;
-        let _ = writeln!(out, "- **{strike} at point {point}** (seed {seed}): {}", reasons.join("; "));
+        let PointResult { victim, point, seed, .. } = one;
+        let _ = writeln!(out, "- **{victim} at point {point}** (seed {seed}): {}", reasons.join("; "));
     }
-    for reason in broken {
+    for reason in aborted {
         let _ = writeln!(out, "- **{}**", reason.lines().next().unwrap_or_default());
     }
     if out.is_empty() { out } else { format!("\nPoints that failed:\n\n{out}") }
 }
 
-/// In words.
+/// Renders a list of seeds.
 pub fn seeds(seeds: &[u64]) -> String {
     seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -135,22 +135,23 @@ fn wasted(figures: &[&CaseMetrics]) -> u64 {
 }
 
 fn off_completed(figures: &[&CaseMetrics]) -> f64 {
-    off(figures.iter().map(|one| (one.reported, one.billed)))
+    percent_off(figures.iter().map(|one| (one.reported, one.billed)))
 }
 
 fn off_in_all(figures: &[&CaseMetrics]) -> f64 {
-    off(figures.iter().map(|one| (one.reported_in_all, one.billed_in_all)))
+    percent_off(figures.iter().map(|one| (one.reported_in_all, one.billed_in_all)))
 }
 
-/// The differences of what was reported and what was billed, added so that none makes up for another, in percent.
-fn off(pairs: impl Iterator<Item = (u64, u64)>) -> f64 {
-    let (mut off, mut billed) = (0, 0);
-    for (ours, theirs) in pairs {
-        off += ours.abs_diff(theirs);
-        billed += theirs;
+/// Returns the sum of the absolute differences between reported and billed tokens, in percent of the billed
+/// ones.
+fn percent_off(pairs: impl Iterator<Item = (u64, u64)>) -> f64 {
+    let (mut difference, mut billed_total) = (0, 0);
+    for (reported, billed) in pairs {
+        difference += reported.abs_diff(billed);
+        billed_total += billed;
     }
-    // Nothing measured is no figure, and meets no bar.
-    100.0 * off as f64 / billed as f64
+    // Without measurements this is NaN, which meets no bar.
+    100.0 * difference as f64 / billed_total as f64
 }
 
 #[cfg(test)]
@@ -168,16 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn a_missed_bar_is_seen_and_a_failed_point_is_told() {
+    fn reports_missed_bars_and_failed_points() {
         let check = |lines: &[String], missed: usize| {
-            let told = result::read(&lines.concat()).expect("lines of JSON");
+            let results = result::read(&lines.concat()).expect("lines of JSON");
             let section = crate::bench::section::Section {
                 about: "",
-                rows: bars(&told, false),
+                rows: bars(&results, false),
                 appendix: String::new(),
             };
             assert_eq!(section.missed(), missed, "{}", section.markdown("x", "y"));
-            failed(&told, &[]) + &table(&told, &[1])
+            failed(&results, &[]) + &table(&results, &[1])
         };
         let (agent, alone) = ("SIGKILL of the agent", "SIGKILL of the supervisor");
         check(&[line(agent, 1, 100, ""), line(alone, 0, 100, "")], 0);
@@ -185,8 +186,8 @@ mod tests {
         check(&[line(agent, 1, 100, ""), line(alone, 1, 100, "")], 1);
         check(&[line(agent, 1, 99, ""), line(alone, 0, 100, "")], 1);
         check(&[line(agent, 1, 90, ""), line(alone, 0, 100, "")], 2);
-        let told = check(&[line(agent, 1, 100, ""), line(alone, 0, 100, "\"why\\nand how\"")], 1);
-        assert!(told.contains("at point 3** (seed 1): why\n"), "{told}");
-        assert!(told.contains("| claude | SIGKILL of the agent | 1 | 1 / 9 |"), "{told}");
+        let text = check(&[line(agent, 1, 100, ""), line(alone, 0, 100, "\"why\\nand how\"")], 1);
+        assert!(text.contains("at point 3** (seed 1): why\n"), "{text}");
+        assert!(text.contains("| claude | SIGKILL of the agent | 1 | 1 / 9 |"), "{text}");
     }
 }

@@ -1,5 +1,6 @@
-//! What tests did not try for want of something on this machine. They note it, a JSON line each, in a file that
-//! `LONGHAUL_TEST_LEFT_OUT` names (`crates/cli/tests/it/left_out.rs`); here it is read and told.
+//! Tests that were skipped because this machine lacks a requirement. They add notes, one JSON line each, to the
+//! file that `LONGHAUL_TEST_SKIPPED` names (`crates/cli/tests/it/omitted.rs`); this module reads and prints
+//! them.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,22 +8,23 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
 
-/// Something that was not tried.
+/// A note about something that was not tested.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct SkippedTest {
-    /// What.
+    /// Description of the skipped part.
     pub description: String,
-    /// What there is not.
+    /// Missing requirement.
     pub reason: String,
-    /// What to do about that.
+    /// How to provide it.
     pub remedy: String,
 }
 
-/// What was noted in this file, each once.
+/// Reads the notes in this file, without duplicates.
 ///
 /// # Errors
-/// That the file cannot be read, or holds something else: then nobody knows what was left out.
-pub fn collected(file: &Path) -> io::Result<Vec<SkippedTest>> {
+/// Returns an error if the file cannot be read or contains anything else, because skipped tests would be
+/// missed.
+pub fn read_notes(file: &Path) -> io::Result<Vec<SkippedTest>> {
     let mut notes = BTreeSet::new();
     for line in fs::read_to_string(file)?.lines() {
         let note = serde_json::from_str(line);
@@ -33,20 +35,20 @@ pub fn collected(file: &Path) -> io::Result<Vec<SkippedTest>> {
     Ok(notes.into_iter().collect())
 }
 
-/// All of it for people: for each thing that is wanting what to do, and what was not tried for it.
-pub fn told(omitted: &[SkippedTest]) -> String {
+/// Renders the notes for people: for each missing requirement its remedy and the skipped tests.
+pub fn render(omitted: &[SkippedTest]) -> String {
     if omitted.is_empty() {
         return "nothing was left out\n".to_owned();
     }
     let mut reasons: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for SkippedTest { description: what, reason: why, remedy } in omitted {
-        reasons.entry((why, remedy)).or_default().push(what);
+    for SkippedTest { description, reason, remedy } in omitted {
+        reasons.entry((reason, remedy)).or_default().push(description);
     }
     let mut text = format!("left out: {}\n", omitted.len());
-    for ((why, remedy), whats) in reasons {
-        writeln!(text, "  {why}: {remedy}").expect("a string takes all");
-        for what in whats {
-            writeln!(text, "    {what}").expect("a string takes all");
+    for ((reason, remedy), descriptions) in reasons {
+        writeln!(text, "  {reason}: {remedy}").expect("a string takes all");
+        for description in descriptions {
+            writeln!(text, "    {description}").expect("a string takes all");
         }
     }
     text
@@ -54,18 +56,18 @@ pub fn told(omitted: &[SkippedTest]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{SkippedTest, collected, told};
+    use super::{SkippedTest, read_notes, render};
     use std::fs;
 
     #[test]
-    fn notes_are_told_by_what_is_wanting_each_once() {
+    fn groups_notes_by_reason() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         let check = |notes: &str, expected: &str| {
             fs::write(file.path(), notes).expect("it is ours");
-            assert_eq!(told(&collected(file.path()).expect("they are notes")), expected);
+            assert_eq!(render(&read_notes(file.path()).expect("they are notes")), expected);
         };
         check("", "nothing was left out\n");
-        // As `crates/cli/tests/it/left_out.rs` writes it.
+        // As `crates/cli/tests/it/omitted.rs` writes it.
         let browser =
             r#"{"remedy":"install chromium","what":"a report in a browser","why":"there is no Chromium"}"#;
         let network = r#"{"remedy":"install socat","what":"no network","why":"a sandbox needs socat"}"#;
@@ -82,12 +84,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_note_is_not_passed_over() {
+    fn malformed_note_is_an_error() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         fs::write(file.path(), "{\"what\":\"cut o").expect("it is ours");
-        let told = collected(file.path())
+        let result = read_notes(file.path())
             .map(|notes: Vec<SkippedTest>| notes.len())
             .map_err(|error| error.to_string());
-        assert!(told.expect_err("it is cut").starts_with("read what was left out: "));
+        assert!(result.expect_err("it is cut").starts_with("cannot read what was left out: "));
     }
 }

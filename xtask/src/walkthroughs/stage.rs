@@ -1,4 +1,4 @@
-//! Where a story is played: a place of its own with a git repository, an API on loopback, and a shell that types.
+//! The environment of a walkthrough: a sandbox with a git repository, a loopback API, and a shell that types.
 
 use crate::bench::sandbox::Sandbox;
 use crate::faults::{journal, processes};
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What every story begins with.
+/// The command that every walkthrough starts with.
 pub const RUN: &str = "longhaul run \"take the three steps\" --permission-mode bypassPermissions";
 
 const WORK: &str = r#"
@@ -40,28 +40,28 @@ text = "All three steps are taken."
 "#;
 const STEPS: [&str; 3] = ["one", "two", "three"];
 const COMMITS: [&str; 3] = ["Step one", "Step two", "Step three"];
-// Many times what any story takes.
+// Many times what any walkthrough takes.
 const PATIENCE: Duration = Duration::from_secs(120);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-// What was killed is gone by the time a person has typed the next line.
+const PROBE_INTERVAL: Duration = Duration::from_millis(20);
+// A killed process has exited by the time a person has typed the next line.
 const TYPING: Duration = Duration::from_secs(1);
 
-/// How a story ended.
+/// The end of a walkthrough.
 pub struct WalkthroughRun {
-    /// The envelope, indented, with neutral paths.
+    /// Envelope, indented, with neutral paths.
     pub envelope: String,
     pub commits: Vec<String>,
     pub steps: Vec<String>,
-    /// What is not as it should be.
-    pub amiss: Vec<String>,
+    /// Unexpected results.
+    pub problems: Vec<String>,
 }
 
-/// The place of one story.
+/// The environment of one walkthrough.
 pub struct WalkthroughRig {
     sandbox: Sandbox,
     api: Api,
     path: OsString,
-    /// Serves the API as long as it is there.
+    /// Serves the API until it is dropped.
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -70,9 +70,9 @@ impl WalkthroughRig {
         let scenario = Scenario::parse("the story", WORK).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let api = runtime.block_on(Api::start(&scenario, 1)).map_err(io::Error::other)?;
-        let place = Sandbox::new()?;
-        // Both are found by their names, as a person types them.
-        let bin = place.path().join("bin");
+        let sandbox = Sandbox::new()?;
+        // Both are found by name, as a person types them.
+        let bin = sandbox.path().join("bin");
         fs::create_dir(&bin)?;
         symlink(longhaul, bin.join("longhaul"))?;
         symlink(claude, bin.join("claude"))?;
@@ -80,28 +80,28 @@ impl WalkthroughRig {
         path.push(":");
         path.push(std::env::var_os("PATH").unwrap_or_default());
         let identity = "[user]\n\tname = Story\n\temail = story@localhost\n[init]\n\tdefaultBranch = main\n";
-        fs::write(place.home().join(".gitconfig"), identity)?;
-        let stage = WalkthroughRig { sandbox: place, api, path, _runtime: runtime };
-        stage.typed("git init -q && git commit -q --allow-empty -m Begin", &[])?;
+        fs::write(sandbox.home().join(".gitconfig"), identity)?;
+        let stage = WalkthroughRig { sandbox, api, path, _runtime: runtime };
+        stage.type_line("git init -q && git commit -q --allow-empty -m Begin", &[])?;
         Ok(stage)
     }
 
-    /// Plays the story to its end; nothing of it is left.
+    /// Plays the walkthrough to its end and kills leftover processes.
     pub fn play(self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
-        let played = self.played(lines, ends_in);
-        let left = processes::matching(&self.sandbox).len();
+        let result = self.play_lines(lines, ends_in);
+        let leftover = processes::matching(&self.sandbox).len();
         processes::end(&self.sandbox);
-        let mut played = played?;
-        if left > 0 {
-            played.amiss.push(format!("{left} processes are left"));
+        let mut run = result?;
+        if leftover > 0 {
+            run.problems.push(format!("{leftover} processes are left"));
         }
-        Ok(played)
+        Ok(run)
     }
 
-    fn played(&self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
-        let told = self.sandbox.path().join("told");
-        // The shell becomes longhaul: its number is the child's.
-        let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&told)?).spawn()?;
+    fn play_lines(&self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
+        let stdout_path = self.sandbox.path().join("told");
+        // The shell becomes longhaul, so that the child's PID is longhaul's.
+        let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&stdout_path)?).spawn()?;
         self.wait_for("the second step", || self.sandbox.path().join("begun").exists())?;
         let agent =
             journal::agent(&self.sandbox).ok_or_else(|| io::Error::other("the journal names no agent"))?;
@@ -113,36 +113,36 @@ impl WalkthroughRig {
         ];
         let mut printed = Vec::new();
         for line in lines {
-            let said = self.typed(line, &names)?;
+            let output = self.type_line(line, &names)?;
             sleep(TYPING);
-            if !said.is_empty() {
-                printed = said;
+            if !output.is_empty() {
+                printed = output;
             }
         }
-        self.wait_for("the run's end", || run.try_wait().is_ok_and(|ended| ended.is_some()))?;
+        self.wait_for("the run's end", || run.try_wait().is_ok_and(|status| status.is_some()))?;
         if printed.is_empty() {
-            printed = fs::read(told)?;
+            printed = fs::read(stdout_path)?;
         }
         let envelope: Value = serde_json::from_slice(&printed).unwrap_or_default();
-        let commits = self.typed(&format!("git -C ../{ends_in} log --reverse --format=%s"), &[])?;
+        let commits = self.type_line(&format!("git -C ../{ends_in} log --reverse --format=%s"), &[])?;
         let commits: Vec<String> = text_lines(&commits).into_iter().filter(|line| line != "Begin").collect();
         let steps = text_lines(
             &fs::read(self.sandbox.work().with_file_name(ends_in).join("steps")).unwrap_or_default(),
         );
-        let mut amiss = Vec::new();
+        let mut problems = Vec::new();
         if envelope["run"]["outcome"] != "done" {
-            amiss.push("the run is not done".to_owned());
+            problems.push("the run is not done".to_owned());
         }
         if steps != STEPS || commits != COMMITS {
-            amiss.push("not each step once".to_owned());
+            problems.push("not each step once".to_owned());
         }
-        let shown = serde_json::to_string_pretty(&envelope).unwrap_or_default();
-        let envelope = shown.replace(&*self.sandbox.path().to_string_lossy(), "/story");
-        Ok(WalkthroughRun { envelope, commits, steps, amiss })
+        let pretty = serde_json::to_string_pretty(&envelope).unwrap_or_default();
+        let envelope = pretty.replace(&*self.sandbox.path().to_string_lossy(), "/story");
+        Ok(WalkthroughRun { envelope, commits, steps, problems })
     }
 
-    /// Types a line and returns what it prints.
-    fn typed(&self, line: &str, names: &[(&str, String)]) -> io::Result<Vec<u8>> {
+    /// Types a line and returns its output.
+    fn type_line(&self, line: &str, names: &[(&str, String)]) -> io::Result<Vec<u8>> {
         let output = self.shell(line, names).stdout(Stdio::piped()).output()?;
         if output.status.success() {
             Ok(output.stdout)
@@ -154,18 +154,18 @@ impl WalkthroughRig {
     fn shell(&self, line: &str, names: &[(&str, String)]) -> Command {
         let mut shell = self.sandbox.command("/bin/sh");
         shell.args(["-c", line]).env("PATH", &self.path).envs(self.api.environment());
-        // As root the real agent refuses bypassPermissions unless it is told that this is a sandbox.
+        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a sandbox.
         shell.env("IS_SANDBOX", "1").envs(names.iter().map(|(name, value)| (name, value)));
         shell
     }
 
-    fn wait_for(&self, what: &str, mut holds: impl FnMut() -> bool) -> io::Result<()> {
+    fn wait_for(&self, description: &str, mut condition: impl FnMut() -> bool) -> io::Result<()> {
         let started = Instant::now();
-        while !holds() {
+        while !condition() {
             if started.elapsed() > PATIENCE {
-                return Err(io::Error::other(format!("waited {PATIENCE:?} in vain for {what}")));
+                return Err(io::Error::other(format!("waited {PATIENCE:?} in vain for {description}")));
             }
-            sleep(LOOK_EVERY);
+            sleep(PROBE_INTERVAL);
         }
         Ok(())
     }

@@ -1,22 +1,22 @@
-//! Answers as a person writes them into a file: one object of keys and answers, in JSON or in TOML.
+//! Reads an answers file: one object of keys and answers, in JSON or in TOML.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-/// The keys and answers of a file; JSON may say one twice. The error tells the place.
+/// Reads the keys and answers of a file. JSON may repeat a key. Errors state the position.
 pub(super) fn read(text: &str) -> Result<Vec<(String, String)>, String> {
-    // No TOML begins like this.
+    // No TOML document starts like this.
     let pairs: Result<Pairs, String> = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| error.to_string())
     } else {
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
     };
-    let written = pairs?.0.into_iter();
-    written.map(|(key, answer)| answer.text(&key).map(|answer| (key, answer))).collect()
+    let pairs = pairs?.0.into_iter();
+    pairs.map(|(key, answer)| answer.text(&key).map(|answer| (key, answer))).collect()
 }
 
-/// An object as it is written: a map would keep only the last of two answers.
+/// An object with repeated keys: a map would keep only the last of two answers.
 struct Pairs(Vec<(String, AnswerValue)>);
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ mod tests {
     use super::read;
 
     #[test]
-    fn json_and_toml_say_the_same() {
+    fn json_and_toml_are_equivalent() {
         let expected =
             [("Which database?", "SQLite"), ("depth", "3"), ("features", "Auth, Logs"), ("rate", "0.5")]
                 .map(|(key, answer)| (key.to_owned(), answer.to_owned()));
@@ -84,10 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
-        let check = |text: &str, says: &str| {
+    fn rejects_invalid_answers() {
+        let check = |text: &str, expected: &str| {
             let error = read(text).expect_err("it is refused");
-            assert!(error.contains(says), "{text}: {error}");
+            assert!(error.contains(expected), "{text}: {error}");
         };
         check("- git: Yes", "TOML parse error at line 1");
         check("{\"git\": ", "EOF while parsing");

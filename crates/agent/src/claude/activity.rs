@@ -1,19 +1,19 @@
-//! What the agent is doing, in a few words on one line. For people only.
+//! Describes the agent's current activity on one line. For people only.
 
 use super::wire::{Block, ToolInput};
 use crate::snapshot::truncate_to_bytes;
 
 const CHARS_MAX: usize = 80;
-// Enough for as many characters, and for what is left out of them.
+// Enough for 80 characters and for those that are dropped.
 const BYTES_MAX: usize = 8 * CHARS_MAX;
 
-/// A tool call: its name and the one argument that says most.
-pub(super) fn of_tool(call: &Block<'_>) -> String {
-    one_line(&named(call.name.as_str(), first_line(says_most(&call.input))))
+/// Returns the name of a tool call with its most informative argument.
+pub(super) fn describe_call(call: &Block<'_>) -> String {
+    one_line(&with_detail(call.name.as_str(), first_line(main_argument(&call.input))))
 }
 
-/// The one argument that says most; empty if none of those known is there.
-pub(super) fn says_most<'a>(input: &'a ToolInput<'_>) -> &'a str {
+/// Returns the most informative argument, or an empty text if no known one is present.
+pub(super) fn main_argument<'a>(input: &'a ToolInput<'_>) -> &'a str {
     let ToolInput {
         command,
         file_path,
@@ -34,17 +34,17 @@ pub(super) fn says_most<'a>(input: &'a ToolInput<'_>) -> &'a str {
         .unwrap_or_default()
 }
 
-/// A tool's name, with what it was about.
-pub(super) fn named(name: &str, about: &str) -> String {
-    if about.is_empty() { name.to_owned() } else { format!("{name}: {about}") }
+/// Returns a tool's name with a detail.
+pub(super) fn with_detail(name: &str, detail: &str) -> String {
+    if detail.is_empty() { name.to_owned() } else { format!("{name}: {detail}") }
 }
 
-/// The beginning of a text, without what could disturb a terminal.
+/// Returns the start of a text without characters that could disturb a terminal.
 pub(super) fn one_line(text: &str) -> String {
-    let mut signs = first_line(text).chars().filter(|sign| !sign.is_control());
+    let mut chars = first_line(text).chars().filter(|c| !c.is_control());
     let mut line = String::with_capacity(CHARS_MAX);
-    line.extend(signs.by_ref().take(CHARS_MAX));
-    if signs.next().is_some() {
+    line.extend(chars.by_ref().take(CHARS_MAX));
+    if chars.next().is_some() {
         line.pop();
         line.push('…');
     }

@@ -10,7 +10,7 @@ const TASKS_MAX: usize = 64;
 // The command of a call is needed only until the next event names its task.
 const CALLS_MAX: usize = 16;
 const TEXT_CHARS_MAX: usize = 200;
-/// How the agent words the result of a call that it put into the background (2.1.330).
+/// Marks the result of a call that the agent put into the background (2.1.330).
 const OUTPUT: &str = "Output is being written to: ";
 const OUTPUT_SUFFIX: &str = ".output";
 
@@ -30,8 +30,8 @@ struct Task {
 }
 
 impl Background {
-    /// Takes in a tool call of the model.
-    pub(super) fn called(&mut self, call: &Block<'_>) {
+    /// Records a tool call of the model.
+    pub(super) fn on_call(&mut self, call: &Block<'_>) {
         if call.input.run_in_background.0 && call.input.command.stated().is_some() {
             self.calls.truncate(CALLS_MAX - 1);
             let command = one_line(call.input.command.as_str());
@@ -39,8 +39,9 @@ impl Background {
         }
     }
 
-    /// Takes in the list of tasks that run. A task that left it is kept until the stream says how it ended.
-    pub(super) fn changed(&mut self, note: &Note<'_>) {
+    /// Records the list of running tasks. A task that left the list is kept until the stream states how it
+    /// ended.
+    pub(super) fn on_change(&mut self, note: &Note<'_>) {
         for task in &mut self.tasks {
             task.is_running = note.tasks.0.iter().any(|listed| listed.task_id.is(&task.id));
         }
@@ -56,8 +57,8 @@ impl Background {
         }
     }
 
-    /// Takes in the start of a task: the command of its call says more than its description.
-    pub(super) fn started(&mut self, note: &Note<'_>) {
+    /// Records the start of a task. The command of its call is more informative than its description.
+    pub(super) fn on_start(&mut self, note: &Note<'_>) {
         let Some(task) = self.tasks.iter_mut().find(|task| note.task_id.is(&task.id)) else { return };
         note.tool_use_id.as_str().clone_into(&mut task.seen.call);
         if let Some((_, command)) = self.calls.iter().find(|(call, _)| note.tool_use_id.is(call)) {
@@ -65,41 +66,42 @@ impl Background {
         }
     }
 
-    /// Whether the place of some output is still to come.
+    /// Returns whether the output path of a running task is still unknown.
     pub(super) fn awaits_output(&self) -> bool {
         self.tasks.iter().any(|task| task.is_running && task.seen.output.is_none())
     }
 
-    /// Takes in the results of calls: that of a background call says where its output goes.
-    pub(super) fn answered(&mut self, row: &Answers<'_>) {
-        for answer in &row.message.content.0 {
+    /// Records the results of calls. The result of a background call states where its output goes.
+    pub(super) fn on_results(&mut self, row: &Answers<'_>) {
+        for result in &row.message.content.0 {
             let mut waiting = self.tasks.iter_mut().filter(|task| task.seen.output.is_none());
-            if let Some(task) = waiting.find(|task| answer.tool_use_id.is(&task.seen.call)) {
-                task.seen.output = output_path(answer.content.as_str()).map(str::to_owned);
+            if let Some(task) = waiting.find(|task| result.tool_use_id.is(&task.seen.call)) {
+                task.seen.output = output_path(result.content.as_str()).map(str::to_owned);
             }
         }
     }
 
-    /// Takes in the end of a task. One that was stopped ended with the process, unless the agent continues.
-    pub(super) fn ended(&mut self, note: &Note<'_>) {
+    /// Records the end of a task. A stopped one is kept, because it may have ended with the process.
+    pub(super) fn on_end(&mut self, note: &Note<'_>) {
         if note.status.is("completed") || note.status.is("failed") {
             self.tasks.retain(|task| !note.task_id.is(&task.id));
         }
     }
 
-    /// The agent continues: what was stopped before was not stopped with the process. Returns whether there was any.
-    pub(super) fn continued(&mut self) -> bool {
+    /// Records that the agent continues, so earlier stopped tasks did not end with the process. Returns
+    /// whether there were any.
+    pub(super) fn on_continue(&mut self) -> bool {
         let count = self.tasks.len();
         self.tasks.retain(|task| task.is_running);
         self.tasks.len() < count
     }
 
-    /// Number of tasks that did not end by themselves.
+    /// Returns the number of tasks that did not end on their own.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.tasks.len()).unwrap_or(u32::MAX)
     }
 
-    /// The tasks that did not end by themselves, the oldest first.
+    /// Returns the tasks that did not end on their own, oldest first.
     pub(super) fn seen(&self) -> Vec<BackgroundTask> {
         self.tasks.iter().map(|task| task.seen.clone()).collect()
     }

@@ -1,11 +1,11 @@
-//! Lines to write to the agent's input. Each is one JSON object and its newline.
+//! Encodes lines for the agent's input. Each is one JSON object and a newline.
 //!
-//! None of them needs an answer: `initialize` is only for hooks and other host services. What it
-//! answers of use otherwise, the permission mode, stands in the `init` event before the first request.
+//! None of them needs a reply. `initialize` is only for hooks and other host services. The permission mode in
+//! its reply is also in the `init` event before the first request.
 
 use serde_json::{Value, json};
 
-/// What a person would type. During a turn it is woven into that turn.
+/// Encodes a prompt. During an exchange, the agent adds it to that exchange.
 pub fn user_line(text: &str) -> Vec<u8> {
     line(&json!({
         "type": "user",
@@ -15,20 +15,20 @@ pub fn user_line(text: &str) -> Vec<u8> {
     }))
 }
 
-/// Offers host services; must come before the first user line.
+/// Offers host services. Must precede the first prompt.
 pub fn initialize(hooks: &Value) -> Vec<u8> {
     request("longhaul-initialize", &json!({ "subtype": "initialize", "hooks": hooks }))
 }
 
-/// What an interrupt of ours is called in the agent's answer to it.
+/// The request id of our interrupts, which the agent's response repeats.
 pub const INTERRUPT: &str = "longhaul-interrupt";
 
-/// Ends the present turn. A result follows, with its cost; in an idle agent nothing follows.
+/// Ends the current exchange. A result with its cost follows; an idle agent sends nothing.
 pub fn interrupt() -> Vec<u8> {
     request(INTERRUPT, &json!({ "subtype": "interrupt" }))
 }
 
-/// Ends the process at once, with exit 0; kills what runs in its background.
+/// Ends the process at once with exit code 0, and kills its background tasks.
 pub fn end_session() -> Vec<u8> {
     request("longhaul-end", &json!({ "subtype": "end_session" }))
 }
@@ -41,7 +41,7 @@ pub(super) fn hook_answer(id: &str, answer: &Value) -> Vec<u8> {
     }))
 }
 
-/// Denies what the agent would ask a person to allow.
+/// Denies a permission that the agent requests from a person.
 pub(super) fn permission_denial(id: &str, reason: &str) -> Vec<u8> {
     hook_answer(id, &json!({ "behavior": "deny", "message": reason }))
 }

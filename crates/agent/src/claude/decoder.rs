@@ -1,7 +1,7 @@
 //! Decodes the stream of one process: line by line into notices, and at the end into evidence.
 //!
-//! Never fails: what is no event is counted. What an event means is in the modules beside this one;
-//! this one says which event goes where, and whether a turn is open.
+//! Never fails: lines that are not events are counted. This module dispatches events and tracks whether an
+//! exchange is open; its sibling modules interpret them.
 
 use super::SYNTHETIC;
 use super::activity;
@@ -27,29 +27,29 @@ use std::sync::Arc;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// A decoder of Claude Code's stream.
+/// The decoder of Claude Code's stream.
 #[derive(Debug)]
 pub(super) struct ClaudeDecoder {
     lines: LineSplitter,
     snapshot: AttemptSnapshot,
-    spend: UsageMeter,
+    usage_meter: UsageMeter,
     tools: ToolCalls,
     effects: Arc<EffectRules>,
     side_effects: SideEffects,
-    turn: ExchangeState,
+    exchange: ExchangeState,
     /// The last result.
     result: Option<AgentResult>,
-    /// Whether a turn is open: one began, and no result followed.
-    turn_open: bool,
+    /// Whether an exchange is open: it started and no result followed.
+    exchange_open: bool,
     rate_limit: Option<RateLimit>,
     startup: Option<StartupError>,
-    guarding: GuardHooks,
+    guard_hooks: GuardHooks,
     /// Whether a hook gave no verdict.
     guard_lapsed: bool,
-    /// Whether a turn or a tool call was completed.
+    /// Whether an exchange or a tool call was completed.
     progressed: bool,
-    /// How many turns ended with a result.
-    turns: u32,
+    /// Number of exchanges that ended with a result.
+    exchanges: u32,
     claim: DoneClaim,
     background: Background,
 }
@@ -59,7 +59,7 @@ impl Decoder for ClaudeDecoder {
         let mut lines = mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, out));
         self.lines = lines;
-        self.snapshot.usage = self.spend.tally();
+        self.snapshot.usage = self.usage_meter.tally();
     }
 
     fn snapshot(&self) -> &AttemptSnapshot {
@@ -71,31 +71,31 @@ impl Decoder for ClaudeDecoder {
     }
 
     fn take_replies(&mut self) -> Vec<Vec<u8>> {
-        self.guarding.take_answers()
+        self.guard_hooks.take_answers()
     }
 
     fn usage_by_model(&self) -> Vec<(String, Usage)> {
-        self.spend.by_model()
+        self.usage_meter.by_model()
     }
 
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
-        // The last line may lack its newline, and may be torn.
+        // The last line may lack its newline and may be truncated.
         let mut silent_for = Vec::new();
         mem::take(&mut self.lines).finish(|line| self.line(line, &mut silent_for));
-        self.spend.close_all();
-        self.snapshot.usage = self.spend.tally();
+        self.usage_meter.close_all();
+        self.snapshot.usage = self.usage_meter.tally();
         Evidence {
             startup: self.startup.or_else(|| self.startup_by_stderr(exit, stderr_tail)),
             result: self.result,
-            exchange_open: self.result.is_some() && self.turn_open,
+            exchange_open: self.result.is_some() && self.exchange_open,
             rate_limit: self.rate_limit,
-            guard_lapsed: self.guard_lapsed || self.guarding.has_lapsed() || self.hides_a_lapse(),
-            denied_calls: self.guarding.denied,
-            questions: self.guarding.questions,
+            guard_lapsed: self.guard_lapsed || self.guard_hooks.has_lapsed() || self.hides_a_lapse(),
+            denied_calls: self.guard_hooks.denied,
+            questions: self.guard_hooks.questions,
             session: self.snapshot.session.clone(),
             made_progress: self.progressed,
             claimed_done: self.claim.made,
-            results: self.turns,
+            results: self.exchanges,
             background: self.background.count(),
             usage: self.snapshot.usage,
             ..Evidence::of_exit(exit)
@@ -103,11 +103,11 @@ impl Decoder for ClaudeDecoder {
     }
 
     fn is_compactable(&self) -> bool {
-        self.snapshot.events.new(Kind::StreamEvent.word()) > 0
+        self.snapshot.events.count_of(Kind::StreamEvent.word()) > 0
     }
 
     fn keeps_line(&self, line: &[u8]) -> bool {
-        self.spend.truncated.keeps(line)
+        self.usage_meter.truncated.keeps(line)
     }
 }
 
@@ -116,25 +116,25 @@ impl ClaudeDecoder {
         prices: Prices,
         effects: Arc<EffectRules>,
         guards: Guards,
-        claims: DoneSignals,
+        done_signals: DoneSignals,
     ) -> ClaudeDecoder {
         ClaudeDecoder {
             lines: LineSplitter::default(),
             snapshot: AttemptSnapshot::default(),
-            spend: UsageMeter::new(prices),
+            usage_meter: UsageMeter::new(prices),
             tools: ToolCalls::default(),
             effects,
             side_effects: SideEffects::default(),
-            turn: ExchangeState::default(),
+            exchange: ExchangeState::default(),
             result: None,
-            turn_open: false,
+            exchange_open: false,
             rate_limit: None,
             startup: None,
-            guarding: GuardHooks::new(guards, claims.tool),
+            guard_hooks: GuardHooks::new(guards, done_signals.tool),
             guard_lapsed: false,
             progressed: false,
-            turns: 0,
-            claim: DoneClaim::new(claims),
+            exchanges: 0,
+            claim: DoneClaim::new(done_signals),
             background: Background::default(),
         }
     }
@@ -168,40 +168,40 @@ impl ClaudeDecoder {
             return;
         };
         self.snapshot.events.count(kind.word());
-        let said = out.len();
+        let notices_before = out.len();
         match kind {
             Kind::StreamEvent => self.stream_event(head, out),
-            Kind::Init => self.with(line, |own, init| own.init(&init, out)),
+            Kind::Init => self.with(line, |this, init| this.init(&init, out)),
             Kind::Assistant => self.assistant(head, out),
             Kind::User => {
                 self.user(head, out);
                 if self.background.awaits_output() {
-                    self.with(line, |own, row| own.background.answered(&row));
+                    self.with(line, |this, row| this.background.on_results(&row));
                     self.snapshot.background = self.background.seen();
                 }
             }
-            Kind::Result => self.with(line, |own, result| own.result(&result, out)),
-            Kind::ApiRetry => self.with(line, |own, retry| own.retry(&retry, out)),
-            Kind::RateLimit => self.with(line, |own, event| own.rate_limit(&event, out)),
-            Kind::SessionState => self.with(line, |own, note| own.session_state(&note, out)),
-            Kind::BackgroundTasks => self.with(line, |own, note| own.background_changed(&note, out)),
-            Kind::Status => self.with(line, |own, note| own.status(&note)),
-            Kind::Informational => self.with(line, |own, note| own.informational(&note)),
-            Kind::Notification => self.with(line, |own, note| own.notification(&note)),
-            Kind::PermissionDenied => self.with(line, |own, note| own.permission_denied(&note)),
-            Kind::ModelFallback => self.with(line, |own, note| own.model_fallback(&note)),
-            Kind::ControlRequest => self.with(line, |own, note: Note<'_>| {
-                let answered = own.guarding.asked(note.request_id.as_str(), &note.request);
-                answered.into_iter().for_each(|answered| own.snapshot.answered(answered));
-                own.guarding.blocked.take().into_iter().for_each(|call| own.snapshot.blocked(call));
+            Kind::Result => self.with(line, |this, result| this.result(&result, out)),
+            Kind::ApiRetry => self.with(line, |this, retry| this.retry(&retry, out)),
+            Kind::RateLimit => self.with(line, |this, event| this.rate_limit(&event, out)),
+            Kind::SessionState => self.with(line, |this, note| this.session_state(&note, out)),
+            Kind::BackgroundTasks => self.with(line, |this, note| this.background_changed(&note, out)),
+            Kind::Status => self.with(line, |this, note| this.status(&note)),
+            Kind::Informational => self.with(line, |this, note| this.informational(&note)),
+            Kind::Notification => self.with(line, |this, note| this.notification(&note)),
+            Kind::PermissionDenied => self.with(line, |this, note| this.permission_denied(&note)),
+            Kind::ModelFallback => self.with(line, |this, note| this.model_fallback(&note)),
+            Kind::ControlRequest => self.with(line, |this, note: Note<'_>| {
+                let answers = this.guard_hooks.on_request(note.request_id.as_str(), &note.request);
+                answers.into_iter().for_each(|answer| this.snapshot.push_answer(answer));
+                this.guard_hooks.blocked.take().into_iter().for_each(|call| this.snapshot.push_blocked(call));
             }),
-            Kind::ControlCancel => self.with(line, |own, note: Note<'_>| {
-                own.guarding.on_withdrawn(note.request_id.as_str());
+            Kind::ControlCancel => self.with(line, |this, note: Note<'_>| {
+                this.guard_hooks.on_withdrawn(note.request_id.as_str());
             }),
-            Kind::ControlResponse => self.with(line, |own, answered| own.guarding.answered(&answered)),
-            Kind::HookResponse => self.with(line, |own, note: Note<'_>| own.guarding.hook_responded(&note)),
-            Kind::TaskStarted => self.with(line, |own, note| own.task_started(&note)),
-            Kind::TaskNotification => self.with(line, |own, note| own.task_notification(&note)),
+            Kind::ControlResponse => self.with(line, |this, response| this.guard_hooks.on_response(&response)),
+            Kind::HookResponse => self.with(line, |this, note: Note<'_>| this.guard_hooks.on_project_hook(&note)),
+            Kind::TaskStarted => self.with(line, |this, note| this.task_started(&note)),
+            Kind::TaskNotification => self.with(line, |this, note| this.task_notification(&note)),
             Kind::CompactBoundary => out.push(Notice::MessageEnded),
             Kind::TaskProgress
             | Kind::ToolProgress
@@ -214,16 +214,16 @@ impl ClaudeDecoder {
             | Kind::ModelRefusal
             | Kind::KeepAlive => {}
         }
-        // What was used is known before a turn is seen to end by it.
-        if let Some(usage) = self.spend.take_update() {
-            out.insert(said, Notice::UsageUpdated(usage));
+        // Usage must be reported before the end of the exchange that it belongs to.
+        if let Some(usage) = self.usage_meter.take_update() {
+            out.insert(notices_before, Notice::UsageUpdated(usage));
         }
-        if out.len() == said && !is_ping(head) {
+        if out.len() == notices_before && !is_ping(head) {
             stir(out);
         }
     }
 
-    /// Reads the line again as a record of its type: what is read this way is rare.
+    /// Parses the line again as a record of its type. Such lines are rare.
     fn with<'a, T: serde::Deserialize<'a>>(&mut self, line: &'a [u8], then: impl FnOnce(&mut Self, T)) {
         if let Some(record) = parse::<T>(line) {
             then(self, record);
@@ -231,7 +231,7 @@ impl ClaudeDecoder {
     }
 
     fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<Notice>) {
-        self.spend.stream_event(head);
+        self.usage_meter.stream_event(head);
         match head.event.kind.as_str() {
             "message_start" if head.event.message.id.stated().is_some() => {
                 self.clear_errors(head.parent_tool_use_id.as_str(), out);
@@ -258,35 +258,35 @@ impl ClaudeDecoder {
         self.snapshot.version = text(init.version.stated());
         self.snapshot.permission_mode = text(init.permission_mode.stated());
         let tools: Vec<&str> = init.tools.0.iter().map(|tool| tool.as_str()).collect();
-        self.snapshot.unmatched_tools = self.guarding.unmatched(&tools);
-        self.turn = ExchangeState::default();
+        self.snapshot.unmatched_tools = self.guard_hooks.unmatched(&tools);
+        self.exchange = ExchangeState::default();
         self.continued();
-        self.begin_turn(out);
+        self.start_exchange(out);
     }
 
     fn open_session(&mut self, id: &str, out: &mut Vec<Notice>) {
         let session = SessionId::from(id);
-        // The next attempt gets the id as an argument.
+        // The next attempt receives the id as an argument.
         if session.is_uuid() && self.snapshot.session.as_ref() != Some(&session) {
             self.snapshot.session = Some(session.clone());
             out.push(Notice::SessionOpened(session));
         }
     }
 
-    fn begin_turn(&mut self, out: &mut Vec<Notice>) {
-        if !mem::replace(&mut self.turn_open, true) {
-            self.claim.turn_began();
+    fn start_exchange(&mut self, out: &mut Vec<Notice>) {
+        if !mem::replace(&mut self.exchange_open, true) {
+            self.claim.on_exchange_start();
             out.push(Notice::ExchangeStarted);
         }
     }
 
-    /// The model speaks. A sub-agent in the background does so between turns, too.
+    /// Handles output of the model. A sub-agent in the background also produces it between exchanges.
     fn clear_errors(&mut self, thread: &str, out: &mut Vec<Notice>) {
         if thread.is_empty() {
-            self.turn.clear_errors();
-            self.begin_turn(out);
+            self.exchange.clear_errors();
+            self.start_exchange(out);
         }
-        // A request has passed, so the window that was said to be closed is open again.
+        // A request succeeded, so the usage window that was rejected is open again.
         if let Some(limit) = &mut self.rate_limit
             && limit.status == RateLimitStatus::Rejected
         {
@@ -301,29 +301,30 @@ impl ClaudeDecoder {
         }
         if row.message.model.is(SYNTHETIC) {
             if thread.is_empty() {
-                self.turn.synthetic(row);
+                self.exchange.synthetic(row);
             }
             return;
         }
         self.continued();
         self.clear_errors(thread, out);
-        self.spend.row(&row.message, thread);
+        self.usage_meter.row(&row.message, thread);
         for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
             self.snapshot.set_last_text(block.text.as_str());
         }
         for call in row.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
-            effect_tracker::began(&mut self.side_effects, &self.effects, call, row);
-            self.background.called(call);
-            // After the result, tools are those of sub-agents in the background, which are counted as such.
-            let label = activity::of_tool(call);
-            if self.turn_open && self.tools.begin(call.id.as_str(), &label) {
+            effect_tracker::on_call(&mut self.side_effects, &self.effects, call, row);
+            self.background.on_call(call);
+            // After the result, tool calls are those of background sub-agents, which are tracked as
+            // background tasks.
+            let label = activity::describe_call(call);
+            if self.exchange_open && self.tools.begin(call.id.as_str(), &label) {
                 self.snapshot.tool = Some(label.clone());
                 self.snapshot.activity = label;
-                self.claim.called(call, thread);
+                self.claim.on_call(call, thread);
                 out.push(Notice::ToolStarted);
             }
         }
-        // One row is one block; that of a call is told by its beginning.
+        // A row is one block. For a tool call, `ToolStarted` is enough.
         if out.last() != Some(&Notice::ToolStarted) {
             out.push(Notice::MessageEnded);
         }
@@ -334,15 +335,15 @@ impl ClaudeDecoder {
             self.tools.judge(meta);
         }
         for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
-            effect_tracker::answered(&mut self.side_effects, block, row);
-            self.guarding.returned(block.tool_use_id.as_str(), block.is_error.0);
+            effect_tracker::on_result(&mut self.side_effects, block, row);
+            self.guard_hooks.on_tool_result(block.tool_use_id.as_str(), block.is_error.0);
             if self.tools.end(block.tool_use_id.as_str()) {
-                self.guarding.ended(block.tool_use_id.as_str(), block.is_error.0);
+                self.guard_hooks.on_tool_end(block.tool_use_id.as_str(), block.is_error.0);
                 self.progressed = true;
                 self.act("thinking");
                 self.snapshot.tool = self.tools.open_label().map(str::to_owned);
                 out.push(Notice::ToolEnded);
-                if self.claim.answered(block) {
+                if self.claim.on_result(block) {
                     out.push(Notice::ClaimedDone);
                 }
             }
@@ -351,15 +352,15 @@ impl ClaudeDecoder {
 
     fn result(&mut self, line: &ResultLine<'_>, out: &mut Vec<Notice>) {
         let reported = line.session_id.stated().map(SessionId::from).filter(SessionId::is_uuid);
-        // The result of another session says nothing of this one.
-        let is_foreign = |own: &SessionId| reported.as_ref().is_some_and(|reported| reported != own);
+        // The result of another session does not concern this one.
+        let is_foreign = |current: &SessionId| reported.as_ref().is_some_and(|reported| reported != current);
         if self.snapshot.session.as_ref().is_some_and(is_foreign) {
             return self.bad(out);
         }
         self.continued();
-        self.spend.settle(line);
+        self.usage_meter.settle(line);
         self.refused_start(line);
-        let result = self.turn.result(line, &self.tools);
+        let result = self.exchange.result(line, &self.tools);
         if let (None, None, Some(session)) = (self.startup, &self.snapshot.session, reported) {
             // The plain `json` format has no `init`.
             self.snapshot.session = Some(session);
@@ -375,13 +376,13 @@ impl ClaudeDecoder {
         self.rest();
         self.tools.end_all();
         self.snapshot.tool = None;
-        self.guarding.turn_ended();
-        self.turn = ExchangeState::default();
-        self.turn_open = false;
+        self.guard_hooks.on_exchange_end();
+        self.exchange = ExchangeState::default();
+        self.exchange_open = false;
         self.progressed |= result.is_progress();
         self.result = Some(result);
-        self.turns += 1;
-        if result.is_progress() && self.claim.concluded(line.result.as_str()) {
+        self.exchanges += 1;
+        if result.is_progress() && self.claim.on_exchange_end(line.result.as_str()) {
             out.push(Notice::ClaimedDone);
         }
         out.push(Notice::ExchangeEnded(result));
@@ -398,7 +399,7 @@ impl ClaudeDecoder {
         self.startup = typed.or_else(by_text);
     }
 
-    /// Only where the stream named no session, and the process failed by itself.
+    /// Classifies a failed start by stderr, if the stream named no session and the process failed on its own.
     fn startup_by_stderr(&self, exit: Exit, stderr_tail: &str) -> Option<StartupError> {
         let failed = match exit {
             Exit::Code(code) => code != 0,
@@ -409,8 +410,8 @@ impl ClaudeDecoder {
             return None;
         }
         let refused = failed.then(|| startup_error::by_text(stderr_tail)).flatten();
-        // It speaks another language, or exited by itself without a word. An agent exits so with 0 after SIGINT, with 143 after
-        // SIGTERM and with 129 after SIGHUP.
+        // A program that writes something else, or that exits silently on its own. An agent exits silently
+        // with 0 after SIGINT, 143 after SIGTERM and 129 after SIGHUP.
         let speaks_otherwise = self.snapshot.invalid_lines > 0;
         let exited = matches!(exit, Exit::Code(code) if ![0, 129, 143].contains(&code) || speaks_otherwise);
         let is_silent = stderr_tail.trim().is_empty() || speaks_otherwise;
@@ -421,18 +422,18 @@ impl ClaudeDecoder {
     fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
         let attempt = u32::try_from(retry.attempt.or_zero()).unwrap_or(u32::MAX);
         let status = retry.error_status.0.and_then(|status| u16::try_from(status).ok());
-        // `as` saturates, and makes nothing of NaN.
+        // `as` saturates, and maps NaN to 0.
         let delay = Span(retry.retry_delay_ms.0.unwrap_or_default() as u64);
         let cause = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
-        let of = retry.max_retries.0.map_or_else(String::new, |most| format!(" of {most}"));
-        self.snapshot.activity = format!("repeating a request ({cause}), {attempt}{of}");
+        let maximum = retry.max_retries.0.map_or_else(String::new, |most| format!(" of {most}"));
+        self.snapshot.activity = format!("repeating a request ({cause}), {attempt}{maximum}");
         out.push(Notice::Retrying { attempt, status, delay });
     }
 
     fn rate_limit(&mut self, event: &RateLimitEvent<'_>, out: &mut Vec<Notice>) {
         let info = &event.info;
         let Some(status) = vendor_terms::rate_limit_status(info.status.as_str()) else { return };
-        // A used-up window does not stop an account that pays for more.
+        // An account with paid overage continues after its usage window is exhausted.
         let passes = status == RateLimitStatus::Rejected && info.is_using_overage.0;
         let limit = RateLimit {
             status: if passes { RateLimitStatus::Warning } else { status },
@@ -445,7 +446,7 @@ impl ClaudeDecoder {
     fn session_state(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
         match note.state.as_str() {
             "idle" => out.push(Notice::Idle),
-            "running" => self.begin_turn(out),
+            "running" => self.start_exchange(out),
             _ => {}
         }
     }
@@ -459,7 +460,7 @@ impl ClaudeDecoder {
 
     fn notification(&mut self, note: &Note<'_>) {
         if note.key.is("stop-hook-block-cap") {
-            self.turn.stop_hook_capped = true;
+            self.exchange.stop_hook_capped = true;
             self.snapshot.push_error(note.text.as_str());
         }
     }
@@ -471,36 +472,37 @@ impl ClaudeDecoder {
     }
 
     fn background_changed(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
-        self.background.changed(note);
+        self.background.on_change(note);
         self.snapshot.background = self.background.seen();
         out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
     }
 
-    /// No exchange is open.
+    /// Shows background work if no exchange is open.
     fn rest(&mut self) {
         let tasks: Vec<&str> = self.snapshot.background.iter().map(|task| task.command.as_str()).collect();
         let waits = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));
         self.snapshot.activity = waits.map_or_else(String::new, |waits| activity::one_line(&waits));
     }
 
-    /// The agent continues.
+    /// Records that the agent continues.
     fn continued(&mut self) {
-        if self.background.continued() {
+        if self.background.on_continue() {
             self.snapshot.background = self.background.seen();
         }
     }
 
     fn task_started(&mut self, note: &Note<'_>) {
-        self.background.started(note);
+        self.background.on_start(note);
         self.snapshot.background = self.background.seen();
         if note.is_backgrounded.0 {
             self.side_effects.on_backgrounded(note.tool_use_id.as_str());
         }
     }
 
-    /// The end of a call in the background. One that was stopped stays unknown: the model may never hear of it.
+    /// Records the end of a background call. A stopped call stays unresolved, because the model may never
+    /// learn of it.
     fn task_notification(&mut self, note: &Note<'_>) {
-        self.background.ended(note);
+        self.background.on_end(note);
         self.snapshot.background = self.background.seen();
         let failed = note.status.is("failed");
         if failed || note.status.is("completed") {
@@ -530,19 +532,20 @@ impl ClaudeDecoder {
         }
     }
 
-    /// An agent that lost its host calls its tools off and then claims success.
+    /// Returns whether a successful result hides a lapse: an agent that lost its host cancels its tool calls
+    /// and then reports success.
     fn hides_a_lapse(&self) -> bool {
-        self.tools.cancelled && !self.turn_open && self.result.is_some_and(|result| !result.is_error)
+        self.tools.cancelled && !self.exchange_open && self.result.is_some_and(|result| !result.is_error)
     }
 }
 
-/// A ping says that a connection is open, and nothing of whoever is at its other end: the agent hands one on about every
-/// ten seconds, for as long as the API sends nothing else (2.1.330).
+/// Returns whether an event is a ping. A ping shows an open connection, not a working API: the agent forwards
+/// one about every ten seconds while the API sends nothing else (2.1.330).
 fn is_ping(head: &Head<'_>) -> bool {
     head.event.kind.is("ping")
 }
 
-/// A sign of life; one says as much as many.
+/// Reports activity, unless the last notice already does.
 fn stir(out: &mut Vec<Notice>) {
     if out.last() != Some(&Notice::Activity) {
         out.push(Notice::Activity);

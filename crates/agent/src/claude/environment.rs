@@ -1,18 +1,18 @@
-//! What around Claude Code matters to it before it is started: its version, how it is known who pays, and what it repeats by
-//! itself. Names alone; nothing is read here, and no value of these is ever told.
+//! Defines the environment of Claude Code: the tested version, and the variables and files for login and
+//! retries. Contains names only; never reads or prints a value.
 
-/// The version that every fact about the agent was measured with.
+/// The version with which every fact about the agent was tested.
 pub const VERSION_TESTED: &str = "2.1.330";
 
-/// The variables of which one is enough for the agent to be let in.
+/// Variables of which one is enough for the agent to log in.
 pub const LOGIN_VARIABLES: [&str; 3] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 
-/// The variables that send it to a cloud provider, which lets it in by credentials of its own.
+/// Variables that select a cloud provider, which has its own credentials.
 pub const CLOUD_VARIABLES: [&str; 3] =
     ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_FOUNDRY", "CLAUDE_CODE_USE_VERTEX"];
 
-/// Variables that decide which API, account or configuration the agent uses.
+/// Variables that determine the API, the account or the configuration of the agent.
 const NEEDED: [&str; 12] = [
     "CLAUDE_CODE_CLIENT_CERT",
     "CLAUDE_CODE_CLIENT_KEY",
@@ -28,7 +28,7 @@ const NEEDED: [&str; 12] = [
     "no_proxy",
 ];
 
-/// Beginnings of further such variables, each with the variable without which the agent does not read them.
+/// Prefixes of more such variables, each with the variable that enables them.
 const NEEDED_PREFIXES: [(&str, Option<&str>); 9] = [
     ("ANTHROPIC_", None),
     ("CLAUDE_CODE_SKIP_", None),
@@ -48,22 +48,23 @@ pub fn is_needed(name: &str, is_set: impl Fn(&str) -> bool) -> bool {
         || NEEDED_PREFIXES.iter().any(|(prefix, switch)| name.starts_with(prefix) && is_read(*switch))
 }
 
-/// What `claude auth login` leaves in its configuration directory on Linux.
+/// The file that `claude auth login` writes to its configuration directory on Linux.
 pub const CREDENTIALS_FILE: &str = ".credentials.json";
 
-/// How often it repeats a request by itself. A run sets it (`--inner-retries`).
+/// Number of times the agent retries a request on its own. A run sets it (`--inner-retries`).
 pub const MAX_RETRIES: &str = "CLAUDE_CODE_MAX_RETRIES";
 
-/// Has it wait for hours by itself. A run takes it away.
+/// Makes the agent wait for hours on its own. A run removes it.
 pub const RETRY_WATCHDOG: &str = "CLAUDE_CODE_RETRY_WATCHDOG";
 
-/// How long it waits for an answer to begin, in milliseconds, before it repeats the request. A run leaves it as it is.
+/// How long the agent waits for the start of a response, in milliseconds, before it retries. A run leaves it
+/// unchanged.
 pub const API_TIMEOUT: &str = "API_TIMEOUT_MS";
 
-/// How long that is where nothing else is said, in seconds.
+/// The default of that, in seconds.
 pub const API_TIMEOUT_SECONDS: u64 = 360;
 
-/// Where its sessions are, below its configuration directory.
+/// The directory of its sessions, below its configuration directory.
 pub const SESSIONS_FOLDER: &str = "projects";
 
 #[cfg(test)]
@@ -81,7 +82,7 @@ mod tests {
         for name in ["ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "no_proxy"] {
             check(name, &[], true);
         }
-        // Many shells have these for other programs.
+        // Many shells set these for other programs.
         for name in ["AWS_PAGER", "GOOGLE_CLOUD_PROJECT"] {
             check(name, &[], false);
         }

@@ -1,5 +1,5 @@
-//! Guards as hook callbacks: before each tool call the agent asks on its output, and waits for the answer on
-//! its input. One that nobody answers is not made (2.1.330).
+//! Implements guards as hook callbacks. Before each tool call the agent sends a request and waits for the
+//! reply on its input. Without a reply it does not make the call (2.1.330).
 
 use super::compaction::fingerprint;
 use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
@@ -12,23 +12,23 @@ use longhaul_core::Questions;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-// Calls that wait for an answer at once: one for each open tool.
+// Maximum number of calls that wait for a reply at once, one for each open tool.
 const OPEN_MAX: usize = 1024;
-// Who is asked again after a restart must find the agent where it was: it waits for a day.
+// After a restart, the agent must still be waiting for the reply; it waits for a day.
 const TIMEOUT_S: u32 = 86_400;
 const CALLBACK: &str = "longhaul-guard";
-/// Fields that say where a call leads, and how much of them is recorded.
+/// Fields that state the target of a call, and the length that is recorded.
 const TARGET_FIELDS: [&str; 4] = ["url", "command", "query", "file_path"];
 const TARGET_BYTES_MAX: usize = 500;
-const NOBODY: &str =
-    "This needs the permission of a person, and nobody is there to give it. Go on without it.";
+const NO_PERSON: &str =
+    "This needs the permission of a person, and nobody is there to give it. Continue without it.";
 const UNREADABLE: &str =
     "These questions could not be understood, and nobody is there to answer them. Decide yourself.";
-// As much as an empty pipe takes in one piece. Of a longer line a supervisor that is killed may have written half,
-// and an agent ends at half a line (2.1.330).
+// An empty pipe takes this much at once. A killed supervisor may have written half of a longer line, and an
+// agent exits on half a line (2.1.330).
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// Registers the guards; must come before the first user line.
+/// Registers the guards. Must precede the first prompt.
 pub(super) fn register() -> Vec<u8> {
     let before_tools = json!({
         "matcher": null,
@@ -40,40 +40,40 @@ pub(super) fn register() -> Vec<u8> {
     initialize(&json!({ "PreToolUse": [before_tools] }))
 }
 
-/// What the agent asked, and what it is answered.
+/// The agent's requests and the replies to them.
 #[derive(Debug, Default)]
 pub(super) struct GuardHooks {
     guards: Guards,
-    /// Whether our tool is offered: it does nothing, and the run may depend on it.
+    /// Whether the finish tool is offered. It has no effect, and the run may depend on it.
     offers_finish: bool,
-    /// Whether the agent has said that it will ask.
+    /// Whether the agent has confirmed the hooks.
     registered: bool,
-    /// What it waits for, by the name of its question.
+    /// Pending requests by id.
     open: BTreeMap<String, Open>,
-    /// Calls that it asked about, and that have not ended.
+    /// Calls that were requested and have not ended.
     judged: BTreeSet<u64>,
-    /// Calls whose question it took back, and did not say yet that we had interrupted it.
-    taken_back: BTreeSet<u64>,
+    /// Calls whose request was withdrawn, unless the agent has since confirmed our interrupt.
+    withdrawn: BTreeSet<u64>,
     /// Calls that were denied and have no result yet.
     refused: BTreeSet<u64>,
-    /// The directory of the last call, and whether the agent asks no person.
+    /// The directory of the last call, and whether the agent needs no permission.
     context: (String, bool),
     /// The last call, if it was denied because of a URL.
     pub(super) blocked: Option<BlockedCall>,
-    /// How many calls were denied.
+    /// Number of denied calls.
     pub(super) denied: u32,
-    /// How many questions were answered.
+    /// Counts of answered questions.
     pub(super) questions: Questions,
-    /// Whether a call was made, or refused, without a verdict.
+    /// Whether a call was made or rejected without a verdict.
     lapsed: bool,
 }
 
 #[derive(Debug)]
 struct Open {
     call: u64,
-    /// Whether it is a guard that is asked: the call must not be made without its verdict.
+    /// Whether the request is for the guards. The call must not be made without their verdict.
     is_guard: bool,
-    /// Taken when it is said.
+    /// The reply, until it is sent.
     answer: Option<Vec<u8>>,
 }
 
@@ -87,78 +87,78 @@ impl GuardHooks {
         self.guards.unmatched(tools).map(str::to_owned).collect()
     }
 
-    /// The agent asks. What it would have asked a person, and what that was answered.
-    pub(super) fn asked(&mut self, id: &str, request: &Request<'_>) -> Vec<GivenAnswer> {
+    /// Handles a request of the agent. Returns its questions to a person with their answers.
+    pub(super) fn on_request(&mut self, id: &str, request: &Request<'_>) -> Vec<GivenAnswer> {
         let call = fingerprint(request.tool_use_id.as_str());
         let is_guard = request.subtype.is("hook_callback");
-        let (answer, answered) = match request.subtype.as_str() {
+        let (answer, given_answers) = match request.subtype.as_str() {
             "hook_callback" if request.callback_id.is(CALLBACK) => {
                 self.judged.insert(call);
-                let guarded = asked_about(&request.input);
+                let guarded = guarded_call(&request.input);
                 self.context = (guarded.cwd.to_owned(), guarded.is_free);
                 let denied = self.denied;
-                let (line, answered) = self.judge(id, &guarded);
+                let (line, given_answers) = self.judge(id, &guarded);
                 if self.denied > denied && self.refused.len() < OPEN_MAX {
                     self.refused.insert(call);
                 }
                 self.blocked = (self.denied > denied).then(|| blocked(&self.guards, &guarded)).flatten();
-                (Some(line), answered)
+                (Some(line), given_answers)
             }
-            // Somebody else's hook, which its own host answers.
+            // Another program's hook, which its own host answers.
             "hook_callback" => (None, Vec::new()),
-            // The guards had nothing against it, but the permission mode wants a person.
-            "can_use_tool" => (Some(permission_denial(id, NOBODY)), Vec::new()),
+            // The guards allowed it, but the permission mode requires a person.
+            "can_use_tool" => (Some(permission_denial(id, NO_PERSON)), Vec::new()),
             _ => return Vec::new(),
         };
         if self.open.len() < OPEN_MAX {
             self.open.insert(id.to_owned(), Open { call, is_guard, answer });
         }
-        answered
+        given_answers
     }
 
-    /// What is said to a call, with what it asked a person.
+    /// Returns the reply to a call, with its questions to a person and their answers.
     fn judge(&mut self, id: &str, call: &GuardedCall<'_>) -> (Vec<u8>, Vec<GivenAnswer>) {
-        let (verdict, answered) = match (self.verdict(call), &self.guards.answers) {
+        let (verdict, given_answers) = match (self.verdict(call), &self.guards.answers) {
             (Verdict::Allow, Some(answers)) if call.tool == ASK => {
                 match call.input().and_then(|input| questions::answer(answers, input)) {
-                    Some((input, answered)) => (Verdict::Modify(input), answered),
+                    Some((input, given_answers)) => (Verdict::Modify(input), given_answers),
                     None => (Verdict::Deny(UNREADABLE.to_owned()), Vec::new()),
                 }
             }
             (verdict, _) => (verdict, Vec::new()),
         };
-        let (verdict, line) = said(id, verdict);
+        let (verdict, line) = encode_verdict(id, verdict);
         if let Verdict::Deny(_) = verdict {
             self.denied += 1;
             return (line, Vec::new());
         }
-        self.questions.record(answered.iter().map(|answered| answered.key.is_none()));
-        (line, answered)
+        self.questions.record(given_answers.iter().map(|answer| answer.key.is_none()));
+        (line, given_answers)
     }
 
     fn verdict(&self, call: &GuardedCall<'_>) -> Verdict {
         if self.offers_finish && call.tool == FINISH { Verdict::Allow } else { self.guards.verdict(call) }
     }
 
-    /// The agent no longer waits for an answer.
+    /// Records that the agent withdrew a request.
     pub(super) fn on_withdrawn(&mut self, id: &str) {
-        let asked = self.open.remove(id).filter(|open| open.is_guard);
-        self.taken_back.extend(asked.map(|open| open.call));
+        let request = self.open.remove(id).filter(|open| open.is_guard);
+        self.withdrawn.extend(request.map(|open| open.call));
     }
 
-    /// Whether a call was made, or refused, without a verdict.
+    /// Returns whether a call was made or rejected without a verdict.
     pub(super) fn has_lapsed(&self) -> bool {
-        self.lapsed || !self.taken_back.is_empty()
+        self.lapsed || !self.withdrawn.is_empty()
     }
 
-    /// A call has a result, be it one of a sub-agent. A denied call that succeeds was made without our permission.
-    pub(super) fn returned(&mut self, call: &str, is_error: bool) {
+    /// Records the result of a call, including calls of sub-agents. A denied call that succeeds is a lapse.
+    pub(super) fn on_tool_result(&mut self, call: &str, is_error: bool) {
         self.lapsed |= self.refused.remove(&fingerprint(call)) && !is_error;
     }
 
-    /// A hook of the project has answered. If it replaced the input of a call, the agent runs the replacement, which no
-    /// guard was asked about: the verdict on it must be the same as on an allowed call (2.1.330).
-    pub(super) fn hook_responded(&mut self, note: &Note<'_>) {
+    /// Checks the reply of a project's hook. If it replaced the input of a call, the agent runs the
+    /// replacement without another request. The guards must therefore allow the replacement, too (2.1.330).
+    pub(super) fn on_project_hook(&mut self, note: &Note<'_>) {
         let Some(tool) =
             note.hook_name.as_str().strip_prefix("PreToolUse:").filter(|_| !self.guards.is_empty())
         else {
@@ -172,47 +172,48 @@ impl GuardHooks {
         self.lapsed |= self.verdict(&call) != Verdict::Allow;
     }
 
-    /// A call brought a result.
-    pub(super) fn ended(&mut self, call: &str, is_error: bool) {
+    /// Records the end of a call.
+    pub(super) fn on_tool_end(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
         self.open.retain(|_, open| open.call != call);
         let judged = self.judged.remove(&call);
-        self.lapsed |= self.taken_back.contains(&call);
-        // Of an agent that does ask, one that failed was refused before anybody was asked.
+        self.lapsed |= self.withdrawn.contains(&call);
+        // If the hooks are registered, a failed call may have been rejected before any request.
         let refused = self.registered && is_error;
         self.lapsed |= !self.guards.is_empty() && !judged && !refused;
     }
 
-    /// The turn is over. Nobody waits any more but sub-agents in the background: what was asked and has no answer
-    /// yet may be theirs, and an answer that nobody waits for is passed over.
-    pub(super) fn turn_ended(&mut self) {
+    /// Drops answered requests at the end of an exchange. Requests without a reply may belong to background
+    /// sub-agents, and the agent ignores a superfluous reply.
+    pub(super) fn on_exchange_end(&mut self) {
         self.open.retain(|_, open| open.answer.is_some());
     }
 
-    /// The agent answers to what we sent.
-    pub(super) fn answered(&mut self, response: &ControlResponse<'_>) {
+    /// Records the agent's response to a message of ours.
+    pub(super) fn on_response(&mut self, response: &ControlResponse<'_>) {
         self.registered |= response.response.response.hooks_applied.0;
-        // What it took back just before was our doing. Such a call must fail: it has no verdict (2.1.330).
+        // Our interrupt withdrew these requests. Their calls must fail, because they have no verdict
+        // (2.1.330).
         if response.response.request_id.is(INTERRUPT) {
-            for call in std::mem::take(&mut self.taken_back) {
+            for call in std::mem::take(&mut self.withdrawn) {
                 self.judged.remove(&call);
             }
         }
     }
 
-    /// What is to be said to the agent: one line for each question that it still waits with.
+    /// Takes the replies that the agent waits for, one line each.
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
         self.open.values_mut().filter_map(|open| open.answer.take()).collect()
     }
 }
 
-/// The call that a question is about.
-fn asked_about<'a>(input: &'a HookInput<'_>) -> GuardedCall<'a> {
+/// Returns the call of a request.
+fn guarded_call<'a>(input: &'a HookInput<'_>) -> GuardedCall<'a> {
     let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json()).in_dir(input.cwd.as_str());
     call.in_free_mode(input.permission_mode.is("bypassPermissions"))
 }
 
-/// What a denied call was about, if it names a blocked URL.
+/// Returns the target of a denied call, if it names a blocked URL.
 fn blocked(guards: &Guards, call: &GuardedCall<'_>) -> Option<BlockedCall> {
     let pattern = guards.blocked_url_of(call)?;
     let field = |name: &&str| call.input()?.get(*name)?.as_str();
@@ -224,8 +225,8 @@ fn blocked(guards: &Guards, call: &GuardedCall<'_>) -> Option<BlockedCall> {
     })
 }
 
-/// A verdict with the line that says it; a denial in place of one that is too long to be said.
-fn said(id: &str, verdict: Verdict) -> (Verdict, Vec<u8>) {
+/// Encodes a verdict. A verdict that is too long is replaced by a denial.
+fn encode_verdict(id: &str, verdict: Verdict) -> (Verdict, Vec<u8>) {
     let answer = hook_answer(id, &response(&verdict));
     if answer.len() <= ANSWER_BYTES_MAX {
         return (verdict, answer);
@@ -236,7 +237,7 @@ fn said(id: &str, verdict: Verdict) -> (Verdict, Vec<u8>) {
     (denial, answer)
 }
 
-/// A verdict as the agent understands it.
+/// Returns a verdict in the agent's format.
 fn response(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Allow => json!({}),
@@ -245,7 +246,7 @@ fn response(verdict: &Verdict) -> Value {
             "permissionDecision": "deny",
             "permissionDecisionReason": reason,
         }}),
-        // Another input comes with the permission to make the call.
+        // A modified input also grants the permission to make the call.
         Verdict::Modify(input) => json!({ "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
@@ -256,7 +257,7 @@ fn response(verdict: &Verdict) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{ANSWER_BYTES_MAX, GuardHooks, register, said};
+    use super::{ANSWER_BYTES_MAX, GuardHooks, encode_verdict, register};
     use crate::claude::wire::{ControlResponse, Note, parse};
     use crate::{Answers, Guards, ToolPattern, Verdict};
     use expect_test::expect;
@@ -268,30 +269,30 @@ mod tests {
     const INTERRUPTED: &[u8] =
         br#"{"type":"control_response","response":{"request_id":"longhaul-interrupt","response":{}}}"#;
 
-    fn guarded() -> GuardHooks {
+    fn hooks_with_guard() -> GuardHooks {
         let tools: ToolPattern = "Web*".parse().expect("a pattern");
-        let mut guarding = GuardHooks::new(Guards { deny_tools: vec![tools], ..Guards::default() }, false);
-        guarding.answered(&parse::<ControlResponse<'_>>(REGISTERED).expect("an answer"));
-        guarding
+        let mut hooks = GuardHooks::new(Guards { deny_tools: vec![tools], ..Guards::default() }, false);
+        hooks.on_response(&parse::<ControlResponse<'_>>(REGISTERED).expect("an answer"));
+        hooks
     }
 
-    fn ask(guarding: &mut GuardHooks, id: &str, tool: &str) {
+    fn ask(hooks: &mut GuardHooks, id: &str, tool: &str) {
         let line = format!(
             r#"{{"type":"control_request","request_id":"{id}","request":{{"subtype":"hook_callback",
             "callback_id":"longhaul-guard","tool_use_id":"call-{id}","input":{{"tool_name":"{tool}"}}}}}}"#
         );
         let note: Note<'_> = parse(line.as_bytes()).expect("a question");
-        guarding.asked(note.request_id.as_str(), &note.request);
+        hooks.on_request(note.request_id.as_str(), &note.request);
     }
 
     const DATABASE: &str = r#"{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
         "options":[{"label":"Postgres","description":""},{"label":"SQLite","description":""}]}]}"#;
 
-    /// An agent that may ask, and calls this tool with this input.
+    /// Returns hooks that received a call of this tool from an agent that may ask questions.
     fn asking(tool: &str, input: &str) -> GuardHooks {
         let answers = Answers::new([("features".to_owned(), "Logs".to_owned())]).expect("they agree");
         let deny = "Web*".parse().expect("a pattern");
-        let mut guarding = GuardHooks::new(
+        let mut hooks = GuardHooks::new(
             Guards { answers: Some(answers), deny_tools: vec![deny], ..Guards::default() },
             false,
         );
@@ -300,68 +301,68 @@ mod tests {
             "callback_id":"longhaul-guard","tool_use_id":"call-1","input":{{"tool_name":"{tool}","tool_input":{input}}}}}}}"#
         );
         let note: Note<'_> = parse(line.as_bytes()).expect("a question");
-        guarding.asked(note.request_id.as_str(), &note.request);
-        guarding
+        hooks.on_request(note.request_id.as_str(), &note.request);
+        hooks
     }
 
-    fn answers(guarding: &mut GuardHooks) -> String {
-        String::from_utf8(guarding.take_answers().concat()).expect("JSON is UTF-8")
+    fn answers(hooks: &mut GuardHooks) -> String {
+        String::from_utf8(hooks.take_answers().concat()).expect("JSON is UTF-8")
     }
 
     #[test]
-    fn our_own_tool_is_called_whatever_is_allowed() {
+    fn allows_finish_tool_if_offered() {
         let check = |offered: bool, denied: u32| {
             let guards =
                 Guards { allow_tools: vec!["Read".parse().expect("a pattern")], ..Guards::default() };
-            let mut guarding = GuardHooks::new(guards, offered);
-            ask(&mut guarding, "1", "mcp__longhaul__finish");
-            assert_eq!(guarding.denied, denied, "offered: {offered}");
-            ask(&mut guarding, "2", "mcp__longhaul__other");
-            assert_eq!(guarding.denied, denied + 1);
+            let mut hooks = GuardHooks::new(guards, offered);
+            ask(&mut hooks, "1", "mcp__longhaul__finish");
+            assert_eq!(hooks.denied, denied, "offered: {offered}");
+            ask(&mut hooks, "2", "mcp__longhaul__other");
+            assert_eq!(hooks.denied, denied + 1);
         };
         check(true, 0);
-        // Where it is not offered, one of that name is somebody else's.
+        // If the finish tool is not offered, a tool of that name is not ours.
         check(false, 1);
     }
 
     #[test]
-    fn it_registers_for_every_tool_and_fails_closed() {
+    fn registers_for_every_tool_and_fails_closed() {
         expect![[r#"
             {"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["longhaul-guard"],"matcher":null,"onFailure":"block","timeout":86400}]},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
         "#]].assert_eq(&String::from_utf8(register()).expect("JSON is UTF-8"));
     }
 
     #[test]
-    fn each_question_is_answered_once() {
-        let mut guarding = guarded();
-        ask(&mut guarding, "1", "Bash");
-        ask(&mut guarding, "2", "WebFetch");
+    fn replies_once_to_each_request() {
+        let mut hooks = hooks_with_guard();
+        ask(&mut hooks, "1", "Bash");
+        ask(&mut hooks, "2", "WebFetch");
         expect![[r#"
             {"response":{"request_id":"1","response":{},"subtype":"success"},"type":"control_response"}
             {"response":{"request_id":"2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The tool WebFetch is not allowed in this run. Continue without it: no person is there to allow it."}},"subtype":"success"},"type":"control_response"}
-        "#]].assert_eq(&answers(&mut guarding));
-        assert_eq!(answers(&mut guarding), "");
-        assert_eq!((guarding.denied, guarding.has_lapsed()), (1, false));
+        "#]].assert_eq(&answers(&mut hooks));
+        assert_eq!(answers(&mut hooks), "");
+        assert_eq!((hooks.denied, hooks.has_lapsed()), (1, false));
     }
 
     #[test]
-    fn a_line_to_the_agent_is_written_at_once_or_not_at_all() {
-        let mut guarding = guarded();
-        ask(&mut guarding, "1", &format!("Web{}", "x".repeat(100_000)));
-        // As much as a pipe takes in one piece: a half line would end the agent.
-        assert!(answers(&mut guarding).len() <= 4096);
+    fn replies_fit_into_one_pipe_write() {
+        let mut hooks = hooks_with_guard();
+        ask(&mut hooks, "1", &format!("Web{}", "x".repeat(100_000)));
+        // A pipe takes this much at once; half a line would end the agent.
+        assert!(answers(&mut hooks).len() <= 4096);
     }
 
     #[test]
-    fn another_input_is_passed_on_whole_or_the_call_is_denied() {
-        let (verdict, answer) = said("1", Verdict::Modify(json!({ "command": "ls" })));
+    fn denies_calls_with_too_long_input() {
+        let (verdict, answer) = encode_verdict("1", Verdict::Modify(json!({ "command": "ls" })));
         assert_eq!(verdict, Verdict::Modify(json!({ "command": "ls" })));
         expect![[r#"
             {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"ls"}}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&String::from_utf8(answer).expect("JSON is UTF-8"));
 
         let long = Verdict::Modify(json!({ "command": "x".repeat(ANSWER_BYTES_MAX) }));
-        let (verdict, answer) = said("1", long);
+        let (verdict, answer) = encode_verdict("1", long);
         assert!(matches!(verdict, Verdict::Deny(_)));
         expect![[r#"
             {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The input of this call is too long to be changed as this run wants it."}},"subtype":"success"},"type":"control_response"}
@@ -369,113 +370,113 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_asks_a_person_is_answered() {
-        let mut guarding = asking("AskUserQuestion", DATABASE);
+    fn answers_questions() {
+        let mut hooks = asking("AskUserQuestion", DATABASE);
         expect![[r#"
             {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"answers":{"Which database?":"Postgres"},"questions":[{"header":"Database","multiSelect":false,"options":[{"description":"","label":"Postgres"},{"description":"","label":"SQLite"}],"question":"Which database?"}]}}},"subtype":"success"},"type":"control_response"}
-        "#]].assert_eq(&answers(&mut guarding));
-        assert_eq!((guarding.questions.answered, guarding.questions.by_default, guarding.denied), (1, 1, 0));
-        // Other calls are none of its business.
+        "#]].assert_eq(&answers(&mut hooks));
+        assert_eq!((hooks.questions.answered, hooks.questions.by_default, hooks.denied), (1, 1, 0));
+        // Other calls are unaffected.
         assert!(answers(&mut asking("Bash", DATABASE)).contains(r#""response":{}"#));
         assert!(answers(&mut asking("WebFetch", DATABASE)).contains(r#""deny""#));
     }
 
     #[test]
-    fn questions_that_cannot_be_answered_are_denied() {
+    fn denies_unreadable_questions() {
         let long = format!(r#"{{"questions":[{{"question":"{}"}}]}}"#, "x".repeat(ANSWER_BYTES_MAX));
         for input in ["{}", r#"{"questions":[{"question":"\ud83d"}]}"#, &long] {
-            let mut guarding = asking("AskUserQuestion", input);
-            assert!(answers(&mut guarding).contains(r#""permissionDecision":"deny""#));
-            assert_eq!((guarding.questions.answered, guarding.denied), (0, 1));
+            let mut hooks = asking("AskUserQuestion", input);
+            assert!(answers(&mut hooks).contains(r#""permissionDecision":"deny""#));
+            assert_eq!((hooks.questions.answered, hooks.denied), (0, 1));
         }
     }
 
     #[test]
-    fn what_a_person_would_have_to_allow_is_denied() {
-        let mut guarding = guarded();
+    fn denies_permission_requests() {
+        let mut hooks = hooks_with_guard();
         let line = br#"{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool",
             "tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"call-1"}}"#;
         let note: Note<'_> = parse(line).expect("a question");
-        guarding.asked(note.request_id.as_str(), &note.request);
+        hooks.on_request(note.request_id.as_str(), &note.request);
         expect![[r#"
-            {"response":{"request_id":"1","response":{"behavior":"deny","message":"This needs the permission of a person, and nobody is there to give it. Go on without it."},"subtype":"success"},"type":"control_response"}
-        "#]].assert_eq(&answers(&mut guarding));
-        // Our guards had nothing against it: what the permission mode does not allow is for a person to see.
-        assert_eq!(guarding.denied, 0);
+            {"response":{"request_id":"1","response":{"behavior":"deny","message":"This needs the permission of a person, and nobody is there to give it. Continue without it."},"subtype":"success"},"type":"control_response"}
+        "#]].assert_eq(&answers(&mut hooks));
+        // The guards allowed it; the permission mode requires a person.
+        assert_eq!(hooks.denied, 0);
     }
 
     #[test]
-    fn who_reads_it_again_answers_what_is_still_open() {
-        let mut guarding = guarded();
-        ask(&mut guarding, "1", "Bash");
-        ask(&mut guarding, "2", "Bash");
-        guarding.ended("call-1", false);
-        assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
-        guarding.ended("call-2", false);
-        assert!(!guarding.has_lapsed());
+    fn rereading_replies_to_open_requests() {
+        let mut hooks = hooks_with_guard();
+        ask(&mut hooks, "1", "Bash");
+        ask(&mut hooks, "2", "Bash");
+        hooks.on_tool_end("call-1", false);
+        assert!(answers(&mut hooks).contains(r#""request_id":"2""#));
+        hooks.on_tool_end("call-2", false);
+        assert!(!hooks.has_lapsed());
     }
 
     #[test]
-    fn a_sub_agent_that_outlives_the_turn_has_its_answer() {
-        let mut guarding = guarded();
-        ask(&mut guarding, "1", "Bash");
-        assert!(answers(&mut guarding).contains(r#""request_id":"1""#));
-        ask(&mut guarding, "2", "Bash");
-        // Both are read at once, or the supervisor that should have answered was killed.
-        guarding.turn_ended();
-        assert!(answers(&mut guarding).contains(r#""request_id":"2""#));
-        guarding.turn_ended();
-        guarding.on_withdrawn("2");
-        assert!(!guarding.has_lapsed());
+    fn replies_to_sub_agent_after_exchange() {
+        let mut hooks = hooks_with_guard();
+        ask(&mut hooks, "1", "Bash");
+        assert!(answers(&mut hooks).contains(r#""request_id":"1""#));
+        ask(&mut hooks, "2", "Bash");
+        // Both requests arrived at once, or the supervisor was killed before it replied.
+        hooks.on_exchange_end();
+        assert!(answers(&mut hooks).contains(r#""request_id":"2""#));
+        hooks.on_exchange_end();
+        hooks.on_withdrawn("2");
+        assert!(!hooks.has_lapsed());
     }
 
     #[test]
-    fn a_call_without_a_verdict_is_a_lapse() {
+    fn call_without_verdict_is_lapse() {
         let lapses = |then: fn(&mut GuardHooks)| {
-            let mut guarding = guarded();
-            then(&mut guarding);
-            guarding.has_lapsed()
+            let mut hooks = hooks_with_guard();
+            then(&mut hooks);
+            hooks.has_lapsed()
         };
-        // It was made without a question.
-        assert!(lapses(|guarding| guarding.ended("call-1", false)));
-        // There is no such tool: nobody needed to be asked.
-        assert!(!lapses(|guarding| guarding.ended("call-1", true)));
-        // Nobody answered in time.
-        assert!(lapses(|guarding| {
-            ask(guarding, "1", "Bash");
-            guarding.on_withdrawn("1");
+        // It was made without a request.
+        assert!(lapses(|hooks| hooks.on_tool_end("call-1", false)));
+        // The tool does not exist, so no request was needed.
+        assert!(!lapses(|hooks| hooks.on_tool_end("call-1", true)));
+        // There was no reply in time.
+        assert!(lapses(|hooks| {
+            ask(hooks, "1", "Bash");
+            hooks.on_withdrawn("1");
         }));
-        // What an interrupt of ours takes back is not made; if it is, nobody had judged it.
+        // A call whose request our interrupt withdrew must not be made, because it has no verdict.
         let interrupted = |is_error: bool| {
-            let mut guarding = guarded();
-            ask(&mut guarding, "1", "Bash");
-            guarding.on_withdrawn("1");
-            guarding.answered(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
-            guarding.ended("call-1", is_error);
-            guarding.has_lapsed()
+            let mut hooks = hooks_with_guard();
+            ask(&mut hooks, "1", "Bash");
+            hooks.on_withdrawn("1");
+            hooks.on_response(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
+            hooks.on_tool_end("call-1", is_error);
+            hooks.has_lapsed()
         };
         assert!(!interrupted(true));
         assert!(interrupted(false));
-        // The agent had given up waiting before.
-        assert!(lapses(|guarding| {
-            ask(guarding, "1", "Bash");
-            guarding.on_withdrawn("1");
-            guarding.ended("call-1", true);
-            guarding.answered(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
+        // The agent had stopped waiting before the interrupt.
+        assert!(lapses(|hooks| {
+            ask(hooks, "1", "Bash");
+            hooks.on_withdrawn("1");
+            hooks.on_tool_end("call-1", true);
+            hooks.on_response(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
         }));
-        // The agent never said that it would ask: what failed may have had its effect all the same.
-        assert!(lapses(|guarding| {
-            guarding.registered = false;
-            guarding.ended("call-1", true);
+        // The agent never confirmed the hooks, so a failed call may have had an effect.
+        assert!(lapses(|hooks| {
+            hooks.registered = false;
+            hooks.on_tool_end("call-1", true);
         }));
-        // A start that is refused answers to nothing, and calls nothing.
-        assert!(!lapses(|guarding| {
-            guarding.registered = false;
-            guarding.turn_ended();
+        // A rejected start confirms nothing and makes no calls.
+        assert!(!lapses(|hooks| {
+            hooks.registered = false;
+            hooks.on_exchange_end();
         }));
         let mut unguarded = GuardHooks::default();
-        unguarded.ended("call-1", false);
-        unguarded.turn_ended();
+        unguarded.on_tool_end("call-1", false);
+        unguarded.on_exchange_end();
         assert!(!unguarded.has_lapsed());
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn call(id: &str, name: &str, input: &str) -> ToolCall {
 
 fn argument(name: &str, input: &str) -> Option<ToolArgument> {
     let input: ToolInput<'_> = parse(input.as_bytes())?;
-    let text = Some(activity::says_most(&input)).filter(|text| !text.is_empty())?.to_owned();
+    let text = Some(activity::main_argument(&input)).filter(|text| !text.is_empty())?.to_owned();
     let changes = matches!(name, "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
     Some(match input.command.stated() {
         Some(_) => ToolArgument::Command(text),

@@ -180,7 +180,7 @@ fn wrapping_up(limit: Limit, left: Remaining) -> String {
     };
     format!(
         "{WRAP_UP}{cause}. Do not begin anything new. Save your work now: write down what is done, what is not and \
-         what comes next, where whoever goes on will find it; commit what is not committed, if this is a git \
+         what comes next, where the next person will find it; commit what is not committed, if this is a git \
          repository; and then stop."
     )
 }
@@ -266,7 +266,7 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
         Fault::Refused => "the model refused the request",
         Fault::BadRequest => "the API rejected a request of the conversation as invalid",
         Fault::AgentMissing | Fault::AgentUnusable => "the agent could not be started",
-        Fault::TurnLimit => "the limit on turns was reached",
+        Fault::TurnLimit => "the turn limit was reached",
         Fault::AgentBudget => "the limit on spending was reached",
         Fault::Unknown => "the process you ran in ended for a reason that is not known",
     }
@@ -419,7 +419,7 @@ mod tests {
             bad_request: the API rejected a request of the conversation as invalid
             agent_missing: the agent could not be started
             agent_unusable: the agent could not be started
-            turn_limit: the limit on turns was reached
+            turn_limit: the turn limit was reached
             agent_budget: the limit on spending was reached
             unknown: the process you ran in ended for a reason that is not known"#]].assert_eq(&reasons.join("\n"));
     }

@@ -1,118 +1,119 @@
-//! Cuts a shell script into its simple commands, each into words. Not a shell: nothing is expanded, and
-//! what cannot be read ends the reading. Quotes, comments, redirections, here-documents and nested
-//! commands are told apart, so that `echo "git push"` is one command with two words.
+//! Splits a shell script into its simple commands and their words. It is not a shell: it expands nothing and
+//! stops at what it cannot parse. It recognizes quotes, comments, redirections, here-documents and nested
+//! commands, so that `echo "git push"` is one command with two words.
 
 use std::mem;
 
-// Deeper nesting is no command that anybody wrote.
+// No real command is nested more deeply.
 const DEPTH_MAX: usize = 16;
 
-/// Words before a command that belong to the language.
+/// Shell keywords that may precede a command.
 const KEYWORDS: [&str; 10] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc"];
 
 /// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
-    /// Its words without quotes; redirections are none.
+    /// Its words without quotes and redirections.
     pub(super) words: Vec<String>,
-    /// As it was written.
+    /// The command as written.
     pub(super) text: String,
     /// The here-document that it reads.
     pub(super) input: Option<String>,
 }
 
-/// The simple commands of a script, those inside of others before them.
+/// Returns the simple commands of a script. Nested commands come before those that contain them.
 pub(super) fn commands(script: &str) -> Vec<Command> {
-    let mut reader = Reader { script, at: 0, depth: 0, heredocs: Vec::new(), found: Vec::new() };
+    let mut reader = Reader { script, offset: 0, depth: 0, heredocs: Vec::new(), found: Vec::new() };
     reader.list(None);
     reader.found
 }
 
 struct Reader<'a> {
     script: &'a str,
-    at: usize,
+    offset: usize,
     depth: usize,
-    /// Here-documents whose bodies begin at the next line.
+    /// Here-documents whose bodies start on the next line.
     heredocs: Vec<Heredoc>,
     found: Vec<Command>,
 }
 
 struct Heredoc {
     delimiter: String,
-    /// Whether tabs before the delimiter are not part of it.
+    /// Whether tabs before the delimiter are ignored.
     indented: bool,
-    /// Which command reads it, once that is complete.
+    /// Index of the command that reads it, once that command is complete.
     reader: Option<usize>,
 }
 
-/// What the next word will be.
+/// The role of the next word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordRole {
     Word,
-    /// Of a redirection.
+    /// The target of a redirection.
     Target,
-    /// Of a here-document.
+    /// The delimiter of a here-document.
     Delimiter {
         indented: bool,
     },
 }
 
-/// The command under way.
+/// The command that is being read.
 struct PartialCommand {
     words: Vec<String>,
-    /// The word under way; an empty one is a word if it was quoted.
-    push_word: Option<String>,
+    /// The word that is being read. An empty word counts if it was quoted.
+    word: Option<String>,
     next: WordRole,
     start_index: usize,
 }
 
 impl PartialCommand {
-    fn at(began: usize) -> PartialCommand {
-        PartialCommand { words: Vec::new(), push_word: None, next: WordRole::Word, start_index: began }
+    fn new(start_index: usize) -> PartialCommand {
+        PartialCommand { words: Vec::new(), word: None, next: WordRole::Word, start_index }
     }
 
-    fn push_word(&mut self) -> &mut String {
-        self.push_word.get_or_insert_default()
+    fn word_mut(&mut self) -> &mut String {
+        self.word.get_or_insert_default()
     }
 }
 
 impl Reader<'_> {
-    fn sign(&mut self) -> Option<char> {
-        let sign = self.rest().chars().next()?;
-        self.at += sign.len_utf8();
-        Some(sign)
+    fn next_char(&mut self) -> Option<char> {
+        let c = self.rest().chars().next()?;
+        self.offset += c.len_utf8();
+        Some(c)
     }
 
     fn rest(&self) -> &str {
-        self.script.get(self.at..).unwrap_or_default()
+        self.script.get(self.offset..).unwrap_or_default()
     }
 
-    /// Takes the given text, if it is next.
+    /// Consumes the given text if it is next.
     fn takes(&mut self, text: &str) -> bool {
         let is_next = self.rest().starts_with(text);
-        self.at += if is_next { text.len() } else { 0 };
+        self.offset += if is_next { text.len() } else { 0 };
         is_next
     }
 
-    /// Everything before `end`, which is taken too; all that is left if it never comes.
+    /// Consumes everything up to and including `end` and returns the part before it. Without `end`, it
+    /// consumes the rest.
     fn until(&mut self, end: &str) -> String {
         let rest = self.rest();
         let length = rest.find(end).unwrap_or(rest.len());
         let text = rest[..length].to_owned();
-        self.at = (self.at + length + end.len()).min(self.script.len());
+        self.offset = (self.offset + length + end.len()).min(self.script.len());
         text
     }
 
-    /// Reads commands up to the sign that closes them.
+    /// Reads commands up to the character that closes them.
     fn list(&mut self, closing: Option<char>) {
-        let mut open = PartialCommand::at(self.at);
+        let mut open = PartialCommand::new(self.offset);
         loop {
-            let before = self.at;
-            let Some(sign) = self.sign().filter(|sign| Some(*sign) != closing) else {
+            let before = self.offset;
+            let Some(c) = self.next_char().filter(|c| Some(*c) != closing) else {
                 self.end_command(&mut open, before);
                 return;
             };
-            match sign {
+            match c {
                 ' ' | '\t' | '\r' => self.end_word(&mut open),
                 ';' | '|' | '(' | ')' => self.end_command(&mut open, before),
                 '&' if !self.rest().starts_with('>') => self.end_command(&mut open, before),
@@ -120,53 +121,53 @@ impl Reader<'_> {
                 '\n' => {
                     self.end_command(&mut open, before);
                     self.heredocs();
-                    open.start_index = self.at;
+                    open.start_index = self.offset;
                 }
-                '#' if open.push_word.is_none() => {
+                '#' if open.word.is_none() => {
                     self.end_command(&mut open, before);
                     let comment = self.rest().find('\n').unwrap_or(self.rest().len());
-                    self.at += comment;
+                    self.offset += comment;
                 }
-                '<' | '>' => self.redirection(&mut open, sign),
-                _ => self.part(&mut open, sign),
+                '<' | '>' => self.redirection(&mut open, c),
+                _ => self.part(&mut open, c),
             }
         }
     }
 
-    /// A part of a word.
-    fn part(&mut self, open: &mut PartialCommand, sign: char) {
-        match sign {
-            '\'' => open.push_word().push_str(&self.until("'")),
+    /// Reads a part of a word.
+    fn part(&mut self, open: &mut PartialCommand, c: char) {
+        match c {
+            '\'' => open.word_mut().push_str(&self.until("'")),
             '"' => self.double_quoted(open),
-            '\\' => match self.sign() {
-                // A line that goes on.
+            '\\' => match self.next_char() {
+                // A line continuation.
                 Some('\n') | None => {}
-                Some(sign) => open.push_word().push(sign),
+                Some(c) => open.word_mut().push(c),
             },
-            '$' | '`' => self.dollar(open, sign),
-            _ => open.push_word().push(sign),
+            '$' | '`' => self.dollar(open, c),
+            _ => open.word_mut().push(c),
         }
     }
 
     fn double_quoted(&mut self, open: &mut PartialCommand) {
-        open.push_word();
-        while let Some(sign) = self.sign() {
-            match sign {
+        open.word_mut();
+        while let Some(c) = self.next_char() {
+            match c {
                 '"' => return,
-                // Elsewhere in double quotes a backslash is itself.
+                // Elsewhere in double quotes a backslash is literal.
                 '\\' if self.rest().starts_with(['$', '`', '"', '\\', '\n']) => {
-                    open.push_word().extend(self.sign().filter(|sign| *sign != '\n'));
+                    open.word_mut().extend(self.next_char().filter(|c| *c != '\n'));
                 }
-                '$' | '`' => self.dollar(open, sign),
-                _ => open.push_word().push(sign),
+                '$' | '`' => self.dollar(open, c),
+                _ => open.word_mut().push(c),
             }
         }
     }
 
-    /// A nested command, a calculation, or only a variable.
-    fn dollar(&mut self, open: &mut PartialCommand, sign: char) {
-        open.push_word().push(sign);
-        if sign == '`' {
+    /// Reads a nested command, an arithmetic expression or the start of a variable.
+    fn dollar(&mut self, open: &mut PartialCommand, c: char) {
+        open.word_mut().push(c);
+        if c == '`' {
             self.nested('`');
         } else if self.takes("((") {
             self.until("))");
@@ -177,7 +178,7 @@ impl Reader<'_> {
 
     fn nested(&mut self, closing: char) {
         if self.depth == DEPTH_MAX {
-            self.at = self.script.len();
+            self.offset = self.script.len();
             return;
         }
         self.depth += 1;
@@ -185,18 +186,18 @@ impl Reader<'_> {
         self.depth -= 1;
     }
 
-    fn redirection(&mut self, open: &mut PartialCommand, sign: char) {
-        // The number of a stream is no word.
-        if open.push_word.as_ref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
-            open.push_word = None;
+    fn redirection(&mut self, open: &mut PartialCommand, c: char) {
+        // The number of a stream is not a word.
+        if open.word.as_ref().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit())) {
+            open.word = None;
         }
         self.end_word(open);
         if self.takes("(") {
             return self.nested(')');
         }
-        open.next = if sign == '<' && self.takes("<<") {
+        open.next = if c == '<' && self.takes("<<") {
             WordRole::Target
-        } else if sign == '<' && self.takes("<") {
+        } else if c == '<' && self.takes("<") {
             WordRole::Delimiter { indented: self.takes("-") }
         } else {
             while self.takes(">") || self.takes("&") || self.takes("|") {}
@@ -205,10 +206,10 @@ impl Reader<'_> {
     }
 
     fn end_word(&mut self, open: &mut PartialCommand) {
-        let Some(word) = open.push_word.take() else { return };
+        let Some(word) = open.word.take() else { return };
         match mem::replace(&mut open.next, WordRole::Word) {
             WordRole::Word if open.words.is_empty() && KEYWORDS.contains(&word.as_str()) => {
-                open.start_index = self.at
+                open.start_index = self.offset
             }
             WordRole::Word => open.words.push(word),
             WordRole::Target => {}
@@ -220,20 +221,20 @@ impl Reader<'_> {
 
     fn end_command(&mut self, open: &mut PartialCommand, end: usize) {
         self.end_word(open);
-        let open = mem::replace(open, PartialCommand::at(self.at));
+        let open = mem::replace(open, PartialCommand::new(self.offset));
         for heredoc in self.heredocs.iter_mut().filter(|heredoc| heredoc.reader.is_none()) {
             heredoc.reader = Some(self.found.len());
         }
-        // Also without words: here-documents count commands.
+        // Commands without words are included, because here-documents refer to commands by index.
         let text = self.script.get(open.start_index..end).unwrap_or_default().trim().to_owned();
         self.found.push(Command { words: open.words, text, input: None });
     }
 
-    /// Takes the bodies of the here-documents that the last line announced.
+    /// Reads the bodies of the here-documents that the last line started.
     fn heredocs(&mut self) {
         for heredoc in mem::take(&mut self.heredocs) {
             let mut body = String::new();
-            while self.at < self.script.len() {
+            while self.offset < self.script.len() {
                 let line = self.until("\n");
                 let bare = if heredoc.indented { line.trim_start_matches('\t') } else { &line };
                 if bare.trim_end_matches('\r') == heredoc.delimiter {
@@ -242,7 +243,7 @@ impl Reader<'_> {
                 body.push_str(&line);
                 body.push('\n');
             }
-            if let Some(command) = heredoc.reader.and_then(|at| self.found.get_mut(at)) {
+            if let Some(command) = heredoc.reader.and_then(|index| self.found.get_mut(index)) {
                 command.input = Some(body);
             }
         }
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn words() {
+    fn splits_words() {
         check(
             "cd 'my dir' && git  push\torigin \"a b\"c; x=1|wc",
             expect![[r#"
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn redirections() {
+    fn skips_redirections() {
         check(
             "git push >log 2>&1 &>/dev/null <<<word && a<in>>out b 3",
             expect![[r#"
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn here_documents() {
+    fn reads_here_documents() {
         check(
             "cat <<'EOF' >file && ls\ngit push\nEOF\n\tcat <<-E; wc\n\t\tgit push\n\tE\necho end",
             expect![[r#"
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_it_is_it_ends() {
+    fn terminates_on_any_input() {
         for open in ["'", "\"", "`", "$(", "$((", "(", "<<", "<<<", ">", "\\", "<(", "#", "é$("] {
             commands(open);
             commands(&format!("git push {}", open.repeat(1000)));

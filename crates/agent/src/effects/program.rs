@@ -1,95 +1,95 @@
-//! One row of the table: a program, and what makes a command of it reach outside.
+//! A rule of the table: a program, and the arguments with which its side effects reach outside the workspace.
 
-use super::{RowError, is_of_name, patterns};
+use super::{RowError, is_name_char, patterns};
 use crate::pattern::Pattern;
 use serde::Deserialize;
 
-/// A row as it is written. What its fields mean stands in `effects.toml`.
+/// A row as written. `effects.toml` documents its fields.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProgramRow {
     names: Vec<String>,
     #[serde(default)]
-    begins: Vec<String>,
+    starts_with: Vec<String>,
     #[serde(default)]
-    has: Vec<String>,
+    contains: Vec<String>,
     #[serde(default)]
-    ends: Vec<String>,
+    ends_with: Vec<String>,
     #[serde(default)]
     options: Vec<String>,
     #[serde(default)]
     harmless: Vec<String>,
     #[serde(default)]
-    inside: Vec<String>,
+    workspace_only: Vec<String>,
     #[serde(default)]
-    valued: Vec<String>,
+    options_with_value: Vec<String>,
 }
 
-/// A row, ready for use.
+/// A parsed row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProgramRule {
     pub(super) names: Vec<String>,
-    begins: Vec<Vec<Pattern>>,
-    has: Vec<Pattern>,
-    ends: Vec<Pattern>,
+    starts_with: Vec<Vec<Pattern>>,
+    contains: Vec<Pattern>,
+    ends_with: Vec<Pattern>,
     options: Vec<OptionPattern>,
     harmless: Vec<OptionPattern>,
-    inside: Vec<Pattern>,
-    valued: Vec<String>,
+    workspace_only: Vec<Pattern>,
+    options_with_value: Vec<String>,
 }
 
-/// An option, and which values of it; nothing for any or none.
+/// An option and a pattern for its value. Without the pattern, the option may have any value or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OptionPattern {
     name: Pattern,
     value: Option<Pattern>,
 }
 
-/// A command's arguments, told apart.
+/// The parsed arguments of a command.
 #[derive(Debug, Default)]
 struct Arguments<'a> {
-    /// Those that are neither options nor their values.
+    /// Arguments that are neither options nor their values.
     words: Vec<&'a str>,
     options: Vec<(String, Option<&'a str>)>,
 }
 
 impl ProgramRule {
-    /// A row with the options that are harmless for all programs.
+    /// Creates a rule from a row and the options that are harmless for all programs.
     pub(super) fn new(row: ProgramRow, harmless: &[OptionPattern]) -> Result<ProgramRule, RowError> {
         if row.names.is_empty() || row.names.iter().any(String::is_empty) {
             return Err(RowError::Nameless);
         }
-        if let Some(name) = row.names.iter().find(|name| !name.chars().all(is_of_name)) {
+        if let Some(name) = row.names.iter().find(|name| !name.chars().all(is_name_char)) {
             return Err(RowError::Name(name.clone()));
         }
-        let begin = |text: &String| text.split(' ').map(|word| pattern(word, text)).collect();
+        let prefix = |text: &String| text.split(' ').map(|word| pattern(word, text)).collect();
         Ok(ProgramRule {
             names: row.names,
-            begins: row.begins.iter().map(begin).collect::<Result<_, _>>()?,
-            has: patterns(&row.has)?,
-            ends: patterns(&row.ends)?,
+            starts_with: row.starts_with.iter().map(prefix).collect::<Result<_, _>>()?,
+            contains: patterns(&row.contains)?,
+            ends_with: patterns(&row.ends_with)?,
             options: options(&row.options)?,
             harmless: [options(&row.harmless)?.as_slice(), harmless].concat(),
-            inside: patterns(&row.inside)?,
-            valued: row.valued,
+            workspace_only: patterns(&row.workspace_only)?,
+            options_with_value: row.options_with_value,
         })
     }
 
-    /// Whether a command of the program with that name reaches outside.
+    /// Returns whether side effects of a command of this program reach outside.
     pub(super) fn reaches(&self, name: &str, arguments: &[String]) -> bool {
-        if !self.names.iter().any(|known| known == name) {
+        if !self.names.iter().any(|existing| existing == name) {
             return false;
         }
-        let Arguments { words, options } = Arguments::new(arguments, &self.valued);
+        let Arguments { words, options } = Arguments::new(arguments, &self.options_with_value);
         let any = |patterns: &[Pattern], word: &str| patterns.iter().any(|pattern| pattern.matches(word));
-        let has_option = |wanted: &[OptionPattern]| {
-            wanted.iter().any(|pattern| options.iter().any(|(name, value)| pattern.fits(name, *value)))
+        let has_option = |patterns: &[OptionPattern]| {
+            patterns.iter().any(|pattern| options.iter().any(|(name, value)| pattern.matches(name, *value)))
         };
-        let stops = has_option(&self.harmless) || words.iter().any(|word| any(&self.inside, word));
+        let stops = has_option(&self.harmless) || words.iter().any(|word| any(&self.workspace_only, word));
         !stops
-            && (self.begins.is_empty() || self.begins.iter().any(|begin| begins(&words, begin)))
-            && (self.has.is_empty() || words.iter().any(|word| any(&self.has, word)))
-            && (self.ends.is_empty() || words.last().is_some_and(|word| any(&self.ends, word)))
+            && (self.starts_with.is_empty() || self.starts_with.iter().any(|prefix| starts_with(&words, prefix)))
+            && (self.contains.is_empty() || words.iter().any(|word| any(&self.contains, word)))
+            && (self.ends_with.is_empty() || words.last().is_some_and(|word| any(&self.ends_with, word)))
             && (self.options.is_empty() || has_option(&self.options))
     }
 }
@@ -108,15 +108,15 @@ impl OptionPattern {
         }
     }
 
-    fn fits(&self, name: &str, value: Option<&str>) -> bool {
-        let value_fits = |wanted: &Pattern| value.is_some_and(|value| wanted.matches(value));
-        self.name.matches(name) && self.value.as_ref().is_none_or(value_fits)
+    fn matches(&self, name: &str, value: Option<&str>) -> bool {
+        let value_matches = |pattern: &Pattern| value.is_some_and(|value| pattern.matches(value));
+        self.name.matches(name) && self.value.as_ref().is_none_or(value_matches)
     }
 }
 
 impl<'a> Arguments<'a> {
     fn new(arguments: &'a [String], valued: &[String]) -> Arguments<'a> {
-        let takes_value = |option: &str| valued.iter().any(|known| known == option);
+        let takes_value = |option: &str| valued.iter().any(|existing| existing == option);
         let mut found = Arguments::default();
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(argument) = rest.next() {
@@ -130,10 +130,10 @@ impl<'a> Arguments<'a> {
                 let value = if takes_value(argument) { rest.next() } else { None };
                 found.options.push((argument.to_owned(), value));
             } else if let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) {
-                for (at, letter) in letters.char_indices() {
+                for (index, letter) in letters.char_indices() {
                     let name = format!("-{letter}");
                     if takes_value(&name) {
-                        let joined = &letters[at + letter.len_utf8()..];
+                        let joined = &letters[index + letter.len_utf8()..];
                         let value = if joined.is_empty() { rest.next() } else { Some(joined) };
                         found.options.push((name, value));
                         break;
@@ -152,7 +152,7 @@ fn options(texts: &[String]) -> Result<Vec<OptionPattern>, RowError> {
     texts.iter().map(|text| OptionPattern::new(text)).collect()
 }
 
-fn begins(words: &[&str], patterns: &[Pattern]) -> bool {
+fn starts_with(words: &[&str], patterns: &[Pattern]) -> bool {
     words.len() >= patterns.len() && patterns.iter().zip(words).all(|(pattern, word)| pattern.matches(word))
 }
 

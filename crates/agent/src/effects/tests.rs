@@ -1,8 +1,8 @@
 use super::{EffectRules, EffectScope};
 use expect_test::{Expect, expect};
 
-/// What of a shell script reaches outside, by the bundled table.
-fn reaching(script: &str) -> Vec<String> {
+/// Returns the commands of a script whose side effects reach outside, by the bundled table.
+fn outside_commands(script: &str) -> Vec<String> {
     match EffectRules::bundled().scope("Bash", script) {
         EffectScope::Workspace => Vec::new(),
         EffectScope::Tool => vec!["all of it".to_owned()],
@@ -11,13 +11,13 @@ fn reaching(script: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_bundled_table_can_be_read() {
+fn bundled_table_parses() {
     let effects = EffectRules::parse(include_str!("../effects.toml")).expect("the table is valid");
     assert!(effects.programs.len() >= 20 && effects.tools.len() >= 5);
 }
 
 #[test]
-fn commands_that_reach_outside() {
+fn recognizes_outside_commands() {
     for script in [
         "git push",
         "git push origin main",
@@ -56,12 +56,12 @@ fn commands_that_reach_outside() {
         "mail -s done me@example.com",
         "systemctl --user restart x",
     ] {
-        assert_eq!(reaching(script), [script], "{script}");
+        assert_eq!(outside_commands(script), [script], "{script}");
     }
 }
 
 #[test]
-fn commands_that_stay_inside() {
+fn recognizes_workspace_commands() {
     for script in [
         "echo \"git push\"",
         "echo git push",
@@ -97,16 +97,16 @@ fn commands_that_stay_inside() {
         "./git-push",
         "",
     ] {
-        assert_eq!(reaching(script), [""; 0], "{script}");
+        assert_eq!(outside_commands(script), [""; 0], "{script}");
     }
 }
 
 fn check(script: &str, expected: Expect) {
-    expected.assert_eq(&reaching(script).join("\n"));
+    expected.assert_eq(&outside_commands(script).join("\n"));
 }
 
 #[test]
-fn commands_among_others() {
+fn finds_commands_in_scripts() {
     check("cd x && cargo test && git push 2>&1 | tail -3; echo ok", expect!["git push 2>&1"]);
     check("set -e\n# publish\nnpm publish\ngit push &", expect!["npm publish\ngit push"]);
     check("env X=1 sudo -u me git -C dir push", expect!["env X=1 sudo -u me git -C dir push"]);
@@ -127,17 +127,17 @@ fn commands_among_others() {
 }
 
 #[test]
-fn tools_by_name() {
-    let reach = |tool: &str| EffectRules::bundled().scope(tool, "");
-    assert_eq!(reach("mcp__github__create_issue"), EffectScope::Tool);
-    assert_eq!(reach("mcp__mail__send"), EffectScope::Tool);
-    assert_eq!(reach("mcp__github__get_updates"), EffectScope::Workspace);
-    assert_eq!(reach("Write"), EffectScope::Workspace);
+fn classifies_tools_by_name() {
+    let scope = |tool: &str| EffectRules::bundled().scope(tool, "");
+    assert_eq!(scope("mcp__github__create_issue"), EffectScope::Tool);
+    assert_eq!(scope("mcp__mail__send"), EffectScope::Tool);
+    assert_eq!(scope("mcp__github__get_updates"), EffectScope::Workspace);
+    assert_eq!(scope("Write"), EffectScope::Workspace);
     assert!(EffectRules::bundled().is_read_only("Read") && !EffectRules::bundled().is_read_only("Bash"));
 }
 
 #[test]
-fn a_table_of_ones_own() {
+fn parses_user_table() {
     let text = "[[program]]\nnames = [\"deploy\"]\nends = [\"prod*\"]\n";
     let effects = EffectRules::parse(text).expect("the table is valid");
     assert_eq!(
@@ -148,27 +148,27 @@ fn a_table_of_ones_own() {
 }
 
 #[test]
-fn ones_own_besides_the_bundled_ones() {
+fn user_table_extends_bundled_table() {
     let text = "tools = [\"WebFetch\"]\n[[program]]\nnames = [\"deploy.sh\", \"git\"]\nbegins = [\"prod\"]\n";
     let effects =
         EffectRules::parse(text).expect("the table is valid").merged_with(EffectRules::bundled().clone());
-    let reach = |script: &str| match effects.scope("Bash", script) {
+    let scope = |script: &str| match effects.scope("Bash", script) {
         EffectScope::Commands(commands) => commands.join(" + "),
         EffectScope::Workspace | EffectScope::Tool => String::new(),
     };
-    assert_eq!(reach("make && ./deploy.sh prod"), "./deploy.sh prod");
-    assert_eq!(reach("./deploy.sh test; bash deploy.sh prod"), "bash deploy.sh prod");
-    assert_eq!(reach("sh -eo pipefail ./deploy.sh prod; . deploy.sh prod").matches("prod").count(), 2);
-    assert_eq!(reach("cat deploy.sh; bash -s deploy.sh prod < x; bash -c 'echo deploy.sh prod'"), "");
-    assert_eq!(reach("git push; git prod; git pull"), "git push + git prod");
+    assert_eq!(scope("make && ./deploy.sh prod"), "./deploy.sh prod");
+    assert_eq!(scope("./deploy.sh test; bash deploy.sh prod"), "bash deploy.sh prod");
+    assert_eq!(scope("sh -eo pipefail ./deploy.sh prod; . deploy.sh prod").matches("prod").count(), 2);
+    assert_eq!(scope("cat deploy.sh; bash -s deploy.sh prod < x; bash -c 'echo deploy.sh prod'"), "");
+    assert_eq!(scope("git push; git prod; git pull"), "git push + git prod");
     assert_eq!(effects.scope("mcp__mail__send", ""), EffectScope::Tool);
-    // What the user says of a tool holds.
+    // The user's rule takes precedence.
     assert_eq!(effects.scope("WebFetch", ""), EffectScope::Tool);
     assert!(!effects.is_read_only("WebFetch") && effects.is_read_only("Read"));
 }
 
 #[test]
-fn tables_that_cannot_be_read() {
+fn rejects_invalid_tables() {
     let check = |text: &str, expected: Expect| {
         let error = EffectRules::parse(text).expect_err("the table is not valid");
         expected.assert_eq(&error.to_string());

@@ -1,14 +1,14 @@
-//! Finds the program that a command is about: behind `sudo`, `env`, `timeout` and the like, and in
-//! scripts that are given to a shell as a word.
+//! Finds the actual program of a command, behind `sudo`, `env`, `timeout` and the like, and in scripts that
+//! are passed to a shell as a word.
 
 use super::commands::Command;
 
-/// Programs that start the one behind them.
+/// A program that starts another one.
 struct Wrapper {
     names: &'static [&'static str],
     /// Options whose value is the next word.
     valued: &'static [&'static str],
-    /// Words of its own before the program.
+    /// Number of its own arguments before the program.
     words: usize,
 }
 
@@ -34,14 +34,14 @@ const WRAPPERS: &[Wrapper] = &[
 
 const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "fish", "su"];
 
-/// A command's words from its program on.
+/// Returns a command's words from its actual program on.
 pub(crate) fn unwrapped(mut words: &[String]) -> &[String] {
-    while let Some((first, behind)) = words.split_first() {
+    while let Some((first, rest)) = words.split_first() {
         if is_assignment(first) {
-            words = behind;
+            words = rest;
         } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name(first))) {
-            words = behind_options(behind, wrapper);
-        } else if let Some(file) = script_file(name(first), behind) {
+            words = after_options(rest, wrapper);
+        } else if let Some(file) = script_file(name(first), rest) {
             words = file;
         } else {
             break;
@@ -50,22 +50,22 @@ pub(crate) fn unwrapped(mut words: &[String]) -> &[String] {
     words
 }
 
-/// A program's name without its directory.
+/// Returns a program's name without its directory.
 pub(crate) fn name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// The script inside of a command, if it starts a shell for one. `words` are those from the program on.
+/// Returns the script that a command passes to a shell, if any. `words` start with the program.
 pub(super) fn script(words: &[String], command: &Command) -> Option<String> {
-    let (program, behind) = words.split_first()?;
+    let (program, rest) = words.split_first()?;
     match name(program) {
-        "eval" => Some(behind.join(" ")),
+        "eval" => Some(rest.join(" ")),
         shell if SHELLS.contains(&shell) => {
-            let told = behind
+            let flag = rest
                 .iter()
                 .position(|word| is_option(word) && !word.starts_with("--") && word.contains('c'));
-            match told {
-                Some(at) => behind[at..].iter().find(|word| !is_option(word)).cloned(),
+            match flag {
+                Some(index) => rest[index..].iter().find(|word| !is_option(word)).cloned(),
                 None => command.input.clone(),
             }
         }
@@ -73,14 +73,14 @@ pub(super) fn script(words: &[String], command: &Command) -> Option<String> {
     }
 }
 
-/// The words from the file on that a shell is given to run: `bash -e deploy.sh prod`.
-fn script_file<'a>(shell: &str, behind: &'a [String]) -> Option<&'a [String]> {
+/// Returns the words from the script file on if a shell runs a file: `bash -e deploy.sh prod`.
+fn script_file<'a>(shell: &str, rest: &'a [String]) -> Option<&'a [String]> {
     if shell == "su" || !SHELLS.contains(&shell) {
         return None;
     }
-    let mut words = behind;
+    let mut words = rest;
     while let Some((option, rest)) = words.split_first().filter(|(word, _)| is_option(word)) {
-        // With these the script is a word, or comes over the input.
+        // With these options the script is a word or comes from standard input.
         if !option.starts_with("--") && option.contains(['c', 's']) {
             return None;
         }
@@ -89,10 +89,10 @@ fn script_file<'a>(shell: &str, behind: &'a [String]) -> Option<&'a [String]> {
     (!words.is_empty()).then_some(words)
 }
 
-fn behind_options<'a>(mut words: &'a [String], wrapper: &Wrapper) -> &'a [String] {
-    while let Some((option, behind)) = words.split_first().filter(|(word, _)| is_option(word)) {
+fn after_options<'a>(mut words: &'a [String], wrapper: &Wrapper) -> &'a [String] {
+    while let Some((option, rest)) = words.split_first().filter(|(word, _)| is_option(word)) {
         let skipped = usize::from(wrapper.valued.contains(&option.as_str()));
-        words = behind.get(skipped..).unwrap_or_default();
+        words = rest.get(skipped..).unwrap_or_default();
     }
     words.get(wrapper.words..).unwrap_or_default()
 }

@@ -51,7 +51,7 @@ mod tests {
     use super::{ipv4, ipv6, name, short_ipv4};
 
     #[test]
-    fn a_name_has_one_spelling() {
+    fn normalizes_names() {
         let check = |text: &str, expected: &str| assert_eq!(name(&text.to_lowercase()), expected, "{text}");
         check("EXAMPLE.Com.", "example.com");
         check("ｅｘａｍｐｌｅ。ｃｏｍ", "example.com");
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_one_value() {
+    fn normalizes_addresses() {
         let check = |address: Option<std::net::IpAddr>, expected: Option<&str>| {
             assert_eq!(address.map(|address| address.to_string()).as_deref(), expected);
         };

@@ -1,5 +1,5 @@
-//! Paths that no call may name, nor anything below them. A path is compared as it is written: `..`, `~` and the working
-//! directory are resolved, links are not. Never looks at the file system.
+//! Blocked paths: no call may name them or anything below them. Paths are compared as written: `..`, `~` and
+//! the working directory are resolved, links are not. Never accesses the file system.
 
 use glob::Pattern;
 use std::borrow::Cow;
@@ -21,27 +21,27 @@ pub struct BlockedPaths {
 /// A path that cannot be blocked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockedPathError {
-    /// There is nothing in it.
+    /// The path is empty.
     #[error("an empty path blocks nothing; name a file or a folder")]
     Empty,
-    /// Nothing could be done where it is blocked.
+    /// The path contains the working directory, so blocking it would block all work.
     #[error("`{0}` holds the folder in which the agent works; name what is to be blocked inside of it")]
     All(String),
-    /// The home folder of somebody else.
+    /// The home directory of another user.
     #[error("`{0}` is below a home folder that is not known here; write the path in full")]
     Home(String),
-    /// There are signs in it that no call could write.
+    /// The path contains control characters, which no call can write.
     #[error("a path with control characters in it cannot be blocked")]
     Control,
 }
 
 impl BlockedPaths {
-    /// Paths as a user writes them: absolute, below `~`, or from `cwd` on.
+    /// Creates a list of paths as a user writes them: absolute, below `~`, or relative to `cwd`.
     ///
     /// # Errors
-    /// The first that cannot be blocked.
+    /// Returns the first path that cannot be blocked.
     pub fn new(texts: &[String], cwd: &str, home: &str) -> Result<BlockedPaths, BlockedPathError> {
-        // Where nothing is blocked there is nothing to guard, wherever that is.
+        // Without blocked paths the directories do not matter.
         if texts.is_empty() {
             return Ok(BlockedPaths::default());
         }
@@ -69,17 +69,17 @@ impl BlockedPaths {
         Ok(blocked)
     }
 
-    /// Whether nothing is blocked.
+    /// Returns whether no path is blocked.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// As they were written.
+    /// Returns the paths as written.
     pub fn texts(&self) -> &[String] {
         &self.texts
     }
 
-    /// Where `~` is.
+    /// Returns the directory that `~` stands for.
     pub fn home(&self) -> &str {
         &self.home
     }
@@ -131,7 +131,7 @@ impl BlockedPaths {
         found.or_else(|| self.find_literally(text, cwd))
     }
 
-    /// Finds the paths that words cannot hold, because they have spaces or other dividers in them.
+    /// Finds blocked paths that contain spaces or other dividers, and so are not a single word.
     fn find_literally(&self, text: &str, cwd: &str) -> Option<&str> {
         let cwd = resolved(cwd);
         let is_blocked = |parts: &Vec<String>| {
@@ -189,7 +189,7 @@ impl BlockedPaths {
         }
     }
 
-    /// Returns the rest behind `~/`, or behind `~` and the name of the user.
+    /// Returns the rest after `~/`, or after `~` and the name of the user.
     fn home_of<'a>(&self, path: &'a str) -> Option<&'a str> {
         let rest = path.strip_prefix('~')?;
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -201,7 +201,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_divider).filter(|word| !word.is_empty())
 }
 
-/// Whether a character ends a path in commands, programs and lists.
+/// Returns whether a character ends a path in commands, programs and lists.
 fn is_divider(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -226,12 +226,12 @@ fn is_divider(c: char) -> bool {
         )
 }
 
-/// Whether a word can be any word of a language.
+/// Returns whether a word can be any word of a language.
 fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// The parts of an absolute path.
+/// Splits an absolute path into its parts.
 fn resolved(path: &str) -> Vec<String> {
     let mut parts = Vec::new();
     for part in path.split('/') {
@@ -246,7 +246,7 @@ fn resolved(path: &str) -> Vec<String> {
     parts
 }
 
-/// Whether a path is a blocked one or below it. Its parts may be patterns of files.
+/// Returns whether a path is the blocked one or below it. Its parts may be glob patterns.
 fn is_below(parts: &[String], blocked: &[String]) -> bool {
     let matches =
         |pattern: &str, name: &str| Pattern::new(pattern).is_ok_and(|pattern| pattern.matches(name));
@@ -254,7 +254,8 @@ fn is_below(parts: &[String], blocked: &[String]) -> bool {
     parts.len() >= blocked.len() && parts.iter().zip(blocked).all(fits)
 }
 
-/// Whether a part names files by a pattern. `*` names every file, `.*` is a regular expression as often as a pattern.
+/// Returns whether a part is a glob pattern. `*` alone matches every file, and `.*` is as often a regular
+/// expression.
 fn is_pattern(part: &str) -> bool {
     let outside = part.split(['[', ']']).step_by(2).flat_map(str::chars);
     part.contains(['*', '?', '[']) && outside.filter(|c| c.is_alphanumeric()).count() > 0
@@ -265,7 +266,7 @@ mod tests {
     use super::{BlockedPathError, BlockedPaths, is_below};
 
     #[test]
-    fn a_path_is_blocked_as_it_is_written() {
+    fn blocks_paths_as_written() {
         let check = |text: &str, expected: Result<&str, BlockedPathError>| {
             let blocked = BlockedPaths::new(&[text.to_owned()], "/code/repo", "/home/dev");
             assert_eq!(
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_files_names_each_of_them() {
+    fn glob_matches_blocked_paths() {
         let check = |pattern: &str, expected: bool| {
             let parts = |part: &str| vec!["code".to_owned(), part.to_owned()];
             assert_eq!(is_below(&parts(pattern), &parts("answers")), expected, "{pattern}");

@@ -23,7 +23,7 @@ pub(super) fn names(tool: &str) -> impl Iterator<Item = &str> {
     [reported].into_iter().chain(aliases)
 }
 
-/// Whether a tool starts commands as `Bash` does.
+/// Returns whether a tool starts commands as `Bash` does.
 pub(super) fn starts_commands(tool: &str) -> bool {
     COMMANDS.contains(&tool)
 }

@@ -1,51 +1,50 @@
-//! A file of URL patterns, in one of the forms in which people keep them: plain lines, JSON, or YAML as far as a
-//! list needs it.
+//! Reads a list of URL patterns from a file: plain lines, JSON, or the subset of YAML that a list needs.
 
 use super::url_pattern::{UrlPattern, UrlPatternError};
 use serde_json::Value;
 
-/// Names under which a list is kept.
+/// Keys under which a list may be stored.
 const KEYS: [&str; 3] = ["blocked_urls", "urls", "patterns"];
 
-/// Why a list cannot be used.
+/// An error in a list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlListError {
-    /// One of the patterns cannot be used.
+    /// A pattern is invalid.
     #[error("line {line}: {source}")]
     Pattern {
-        /// Where it is, counted from 1.
+        /// Line number, starting at 1.
         line: usize,
-        /// What is wrong with it.
+        /// The error in the pattern.
         source: UrlPatternError,
     },
-    /// The file is JSON, and one of the patterns cannot be used.
+    /// A pattern in a JSON file is invalid.
     #[error(transparent)]
     Json(UrlPatternError),
-    /// It begins like JSON and is none.
+    /// The file starts like JSON but is not JSON.
     #[error("it is no JSON: {0}")]
     Syntax(String),
-    /// It is JSON or YAML of another kind.
+    /// JSON or YAML without a list of patterns.
     #[error("it has no list of strings named `blocked_urls`, `urls` or `patterns`")]
     NoList,
-    /// A line of YAML that is more than a list needs.
+    /// Unsupported YAML on this line.
     #[error("line {0}: `- ` and a pattern should stand here")]
     Line(usize),
-    /// There is no pattern in it.
+    /// The file has no patterns.
     #[error("there is no pattern in it")]
     Empty,
 }
 
-/// The patterns of a file.
+/// Parses the patterns of a file.
 ///
 /// # Errors
-/// What is wrong with it, and in which line.
+/// Returns an error with its line if the file or a pattern is invalid.
 pub fn url_patterns(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_address =
         || text.lines().next().is_some_and(|line| line.contains("]:") || line.trim_end().ends_with(']'));
     match text.trim_start().chars().next() {
         Some('{') => json(text),
-        // An address of eight groups begins so, too.
+        // An address of eight groups starts like this, too.
         Some('[') if serde_json::from_str::<Value>(text).is_ok() || !is_address() => json(text),
         Some(_) if is_yaml(text) => yaml(text),
         Some(_) | None => lines(text),
@@ -71,23 +70,23 @@ fn lines(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
     if patterns.is_empty() { Err(UrlListError::Empty) } else { Ok(patterns) }
 }
 
-/// Lines that say something, without their comments.
+/// Returns the nonempty lines without comments, with their numbers.
 fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bare = |line: &'_ str| line.split(" #").next().unwrap_or_default().trim_end().len();
-    let lines = text.lines().enumerate().map(move |(at, line)| (at + 1, &line[..bare(line)]));
+    let lines = text.lines().enumerate().map(move |(index, line)| (index + 1, &line[..bare(line)]));
     lines.filter(|(_, line)| {
         !line.trim().is_empty() && !line.trim_start().starts_with('#') && line.trim() != "---"
     })
 }
 
-/// A key of ours, a list, or a key with nothing behind it begin no URL.
+/// No URL starts with one of the keys, a list item, or a key without a value.
 fn is_yaml(text: &str) -> bool {
     let first = numbered(text).next().map(|(_, line)| line);
     first.is_some_and(|line| line.starts_with("- ") || line.ends_with(':') || key(line).is_some())
         || numbered(text).any(|(_, line)| key(line).is_some_and(|(key, _)| KEYS.contains(&key)))
 }
 
-/// `name:` and what is behind it.
+/// Splits `name:` and its value.
 fn key(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let is_name = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -96,21 +95,21 @@ fn key(line: &str) -> Option<(&str, &str)> {
 
 fn yaml(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
     let mut patterns = Vec::new();
-    let mut is_ours = numbered(text).next().is_some_and(|(_, line)| line.starts_with("- "));
-    let mut is_found = is_ours;
+    let mut is_in_list = numbered(text).next().is_some_and(|(_, line)| line.starts_with("- "));
+    let mut is_found = is_in_list;
     for (line, text) in numbered(text) {
         let pattern = |text: &str| text.parse().map_err(|source| UrlListError::Pattern { line, source });
         if let Some((key, value)) = key(text) {
-            is_ours = KEYS.contains(&key);
-            is_found |= is_ours;
-            if is_ours && !value.is_empty() {
-                let inside = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
-                let values = inside.ok_or(UrlListError::Line(line))?.split(',').map(str::trim);
+            is_in_list = KEYS.contains(&key);
+            is_found |= is_in_list;
+            if is_in_list && !value.is_empty() {
+                let inner = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
+                let values = inner.ok_or(UrlListError::Line(line))?.split(',').map(str::trim);
                 for value in values.filter(|value| !value.is_empty()) {
                     patterns.push(pattern(unquoted(value))?);
                 }
             }
-        } else if is_ours {
+        } else if is_in_list {
             let value = text.trim_start().strip_prefix("- ").ok_or(UrlListError::Line(line))?;
             patterns.push(pattern(unquoted(value.trim()))?);
         }
@@ -119,8 +118,8 @@ fn yaml(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
 }
 
 fn unquoted(text: &str) -> &str {
-    let inside = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
-    inside('"').or_else(|| inside('\'')).unwrap_or(text)
+    let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
+    inner('"').or_else(|| inner('\'')).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -128,7 +127,7 @@ mod tests {
     use super::url_patterns;
 
     #[test]
-    fn lists_in_all_their_forms() {
+    fn parses_every_format() {
         let check = |text: &str, expected: &[&str]| {
             let patterns = url_patterns(text).expect(text);
             assert_eq!(patterns.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{text}");
@@ -145,13 +144,13 @@ mod tests {
         check(r#"{"blocked_urls": ["a.test", "https://b.test/x/*"]}"#, &two);
         check("[2001:db8::7]:80\na.test:8080/x", &["[2001:db8::7]:80", "a.test:8080/x"]);
         check("[2001:db8::7]", &["[2001:db8::7]"]);
-        // Said to be empty, it is.
+        // An empty list is allowed if it is explicit.
         check("blocked_urls: []", &[]);
         check("[]", &[]);
     }
 
     #[test]
-    fn what_is_no_list_is_told_with_its_line() {
+    fn reports_errors_with_line() {
         let check = |text: &str, expected: &str| {
             assert_eq!(url_patterns(text).expect_err(text).to_string(), expected, "{text}");
         };

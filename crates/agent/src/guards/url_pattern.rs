@@ -1,4 +1,4 @@
-//! What a URL guard blocks, as a user writes it: `[scheme://]host[:port][/path][?query]`.
+//! URL patterns of guards, as a user writes them: `[scheme://]host[:port][/path][?query]`.
 
 use super::host::{ipv4, ipv6, name};
 use crate::pattern::matches;
@@ -7,76 +7,76 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-// Longer is a slip: a whole file, for example.
+// A longer text is a mistake, such as a whole file.
 const PATTERN_BYTES_MAX: usize = 1024;
-// Fewer letters and digits are in any URL.
+// A shorter pattern would match almost any URL.
 const WHOLE_CHARS_MIN: usize = 4;
 
-/// A host, or a part of one.
+/// A pattern that blocks a host or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlPattern {
     text: String,
-    /// Nothing for any: what is had over one web scheme is had over the others.
+    /// `None` for any web scheme, because they serve the same content.
     scheme: Option<String>,
     pub(super) host: Host,
     port: Option<u16>,
-    /// Without a slash at its end; empty for everything.
+    /// Without a slash at its end. Empty matches every path.
     path: String,
-    /// What all has to be in the query.
+    /// Patterns that the query must all match.
     query: Vec<String>,
 }
 
-/// Where it is.
+/// The host of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Host {
-    /// A name with everything below it, or only what is below it.
+    /// A name with its subdomains, or only the subdomains.
     Name {
         name: String,
         only_below: bool,
     },
     Address(IpAddr),
-    /// Any host: the pattern is for the whole URL as it is written.
+    /// Any host: the pattern applies to the whole URL as written.
     Any(String),
 }
 
-/// A URL as it is named somewhere, folded; of its host only that it is the pattern's.
+/// A URL within a text, in lower case. Its host already matches the pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct UrlMention<'a> {
     pub(super) scheme: Option<&'a str>,
     pub(super) port: Option<u16>,
-    /// Path and query as they are written.
+    /// Path and query as written.
     pub(super) target: &'a str,
 }
 
-/// A pattern that blocks nothing, or more than was meant.
+/// An invalid URL pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlPatternError {
-    /// There is nothing in it.
+    /// The pattern is empty.
     #[error("an empty pattern blocks no URL; name a host, as in `example.com`")]
     Empty,
-    /// It has no host, or one that fits all.
+    /// The pattern has no host, or one that matches all hosts.
     #[error("`{0}` names no host; name one, as in `example.com` or `https://example.com/papers/*`")]
     NoHost(String),
-    /// Its host is none.
+    /// The host is invalid.
     #[error(
         "`{host}` in `{pattern}` is no host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
     )]
     Host {
-        /// What stands where the host should.
+        /// The text in place of the host.
         host: String,
         /// The whole pattern.
         pattern: String,
     },
-    /// Its port is none.
+    /// The port is invalid.
     #[error("`{0}` names no port from 1 to 65535 behind its host")]
     Port(String),
-    /// There are spaces in it.
+    /// The pattern contains spaces.
     #[error("`{0}` has spaces in it; each pattern is one URL, and a space in it is `%20`")]
     Spaces(String),
-    /// It is longer than any URL that is meant.
+    /// The pattern is longer than any plausible URL.
     #[error("a pattern of more than {PATTERN_BYTES_MAX} bytes is no URL")]
     Long,
-    /// It is a range of addresses.
+    /// The pattern is an address range.
     #[error("`{0}` is a range of addresses; name single ones, or a host with a path")]
     Range(String),
 }
@@ -91,7 +91,7 @@ impl FromStr for UrlPattern {
             return Err(UrlPatternError::Empty);
         } else if text.len() > PATTERN_BYTES_MAX {
             return Err(UrlPatternError::Long);
-        } else if text.contains(|sign: char| sign.is_whitespace() || sign.is_control()) {
+        } else if text.contains(|c: char| c.is_whitespace() || c.is_control()) {
             return Err(UrlPatternError::Spaces(owned()));
         }
         let folded = text.to_lowercase();
@@ -105,7 +105,7 @@ impl FromStr for UrlPattern {
         };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(end);
-        // A name before the host is not asked for.
+        // A user name before the host is ignored.
         let authority = authority.rsplit('@').next().unwrap_or_default();
         let (host, port) = split_port(authority).ok_or_else(|| UrlPatternError::Port(owned()))?;
         let host = match read_host(host) {
@@ -133,7 +133,7 @@ impl FromStr for UrlPattern {
 }
 
 impl UrlPattern {
-    /// Whether it blocks what is named with its host.
+    /// Returns whether the pattern blocks a URL on its host.
     pub(super) fn blocks(&self, mention: &UrlMention<'_>) -> bool {
         self.scheme.as_ref().is_none_or(|scheme| mention.scheme == Some(scheme))
             && self.port.is_none_or(|port| mention.has_port(port))
@@ -144,12 +144,12 @@ impl UrlPattern {
         self.port
     }
 
-    /// Whether every URL of the host is blocked.
+    /// Returns whether every URL of the host is blocked.
     pub(super) fn is_whole(&self) -> bool {
         self.scheme.is_none() && self.port.is_none() && self.path.is_empty() && self.query.is_empty()
     }
 
-    /// A host that is blocked whole: a search can exclude it.
+    /// Returns the host if it is blocked as a whole, so that a search can exclude it.
     pub(super) fn as_whole_host(&self) -> Option<&str> {
         match &self.host {
             Host::Name { name, only_below: false } if self.is_whole() => Some(name),
@@ -157,10 +157,10 @@ impl UrlPattern {
         }
     }
 
-    /// Whether it is for URLs as a whole, and fits this one.
+    /// Returns whether the pattern applies to whole URLs and matches this one.
     pub(super) fn matches_whole(&self, url: &str) -> bool {
         match &self.host {
-            // `git@host:path` is another way to write the same.
+            // `git@host:path` is equivalent.
             Host::Any(pattern) => {
                 let over_ssh = || !url.contains("://") && matches(pattern, &url.replacen(':', "/", 1));
                 matches(pattern, url) || over_ssh()
@@ -176,12 +176,12 @@ impl UrlPattern {
         let (path, query) = split_target(target);
         let fits_path = |path: &str| {
             let path = path.strip_suffix(".git").unwrap_or(path);
-            // A pattern that asks for a query is for one page.
+            // A pattern with a query blocks one page, not the paths below it.
             matches(&self.path, path)
                 || (self.query.is_empty() && matches(&format!("{}/*", self.path), path))
                 || (!self.query.is_empty() && self.path.is_empty())
         };
-        let fits_query = self.query.iter().all(|wanted| pairs(query).any(|pair| matches(wanted, pair)));
+        let fits_query = self.query.iter().all(|pattern| pairs(query).any(|pair| matches(pattern, pair)));
         fits_query && fits_path(&resolved(path))
     }
 }
@@ -200,38 +200,38 @@ impl UrlMention<'_> {
             (None, Some("https" | "wss")) => port == 443,
             (None, Some("ftp")) => port == 21,
             (None, Some("ssh" | "sftp")) => port == 22,
-            // Without a scheme a client takes the one or the other.
+            // Without a scheme a client uses either port.
             (None, Some(_) | None) => matches!(port, 80 | 443),
         }
     }
 }
 
-/// Whether what is had over this scheme is had over the web's others.
+/// Returns whether a scheme serves the same content as the other web schemes.
 pub(super) fn is_web(scheme: &str) -> bool {
     matches!(scheme, "http" | "https" | "ws" | "wss")
 }
 
-/// `*2401.00001*`: a pattern that begins with a star, and whose host is none.
+/// Parses a pattern for whole URLs such as `*2401.00001*`: it starts with a star and does not name a host.
 fn whole_url(text: &str) -> Option<Host> {
     let is_below_host = || {
         let host = text.split(['/', '?', '#', ':']).next().unwrap_or_default();
         read_host(host).is_some()
     };
-    let signs = text.chars().filter(|sign| sign.is_alphanumeric()).count();
-    let is_whole = text.starts_with('*') && signs >= WHOLE_CHARS_MIN && !is_below_host();
+    let char_count = text.chars().filter(|c| c.is_alphanumeric()).count();
+    let is_whole = text.starts_with('*') && char_count >= WHOLE_CHARS_MIN && !is_below_host();
     is_whole.then(|| Host::Any(text.to_owned()))
 }
 
 fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     let inside_brackets = authority.rfind(']').unwrap_or_default();
-    match authority.rfind(':').filter(|at| *at >= inside_brackets) {
-        // An address that came without brackets.
+    match authority.rfind(':').filter(|index| *index >= inside_brackets) {
+        // An address without brackets.
         Some(_) if !authority.starts_with('[') && authority.matches(':').count() > 1 => {
             Some((authority, None))
         }
-        Some(at) => {
-            let port = authority[at + 1..].parse().ok().filter(|port| *port > 0)?;
-            Some((&authority[..at], Some(port)))
+        Some(index) => {
+            let port = authority[index + 1..].parse().ok().filter(|port| *port > 0)?;
+            Some((&authority[..index], Some(port)))
         }
         None => Some((authority, None)),
     }
@@ -248,17 +248,17 @@ fn read_host(text: &str) -> Option<Host> {
     };
     let name = name(text);
     let is_label = |label: &str| {
-        let is_of_label = |sign: char| sign.is_alphanumeric() || sign == '-' || sign == '_';
-        !label.is_empty() && label.chars().all(is_of_label)
+        let is_label_char = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        !label.is_empty() && label.chars().all(is_label_char)
     };
-    // Digits alone are an address that misses parts.
+    // Digits alone are an incomplete address.
     let is_number =
         name.rsplit('.').next().is_some_and(|label| label.bytes().all(|byte| byte.is_ascii_digit()));
     let is_name = !is_number && name.split('.').all(is_label);
     is_name.then(|| Host::Name { name: name.into_owned(), only_below })
 }
 
-/// Path and query; what is behind `#` is never asked for.
+/// Splits path and query. The part after `#` is ignored.
 fn split_target(target: &str) -> (&str, &str) {
     let target = target.split('#').next().unwrap_or_default();
     target.split_once('?').unwrap_or((target, ""))
@@ -268,7 +268,7 @@ fn pairs(query: &str) -> impl Iterator<Item = &str> {
     query.split(['&', ';']).filter(|pair| !pair.is_empty())
 }
 
-/// `/papers/*`, `/papers/` and `/papers` are the same: what is below is meant too.
+/// Normalizes `/papers/*`, `/papers/` and `/papers`, which are equivalent: all block the paths below.
 fn path_pattern(path: &str) -> String {
     let resolved = resolved(path);
     let mut path = resolved.as_str();
@@ -278,7 +278,7 @@ fn path_pattern(path: &str) -> String {
     path.strip_suffix(".git").unwrap_or(path).to_owned()
 }
 
-/// A path with its dots, double slashes and backslashes worked out.
+/// Resolves dots, double slashes and backslashes in a path.
 fn resolved(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split(['/', '\\']) {

@@ -1,5 +1,5 @@
-//! Finds the blocked URLs that a text names. A blocked host is found as a whole word, or as the end of one behind a
-//! dot: `www.example.com`, not `notexample.com` and not `example.com.evil.org`. Never visits a URL.
+//! Finds the blocked URLs that a text names. A blocked host matches as a whole word or as the end of one
+//! after a dot: `www.example.com`, not `notexample.com` and not `example.com.evil.org`. Never visits a URL.
 
 use super::host::{ipv4, ipv6, name, short_ipv4};
 use super::url_pattern::{Host, UrlMention, UrlPattern};
@@ -7,14 +7,14 @@ use crate::snapshot::truncate_to_bytes;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-// Context of a host beyond this length changes nothing.
+// Context of a host beyond this length does not matter.
 const BEFORE_BYTES_MAX: usize = 512;
 const TARGET_BYTES_MAX: usize = 1280;
-// URLs of hosts with blocked pages that are compared in one text.
+// Maximum number of comparisons with patterns in one text.
 const COMPARED_MAX: usize = 2_000;
-// Ports that a command can name apart from their host.
+// Ports that a command can name separately from their host.
 const PORTS_MAX: usize = 16;
-/// Devices of shells and awk: the host and the port come next.
+/// Device paths of shells and awk, followed by the host and the port.
 const DEVICES: [&str; 4] = ["/dev/tcp/", "/dev/udp/", "/tcp/0/", "/udp/0/"];
 
 /// The blocked URLs of a run, by host.
@@ -54,7 +54,7 @@ impl<'a> Urls<'a> {
         self.find_host(text, is_command).or_else(|| self.find_ipv6(text)).or_else(|| self.find_whole(text))
     }
 
-    /// Returns the pattern for whole URLs that a search asks for: `*low*rank*adaptation*`.
+    /// Returns the pattern for whole URLs that a search names: `*low*rank*adaptation*`.
     pub(super) fn find_search(&self, query: &str) -> Option<&'a UrlPattern> {
         let query = query.to_lowercase();
         self.whole.iter().find(|pattern| pattern.matches_whole(&query)).copied()
@@ -67,7 +67,7 @@ impl<'a> Urls<'a> {
         let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_') || is_ignored(c);
         let (mut context, mut last, mut compared, mut ports) = (0, 0, 0, None);
         for (start, end) in words(text, is_of_host) {
-            // A context starts behind the last divider: no text is read twice, however long a word is.
+            // A context starts after the last divider, so that no text is read twice, however long a word is.
             if let Some(divider) = text[last..start].rfind(starts_context) {
                 context = last + divider + 1;
             }
@@ -168,7 +168,8 @@ impl<'t> Word<'t> {
         }
     }
 
-    /// Returns the first pattern that blocks the URL, on its own port or on one that stands apart: `nc example.com 443`.
+    /// Returns the first pattern that blocks the URL, on its own port or on a separate one: `nc example.com
+    /// 443`.
     fn find<'a>(&self, patterns: &[&'a UrlPattern], ports: &[u16]) -> Option<&'a UrlPattern> {
         let ports = || ports.iter().copied().map(Some);
         patterns.iter().copied().find(|pattern| {
@@ -202,7 +203,7 @@ impl<'t> Word<'t> {
         is_named && !is_user && !is_function && (self.is_in_device() || !self.is_in_local_path())
     }
 
-    /// `/srv/example.com` and `sites/example.com` are paths of this machine, `proxy.test/example.com` is a URL.
+    /// `/srv/example.com` and `sites/example.com` are local paths; `proxy.test/example.com` is a URL.
     fn is_in_local_path(&self) -> bool {
         if self.before.starts_with("file:") {
             return true;
@@ -214,7 +215,8 @@ impl<'t> Word<'t> {
         matches!(first, "." | ".." | "~") || first.chars().all(is_relative)
     }
 
-    /// Returns the URLs that can be meant, with and without characters that may belong to the text around them.
+    /// Returns the URLs that may be meant, with and without characters that may belong to the surrounding
+    /// text.
     fn mentions(&self, port_elsewhere: Option<u16>) -> Vec<UrlMention<'t>> {
         // `git+https` is `https`.
         let scheme = self.before.rsplit_once("://").map(|(scheme, _)| scheme);
@@ -257,26 +259,26 @@ fn port(text: &str) -> Option<u16> {
     text[..digits].parse().ok()
 }
 
-/// Whether a word has a scheme or starts with a host.
+/// Returns whether a word has a scheme or starts with a host.
 fn is_url(word: &str) -> bool {
     let host = word.split(['/', '?', '#', ':']).next().unwrap_or_default();
     word.contains("://")
         || host.split_once('.').is_some_and(|(name, rest)| !name.is_empty() && !rest.is_empty())
 }
 
-/// Whether UTS 46 ignores or combines a character, or maps it to a dot.
+/// Returns whether UTS 46 ignores or combines a character, or maps it to a dot.
 fn is_ignored(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{300}'..='\u{36f}'
         | '\u{3002}' | '\u{ff0e}' | '\u{ff61}')
 }
 
-/// Whether a URL can start behind a character.
+/// Returns whether a URL can start after this character.
 fn starts_context(c: char) -> bool {
     ends_url(c) || matches!(c, '=' | ',' | ';' | '&' | '?' | '(')
 }
 
-/// Whether a character ends a URL in every kind of text.
+/// Returns whether a character ends a URL in any kind of text.
 fn ends_url(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | '{' | '}' | '|' | '[' | '^' | '\u{7}')
 }

@@ -1,25 +1,25 @@
-//! Quotes text of unknown origin, so that nothing in it can pass for what is around it.
+//! Quotes text of unknown origin, so that it cannot be mistaken for the text around it.
 
-/// A block of text between fences that are longer than any run of backticks in it.
+/// Returns a block between fences that are longer than any run of backticks in the text.
 pub(crate) fn fenced(text: &str) -> String {
     let fence = "`".repeat(longest_run(text).saturating_add(1).max(3));
     let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
     format!("{fence}\n{text}{end}{fence}\n")
 }
 
-/// A short text as code within a line.
+/// Returns a short text as inline code.
 pub(crate) fn inline(text: &str, chars_max: usize) -> String {
     let line = one_line(text, chars_max);
     let ticks = "`".repeat(longest_run(&line) + 1);
-    // Without the space a backtick at the edge would lengthen the quote.
+    // Without the space, a backtick at the edge would lengthen the fence.
     let space = if line.is_empty() || line.starts_with('`') || line.ends_with('`') { " " } else { "" };
     format!("{ticks}{space}{line}{space}{ticks}")
 }
 
-/// A text on one line, its beginning if it is long.
+/// Returns a text on one line, truncated if it is long.
 pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
-    // A word may be as long as a file: only as much is looked at as can be shown.
-    let mut words = text.split(|sign: char| sign.is_whitespace() || sign.is_control());
+    // A word may be as long as a file, so only the part that is shown is inspected.
+    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());
     let mut line = String::new();
     let mut chars = 0;
     for word in words.by_ref().filter(|word| !word.is_empty()) {
@@ -42,7 +42,7 @@ pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
     line
 }
 
-/// The first sentence of a text.
+/// Returns the first sentence of a text.
 pub(super) fn first_sentence(text: &str, chars_max: usize) -> String {
     let text = text.trim_start();
     let line = text.lines().next().unwrap_or_default();
@@ -50,13 +50,13 @@ pub(super) fn first_sentence(text: &str, chars_max: usize) -> String {
     one_line(end.map_or(line, |end| &line[..=end]), chars_max)
 }
 
-/// The last line that is not empty.
+/// Returns the last line that is not empty.
 pub(super) fn last_line(text: &str) -> &str {
     text.trim_end().lines().next_back().unwrap_or_default()
 }
 
 fn longest_run(text: &str) -> usize {
-    text.split(|sign| sign != '`').map(str::len).max().unwrap_or_default()
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How each thing is told in a seed: in a line, or nearly whole.
+//! Renders the items of a handoff prompt, on one line or nearly in full.
 
 use super::quote::{fenced, first_sentence, inline, last_line};
 use super::tokens::cut;
@@ -9,98 +9,98 @@ const NAME_CHARS_MAX: usize = 60;
 const ARGUMENT_CHARS_MAX: usize = 160;
 const SENTENCE_CHARS_MAX: usize = 240;
 const OUTCOME_CHARS_MAX: usize = 120;
-/// An argument's key and what JSON puts around it; arguments that are longer than this say more.
+/// The length of an argument's key and its JSON punctuation. A longer input contains other arguments.
 const KEY_BYTES_MAX: usize = 24;
-/// Of a failure; the whole of it can be had by running the command again.
+/// Limit of a failure's output. The agent can rerun the command to see the rest.
 const FAILURE_WEIGHT_MAX: u64 = 600;
 
-/// A quoted text.
+/// Returns a quoted text.
 pub(super) fn block(text: &str, weight_max: u64) -> String {
     format!("{}\n", fenced(&cut(text, weight_max)))
 }
 
-/// A step in a line.
+/// Returns a step on one line.
 pub(super) fn line(step: WorkItem<'_>) -> String {
     match step {
         WorkItem::ModelText(text) => format!("- Said: {}\n", first_sentence(text, SENTENCE_CHARS_MAX)),
         WorkItem::Note(text) => format!("- Was told: {}\n", inline(text, SENTENCE_CHARS_MAX)),
-        WorkItem::Called(call, answer) => format!("- {}: {}\n", called(call), outcome_in_short(call, answer)),
-        WorkItem::Answered(answer) => {
-            format!("- Result of a call that is not on record: {}\n", inline(&answer.text, OUTCOME_CHARS_MAX))
+        WorkItem::Called(call, result) => format!("- {}: {}\n", call_line(call), outcome_in_short(call, result)),
+        WorkItem::Answered(result) => {
+            format!("- Result of a call that is not on record: {}\n", inline(&result.text, OUTCOME_CHARS_MAX))
         }
     }
 }
 
-/// A step, nearly whole.
+/// Returns a step nearly in full.
 pub(super) fn whole(step: WorkItem<'_>, weight_max: u64) -> String {
     match step {
         WorkItem::ModelText(text) => format!("Said:\n\n{}", block(text, weight_max)),
         WorkItem::Note(text) => format!("Was told:\n\n{}", block(text, weight_max)),
-        WorkItem::Called(call, answer) => whole_call(call, answer, weight_max),
-        WorkItem::Answered(answer) => {
-            format!("Result of a call that is not on record:\n\n{}", block(&answer.text, weight_max))
+        WorkItem::Called(call, result) => whole_call(call, result, weight_max),
+        WorkItem::Answered(result) => {
+            format!("Result of a call that is not on record:\n\n{}", block(&result.text, weight_max))
         }
     }
 }
 
-fn whole_call(call: &ToolCall, answer: Option<&ToolResult>, weight_max: u64) -> String {
-    // The command is needed to understand its output; the output is what is longer.
+fn whole_call(call: &ToolCall, result: Option<&ToolResult>, weight_max: u64) -> String {
+    // The command is needed to understand its output, but the output is longer.
     let call_weight_max = weight_max / 3;
-    let outcome = outcome(answer.map_or(ToolResultKind::Unknown, |answer| answer.kind));
-    let told = match &call.argument {
+    let outcome = outcome(result.map_or(ToolResultKind::Unknown, |result| result.kind));
+    let header = match &call.argument {
         Some(ToolArgument::Command(text)) => {
             format!("{} ({outcome}):\n\n{}", name(call), block(text, call_weight_max))
         }
         Some(ToolArgument::Other(text)) if call.input.len() <= text.len() + KEY_BYTES_MAX => {
-            format!("{} ({outcome}).\n\n", called(call))
+            format!("{} ({outcome}).\n\n", call_line(call))
         }
-        Some(ToolArgument::ChangedFile(_)) => format!("{} ({outcome}).\n\n", called(call)),
+        Some(ToolArgument::ChangedFile(_)) => format!("{} ({outcome}).\n\n", call_line(call)),
         Some(ToolArgument::Other(_)) | None => {
             format!("{} ({outcome}):\n\n{}", name(call), block(&call.input, call_weight_max))
         }
     };
-    match output(call, answer) {
-        "" => told,
-        text => format!("{told}Output:\n\n{}", block(text, weight_max - call_weight_max)),
+    match output(call, result) {
+        "" => header,
+        text => format!("{header}Output:\n\n{}", block(text, weight_max - call_weight_max)),
     }
 }
 
-/// What a call brought that is worth telling.
-fn output<'a>(call: &ToolCall, answer: Option<&'a ToolResult>) -> &'a str {
+/// Returns the output of a call that is worth including.
+fn output<'a>(call: &ToolCall, result: Option<&'a ToolResult>) -> &'a str {
     let changed = matches!(call.argument, Some(ToolArgument::ChangedFile(_)));
-    match answer {
-        // The file itself says what was written into it.
+    match result {
+        // The file itself contains what was written.
         Some(ToolResult { kind: ToolResultKind::Ok, .. }) if changed => "",
         Some(ToolResult { kind: ToolResultKind::Ok | ToolResultKind::Error, text, .. }) => text.trim_end(),
-        // The agent's program made that text up, and it may be an order to stop.
+        // The agent program made up this text, and it may be an order to stop.
         Some(ToolResult { kind: ToolResultKind::Unknown, .. }) | None => "",
     }
 }
 
-/// A call that failed and was not made good.
-pub(super) fn failure(call: &ToolCall, answer: &ToolResult) -> String {
-    format!("- {}: failed\n\n{}", called(call), block(&answer.text, FAILURE_WEIGHT_MAX))
+/// Returns a call that failed and was not repeated with success.
+pub(super) fn failure(call: &ToolCall, result: &ToolResult) -> String {
+    format!("- {}: failed\n\n{}", call_line(call), block(&result.text, FAILURE_WEIGHT_MAX))
 }
 
-/// A call whose outcome is not known.
+/// Returns a call with an unknown outcome.
 pub(super) fn unknown(call: &ToolCall) -> String {
-    format!("- {}: {}\n", called(call), outcome(ToolResultKind::Unknown))
+    format!("- {}: {}\n", call_line(call), outcome(ToolResultKind::Unknown))
 }
 
-/// A changed file.
+/// Returns a changed file.
 pub(super) fn file(path: &str, known: bool) -> String {
     let doubt = if known { "" } else { " (not known whether the change took effect)" };
     format!("- {}{doubt}\n", inline(path, ARGUMENT_CHARS_MAX))
 }
 
-/// The tool's name, without signs that could be read as a mark: it stands at the beginning of a line.
+/// Returns the tool's name without characters that could be Markdown, because it starts a line.
 fn name(call: &ToolCall) -> String {
-    let is_plain = |sign: &char| sign.is_alphanumeric() || matches!(sign, '_' | '-' | '.' | ':' | '/');
+    let is_plain = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
     let name: String = call.name.chars().filter(is_plain).take(NAME_CHARS_MAX).collect();
     if name.starts_with(char::is_alphanumeric) { name } else { format!("tool {name}") }
 }
 
-fn called(call: &ToolCall) -> String {
+fn call_line(call: &ToolCall) -> String {
     let argument = call.argument.as_ref().map_or(call.input.as_str(), ToolArgument::as_str);
     format!("{} {}", name(call), inline(argument, ARGUMENT_CHARS_MAX))
 }
@@ -113,17 +113,17 @@ fn outcome(kind: ToolResultKind) -> &'static str {
     }
 }
 
-/// The outcome, and the line of output that says most about it.
-fn outcome_in_short(call: &ToolCall, answer: Option<&ToolResult>) -> String {
-    let Some(answer) = answer else { return "outcome unknown".to_owned() };
-    // A command says at the end how it went.
+/// Returns the outcome and the most informative line of output.
+fn outcome_in_short(call: &ToolCall, result: Option<&ToolResult>) -> String {
+    let Some(result) = result else { return "outcome unknown".to_owned() };
+    // A command reports its outcome at the end.
     let is_command = matches!(call.argument, Some(ToolArgument::Command(_)));
-    let line = match answer.kind {
+    let line = match result.kind {
         ToolResultKind::Unknown => return "outcome unknown".to_owned(),
         ToolResultKind::Ok if !is_command => "",
-        ToolResultKind::Ok | ToolResultKind::Error => last_line(&answer.text),
+        ToolResultKind::Ok | ToolResultKind::Error => last_line(&result.text),
     };
-    let outcome = outcome(answer.kind);
+    let outcome = outcome(result.kind);
     if line.is_empty() {
         outcome.to_owned()
     } else {

@@ -1,5 +1,5 @@
-//! The prompt for a model that condenses the older part of a record: what a seed would tell in a line each, or
-//! leave out.
+//! Writes the prompt that asks a model to summarize older work, which a handoff prompt would shorten to lines
+//! or drop.
 
 use super::render::block;
 use super::token_budget::TokenBudget;
@@ -8,34 +8,34 @@ use super::{DROPPED, HandoffContext, HandoffDraft, bound};
 use crate::conversation::Conversation;
 use std::iter;
 
-/// How long the prompt may be, in estimated tokens: it fits the smallest context window three times, and a
+/// Maximum length of the prompt in estimated tokens. The smallest context window holds it three times, and a
 /// model reads it in seconds.
 pub const SUMMARY_TOKENS_MAX: u64 = 60_000;
 
-/// A summary with less room than a few lines would say less than the lines that it replaces.
+/// A shorter summary would contain less than the lines that it replaces.
 const SUMMARY_TOKENS_MIN: u64 = 100;
 
-/// The prompt for a model that condenses what is older than the work that a seed of `seed_tokens` tells nearly
-/// whole; at most `tokens_max` long by [`estimated_tokens`](super::estimated_tokens). Nothing if nothing is
-/// older, or if a summary would find no room.
+/// Returns the prompt for a summary of the work that a handoff prompt of `handoff_tokens` does not show
+/// nearly in full. Its length is at most `tokens_max` by [`estimated_tokens`](super::estimated_tokens).
+/// `None` if no work is that old or if a summary would not fit.
 pub fn summary_prompt(
-    transcript: &Conversation,
-    about: &HandoffContext<'_>,
-    seed_tokens: u64,
+    conversation: &Conversation,
+    context: &HandoffContext<'_>,
+    handoff_tokens: u64,
     tokens_max: u64,
 ) -> Option<String> {
-    let draft = HandoffDraft::new(transcript, about, seed_tokens).filter(|draft| draft.older > 0)?;
+    let draft = HandoffDraft::new(conversation, context, handoff_tokens).filter(|draft| draft.older > 0)?;
     let summary_tokens = draft.room.share(1, 1) / WEIGHT_PER_TOKEN;
     let rules = (summary_tokens >= SUMMARY_TOKENS_MIN).then(|| rules(summary_tokens))?;
-    let mut room = TokenBudget::of_tokens(tokens_max).beside(&rules)?;
+    let mut room = TokenBudget::from_tokens(tokens_max).minus(&rules)?;
     let share = room.share(1, 8);
-    let task = iter::once(block(about.task, bound(share, 2)));
+    let task = iter::once(block(context.task, bound(share, 2)));
     let task = room.part("The task, for your understanding", "", task, share);
     let share = room.share(1, 8);
-    let asked = room.part(
+    let prompts = room.part(
         "What the person said besides the task, for your understanding",
         DROPPED,
-        draft.steps.asked(bound(share, 2)),
+        draft.steps.prompts(bound(share, 2)),
         share,
     );
     let share = room.share(1, 4);
@@ -44,12 +44,12 @@ pub fn summary_prompt(
     let share = room.share(1, 1);
     let older = draft.steps.whole(bound(share, 4)).take(draft.older);
     let older = room.part("The older part of the record, oldest first", DROPPED, older, share);
-    // Without any of the record there is nothing to condense.
-    (older.items_taken > 0).then(|| rules + &task.text + &asked.text + &summary.text + &older.text)
+    // Without any record there is nothing to summarize.
+    (older.items_taken > 0).then(|| rules + &task.text + &prompts.text + &summary.text + &older.text)
 }
 
 fn rules(summary_tokens: u64) -> String {
-    // By the estimate a word of English is a token and a half.
+    // By the estimate, an English word is a token and a half.
     let words = summary_tokens * 3 / 5;
     format!(
         "You condense the older part of the record of a piece of work. An agent that goes on with the work in a new \

@@ -8,36 +8,36 @@ mod properties;
 mod snapshots;
 mod summaries;
 
-/// A transcript of work.
+/// Builds a conversation.
 #[derive(Default)]
-struct Told {
-    transcript: Conversation,
+struct ConversationBuilder {
+    conversation: Conversation,
 }
 
-impl Told {
-    fn add(mut self, what: EntryKind, provenance: Provenance) -> Told {
-        self.transcript.push(what, provenance, None);
+impl ConversationBuilder {
+    fn add(mut self, kind: EntryKind, provenance: Provenance) -> ConversationBuilder {
+        self.conversation.push(kind, provenance, None);
         self
     }
 
-    fn asked(self, text: &str) -> Told {
+    fn prompt(self, text: &str) -> ConversationBuilder {
         self.add(EntryKind::Prompt(text.to_owned()), Provenance::Work)
     }
 
-    fn said(self, text: &str) -> Told {
+    fn text(self, text: &str) -> ConversationBuilder {
         self.add(EntryKind::ModelText(text.to_owned()), Provenance::Work)
     }
 
-    fn command(self, id: &str, command: &str) -> Told {
+    fn command(self, id: &str, command: &str) -> ConversationBuilder {
         let input = serde_json::json!({ "command": command }).to_string();
-        self.called(id, "Bash", &input, ToolArgument::Command(command.to_owned()))
+        self.call(id, "Bash", &input, ToolArgument::Command(command.to_owned()))
     }
 
-    fn write(self, id: &str, path: &str) -> Told {
-        self.called(id, "Write", "{}", ToolArgument::ChangedFile(path.to_owned()))
+    fn write(self, id: &str, path: &str) -> ConversationBuilder {
+        self.call(id, "Write", "{}", ToolArgument::ChangedFile(path.to_owned()))
     }
 
-    fn called(self, id: &str, name: &str, input: &str, argument: ToolArgument) -> Told {
+    fn call(self, id: &str, name: &str, input: &str, argument: ToolArgument) -> ConversationBuilder {
         let call = ToolCall {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -47,13 +47,13 @@ impl Told {
         self.add(EntryKind::ToolCall(call), Provenance::Work)
     }
 
-    fn answered(self, id: &str, kind: ToolResultKind, text: &str) -> Told {
-        let answer = ToolResult { call: id.to_owned(), kind, text: text.to_owned() };
-        self.add(EntryKind::ToolResult(answer), Provenance::Work)
+    fn result(self, id: &str, kind: ToolResultKind, text: &str) -> ConversationBuilder {
+        let result = ToolResult { call: id.to_owned(), kind, text: text.to_owned() };
+        self.add(EntryKind::ToolResult(result), Provenance::Work)
     }
 }
 
-fn about(task: &str) -> HandoffContext<'_> {
+fn context(task: &str) -> HandoffContext<'_> {
     HandoffContext::unlimited(task, HandoffReason::Fault(Fault::ContextFull))
 }
 

@@ -1,39 +1,39 @@
-//! The room that is left in a seed, and the parts that are put into it.
+//! The remaining budget of a handoff prompt, and the parts that fit into it.
 
 use super::tokens::{WEIGHT_PER_TOKEN, weight};
 
-/// What is left of a bound.
+/// The remaining budget.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenBudget {
     weight: u64,
 }
 
-/// A part of the text, with its title; empty if nothing fitted.
+/// A part of the text with its title, or empty if nothing fits.
 #[derive(Debug, Default)]
 pub(super) struct HandoffPart {
     pub(super) text: String,
-    /// How many of the items were taken, the last ones.
+    /// Number of items included.
     pub(super) items_taken: usize,
 }
 
 impl TokenBudget {
-    /// All of it.
-    pub(super) fn of_tokens(tokens: u64) -> TokenBudget {
+    /// Creates a budget of this many tokens.
+    pub(super) fn from_tokens(tokens: u64) -> TokenBudget {
         TokenBudget { weight: tokens.saturating_mul(WEIGHT_PER_TOKEN) }
     }
 
-    /// What is left beside a text; nothing if the text does not fit.
-    pub(super) fn beside(self, text: &str) -> Option<TokenBudget> {
+    /// Returns the budget that remains after a text, or `None` if the text does not fit.
+    pub(super) fn minus(self, text: &str) -> Option<TokenBudget> {
         self.weight.checked_sub(weight(text)).map(|weight| TokenBudget { weight })
     }
 
-    /// A fraction of it.
+    /// Returns a fraction of the budget.
     pub(super) fn share(self, numerator: u64, denominator: u64) -> u64 {
         self.weight / denominator * numerator
     }
 
-    /// Makes a part of items, which stand oldest first. If they do not all fit, the last ones do: each
-    /// as it is, none beyond the first that does not fit. How many are missing is said after `older`.
+    /// Makes a part of items, which are in order from oldest to newest. If they do not all fit, it takes the
+    /// last ones, up to the first that does not fit. The number of missing items is noted after `older`.
     pub(super) fn part(
         &mut self,
         title: &str,
@@ -44,13 +44,13 @@ impl TokenBudget {
         let count = items.len();
         let title = format!("\n## {title}\n\n");
         let reserved = weight(&title) + weight(&note(older, count));
-        let Some(mut left) = weight_max.min(self.weight).checked_sub(reserved) else {
+        let Some(mut remaining) = weight_max.min(self.weight).checked_sub(reserved) else {
             return HandoffPart::default();
         };
         let mut taken = Vec::new();
         for item in items.rev() {
-            let Some(after) = left.checked_sub(weight(&item)) else { break };
-            left = after;
+            let Some(after) = remaining.checked_sub(weight(&item)) else { break };
+            remaining = after;
             taken.push(item);
         }
         if taken.is_empty() {
@@ -64,7 +64,8 @@ impl TokenBudget {
         HandoffPart { text, items_taken }
     }
 
-    /// Makes a part of the first of these items. The part does not say how many are missing: later parts hold them.
+    /// Makes a part of the first items that fit. It does not note the number of missing items, because later
+    /// parts contain them.
     pub(super) fn first_part(
         &mut self,
         title: &str,
@@ -72,12 +73,12 @@ impl TokenBudget {
         weight_max: u64,
     ) -> HandoffPart {
         let title = format!("\n## {title}\n\n");
-        let Some(mut left) = weight_max.min(self.weight).checked_sub(weight(&title)) else {
+        let Some(mut remaining) = weight_max.min(self.weight).checked_sub(weight(&title)) else {
             return HandoffPart::default();
         };
         let fits = |item: &String| {
-            let after = left.checked_sub(weight(item));
-            left = after.unwrap_or(left);
+            let after = remaining.checked_sub(weight(item));
+            remaining = after.unwrap_or(remaining);
             after.is_some()
         };
         let taken: Vec<String> = items.take_while(fits).collect();

@@ -1,44 +1,44 @@
-//! How long a text is for a model, and how it is made shorter. An estimate that needs no tokenizer.
+//! Estimates the length of a text in tokens without a tokenizer, and truncates text.
 
 use std::borrow::Cow;
 
 /// English and code are about four ASCII bytes a token.
 pub(super) const WEIGHT_PER_TOKEN: u64 = 4;
-// A byte of another script is dearer: most of its signs, of two to four bytes, are a token or more.
+// A byte of another script weighs more: most of its characters, of two to four bytes, are a token or more.
 const FOREIGN_BYTE: u64 = 2;
 
-/// About how many tokens a text is: its ASCII bytes and twice its other bytes, divided by four and
-/// rounded up. Rather too much than too little for prose in any script; digits and random letters may
-/// be more.
+/// Estimates the number of tokens: ASCII bytes plus twice the other bytes, divided by four and rounded up. It
+/// overestimates prose in any script. Digits and random letters may need more tokens than estimated.
 pub fn estimated_tokens(text: &str) -> u64 {
     weight(text).div_ceil(WEIGHT_PER_TOKEN)
 }
 
-/// The same in quarters of a token: the weight of two texts together is the sum of their weights.
+/// Returns the same estimate in quarters of a token. The weight of two texts together is the sum of their
+/// weights.
 pub(super) fn weight(text: &str) -> u64 {
     text.bytes().map(|byte| if byte.is_ascii() { 1 } else { FOREIGN_BYTE }).sum()
 }
 
-fn weight_of_sign(sign: char) -> u64 {
-    let bytes = sign.len_utf8() as u64;
-    if sign.is_ascii() { bytes } else { FOREIGN_BYTE * bytes }
+fn weight_of_char(c: char) -> u64 {
+    let bytes = c.len_utf8() as u64;
+    if c.is_ascii() { bytes } else { FOREIGN_BYTE * bytes }
 }
 
-/// A text of at most this many tokens, by the estimate: its head, its tail, and between them how much was left out. At
-/// the least it is that mark.
+/// Truncates a text to at most this many estimated tokens: its head, a mark with the number of omitted bytes,
+/// and its tail. The result is never shorter than the mark.
 pub fn truncate_middle(text: &str, tokens_max: u64) -> Cow<'_, str> {
     cut(text, tokens_max.saturating_mul(WEIGHT_PER_TOKEN))
 }
 
-/// A text of at most this weight: its head, its tail, and between them how much was left out. At the
-/// least it is that mark.
+/// Truncates a text to at most this weight: its head, a mark with the number of omitted bytes, and its tail.
+/// The result is never shorter than the mark.
 pub(super) fn cut(text: &str, weight_max: u64) -> Cow<'_, str> {
     if weight(text) <= weight_max {
         return Cow::Borrowed(text);
     }
-    // The longest mark there can be; the real one is rarely more than a few signs shorter.
+    // The longest possible mark; the real one is rarely more than a few characters shorter.
     let room = weight_max.saturating_sub(weight(&mark(text.len())));
-    // What went wrong stands at the end as often as at the beginning.
+    // Errors appear at the end as often as at the start.
     let head = head(text, room - room / 2);
     let tail = tail(&text[head.len()..], room / 2);
     let omitted = text.len() - head.len() - tail.len();
@@ -49,23 +49,23 @@ fn mark(bytes: usize) -> String {
     format!("\n[... {bytes} bytes left out ...]\n")
 }
 
-/// As much of the beginning as fits.
+/// Returns the longest prefix that fits.
 pub(super) fn head(text: &str, weight_max: u64) -> &str {
     let mut weight = 0;
-    let beyond = text.char_indices().find(|(_, sign)| {
-        weight += weight_of_sign(*sign);
+    let beyond = text.char_indices().find(|(_, c)| {
+        weight += weight_of_char(*c);
         weight > weight_max
     });
-    &text[..beyond.map_or(text.len(), |(at, _)| at)]
+    &text[..beyond.map_or(text.len(), |(offset, _)| offset)]
 }
 
 fn tail(text: &str, weight_max: u64) -> &str {
     let mut weight = 0;
-    let beyond = text.char_indices().rev().find(|(_, sign)| {
-        weight += weight_of_sign(*sign);
+    let beyond = text.char_indices().rev().find(|(_, c)| {
+        weight += weight_of_char(*c);
         weight > weight_max
     });
-    &text[beyond.map_or(0, |(at, sign)| at + sign.len_utf8())..]
+    &text[beyond.map_or(0, |(offset, c)| offset + c.len_utf8())..]
 }
 
 #[cfg(test)]
@@ -74,7 +74,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn estimates() {
+    fn estimates_tokens() {
         let check = |text: &str, tokens: u64| assert_eq!(estimated_tokens(text), tokens, "{text}");
         check("", 0);
         check("word", 1);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts() {
+    fn truncates_middle() {
         let check = |text: &str, weight_max: u64, expected: &str| assert_eq!(cut(text, weight_max), expected);
         check("short", 5, "short");
         let long = format!("{}{}", "a".repeat(500), "z".repeat(500));
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cuts_are_bounded(text in any::<String>(), repeat in 1_usize..50, weight_max in 0_u64..400) {
+        fn truncation_is_bounded(text in any::<String>(), repeat in 1_usize..50, weight_max in 0_u64..400) {
             let text = text.repeat(repeat);
             prop_assert!(weight(&cut(&text, weight_max)) <= weight_max.max(40));
         }

@@ -1,7 +1,7 @@
 use super::{LINE_BYTES_MAX, Line, LineSplitter};
 use proptest::prelude::*;
 
-fn cut(chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
+fn split(chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
     let mut lines = LineSplitter::default();
     let mut seen = Vec::new();
     let mut each = |line: Line<'_>| {
@@ -19,14 +19,14 @@ fn cut(chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
 }
 
 #[test]
-fn a_line_of_the_limit_is_whole_and_one_byte_more_is_dropped() {
+fn drops_lines_over_limit() {
     let longest = vec![b'x'; LINE_BYTES_MAX];
     for pieces in [1, 3] {
         let size = longest.len().div_ceil(pieces);
         let chunks = |last: &'static [u8]| {
             let mut chunks: Vec<&[u8]> = longest.chunks(size).collect();
             chunks.push(last);
-            cut(&chunks)
+            split(&chunks)
         };
         assert_eq!(chunks(b"\nnext\n"), [Some(longest.clone()), Some(b"next".to_vec())]);
         assert_eq!(chunks(b"y\nnext\n"), [None, Some(b"next".to_vec())]);
@@ -36,13 +36,13 @@ fn a_line_of_the_limit_is_whole_and_one_byte_more_is_dropped() {
 
 proptest! {
     #[test]
-    fn any_cutting_gives_the_same_lines(text in "[a\n]{0,40}", cuts in prop::collection::vec(0_usize..40, 0..6)) {
-        let whole: Vec<_> = cut(&[text.as_bytes()]);
-        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+    fn chunking_does_not_affect_lines(text in "[a\n]{0,40}", cuts in prop::collection::vec(0_usize..40, 0..6)) {
+        let whole: Vec<_> = split(&[text.as_bytes()]);
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|split| split.min(text.len())).collect();
         cuts.push(0);
         cuts.push(text.len());
         cuts.sort_unstable();
         let chunks: Vec<&[u8]> = cuts.windows(2).map(|pair| &text.as_bytes()[pair[0]..pair[1]]).collect();
-        prop_assert_eq!(cut(&chunks), whole);
+        prop_assert_eq!(split(&chunks), whole);
     }
 }

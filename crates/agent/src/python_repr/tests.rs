@@ -6,7 +6,7 @@ fn text(text: &str) -> PythonValue {
 }
 
 #[test]
-fn strings_in_every_form() {
+fn parses_every_string_form() {
     let check = |written: &str, expected: &str| {
         assert_eq!(PythonValue::read(written), Ok(text(expected)), "{written}");
     };
@@ -27,7 +27,7 @@ fn strings_in_every_form() {
 }
 
 #[test]
-fn values() {
+fn parses_values() {
     let check = |written: &str, expected: &str| {
         let json = PythonValue::read(written).map(|value| value.json().to_string());
         assert_eq!(json.as_deref(), Ok(expected), "{written}");
@@ -51,9 +51,9 @@ fn values() {
 }
 
 #[test]
-fn what_is_none_says_where() {
-    let check = |written: &str, at: usize| {
-        assert_eq!(PythonValue::read(written).map_err(|error| error.at), Err(at), "{written}");
+fn errors_state_offset() {
+    let check = |written: &str, offset: usize| {
+        assert_eq!(PythonValue::read(written).map_err(|error| error.offset), Err(offset), "{written}");
     };
     check("", 0);
     check("'open", 5);
@@ -68,14 +68,14 @@ fn what_is_none_says_where() {
     check(&"[".repeat(1000), 101);
 }
 
-/// As Python writes it.
+/// Writes a value as Python does.
 fn repr(value: &PythonValue) -> String {
     let all = |values: Vec<String>| values.join(", ");
     match value {
         PythonValue::None => "None".to_owned(),
         PythonValue::Bool(truth) => if *truth { "True" } else { "False" }.to_owned(),
         PythonValue::Number(digits) => digits.clone(),
-        PythonValue::Text(text) => repr_of_text(text),
+        PythonValue::Text(text) => text_repr(text),
         PythonValue::List(items) => format!("[{}]", all(items.iter().map(repr).collect())),
         PythonValue::Dict(pairs) => {
             let pairs = pairs.iter().map(|(key, value)| format!("{}: {}", repr(key), repr(value)));
@@ -91,30 +91,30 @@ fn repr(value: &PythonValue) -> String {
     }
 }
 
-/// Its rule: single quotes, unless there are some in it and no double ones.
-fn repr_of_text(text: &str) -> String {
+/// Python's rule: single quotes, unless the text contains single quotes and no double ones.
+fn text_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
-    for sign in text.chars() {
-        match sign {
+    for c in text.chars() {
+        match c {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            sign if sign == quote => out.extend(['\\', sign]),
-            sign if (sign as u32) < 0x20 || sign as u32 == 0x7f => {
-                out.push_str(&format!("\\x{:02x}", sign as u32));
+            c if c == quote => out.extend(['\\', c]),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                out.push_str(&format!("\\x{:02x}", c as u32));
             }
-            sign if sign as u32 > 0xffff => out.push_str(&format!("\\U{:08x}", sign as u32)),
-            sign if sign as u32 > 0x7ff => out.push_str(&format!("\\u{:04x}", sign as u32)),
-            sign => out.push(sign),
+            c if c as u32 > 0xffff => out.push_str(&format!("\\U{:08x}", c as u32)),
+            c if c as u32 > 0x7ff => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
         }
     }
     out.push(quote);
     out
 }
 
-fn values_of() -> BoxedStrategy<PythonValue> {
+fn any_value() -> BoxedStrategy<PythonValue> {
     let name = "[A-Z][a-z]{1,8}";
     let leaf = prop_oneof![
         Just(PythonValue::None),
@@ -136,14 +136,14 @@ fn values_of() -> BoxedStrategy<PythonValue> {
 
 proptest! {
     #[test]
-    fn what_python_writes_is_read_back(value in values_of()) {
+    fn round_trips(value in any_value()) {
         assert_eq!(PythonValue::read(&repr(&value)), Ok(value));
     }
 
     #[test]
-    fn any_text_is_read_or_refused(written in any::<String>()) {
+    fn never_panics_on_any_text(written in any::<String>()) {
         if let Err(error) = PythonValue::read(&written) {
-            assert!(error.at <= written.len());
+            assert!(error.offset <= written.len());
         }
     }
 }

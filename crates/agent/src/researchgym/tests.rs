@@ -5,8 +5,8 @@ use expect_test::expect;
 
 const RECORDED: &str = include_str!("../../fixtures/researchgym/transcript.json");
 
-fn told(transcript: &Conversation) -> String {
-    let line = |what: &EntryKind| match what {
+fn render(conversation: &Conversation) -> String {
+    let line = |kind: &EntryKind| match kind {
         EntryKind::Prompt(text) => format!("asked {text:?}"),
         EntryKind::ModelText(text) => format!("said {text:?}"),
         EntryKind::Compaction(text) => format!("summarised {text:?}"),
@@ -15,13 +15,13 @@ fn told(transcript: &Conversation) -> String {
             let argument = call.argument.as_ref().map_or("", ToolArgument::as_str);
             format!("called {} {} {argument:?} of {}", call.id, call.name, call.input)
         }
-        EntryKind::ToolResult(answer) => format!("{:?} {} {:?}", answer.kind, answer.call, answer.text),
+        EntryKind::ToolResult(result) => format!("{:?} {} {:?}", result.kind, result.call, result.text),
     };
-    transcript.entries.iter().map(|entry| format!("{:?} {}\n", entry.provenance, line(&entry.kind))).collect()
+    conversation.entries.iter().map(|entry| format!("{:?} {}\n", entry.provenance, line(&entry.kind))).collect()
 }
 
 #[test]
-fn a_recorded_run() {
+fn parses_recorded_run() {
     let transcript = transcript(RECORDED.as_bytes()).expect("an array");
     expect![[r#"
         Work said "I'll read the baseline first.\nThen I plan \"three\" changes."
@@ -36,13 +36,13 @@ fn a_recorded_run() {
         Work said "I halve the batch size."
         Work called toolu_04 Edit "/runs/2026-02-11/x/workspace/input/main.py" of {"file_path":"/runs/2026-02-11/x/workspace/input/main.py","new_string":"32","old_string":"64"}
         Synthetic told "[Request interrupted by user]"
-    "#]].assert_eq(&told(&transcript));
+    "#]].assert_eq(&render(&transcript));
 }
 
 #[test]
-fn what_it_is_told_on() {
+fn writes_handoff_prompt() {
     let transcript = transcript(RECORDED.as_bytes()).expect("an array");
-    let about =
+    let context =
         HandoffContext::unlimited("Improve the baseline.", HandoffReason::Text("it was another harness's"));
     expect![[r#"
         Improve the baseline.
@@ -120,11 +120,11 @@ fn what_it_is_told_on() {
         Edit `/runs/2026-02-11/x/workspace/input/main.py` (outcome unknown; look whether it took effect before you repeat it).
 
         Go on with the task from here.
-    "#]].assert_eq(&handoff_prompt(&transcript, &about, HANDOFF_TOKENS_MAX));
+    "#]].assert_eq(&handoff_prompt(&transcript, &context, HANDOFF_TOKENS_MAX));
 }
 
 #[test]
-fn what_a_kill_left_of_it() {
+fn parses_truncated_file() {
     let whole = transcript(RECORDED.as_bytes()).expect("an array").entries;
     for end in 1..RECORDED.len() {
         let cut = transcript(&RECORDED.as_bytes()[..end]).expect("an array");
@@ -137,35 +137,35 @@ fn what_a_kill_left_of_it() {
 }
 
 #[test]
-fn what_is_none() {
+fn rejects_other_files() {
     for text in ["", "{}", "{\"type\":\"AssistantMessage\"}", "no JSON"] {
         assert_eq!(transcript(text.as_bytes()), Err(NotATranscript), "{text}");
     }
     for text in
         ["[]", " [ ] ", "[", "[1, null, \"x\", {\"type\": 1}, {\"type\":\"UserMessage\",\"content\":7}]"]
     {
-        assert_eq!(transcript(text.as_bytes()).map(|told| told.entries.len()), Ok(0), "{text}");
+        assert_eq!(transcript(text.as_bytes()).map(|parsed| parsed.entries.len()), Ok(0), "{text}");
     }
 }
 
 #[test]
-fn what_looks_like_a_part_and_is_none_is_what_was_said() {
-    let said = |content: &str| {
+fn treats_invalid_parts_as_text() {
+    let rendered = |content: &str| {
         let message = serde_json::json!([{ "type": "AssistantMessage", "content": [content] }]).to_string();
-        told(&transcript(message.as_bytes()).expect("an array"))
+        render(&transcript(message.as_bytes()).expect("an array"))
     };
-    assert_eq!(said("plain words"), "Work said \"plain words\"\n");
-    assert_eq!(said("TextBlock(text='cut"), "Work said \"TextBlock(text='cut\"\n");
-    assert_eq!(said("TextBlock(text='whole')"), "Work said \"whole\"\n");
-    assert_eq!(said("NewBlock(kind='x')"), "");
+    assert_eq!(rendered("plain words"), "Work said \"plain words\"\n");
+    assert_eq!(rendered("TextBlock(text='cut"), "Work said \"TextBlock(text='cut\"\n");
+    assert_eq!(rendered("TextBlock(text='whole')"), "Work said \"whole\"\n");
+    assert_eq!(rendered("NewBlock(kind='x')"), "");
 }
 
 #[test]
-fn prompts_of_researchgym_and_the_wrap_up_are_no_work() {
+fn excludes_harness_prompts_and_wrap_up() {
     let message = |kind: &str, text: &str| serde_json::json!({ "type": kind, "content": [text] });
     let result = "ToolResultBlock(tool_use_id='1', content='Time limit reached. Commit any uncommitted changes and stop.')";
     let read = |messages: &[serde_json::Value]| {
-        told(&transcript(serde_json::json!(messages).to_string().as_bytes()).expect("an array"))
+        render(&transcript(serde_json::json!(messages).to_string().as_bytes()).expect("an array"))
     };
     let continues = "TextBlock(text='Continue from where you left off.')";
     let all = read(&[

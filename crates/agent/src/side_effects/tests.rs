@@ -11,7 +11,7 @@ fn call(id: &str, is_outside: bool) -> UnresolvedCall {
     }
 }
 
-/// `done; unknown`, each as ids.
+/// Checks the ids of completed and unresolved calls, written as `completed; unresolved`.
 fn check(side_effects: &SideEffects, expected: &str) {
     let done: Vec<&str> = side_effects.completed.iter().map(|done| done.id.as_str()).collect();
     let unknown: Vec<&str> = side_effects.unresolved.iter().map(|call| call.id.as_str()).collect();
@@ -19,7 +19,7 @@ fn check(side_effects: &SideEffects, expected: &str) {
 }
 
 #[test]
-fn calls_and_their_ends() {
+fn tracks_calls_and_their_ends() {
     let mut side_effects = SideEffects::default();
     side_effects.on_start(call("push", true));
     side_effects.on_start(call("build", false));
@@ -36,7 +36,7 @@ fn calls_and_their_ends() {
 }
 
 #[test]
-fn in_the_background_a_result_ends_nothing() {
+fn background_results_do_not_end_calls() {
     let mut side_effects = SideEffects::default();
     side_effects.on_start(call("push", true));
     side_effects.on_backgrounded("push");
@@ -51,7 +51,7 @@ fn in_the_background_a_result_ends_nothing() {
 }
 
 #[test]
-fn a_run_remembers_its_attempts() {
+fn extends_run_with_attempts() {
     let attempt = |done: &str, unknown: &str| {
         let mut side_effects = SideEffects::default();
         for id in [done, unknown].into_iter().filter(|id| !id.is_empty()) {
@@ -63,7 +63,7 @@ fn a_run_remembers_its_attempts() {
     let mut run = SideEffects::default();
     run.extend(&attempt("a", "b"));
     check(&run, "a; b");
-    // It called no tool, so it looked at nothing.
+    // It called no tool, so it cannot have checked anything.
     run.extend(&attempt("", ""));
     check(&run, "a; b");
     run.extend(&attempt("c", ""));
@@ -71,7 +71,7 @@ fn a_run_remembers_its_attempts() {
 }
 
 #[test]
-fn the_oldest_are_dropped_and_counted() {
+fn drops_and_counts_oldest_calls() {
     let mut side_effects = SideEffects::default();
     for number in 0..300 {
         side_effects.on_start(call(&number.to_string(), true));
@@ -87,7 +87,7 @@ fn the_oldest_are_dropped_and_counted() {
 }
 
 #[test]
-fn lines_are_plain() {
+fn sanitizes_lines() {
     assert_eq!(plain("  a\n \n b\u{1b}[31m\tc\u{2028}d\u{202e}\0 "), "a ⏎ b[31m c d");
     assert_eq!(plain(&"é".repeat(300)), format!("{}…", "é".repeat(200)));
     assert_eq!(plain(&"\u{0}".repeat(9999)), "");

@@ -9,23 +9,25 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 pub struct AgentArgs {
     /// The model, as the agent names it
-    #[arg(long, value_parser = model)]
+    #[arg(long, value_parser = model, help_heading = "Agent and session")]
     pub model: Option<String>,
-    /// The agent's permission mode [default: the user's own settings]
-    #[arg(long, value_name = "MODE", value_parser = mode)]
+    /// The agent's permission mode [default: your settings of the agent]
+    #[arg(long, value_name = "MODE", value_parser = mode, help_heading = "Agent and session")]
     pub permission_mode: Option<String>,
-    /// The agent's program [default: `claude`, on PATH and where its installers put it]
-    #[arg(long, value_name = "FILE")]
+    /// The agent's program [default: `claude`, in PATH or where its installers put it]
+    #[arg(long, value_name = "FILE", help_heading = "Agent and session", hide_short_help = true)]
     pub agent_path: Option<PathBuf>,
-    /// Let the agent use no other tools than these, whatever else permits them: names like `Read` or `mcp__github__*`
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    /// Allow the agent only these tools, such as `Read` or `mcp__github__*`
+    #[arg(long, value_name = "TOOL", value_delimiter = ',', help_heading = "Guards and questions")]
     pub allow_tools: Vec<ToolPattern>,
-    /// Do not let the agent use these tools, whatever else permits them
-    #[arg(long, value_name = "TOOL", value_delimiter = ',')]
+    /// Deny the agent these tools, whatever else permits them
+    #[arg(long, value_name = "TOOL", value_delimiter = ',', help_heading = "Guards and questions")]
     pub deny_tools: Vec<ToolPattern>,
-    /// Judge the work by this command when the agent says that it is done, in a shell and in the directory it works in:
-    /// what it says goes back to the agent, until it exits with 0. Several are run one after the other
-    #[arg(long, value_name = "COMMAND")]
+    /// Verify the work with this shell command when the agent reports that it is done; repeatable
+    ///
+    /// It runs in the working directory. Its output goes back to the agent until it exits with 0. Several
+    /// commands run in order.
+    #[arg(long, value_name = "COMMAND", help_heading = "When the work is done")]
     pub check: Vec<String>,
 }
 

@@ -1,20 +1,20 @@
-//! `longhaul config`, and the flags that say which configuration holds.
+//! `longhaul config`, and the flags that select the configuration.
 
 use crate::config::ConfiguredValues;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// Which configuration holds.
+/// Selects the configuration.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Configuration")]
 pub struct ConfigSourceArgs {
-    /// Lay this profile of the configuration files over their other keys
-    #[arg(long, global = true, value_name = "NAME", conflicts_with = "no_config")]
+    /// Use this configuration profile
+    #[arg(long, global = true, value_name = "NAME", conflicts_with = "no_config", hide_short_help = true)]
     pub profile: Option<String>,
     /// Read no configuration file
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub no_config: bool,
-    /// What was configured, once that is known.
+    /// The configured values, once they are loaded.
     #[arg(skip)]
     pub values: ConfiguredValues,
 }
@@ -27,48 +27,46 @@ pub struct ConfigArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Print what holds for a run in a directory
+    /// Print the configuration that a run in a directory would use
     Show(ShowConfigArgs),
-    /// Print where configuration files are looked for, and which of them are there
+    /// Print the paths of the configuration files, and which exist
     Path(PathArgs),
-    /// Write a configuration file with every key, all of them commented out
+    /// Write a configuration file with every key commented out
     Init(InitArgs),
     /// Allow this project's `longhaul.toml` to set `check` and `permission_mode`, until the file changes
     Trust(TrustArgs),
-    /// Print the JSON Schema of configuration files
-    Schema,
 }
 
 #[derive(Debug, Args)]
 pub struct ShowConfigArgs {
-    /// Say of each value where it comes from
+    /// Print the origin of each value
     #[arg(long)]
     pub origin: bool,
-    /// The directory of the run [default: this one]
+    /// Directory of the run [default: this one]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct PathArgs {
-    /// The directory of the run [default: this one]
+    /// Directory of the run [default: this one]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub cwd: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// The directory of the run [default: this one]
+    /// Directory of the run [default: this one]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// Withdraw the trust
+    /// Revoke the trust
     #[arg(long)]
     pub revoke: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Write your own file instead of the project's `longhaul.toml` in this directory
+    /// Write your own file instead of the project's `longhaul.toml`
     #[arg(long)]
     pub user: bool,
 }

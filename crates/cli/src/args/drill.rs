@@ -1,17 +1,14 @@
-//! What `longhaul drill` takes.
+//! The arguments of `longhaul drill`.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct DrillArgs {
-    /// Scenarios to run [default: storm]; `all` runs every one
+    /// Scenarios by name or TOML file [default: storm]; `all` runs every one
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
-    /// A scenario by name or from a TOML file
-    #[arg(long, value_name = "NAME|FILE")]
-    pub scenario: Vec<String>,
-    /// Which agent: the scripted one needs nothing, `claude` is the real one on its loopback API
+    /// The agent: the scripted one needs nothing, `claude` is the real one on a loopback API
     #[arg(long, value_enum, default_value_t = DrillAgentKind::Scripted)]
     pub agent: DrillAgentKind,
     /// The real agent's program
@@ -20,18 +17,9 @@ pub struct DrillArgs {
     /// List the scenarios
     #[arg(long)]
     pub list: bool,
-    /// The seed that faults are drawn from [default: 1]
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        hide_default_value = true,
-        conflicts_with = "random_seed"
-    )]
-    pub seed: u64,
-    /// Draw the seed by chance; it is printed
-    #[arg(long)]
-    pub random_seed: bool,
+    /// Seed of the injected faults; `random` draws one and prints it [default: 1]
+    #[arg(long, value_name = "N|random", default_value = "1", hide_default_value = true, value_parser = seed)]
+    pub seed: Seed,
     /// Keep the temporary directory with the workspace and the run
     #[arg(long)]
     pub keep: bool,
@@ -41,4 +29,18 @@ pub struct DrillArgs {
 pub enum DrillAgentKind {
     Scripted,
     Claude,
+}
+
+/// The seed of a drill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seed {
+    Number(u64),
+    Random,
+}
+
+fn seed(text: &str) -> Result<Seed, String> {
+    match text {
+        "random" => Ok(Seed::Random),
+        number => number.parse().map(Seed::Number).map_err(|_| "expected a number or `random`".to_owned()),
+    }
 }

@@ -1,28 +1,29 @@
-//! The flag that tells a run's decisions to other programs as they are made.
+//! The flag that streams a run's decisions to other programs.
 
 use super::Command;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Where a run's decisions are told.
+/// Destination of a run's decisions.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Telling others")]
+#[command(next_help_heading = "Notifications")]
 pub struct EventsArgs {
-    /// Tell each decision of the run as a line of JSON, once it is on disk: at the end of this file; with `-` on stdout,
-    /// where nothing else is printed then; or with `fd:3` on that open descriptor. See docs/events.md
-    #[arg(long, value_name = "FILE|-|fd:N", value_parser = destination)]
+    /// Write each decision as a JSON line to FILE, stdout (`-`) or a descriptor (`fd:3`)
+    ///
+    /// A line is written once its decision is on disk. See docs/events.md.
+    #[arg(long, value_name = "FILE|-|fd:N", value_parser = destination, hide_short_help = true)]
     pub events: Option<Destination>,
 }
 
 impl EventsArgs {
-    /// Whether stdout is for them alone.
+    /// Returns whether stdout is reserved for the events.
     pub fn are_on_stdout(&self) -> bool {
         self.events == Some(Destination::Stdout)
     }
 }
 
 impl Command {
-    /// Whether stdout is for a run's events alone.
+    /// Returns whether stdout is reserved for a run's events.
     pub fn streams_events_to_stdout(&self) -> bool {
         let events = match self {
             Command::Run(args) => &args.events,
@@ -51,7 +52,6 @@ impl Command {
             | Command::Export(_)
             | Command::Import(_)
             | Command::Playbook(_)
-            | Command::Keypoints(_)
             | Command::Hook(_)
             | Command::Drill(_)
             | Command::Simulate(_)
@@ -63,7 +63,7 @@ impl Command {
     }
 }
 
-/// Who is told.
+/// Receiver of the events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Destination {
     Stdout,

@@ -1,4 +1,4 @@
-//! What `longhaul gc` takes.
+//! The arguments of `longhaul gc`.
 
 use super::runs::{StateFilter, state};
 use crate::duration_arg::duration;
@@ -7,20 +7,22 @@ use longhaul_core::Span;
 
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Remove runs that have been over for longer than this
+    /// Delete runs that finished longer ago than this
     #[arg(long, value_name = "DURATION", value_parser = age)]
     pub older_than: Span,
-    /// Keep so many of the newest runs, however old they are
+    /// Number of newest runs to keep, however old they are
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub keep_last: usize,
-    /// Keep runs that ended so: failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later, done,
-    /// cancelled
+    /// Keep runs with these outcomes
+    ///
+    /// Outcomes: done, failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later,
+    /// cancelled.
     #[arg(long, value_name = "OUTCOME", value_delimiter = ',', value_parser = state)]
     pub keep: Vec<StateFilter>,
-    /// Also remove runs that have a workspace of their own, with all that was worked there
+    /// Also delete runs that have a workspace of their own, with all work in it
     #[arg(long)]
     pub include_workspaces: bool,
-    /// Tell what would be removed, and remove nothing
+    /// Print what would be deleted; delete nothing
     #[arg(long)]
     pub dry_run: bool,
 }

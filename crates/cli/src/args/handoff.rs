@@ -1,4 +1,4 @@
-//! What `longhaul seed` takes.
+//! The arguments of `longhaul seed`.
 
 use super::agent::model;
 use clap::Args;
@@ -6,27 +6,30 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct HandoffArgs {
-    /// The run: the first letters of its id, `@` for the last one, or its directory
+    /// Run id prefix, name, directory, or `@` for the latest run
     #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
     pub run: Option<String>,
-    /// Instead of a run: a session file of Claude Code (`~/.claude/projects/*/*.jsonl`), or the stream of an attempt
-    /// (`attempts/*/stream.jsonl` of a run). Several are told one after the other
+    /// Session files of Claude Code, or streams of attempts, instead of a run; repeatable
+    ///
+    /// Session files are `~/.claude/projects/*/*.jsonl`, streams are `attempts/*/stream.jsonl` of a run.
+    /// Several are taken in order.
     #[arg(long, value_name = "FILE", conflicts_with = "run")]
     pub from_transcript: Vec<PathBuf>,
-    /// What was to be done [default: what the session was first asked, or the prompt in the plan of the run]
+    /// The task [default: the session's first prompt, or the one in the run's plan]
     #[arg(long, value_name = "TEXT", requires = "from_transcript", conflicts_with = "run")]
     pub task: Option<String>,
-    /// Read what was to be done from a file
+    /// Read the task from a file
     #[arg(long, value_name = "FILE", requires = "from_transcript", conflicts_with_all = ["task", "run"])]
     pub task_file: Option<PathBuf>,
-    /// How long it may be, in tokens
+    /// Maximum size of the handoff prompt, in tokens
     #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX)]
     pub handoff_tokens: u64,
-    /// Have this model condense what is older than the most recent work, in at most a minute; where it does not, that
-    /// is told in a line each
+    /// Summarize older work in the handoff prompt with this model
+    ///
+    /// The model has one minute. If it fails, older work is listed in one line per step.
     #[arg(long, value_name = "MODEL", value_parser = model)]
     pub handoff_summary: Option<String>,
-    /// The agent's program, which asks that model [default: `claude`, on PATH and where its installers put it]
+    /// The agent's program, which asks that model [default: `claude`, in PATH or where its installers put it]
     #[arg(long, value_name = "FILE", requires = "handoff_summary")]
     pub agent_path: Option<PathBuf>,
 }

@@ -1,11 +1,11 @@
-//! What `longhaul hook` takes, and what of it `longhaul playbook install` writes into the agent's settings.
+//! The arguments of `longhaul hook`, which `longhaul playbook install` writes into the agent's settings.
 
 use super::run_learn::JudgeArg;
 use clap::{Args, Parser};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::hooks::HookEvent;
 
-/// A call of the agent's, as it is parsed by itself: it has no time for all the other commands.
+/// A call by the agent. It is parsed alone, because parsing the whole command tree takes too long.
 #[derive(Debug, Parser)]
 #[command(name = "longhaul hook", disable_version_flag = true)]
 pub struct HookCommand {
@@ -15,26 +15,26 @@ pub struct HookCommand {
 
 #[derive(Debug, Args)]
 pub struct HookArgs {
-    /// What happened, in the agent's word; the rest comes as JSON on standard input
+    /// The event, in the agent's word; the rest comes as JSON on stdin
     #[arg(value_name = "EVENT", value_parser = event)]
     pub event: HookEvent,
     #[command(flatten)]
     pub learning: LearningArgs,
 }
 
-/// How sessions are told and judged.
+/// How sessions receive the playbook and are judged.
 #[derive(Clone, Debug, Args)]
 pub struct LearningArgs {
-    /// Who judges sessions: the Messages API with a key from the environment, or Claude Code with the login it has
+    /// Judge of the sessions: the Messages API with a key, or Claude Code with its login
     #[arg(long, value_enum, value_name = "JUDGE", default_value_t = JudgeArg::Api)]
     pub judge: JudgeArg,
-    /// Tell no more of the playbook than about so many tokens: what fits the prompt best, and what has proved itself
+    /// Maximum number of playbook tokens; the points that match the prompt best come first
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
 }
 
 impl LearningArgs {
-    /// The flags that say the same once more, as far as they say something.
+    /// Returns the flags that reproduce these values, without defaults.
     pub fn flags(&self) -> Vec<String> {
         let judge = match self.judge {
             JudgeArg::Api => Vec::new(),

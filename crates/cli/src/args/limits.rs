@@ -6,58 +6,59 @@ use longhaul_core::{Span, Usd};
 
 /// The value of a limit that is unlimited, on the command line and in files.
 pub const NONE: &str = "none";
-// A dollar figure beyond this is a slip of the keyboard.
+// A larger amount is a typing error.
 const DOLLARS_MAX: f64 = 1e6;
-// An agent alone has some 200 MB resident: with less than this it cannot live.
+// An agent alone has some 200 MB resident: with less than this it cannot run.
 const MEMORY_MIN: u64 = 64 << 20;
 
-/// What a run may use, in all its attempts together.
+/// Limits of a run, over all its attempts.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitArgs {
-    /// What the run may cost, in dollars; `none` is unlimited, as for every limit [default: none]
+    /// Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none]
     #[arg(long, value_name = "USD", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Usd>,
-    /// Tokens that it may use, of every kind: a number, or one like 500k or 2M [default: none]
-    #[arg(long, value_name = "N", value_parser = token_limit, allow_hyphen_values = true)]
+    /// Maximum number of tokens of every kind, such as 500k or 2M [default: none]
+    #[arg(long, value_name = "N", value_parser = token_limit, allow_hyphen_values = true, hide_short_help = true)]
     pub max_tokens: Option<u64>,
-    /// How long it may work; waits for the API and the machine's sleep are not counted [default: none]
+    /// Maximum working time; API waits and machine sleep do not count [default: none]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit, allow_hyphen_values = true)]
     pub time_limit: Option<Span>,
-    /// How long it may take, waits and sleep included [default: none]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit, allow_hyphen_values = true)]
+    /// Maximum elapsed time, including waits and sleep [default: none]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, allow_hyphen_values = true, hide_short_help = true)]
     pub wall_limit: Option<Span>,
-    /// How often the model may answer; its sub-agents are not counted [default: none]
-    #[arg(long, value_name = "N", value_parser = turn_limit, allow_hyphen_values = true)]
+    /// Maximum number of model responses, without those of sub-agents [default: none]
+    #[arg(long, value_name = "N", value_parser = turn_limit, allow_hyphen_values = true, hide_short_help = true)]
     pub max_turns: Option<u64>,
-    /// Memory that its processes may have resident together, like 8G or 900M: then the agent is stopped, and resumed
-    /// once [default: none]
-    #[arg(long, value_name = "SIZE", value_parser = memory_limit, allow_hyphen_values = true)]
+    /// Maximum resident memory of the agent's processes, such as 8G [default: none]
+    ///
+    /// If they exceed it, the agent is stopped, and resumed once.
+    #[arg(long, value_name = "SIZE", value_parser = memory_limit, allow_hyphen_values = true, hide_short_help = true)]
     pub memory_limit: Option<u64>,
 }
 
-/// What is held back of the limits.
+/// The reserve that is kept of the limits for the wrap-up.
 #[derive(Clone, Debug, Default, Args)]
 pub struct WrapUpArgs {
-    /// How much of a limit on time is held back for the agent to save its work [default: a tenth, from 30s to 5m]
-    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "no_wrap_up")]
+    /// Part of a time limit that is kept for the wrap-up [default: a tenth, from 30s to 5m]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "no_wrap_up", hide_short_help = true)]
     pub wrap_up_reserve: Option<Span>,
-    /// What the agent is told then [default: to write down where it stands, to commit, and to stop]
-    #[arg(long, value_name = "TEXT", conflicts_with = "no_wrap_up")]
+    /// Prompt for the wrap-up [default: write down the state of the work, commit, stop]
+    #[arg(long, value_name = "TEXT", conflicts_with = "no_wrap_up", hide_short_help = true)]
     pub wrap_up_prompt: Option<String>,
-    /// Hold nothing back: end the agent when a limit is reached
-    #[arg(long)]
+    /// Keep no reserve: stop the agent when a limit is reached
+    #[arg(long, hide_short_help = true)]
     pub no_wrap_up: bool,
 }
 
-/// What is added to the limits of a run that goes on.
+/// Amounts that are added to the limits of a run when it is resumed.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub struct AddLimitArgs {
-    /// So many more dollars
+    /// Add this many dollars to the budget
     #[arg(long, value_name = "USD", value_parser = dollars, conflicts_with = "budget", allow_hyphen_values = true)]
     pub add_budget: Option<Usd>,
-    /// So much more time
+    /// Add this much time to each time limit
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with_all = ["time_limit", "wall_limit"], allow_hyphen_values = true)]
     pub add_time: Option<Span>,
 }

@@ -1,4 +1,4 @@
-//! What `longhaul logs` takes.
+//! The arguments of `longhaul logs`.
 
 use crate::time_arg::when;
 use clap::Args;
@@ -6,23 +6,22 @@ use longhaul_core::Moment;
 
 #[derive(Debug, Args)]
 pub struct LogsArgs {
-    /// The run: the first letters of its id, its name, `@` for the last one, or its directory
+    /// Run id prefix, name, directory, or `@` for the latest run
     #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
-    /// Go on printing what is said and done, until the run is over; also across a supervisor that dies, once the run is
-    /// recovered
+    /// Keep printing until the run finishes, across a recovery too
     #[arg(long, short)]
     pub follow: bool,
     /// Only this attempt, from 1
     #[arg(long, value_name = "N")]
     pub attempt: Option<u32>,
-    /// Only from then on: a duration before now like 10m, a time like 22:04 or 2026-11-22T22:04, or a date
+    /// Only messages since WHEN: 10m, 22:04, 2026-11-22T22:04 or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub since: Option<Moment>,
-    /// Print the agent's own stream, line by line, as it came
+    /// Print the agent's own stream, line by line, unchanged
     #[arg(long, conflicts_with = "json_array")]
     pub raw: bool,
-    /// Print all of it as one JSON array, an object each message, instead of text
+    /// Print one JSON array with an object per message
     #[arg(long, conflicts_with = "follow")]
     pub json_array: bool,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write a page for each command into this directory, made if it is not there
+    /// Write a page for each command into this directory, created if missing
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }

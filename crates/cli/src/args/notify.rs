@@ -4,12 +4,13 @@ use clap::Args;
 
 /// The channels that receive notifications of a run.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Telling others")]
+#[command(next_help_heading = "Notifications")]
 pub struct NotifyArgs {
-    /// Send a notification when the run is finished, needs a person, or starts to wait for more than 15 minutes:
-    /// `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an environment variable with the URL of a
-    /// webhook), or a COMMAND for the shell, which reads one JSON object from its stdin. May be repeated. A notification
-    /// that fails changes nothing. See docs/events.md
+    /// Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable
+    ///
+    /// CHANNEL is `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an environment
+    /// variable with the URL of a webhook), or a shell command that reads one JSON object from stdin. A
+    /// failed notification changes nothing. See docs/events.md.
     #[arg(long, value_name = "CHANNEL")]
     pub notify: Vec<String>,
 }

@@ -1,8 +1,9 @@
-//! What `longhaul playbook` takes.
+//! The arguments of `longhaul playbook`.
 
 mod bootstrap;
 mod check;
 mod edit;
+mod extract;
 mod history;
 mod inject;
 mod install;
@@ -16,6 +17,7 @@ mod uninstall;
 pub use bootstrap::{BootstrapArgs, OrderArg};
 pub use check::CheckArgs;
 pub use edit::EditArgs;
+pub use extract::ExtractArgs;
 pub use history::HistoryArgs;
 pub use inject::InjectArgs;
 pub use install::{InstallArgs, ScopeArgs};
@@ -38,24 +40,30 @@ pub struct PlaybookArgs {
 pub enum PlaybookCommand {
     /// Show the playbook of a project
     Show(ShowPlaybookArgs),
-    /// Print what a session would be told of the playbook
+    /// Print what a session would receive from the playbook
     Inject(InjectArgs),
-    /// Change the playbook in your editor, checked before it is saved
+    /// Change the playbook in your editor; it is checked before it is saved
     Edit(EditArgs),
-    /// Say whether the playbook can be understood, and what is wrong in it
+    /// Validate the playbook
     Check(CheckArgs),
-    /// List the states of the playbook, and what each change was for
+    /// List the changes of the playbook and their causes
     History(HistoryArgs),
-    /// Take back a change of the playbook
+    /// Revert changes of the playbook
     Undo(UndoArgs),
-    /// Learn from what is queued, or from transcripts that you name
+    /// Learn from queued transcripts, or from ones that you name
     Learn(LearnArgs),
-    /// Tell what is queued, what was learnt, what failed and what it cost
+    /// Show what is queued, learned and failed, and what it cost
     Status(PlaybookStatusArgs),
+    /// Ask a model what one transcript teaches, and print it
+    ///
+    /// Prints the new points and how the playbook's points performed, as JSON: `new_key_points` and `evaluations`. It
+    /// changes no playbook. If something fails, both lists are empty and the transcript is queued for
+    /// `longhaul playbook learn`. The Messages API is asked, with ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN.
+    Extract(ExtractArgs),
     /// Learn from the project's past sessions
     Bootstrap(BootstrapArgs),
-    /// Have Claude Code call Longhaul at the begin and the end of its sessions
+    /// Install Longhaul's hooks at session start and end
     Install(InstallArgs),
-    /// Take Longhaul's hooks out of Claude Code's settings
+    /// Remove Longhaul's hooks from Claude Code's settings
     Uninstall(UninstallArgs),
 }

@@ -6,16 +6,17 @@ use clap::Args;
 use longhaul_core::{Jitter, OnTerminate, Preset, Span};
 use std::num::NonZeroU32;
 
-/// Said at the end of the help of every command that takes a policy, and at the top of a new configuration.
+/// The form of durations, for the top of a new configuration file. The help states it too.
 pub const DURATIONS: &str =
-    "Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` is unlimited.";
+    "Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.";
 
 /// The policy: a preset, and what the flags change in it.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Policy")]
+#[command(next_help_heading = "Retries and timeouts")]
 pub struct PolicyArgs {
-    /// The policy to start from: default, openclawpack, archon, researchgym, keypoints, drill. The defaults below are
-    /// those of `default`
+    /// Policy to start from: default, openclawpack, archon, researchgym, keypoints, drill
+    ///
+    /// The defaults shown here are those of `default`.
     #[arg(long, default_value = "default", hide_default_value = true, value_parser = preset)]
     pub preset: Option<Preset>,
     #[command(flatten)]
@@ -24,60 +25,61 @@ pub struct PolicyArgs {
 
 /// Values of a policy. A run may get new ones when it resumes.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Policy")]
+#[command(next_help_heading = "Retries and timeouts")]
 pub struct PolicyValueArgs {
-    /// Failed attempts in a row, without progress, that are retried [default: 5]
-    #[arg(long, value_name = "N")]
+    /// Retries in a row without progress [default: 5]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_retries: Option<u32>,
-    /// Attempts of the run, whatever progress they make, after which it ends as failed [default: 1000]
-    #[arg(long, value_name = "N")]
+    /// Maximum number of attempts, after which the run fails [default: 1000]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_attempts: Option<NonZeroU32>,
-    /// The first wait between attempts [default: 2s]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    /// First wait between attempts [default: 2s]
+    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     pub retry_base: Option<Span>,
-    /// The longest wait between attempts [default: 5m]
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    /// Longest wait between attempts [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     pub retry_cap: Option<Span>,
-    /// How chance spreads waits: full, none, or percent either way [default: full]
-    #[arg(long, value_name = "full|none|PERCENT", value_parser = jitter)]
+    /// Random spread of waits: full, none, or a percentage [default: full]
+    #[arg(long, value_name = "full|none|PERCENT", value_parser = jitter, hide_short_help = true)]
     pub retry_jitter: Option<Jitter>,
-    /// How long to wait out one outage of the API, counted from its first failure without progress [default: 6h]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
+    /// Maximum length of one API outage, from its first failure [default: 6h]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub outage_limit: Option<Span>,
-    /// How long one attempt may take [default: none]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
+    /// Maximum duration of one attempt [default: none]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub attempt_timeout: Option<Span>,
-    /// How long the agent may be silent with no tool running [default: 7m]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
+    /// Maximum silence of the agent while no tool runs [default: 7m]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub stall_timeout: Option<Span>,
-    /// How long the agent may run without finishing a message or a tool call [default: 2h20m]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
+    /// Maximum time without a finished message or tool call [default: 2h20m]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub progress_timeout: Option<Span>,
-    /// How long the agent may be silent after Longhaul itself was killed and nobody has recovered the run; then a
-    /// watchdog ends it, and the run can still be recovered [default: 1h]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
+    /// Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub orphan_timeout: Option<Span>,
-    /// The longest wait for a usage window's reset; a later one ends the run with `retry_later` [default: 192h]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
+    /// Maximum wait for a usage window's reset; a later reset ends the run as `retry_later` [default: 192h]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub max_reset_wait: Option<Span>,
-    /// How long background commands may outlive the result before they are stopped; with --keep-going, before the agent is
-    /// asked about them: then only a limit of the run stops them [default: 10m]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
+    /// Time that background commands may outlive the result [default: 10m]
+    ///
+    /// With --keep-going, the agent is asked about them after this time. Then only a limit of the run stops
+    /// them.
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub background_wait: Option<Span>,
-    /// Retries inside the agent for one request [default: 4]
-    #[arg(long, value_name = "N")]
+    /// Retries of one request inside the agent [default: 4]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub inner_retries: Option<u32>,
-    /// Checks in vain after which the run ends as check_failed [default: 10]
-    #[arg(long, value_name = "N")]
+    /// Failed checks after which the run finishes as check_failed [default: 10]
+    #[arg(long, value_name = "N", help_heading = "When the work is done", hide_short_help = true)]
     pub max_failed_checks: Option<NonZeroU32>,
-    /// How long one check may take, all of its commands together [default: 30m]
-    #[arg(long, value_name = "DURATION", value_parser = duration_limit)]
+    /// Maximum duration of one check, all of its commands together [default: 30m]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, help_heading = "When the work is done", hide_short_help = true)]
     pub check_timeout: Option<Span>,
-    /// What SIGTERM and SIGHUP do: `suspend` stops the run until `longhaul recover` continues it, `cancel` ends it [default: suspend]
-    #[arg(long, value_name = "suspend|cancel", value_parser = on_terminate)]
+    /// On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]
+    #[arg(long, value_name = "suspend|cancel", value_parser = on_terminate, hide_short_help = true)]
     pub on_terminate: Option<OnTerminate>,
-    /// Count a run with denied tools as done
-    #[arg(long)]
+    /// Count a run with denied tool calls as done
+    #[arg(long, help_heading = "Guards and questions", hide_short_help = true)]
     pub allow_denials: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What `longhaul rerun` takes.
+//! The arguments of `longhaul rerun`.
 
 use super::ChangeArgs;
 use crate::time_arg::when;
@@ -7,19 +7,19 @@ use longhaul_core::Moment;
 
 #[derive(Debug, Args)]
 pub struct RerunArgs {
-    /// The runs: the first letters of their ids, their names, or `@` for the last one
+    /// Run id prefixes, names, or `@` for the latest run
     #[arg(value_name = "RUN", required_unless_present = "failed", conflicts_with = "failed")]
     pub runs: Vec<String>,
-    /// All tasks whose last run failed: those that were neither done nor cancelled, in the directory that they worked in
+    /// All tasks in the directory whose last run was neither done nor cancelled
     #[arg(long)]
     pub failed: bool,
-    /// Only tasks whose last run was begun since then [default: 24h]
+    /// Only tasks whose last run started since WHEN [default: 24h]
     #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "runs")]
     pub since: Option<Moment>,
-    /// Tell what would be carried out once more, and start nothing
+    /// Print what would run; start nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Last, because the headings in the help hold for everything behind them.
+    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub changes: ChangeArgs,
 }

@@ -1,5 +1,5 @@
-//! The flags of `longhaul research`: those of ResearchGym's own commands. Where its two programs have two names for one
-//! thing, or write one with `-` and one with `_`, each is taken.
+//! The flags of `longhaul research`: those of ResearchGym's own commands. Both spellings work, with `-` and with `_`, and both
+//! names where its two programs differ.
 
 use super::agent::model;
 use super::limits::{dollars, duration_limit};
@@ -15,36 +15,46 @@ const HOURS_MAX: f64 = 8760.0;
 
 #[derive(Debug, Args)]
 pub struct ResearchArgs {
-    /// The folder of the task: its `task_description.md` or `README.md`, and the files that the agent works on. The
-    /// agent works on a copy
+    /// The task's folder; the agent works on a copy
+    ///
+    /// It holds `task_description.md` or `README.md`, and the files that the agent works on.
     #[arg(value_name = "TASK_DIR", required_unless_present = "resume")]
     pub task_dir: Option<PathBuf>,
     /// The agent, as ResearchGym calls it: `claude-code`
     #[arg(value_name = "AGENT", value_parser = ["claude-code"], hide_possible_values = true)]
     pub agent: Option<String>,
-    /// The model, as the agent names it [default: the user's own setting]
+    /// The model, as the agent names it [default: your settings of the agent]
     #[arg(long)]
     pub model: Option<String>,
-    /// How many hours the agent may work, waits for the API not counted; of a run that is resumed, in total [default:
-    /// 0.25]. The same as --time-hours
+    /// Maximum working time in hours; API waits do not count [default: 0.25]
+    ///
+    /// The same as --time-hours. For a resumed run, the total.
     #[arg(
         long = "claude_hours",
         value_name = "HOURS",
         value_parser = hours,
         aliases = ["claude-hours", "time-hours", "time_hours"],
         allow_hyphen_values = true
+    /// Maximum working time in hours; API waits do not count [default: 0.25]
+    ///
+    /// The same as --time-hours. For a resumed run, the total.
     )]
     pub hours: Option<Span>,
-    /// What it may cost, in dollars; of a run that is resumed, in total; 0 is unlimited [default: 10]
+    /// Maximum cost in dollars; 0 is unlimited [default: 10]
+    ///
+    /// For a resumed run, the total.
     #[arg(
         long = "budget_limit",
         value_name = "USD",
         value_parser = dollars,
         alias = "budget-limit",
         allow_hyphen_values = true
+    /// Maximum cost in dollars; 0 is unlimited [default: 10]
+    ///
+    /// For a resumed run, the total.
     )]
     pub budget: Option<Usd>,
-    /// The environment of the agent: `uv`, in which longhaul itself was started. Longhaul starts no containers
+    /// The agent's environment: `uv`, in which longhaul itself was started. Longhaul starts no containers
     #[arg(long, value_name = "RUNTIME", value_parser = ["uv", "docker"], hide_possible_values = true)]
     pub runtime: Option<String>,
     #[arg(long, hide = true, value_name = "IMAGE")]
@@ -54,28 +64,28 @@ pub struct ResearchArgs {
     /// Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
     #[arg(long = "runs_dir", value_name = "DIR", alias = "runs-dir")]
     pub runs_dir: Option<PathBuf>,
-    /// Go on with a run: one of Longhaul's, by its directory or id, or a run directory of ResearchGym's own, whose cost
-    /// and time count
+    /// Resume a run: Longhaul's by directory or id, or a run directory of ResearchGym's own
+    ///
+    /// The recorded cost and time count.
     #[arg(long, value_name = "RUN_DIR")]
     pub resume: Option<String>,
-    /// Begin with this session of Claude Code instead of a new one
+    /// Start with this session of Claude Code instead of a new one
     #[arg(long = "resume-session", value_name = "ID", alias = "resume_session")]
     pub resume_session: Option<String>,
-    /// Deny tool calls that name one of these URLs, besides those of the task: a JSON list of patterns
+    /// Deny tool calls that name one of these URLs, in addition to the task's: a JSON list of patterns
     #[arg(long = "blocked-urls", value_name = "JSON", alias = "blocked_urls")]
     pub blocked_urls: Option<String>,
-    /// The same from a file: JSON, YAML, or a pattern in each line
+    /// The same from a file: JSON, YAML, or one pattern per line
     #[arg(long = "blocked-urls-file", value_name = "FILE", alias = "blocked_urls_file")]
     pub blocked_urls_file: Option<PathBuf>,
-    /// Ask the agent for more than the task each time it stops: to improve the work until no part of it can be made better
-    /// [default: if it may work 24 hours or more]
+    /// Ask for improvements beyond the task [default: if the agent may work 24 hours or more]
     #[arg(long = "extended-continue", alias = "extended_continue")]
     pub extended_continue: bool,
-    /// Have this model summarize the older part of a handoff prompt, instead of a line for each step
+    /// Summarize older work in the handoff prompt with this model
     #[arg(long = "handoff-summary", alias = "handoff_summary", value_name = "MODEL", value_parser = model)]
     pub handoff_summary: Option<String>,
-    /// Let the agent stop by itself this many times in a row without using a tool
-    #[arg(long = "idle-stops", alias = "idle_stops", value_name = "N")]
+    /// Stops in a row without a tool call, after which the run fails
+    #[arg(long = "max-idle-stops", aliases = ["max_idle_stops", "idle-stops", "idle_stops"], value_name = "N")]
     pub max_idle_stops: Option<NonZeroU32>,
     /// Ask about background work that lasts longer than this
     #[arg(long = "background-wait", alias = "background_wait", value_name = "DURATION", value_parser = duration_limit)]
@@ -83,35 +93,34 @@ pub struct ResearchArgs {
     /// Leave the task's `idea_hint.txt` among the files that the agent sees
     #[arg(long = "idea_hint", alias = "idea-hint")]
     pub idea_hint: bool,
-    /// The agent's permission mode [default: bypassPermissions, as there]
+    /// The agent's permission mode [default: bypassPermissions, as in ResearchGym]
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<String>,
-    /// The agent's program [default: `claude`, on PATH and where its installers put it]
+    /// The agent's program [default: `claude`, in PATH or where its installers put it]
     #[arg(long, value_name = "FILE")]
     pub agent_path: Option<PathBuf>,
-    /// Leave the run to a supervisor of its own that survives this terminal
+    /// Run in the background; the run survives this terminal
     #[arg(long, conflicts_with = "dry_run")]
     pub detach: bool,
-    /// What a supervisor is started with by `--detach`
+    /// Marks the supervisor that `--detach` starts
     #[arg(long, hide = true)]
     pub detached: bool,
-    /// Print what would be done. Starts nothing
+    /// Print what would be done; start nothing
     #[arg(long = "dry_run", alias = "dry-run")]
     pub dry_run: bool,
-    /// Passed to the agent as they are
+    /// Arguments passed to the agent unchanged
     #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true)]
     pub agent_args: Vec<String>,
     #[command(flatten)]
     pub everywhere: InheritedArgs,
-    /// Last, because their heading in the help holds for everything behind them.
+    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub notify: NotifyArgs,
     #[command(flatten)]
     pub events: EventsArgs,
 }
 
-/// What is configured for every run and must hold for this one, too, though ResearchGym has no flag for it: what an agent
-/// may not do, and what its work is counted by.
+/// Configured guards and prices that also apply to this command, although ResearchGym has no flags for them.
 #[derive(Debug, Default, Args)]
 pub struct InheritedArgs {
     #[arg(long, hide = true, value_delimiter = ',')]

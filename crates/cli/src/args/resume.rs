@@ -1,4 +1,4 @@
-//! What `longhaul resume` takes.
+//! The arguments of `longhaul resume`.
 
 use super::{ChangeArgs, EventsArgs};
 use clap::Args;
@@ -6,31 +6,31 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// The run: the first letters of its id, `@` for the last one, or its directory
+    /// Run id prefix, name, directory, or `@` for the latest run
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// What else the agent is to do; `-` reads it from stdin [default: to continue]
+    /// A further request; `-` reads it from stdin [default: continue]
     #[arg(value_name = "PROMPT", conflicts_with = "prompt_file")]
     pub prompt: Option<String>,
-    /// Read the prompt from a file
+    /// Read the request from a file
     #[arg(long, value_name = "FILE")]
     pub prompt_file: Option<PathBuf>,
-    /// Say the task once more
+    /// Send the original task again
     #[arg(long, conflicts_with_all = ["prompt", "prompt_file"])]
     pub repeat_task: bool,
-    /// Branch off: a new run whose session begins with the history of this one, which stays as it is
+    /// Start a new run whose session begins with the history of this one, which stays unchanged
     #[arg(long)]
     pub fork: bool,
-    /// The directory to work in, if the workspace has moved [default: the same]
+    /// Working directory, if the workspace has moved [default: the same]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// Leave the run to a supervisor of its own that survives this terminal
+    /// Run in the background; the run survives this terminal
     #[arg(long)]
     pub detach: bool,
-    /// What a supervisor is started with by `--detach`
+    /// Marks the supervisor that `--detach` starts
     #[arg(long, hide = true)]
     pub detached: bool,
-    /// Last, because the headings in the help hold for everything behind them.
+    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub changes: ChangeArgs,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What `longhaul run` takes.
+//! The arguments of `longhaul run`.
 
 use super::agent::model;
 use super::{
@@ -12,109 +12,124 @@ use std::path::PathBuf;
 
 #[derive(Debug, Default, Args)]
 pub struct RunArgs {
-    /// What the agent is to do; `-` reads it from stdin
-    #[arg(value_name = "PROMPT", required_unless_present = "prompt_file", conflicts_with = "prompt_file")]
+    /// The task; `-` reads it from stdin
+    #[arg(value_name = "PROMPT", required_unless_present = "prompt_file", conflicts_with = "prompt_file", help_heading = "Task")]
     pub prompt: Option<String>,
-    /// Read the prompt from a file
-    #[arg(long, value_name = "FILE")]
+    /// Read the task from a file
+    #[arg(long, value_name = "FILE", help_heading = "Task")]
     pub prompt_file: Option<PathBuf>,
     #[command(flatten)]
     pub agent: AgentArgs,
-    /// The directory to work in [default: this one]
-    #[arg(long, short = 'C', value_name = "DIR")]
+    /// Working directory [default: this one]
+    #[arg(long, short = 'C', value_name = "DIR", help_heading = "Task")]
     pub cwd: Option<PathBuf>,
-    /// The id of the new session, a UUID [default: drawn by chance]
-    #[arg(long, value_name = "UUID", value_parser = uuid, conflicts_with_all = ["resume", "resume_or_new"])]
+    /// UUID of the new session [default: random]
+    #[arg(long, value_name = "UUID", value_parser = uuid, conflicts_with_all = ["resume", "resume_or_new"], help_heading = "Agent and session", hide_short_help = true)]
     pub session_id: Option<String>,
-    /// Continue this session; refused if it is found nowhere
-    #[arg(long, value_name = "SESSION", value_parser = session_name)]
+    /// Continue this session; an unknown session is an error
+    #[arg(long, value_name = "SESSION", value_parser = session_name, help_heading = "Agent and session")]
     pub resume: Option<String>,
-    /// Continue this session, or begin a new one if it is found nowhere
-    #[arg(long, value_name = "SESSION", value_parser = session_name, conflicts_with = "resume")]
+    /// Continue this session, or start a new one if it is unknown
+    #[arg(long, value_name = "SESSION", value_parser = session_name, conflicts_with = "resume", help_heading = "Agent and session", hide_short_help = true)]
     pub resume_or_new: Option<String>,
-    /// How long the account of lost work may be that a fresh session goes on with, in tokens [default: 12000]
-    #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX, hide_default_value = true)]
+    /// Maximum size of the handoff prompt, in tokens [default: 12000]
+    #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX, hide_default_value = true, help_heading = "Handoff and learning", hide_short_help = true)]
     pub handoff_tokens: u64,
-    /// Have this model condense what of that account is older than the most recent work, in at most a minute; where
-    /// it does not, that is told in a line each
-    #[arg(long, value_name = "MODEL", value_parser = model)]
+    /// Summarize older work in the handoff prompt with this model
+    ///
+    /// The model has one minute. If it fails, older work is listed in one line per step.
+    #[arg(long, value_name = "MODEL", value_parser = model, help_heading = "Handoff and learning", hide_short_help = true)]
     pub handoff_summary: Option<String>,
-    /// Prices of tokens that hold before the bundled ones, model by model: a TOML file with `dated` and, for each
-    /// `[[model]]`, its `names` and what `input`, `output`, `cache_write`, `cache_write_hour` and `cache_read` cost, in
-    /// dollars per million tokens
-    #[arg(long, value_name = "FILE")]
+    /// Token prices that override the bundled ones: a TOML file
+    ///
+    /// The file has `dated` and, for each `[[model]]`, its `names` and what `input`, `output`, `cache_write`,
+    /// `cache_write_hour` and `cache_read` cost, in dollars per million tokens.
+    #[arg(long, value_name = "FILE", help_heading = "Handoff and learning", hide_short_help = true)]
     pub prices_file: Option<PathBuf>,
-    /// Calls with effects outside of the workspace, besides the bundled ones, which a resumed agent is told not to
-    /// repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each `[[program]]`, its `names` and how its
-    /// arguments begin: `begins = ["prod"]`
-    #[arg(long, value_name = "FILE")]
+    /// More tool calls with side effects that a resumed agent must not repeat: a TOML file
+    ///
+    /// The file has `tools = ["mcp__pager__*"]` or, for each `[[program]]`, its `names` and how its arguments
+    /// start: `starts_with = ["prod"]`.
+    #[arg(long, value_name = "FILE", help_heading = "Handoff and learning", hide_short_help = true)]
     pub effects_file: Option<PathBuf>,
-    /// Let the agent's commands reach these hosts alone, or `none`: names like `example.com`, `*.example.com` or
-    /// `example.com:443`. The agent runs them in its own sandbox, and does not start where that cannot be had
-    #[arg(long, value_name = "HOST", value_delimiter = ',')]
+    /// Restrict the agent's commands to these hosts, or `none`
+    ///
+    /// Names like `example.com`, `*.example.com` or `example.com:443`. The agent runs commands in its own
+    /// sandbox, and does not start if the sandbox is unavailable.
+    #[arg(long, value_name = "HOST", value_delimiter = ',', help_heading = "Guards and questions", hide_short_help = true)]
     pub network: Vec<String>,
-    /// Let the agent ask questions, and answer VALUE to one that is KEY or has it in its text. What no key fits is
-    /// answered by the first option that the agent offers, with a warning [default: the agent cannot ask]
-    #[arg(long, value_name = "KEY=VALUE")]
+    /// Let the agent ask questions, and answer VALUE if KEY matches or occurs in the text
+    ///
+    /// If no key matches, the agent's first option is the answer, with a warning. Without this flag, the
+    /// agent cannot ask.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Guards and questions", hide_short_help = true)]
     pub answer: Vec<String>,
-    /// Answers from a file, for keys that --answer does not name: JSON or TOML, one object of keys and answers
-    #[arg(long, value_name = "FILE")]
+    /// Answers from a JSON or TOML file, for keys that --answer does not name
+    #[arg(long, value_name = "FILE", help_heading = "Guards and questions", hide_short_help = true)]
     pub answers_file: Option<PathBuf>,
-    /// Let the agent ask questions, also without an --answer: each is answered by its first option, with a warning
-    #[arg(long)]
+    /// Let the agent ask questions, and answer each with its first option, with a warning
+    #[arg(long, help_heading = "Guards and questions", hide_short_help = true)]
     pub answer_defaults: bool,
-    /// Deny tool calls that name this URL, whatever else permits them: `example.com` with all below it,
-    /// `*.example.com`, `example.com:8080`, `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. What
-    /// is looked at, and what cannot be seen, is told in docs/guards.md
-    #[arg(long = "block-url", value_name = "PATTERN")]
+    /// Deny tool calls that name this URL
+    ///
+    /// Patterns: `example.com` with everything below it, `*.example.com`, `example.com:8080`,
+    /// `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. See docs/guards.md for what
+    /// guards inspect and miss.
+    #[arg(long = "block-url", value_name = "PATTERN", help_heading = "Guards and questions", hide_short_help = true)]
     pub block_urls: Vec<UrlPattern>,
-    /// Deny tool calls that name one of the URLs in this file: a pattern in each line, or a list named `blocked_urls`,
-    /// `urls` or `patterns` as YAML or JSON
-    #[arg(long, value_name = "FILE")]
+    /// Deny tool calls that name a URL in this file
+    ///
+    /// One pattern per line, or a list named `blocked_urls`, `urls` or `patterns` as YAML or JSON.
+    #[arg(long, value_name = "FILE", help_heading = "Guards and questions", hide_short_help = true)]
     pub block_urls_file: Option<PathBuf>,
-    /// Deny tool calls that touch this file or folder or what is below it, as far as that can be told by what they
-    /// name: absolute, below `~`, or from the directory of the run on
-    #[arg(long = "block-path", value_name = "PATH")]
+    /// Deny tool calls that name this file or folder, or anything below it
+    ///
+    /// Absolute, below `~`, or relative to the working directory.
+    #[arg(long = "block-path", value_name = "PATH", help_heading = "Guards and questions", hide_short_help = true)]
     pub block_paths: Vec<String>,
-    /// Keep the partial messages in the stream file after the run
-    #[arg(long)]
+    /// Keep partial messages in the stream file after the run
+    #[arg(long, help_heading = "Task", hide_short_help = true)]
     pub keep_partial_messages: bool,
-    /// Leave a text on each noteworthy event in the run's `diagnostic/`, as LONGHAUL_DIAGNOSTIC=1 does; a project that
-    /// has a file `.claude/diagnostic_mode` gets them in `.claude/diagnostic/`, too
-    #[arg(long)]
+    /// Write a text file for each noteworthy event to the run's `diagnostic/`
+    ///
+    /// LONGHAUL_DIAGNOSTIC=1 does the same. A project with a file `.claude/diagnostic_mode` also gets them in
+    /// `.claude/diagnostic/`.
+    #[arg(long, help_heading = "Task", hide_short_help = true)]
     pub diagnostic: bool,
     /// Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Task", hide_short_help = true)]
     pub runs_dir: Option<PathBuf>,
-    /// The id of the run: letters, digits, `-`, `_` and `.` [default: a few letters, drawn by chance]
-    #[arg(long, value_name = "ID", value_parser = run_id)]
+    /// Id of the run: letters, digits, `-`, `_` and `.` [default: random letters]
+    #[arg(long, value_name = "ID", value_parser = run_id, help_heading = "Task", hide_short_help = true)]
     pub run_id: Option<String>,
-    /// Start this work once, under a key that becomes the run's id: the same call continues the run if it was stopped,
-    /// follows it if it is running, and prints its result if it has finished
-    #[arg(long, value_name = "KEY", value_parser = run_id, conflicts_with = "run_id")]
+    /// Start this task once, under a key that becomes the run's id
+    ///
+    /// The same call again continues the run if it was stopped, follows it if it is running, and prints its
+    /// result if it has finished.
+    #[arg(long, value_name = "KEY", value_parser = run_id, conflicts_with = "run_id", help_heading = "Task", hide_short_help = true)]
     pub key: Option<String>,
-    /// With --key: resume the run if it finished as anything but `done` or `cancelled`
-    #[arg(long, requires = "key")]
+    /// With --key: resume the run unless it finished as `done` or `cancelled`
+    #[arg(long, requires = "key", help_heading = "Task", hide_short_help = true)]
     pub retry: bool,
-    /// With --key: refuse if the run is running, instead of following it
-    #[arg(long, requires = "key")]
+    /// With --key: fail if the run is running, instead of following it
+    #[arg(long, requires = "key", help_heading = "Task", hide_short_help = true)]
     pub no_attach: bool,
-    /// What to call the run: every command takes the name for the newest run that has it
-    #[arg(long, value_name = "NAME", value_parser = run_id)]
+    /// Name of the run; commands take it for the newest run with this name
+    #[arg(long, value_name = "NAME", value_parser = run_id, help_heading = "Task")]
     pub name: Option<String>,
-    /// Leave the run to a supervisor of its own that survives this terminal
-    #[arg(long, conflicts_with = "dry_run")]
+    /// Run in the background; the run survives this terminal
+    #[arg(long, conflicts_with = "dry_run", help_heading = "Task")]
     pub detach: bool,
-    /// What a supervisor is started with by `--detach`
+    /// Marks the supervisor that `--detach` starts
     #[arg(long, hide = true)]
     pub detached: bool,
-    /// Print what would be done: command, policy, worst case. Starts nothing
-    #[arg(long)]
+    /// Print the command, the policy and the worst case; start nothing
+    #[arg(long, help_heading = "Task")]
     pub dry_run: bool,
-    /// Passed to the agent as they are
-    #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true)]
+    /// Arguments passed to the agent unchanged
+    #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true, help_heading = "Agent and session", hide_short_help = true)]
     pub agent_args: Vec<String>,
-    /// Last, because their headings in the help hold for everything behind them.
+    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]

@@ -1,26 +1,27 @@
-//! The flags by which a run's sessions are told what earlier ones taught, and are learnt from.
+//! The flags with which a run's sessions receive the playbook, and are learned from.
 
 use clap::{Args, ValueEnum};
 use longhaul_playbook::database::JudgeKind;
 
 /// Learning with a run.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Learning")]
+#[command(next_help_heading = "Handoff and learning")]
 pub struct RunLearnArgs {
-    /// Tell the agent what the project's playbook holds, and learn from its sessions afterwards, as `longhaul playbook
-    /// install` has it for all sessions. A model is asked twice for that, at your cost
-    #[arg(long)]
+    /// Give the agent the project's playbook, and learn from its sessions
+    ///
+    /// Works as `longhaul playbook install` does for all sessions. It asks a model twice per session, at your
+    /// cost.
+    #[arg(long, hide_short_help = true)]
     pub learn: bool,
-    /// Who judges the sessions: `api` asks the Messages API with your key, `claude` asks Claude Code with its login
-    /// [default: api]
-    #[arg(long, value_name = "JUDGE", requires = "learn")]
+    /// Judge of the sessions: `api` uses your key, `claude` uses Claude Code's login [default: api]
+    #[arg(long, value_name = "JUDGE", requires = "learn", hide_short_help = true)]
     pub learn_judge: Option<JudgeArg>,
-    /// How much of the playbook a session is told at most, in tokens; what fits the prompt best is chosen
-    #[arg(long, value_name = "N", requires = "learn", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Maximum number of playbook tokens per session; the points that match the prompt best come first
+    #[arg(long, value_name = "N", requires = "learn", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub learn_tokens: Option<u64>,
 }
 
-/// Who judges sessions.
+/// Judge of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum JudgeArg {
     /// The Messages API, with a key

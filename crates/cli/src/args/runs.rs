@@ -8,26 +8,29 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct RunsArgs {
-    /// Only runs that are in this state: running, waiting, orphaned (its supervisor died), unreadable, over; or that
-    /// ended so: done, failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later, cancelled
+    /// Only runs in these states or with these outcomes
+    ///
+    /// States: running, waiting, suspended, orphaned (its supervisor died), unreadable, finished. Outcomes:
+    /// done, failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later,
+    /// cancelled.
     #[arg(long, short, value_name = "STATE", value_delimiter = ',', value_parser = state)]
     pub state: Vec<StateFilter>,
-    /// Only runs that were begun since then: a duration like 12h or 7d, a date, or a time
+    /// Only runs that started since WHEN: a duration like 12h or 7d, a date, or a time
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub since: Option<Moment>,
-    /// Only runs that work in this directory or below it
+    /// Only runs in this directory or below it
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
     /// Only runs of this agent
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Only runs that have used the session whose id begins so
+    /// Only runs that used the session with this id prefix
     #[arg(long, value_name = "SESSION")]
     pub session: Option<String>,
-    /// Only runs that have these words in their task or their name
+    /// Only runs whose task or name contains this text
     #[arg(value_name = "WORDS")]
     pub text: Option<String>,
-    /// List at most N runs, the newest [default: 30 on a terminal; all to a pipe or a file]
+    /// Maximum number of runs, newest first [default: 30 on a terminal; all in a pipe or a file]
     #[arg(long, short = 'n', value_name = "N", conflicts_with = "all")]
     pub limit: Option<NonZeroU64>,
     /// List all runs
@@ -42,7 +45,7 @@ pub struct StatusArgs {
     pub watch: bool,
 }
 
-/// A state or an outcome, as it is asked for.
+/// A state or an outcome to filter by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateFilter {
     Running,
@@ -60,7 +63,7 @@ const STATES: [(&str, StateFilter); 6] = [
     ("suspended", StateFilter::Suspended),
     ("orphaned", StateFilter::Orphaned),
     ("unreadable", StateFilter::Unreadable),
-    ("over", StateFilter::Finished),
+    ("finished", StateFilter::Finished),
 ];
 
 pub(super) fn state(text: &str) -> Result<StateFilter, String> {
@@ -77,7 +80,7 @@ pub(super) fn state(text: &str) -> Result<StateFilter, String> {
 
 #[derive(Debug, Args)]
 pub struct CostArgs {
-    /// What the spending is told apart by
+    /// Group spending by this
     #[arg(long, value_enum, value_name = "WHAT", default_value = "day")]
     pub group_by: GroupBy,
     /// Only what was spent since then: a duration like 12h or 7d, a date, or a time, to a quarter of an hour [default:
@@ -87,7 +90,7 @@ pub struct CostArgs {
     /// All that was ever spent
     #[arg(long)]
     pub all: bool,
-    /// Print comma-separated values, with a line of names
+    /// Print comma-separated values with a header line
     #[arg(long)]
     pub csv: bool,
 }
@@ -98,7 +101,7 @@ pub enum GroupBy {
     Day,
     /// The model
     Model,
-    /// The directory that runs work in
+    /// The working directory
     Project,
     /// The run
     Run,
@@ -114,8 +117,8 @@ pub struct LedgerArgs {
 
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum LedgerCommand {
-    /// Make the ledger anew, out of the directories of all runs
+    /// Rebuild the ledger from the directories of all runs
     Rebuild,
-    /// Compare the ledger with the journals, and tell each difference
+    /// Compare the ledger with the journals, and print each difference
     Verify,
 }

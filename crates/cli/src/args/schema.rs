@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Which one [default: list them]
+    /// The schema [default: list them]
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(schemas::names()), hide_possible_values = true)]
     pub name: Option<String>,
 }

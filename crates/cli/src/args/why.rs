@@ -1,10 +1,10 @@
-//! What `longhaul why` takes.
+//! The arguments of `longhaul why`.
 
 use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct WhyArgs {
-    /// The run: the first letters of its id, its name, `@` for the last one, or its directory
+    /// Run id prefix, name, directory, or `@` for the latest run
     #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
 }

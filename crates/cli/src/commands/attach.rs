@@ -1,4 +1,4 @@
-//! `longhaul attach`: follows a run that another process supervises. Leaving it changes nothing.
+//! `longhaul attach`: follows a run that another process supervises. Detaching changes nothing.
 
 use super::run::failure;
 use super::show::print_end;
@@ -12,15 +12,15 @@ use crate::{open_home, runtime, signals};
 use longhaul::{FollowEnd, Observer, RunError, SuperviseError, follow};
 use longhaul_core::CancelSource;
 
-/// Why nothing more is seen.
+/// Why following ended.
 enum AttachEnd {
-    /// The run is over, or nobody supervises it.
+    /// The run finished or was orphaned.
     Followed(FollowEnd),
-    /// Whoever looked has gone.
-    Left(CancelSource),
+    /// The user detached.
+    Detached(CancelSource),
 }
 
-/// Carries out the command and returns the exit code of the run.
+/// Runs the command and returns the exit code of the run.
 pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = open_home::locate()?;
@@ -34,8 +34,8 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         Some(queue) => follow(&dir, &mut Events::following(observer, queue)).await,
         None => follow(&dir, observer).await,
     };
-    let ended = runtime.block_on(async {
-        let mut leaves = signals::cancels().map_err(SuperviseError::Io)?;
+    let result = runtime.block_on(async {
+        let mut cancels = signals::cancels().map_err(SuperviseError::Io)?;
         let followed = async {
             match format {
                 OutputFormat::StreamJson => follow(&mut Stream::new(&mut screen)).await,
@@ -44,14 +44,14 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         };
         tokio::select! {
             followed = followed => followed.map(AttachEnd::Followed),
-            Some(by) = leaves.recv() => Ok(AttachEnd::Left(by)),
+            Some(by) = cancels.recv() => Ok(AttachEnd::Detached(by)),
         }
     });
     screen.close();
     events::close(events, global);
-    let followed = match ended.map_err(|error| failure(RunError::NotStarted(error)))? {
+    let followed = match result.map_err(|error| failure(RunError::NotStarted(error)))? {
         AttachEnd::Followed(followed) => followed,
-        AttachEnd::Left(by) => {
+        AttachEnd::Detached(by) => {
             if !global.quiet {
                 let run = dir.id();
                 output::print_status(&format!("run {run} goes on; `longhaul cancel {run}` ends it"));
@@ -67,7 +67,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
             Ok(report.outcome.exit_code())
         }
         FollowEnd::Orphaned => Err(Failure::not_started(
-            format!("follow run {}: it is not over, and nobody supervises it", dir.id()),
+            format!("cannot follow run {}: it is not over, and nobody supervises it", dir.id()),
             format!("go on with it by `longhaul recover {0}`, or end it by `longhaul cancel {0}`", dir.id()),
             None,
         )),

@@ -1,4 +1,4 @@
-//! `longhaul cancel`: ends a run, whoever supervises it.
+//! `longhaul cancel`: finishes a run, with or without a supervisor.
 
 use super::run::failure;
 use super::show::print_end;
@@ -12,7 +12,7 @@ use longhaul_core::CancelSource;
 use longhaul_store::{Home, Journal, RunDir, SupervisorRequest};
 use tokio::sync::mpsc;
 
-/// Carries out the command and returns its exit code: 0 once the run is over, however it ended.
+/// Runs the command and returns its exit code: 0 once the run is finished, whatever its outcome.
 pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;
@@ -22,27 +22,27 @@ pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-async fn end(home: &Home, dir: RunDir, now: bool, global: &GlobalArgs) -> Result<RunReport, Failure> {
+async fn end(home: &Home, dir: RunDir, immediately: bool, global: &GlobalArgs) -> Result<RunReport, Failure> {
     let mut screen = ProgressDisplay::following(global);
-    let held = Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
-    if held {
-        let request = if now { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
+    let is_locked = Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    if is_locked {
+        let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
         dir.send_request(request).map_err(|error| open_home::of_store(&error))?;
         let followed = follow(&dir, &mut screen).await;
         if let FollowEnd::Ended(report) = followed.map_err(|error| failure(RunError::NotStarted(error)))? {
             screen.close();
             return Ok(*report);
         }
-        // Its supervisor died of something else meanwhile; the wish is ours to carry out now.
+        // The supervisor died meanwhile. This process takes over and cancels.
     }
     let (sender, cancels) = mpsc::channel(1);
-    // Room for one, and nobody else sends.
-    let _ = sender.try_send(if now { CancelSource::PersonNow } else { CancelSource::Person });
-    let ended = recover(home, dir, None, environment(), &mut screen, cancels).await;
+    // The channel has room for one request, and nothing else is sent.
+    let _ = sender.try_send(if immediately { CancelSource::PersonNow } else { CancelSource::Person });
+    let result = recover(home, dir, None, environment(), &mut screen, cancels).await;
     screen.close();
-    ended.map_err(|error| match error {
+    result.map_err(|error| match error {
         RunError::NotStarted(SuperviseError::AlreadyFinished { run, outcome, .. }) => Failure::not_started(
-            format!("cancel run {run}: it has ended as {}", outcome.kind),
+            format!("run {run} has already finished: {}", outcome.kind),
             format!("nothing of it goes on; `longhaul why {run}` tells how it ended"),
             None,
         ),

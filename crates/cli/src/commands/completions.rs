@@ -1,7 +1,8 @@
-//! Completions: the script for a shell, and the answers to that script, which calls this program at each Tab.
+//! Shell completions: prints the script for a shell and answers it. The script calls this program at each
+//! Tab.
 //!
-//! They come from the command tree and, for runs, from the ledger as it is. They change nothing and report no error: a
-//! prompt is no place for one.
+//! Completions come from the command tree and the ledger. They change nothing and report no error, because an
+//! error would disturb the prompt.
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::failure::Failure;
@@ -17,37 +18,38 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::time::Duration;
 
-/// The variable by which a script asks; its value is the shell.
+/// Variable that a script sets to ask for completions. Its value is the shell.
 const VARIABLE: &str = "LONGHAUL_COMPLETE";
-// More do not fit on a screen, and older runs are rarely meant.
+// More do not fit on a screen, and older runs are rarely needed.
 const RUNS_MAX: u64 = 100;
-// A person waits for each Tab.
+// The user waits for each Tab.
 const LEDGER_WAIT: Duration = Duration::from_millis(50);
-// As much of a task as tells two runs apart.
+// Long enough to distinguish two runs.
 const TASK_CHARS_MAX: usize = 50;
 
 /// Prints the script for a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
-    let unexpected = |what: &dyn std::fmt::Display| Failure::unexpected(format!("write completions: {what}"));
+    let unexpected =
+        |error: &dyn std::fmt::Display| Failure::unexpected(format!("cannot write completions: {error}"));
     let name = args.shell.to_string();
     let shells = Shells::builtins();
     let shell = shells.completer(&name).ok_or_else(|| unexpected(&format!("no script for {name}")))?;
     let mut script = Vec::new();
-    let written = shell.write_registration(VARIABLE, "longhaul", "longhaul", "longhaul", &mut script);
-    written.map_err(|error| unexpected(&error))?;
-    // An error is kept for the end of the command.
+    let result = shell.write_registration(VARIABLE, "longhaul", "longhaul", "longhaul", &mut script);
+    result.map_err(|error| unexpected(&error))?;
+    // The printer keeps a write error until the end of the command.
     let _ = output::out::printer_of_bytes().write_all(&script);
     Ok(0)
 }
 
-/// Answers a script. Returns `false` if no script asks.
+/// Answers a script. Returns `false` if no script asked.
 pub fn answer() -> bool {
     let dir = env::current_dir().ok();
     let answered = CompleteEnv::with_factory(tree).var(VARIABLE).try_complete(env::args_os(), dir.as_deref());
     answered.unwrap_or(true)
 }
 
-/// The commands that people see, with runs behind each RUN.
+/// Returns the visible commands, with completion of runs for each RUN.
 fn tree() -> Command {
     with_runs(visible_commands::tree(&Cli::command()).disable_help_subcommand(false))
 }
@@ -61,7 +63,7 @@ fn with_runs(command: Command) -> Command {
     command.mut_args(completed).mut_subcommands(with_runs)
 }
 
-/// The ids and names of the newest runs.
+/// Returns the ids and names of the newest runs.
 fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let (Some(current), Ok(home)) = (current.to_str(), open_home::locate()) else { return Vec::new() };
     let filter = RunFilter { limit: Some(RUNS_MAX), ..RunFilter::default() };
@@ -69,12 +71,12 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut candidates = Vec::new();
     for run in found.unwrap_or_default() {
         let about = about(&run);
-        // The library prints them: nothing else makes them harmless.
+        // The library prints names unescaped, so names with control characters are omitted.
         let name = run.name.filter(|name| envelope_text::one_line(name) == *name);
         let names = [Some(run.id.to_string()), name].into_iter().flatten();
         candidates.extend(names.filter(|name| name.starts_with(current)).map(|name| (name, about.clone())));
     }
-    // A name stands for the newest run that has it.
+    // A name refers to the newest run that has it.
     let mut seen = std::collections::BTreeSet::new();
     candidates.retain(|(name, _)| seen.insert(name.clone()));
     let numbered = candidates.into_iter().enumerate();
@@ -85,7 +87,7 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// The state and the task of a run, on one line.
+/// Returns the state and the task of a run, on one line.
 fn about(run: &LedgerRun) -> String {
     let state = run.outcome.map_or(run.state.as_str(), |outcome| outcome.as_str());
     format!("{state}: {}", envelope_text::cut(&phrases::one_line(&run.task), TASK_CHARS_MAX))

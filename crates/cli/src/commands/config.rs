@@ -1,4 +1,4 @@
-//! `longhaul config`: what is configured, where, and how to begin. It never starts a run.
+//! `longhaul config`: shows, creates and trusts configuration files. It never starts a run.
 
 mod show;
 mod trust;
@@ -9,7 +9,7 @@ pub use trust::ConfigTrust;
 use crate::args::{Cli, ConfigArgs, ConfigCommand, GlobalArgs, InitArgs, OutputFormat, PathArgs};
 use crate::config::find::{PROJECT_FILE, project_file, user_file};
 use crate::config::keys::Keys;
-use crate::config::{FileOwner, schema, template};
+use crate::config::{FileOwner, template};
 use crate::failure::Failure;
 use crate::output;
 use clap::CommandFactory;
@@ -19,34 +19,34 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Where configuration files are looked for, as it is printed. Keys are only ever added.
+/// The configuration files. Output of `config path`. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigFilesOutput {
-    /// The user's own file; nothing where there is no place for one.
+    /// The user's own file. `None` if its directory is unknown.
     user: Option<ConfigFileStatus>,
-    /// The project's; nothing where there is none here or above.
+    /// The project's file. `None` if there is none here or above.
     project: Option<ConfigFileStatus>,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ConfigFileStatus {
-    /// Whether it is there.
+    /// Whether the file exists.
     exists: bool,
-    /// The file.
+    /// Path of the file.
     path: PathBuf,
 }
 
-/// What `config init` did, as it is printed. Keys are only ever added.
+/// Result of `config init`. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigWritten {
-    /// The file that was written.
+    /// Path of the file that was written.
     written: PathBuf,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn config(global: &GlobalArgs, args: &ConfigArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     match &args.command {
@@ -54,32 +54,28 @@ pub fn config(global: &GlobalArgs, args: &ConfigArgs) -> Result<u8, Failure> {
         ConfigCommand::Path(args) => path(args, format),
         ConfigCommand::Init(args) => init(args, format),
         ConfigCommand::Trust(args) => trust::trust(args, format),
-        ConfigCommand::Schema => {
-            output::print_text(&schema::text(&Keys::for_command(&Cli::command())));
-            Ok(0)
-        }
     }
 }
 
-/// The directory of a run that would be begun.
-fn directory(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    let directory = named.map(Path::to_owned).map_or_else(env::current_dir, Ok);
+/// Returns the directory whose configuration is used.
+fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
+    let directory = path.map(Path::to_owned).map_or_else(env::current_dir, Ok);
     directory.and_then(fs::canonicalize).map_err(|error| {
-        let place = named.unwrap_or(Path::new(".")).display();
+        let shown = path.unwrap_or(Path::new(".")).display();
         Failure::usage(
-            format!("look for a configuration at {place}: {error}"),
+            format!("cannot look for a configuration at {shown}: {error}"),
             "name an existing directory with --cwd",
         )
     })
 }
 
-fn own_file() -> Option<PathBuf> {
+fn user_path() -> Option<PathBuf> {
     user_file(|name| env::var_os(name))
 }
 
 fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
     let project = project_file(&directory(args.cwd.as_deref())?);
-    let user = own_file();
+    let user = user_path();
     let exists = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
     output::print_text(&match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -108,7 +104,7 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
         let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
         (
             FileOwner::User,
-            own_file().ok_or_else(|| Failure::usage("there is no place for your own file", hint))?,
+            user_path().ok_or_else(|| Failure::usage("there is no place for your own file", hint))?,
         )
     } else {
         (FileOwner::Project, directory(None)?.join(PROJECT_FILE))
@@ -123,10 +119,10 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
         let path = path.display();
         match error.kind() {
             ErrorKind::AlreadyExists => Failure::usage(
-                format!("begin {path}: it is there already"),
+                format!("{path} already exists"),
                 "nothing was changed: edit it, or move it away; `longhaul config show --origin` tells what holds",
             ),
-            _ => Failure::usage(format!("write {path}: {error}"), "see who owns the directory"),
+            _ => Failure::usage(format!("cannot write {path}: {error}"), "see who owns the directory"),
         }
     })?;
     output::print_text(&match format {

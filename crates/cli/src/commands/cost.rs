@@ -1,6 +1,7 @@
-//! `longhaul cost`: what was spent, by day, model, project, run or agent. What the agent states and what we estimate are
-//! never added up unseen. What a judge of sessions was asked is counted with it: as a model's use by the agent `playbook`, in no
-//! run.
+//! `longhaul cost`: sums spending by day, model, project, run or agent.
+//!
+//! Keeps reported and estimated cost apart. The requests of a playbook judge are included, as usage by the
+//! agent `playbook` in no run.
 
 use crate::args::{CostArgs, GlobalArgs, GroupBy, OutputFormat};
 use crate::failure::Failure;
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 const DAYS: u64 = 30;
 const DAY_MS: u64 = 86_400_000;
 const QUARTER_MS: u64 = 900_000;
-// The columns of the table on a wide screen, on one of 80 columns, and on a narrow one.
+// Columns of the table on a wide screen, on one of 80 columns, and on a narrow one.
 const WIDTHS: [(&[usize], Count); 3] = [
     (&[0, 1, 2, 3, 4, 5, 6, 7, 8], grouped),
     (&[0, 1, 2, 3, 5, 6, 7, 8], short_count),
@@ -30,70 +31,70 @@ const WIDTHS: [(&[usize], Count); 3] = [
 // Room for a name and the first words of a task.
 const TASK_WIDTH_MIN: usize = 16;
 
-/// How a table writes numbers.
+/// Format of numbers in a table.
 type Count = fn(u64) -> String;
 
-/// Whose the judge's spending is.
+/// Agent of the judge's spending.
 const JUDGE: &str = "playbook";
-/// The run that it is of: none.
+/// Run of the judge's spending: none.
 const NO_RUN: &str = "-";
 
-/// What every price here is, also where nobody was billed for it.
-const BASIS: &str = "what the use costs at the prices of the API; a subscription is not billed for it";
+/// Describes all prices, including those that were never billed.
+const BASIS: &str = "cost at API prices; subscriptions are billed differently";
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CostOutput {
-    /// What each row is for: `day`, `model`, `project`, `run` or `agent`.
+    /// Grouping: `day`, `model`, `project`, `run` or `agent`.
     by: &'static str,
-    /// Since when; nothing for all.
+    /// Start of the period. `None` for all time.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     since: Option<String>,
-    /// What the prices are, in words.
+    /// Basis of the prices, as text.
     basis: &'static str,
-    /// What was spent on each; of days the last one first.
+    /// Spending of each group. Days are listed newest first.
     rows: Vec<Row>,
-    /// All of it.
+    /// Sum of all rows.
     total: Row,
 }
 
-/// What was spent on one thing.
+/// Spending of one group.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Row {
-    /// On what; nothing where nobody said which, and for the total.
+    /// Name of the group. `None` if it is unknown, and for the total.
     key: Option<String>,
-    /// The run's name; only by run.
+    /// Name of the run. Only set when grouped by run.
     name: Option<String>,
-    /// The beginning of the run's task; only by run.
+    /// Start of the run's task. Only set when grouped by run.
     task: Option<String>,
-    /// As the agent states it.
+    /// Cost reported by the agent.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     reported_cost_usd: f64,
-    /// As we price what no statement covers.
+    /// Cost estimated by Longhaul for usage without a report.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     estimated_cost_usd: f64,
-    /// Both.
+    /// Sum of reported and estimated cost.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     total_cost_usd: f64,
-    /// Whether some of it has no price: the cost is then a lower bound.
+    /// Whether some usage has no known price. The cost is then a lower bound.
     unpriced: bool,
-    /// Completed messages of models.
+    /// Number of completed messages.
     messages: u64,
-    /// Input that no cache served.
+    /// Input tokens that were not read from a cache.
     input_tokens: u64,
-    /// Output, thinking included.
+    /// Output tokens, including thinking.
     output_tokens: u64,
-    /// Input served from the prompt cache.
+    /// Input tokens read from the prompt cache.
     cache_read_input_tokens: u64,
-    /// Input written to the prompt cache.
+    /// Input tokens written to the prompt cache.
     cache_creation_input_tokens: u64,
-    /// Tokens of messages that were cut, estimated; not among the others.
+    /// Estimated tokens of truncated messages. They are not included in the other counts.
     truncated_tokens: u64,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     let month = || Moment(output::now().0.saturating_sub(DAYS * DAY_MS));
     let since = args.since.or_else(|| (!args.all).then(month));
@@ -107,7 +108,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
         GroupBy::Agent => ledger.costs(CostBy::Agent, since),
     };
     let found = found.map_err(|error| open_ledger::failure(&error))?;
-    let found = with_judge(found, &judged(&home, since), args.group_by);
+    let found = with_judge(found, &judge_costs(&home, since), args.group_by);
     let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
     let mut rows: Vec<Row> = found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect();
     if args.group_by == GroupBy::Run {
@@ -126,12 +127,12 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     }
     match output::format(global) {
         OutputFormat::Text if costs.rows.is_empty() => {
-            let when = if args.all || args.since.is_some() {
+            let period = if args.all || args.since.is_some() {
                 ""
             } else {
                 " in the last 30 days; --all looks further back"
             };
-            output::print_text(&format!("nothing was spent{when}\n"));
+            output::print_text(&format!("no spending{period}\n"));
         }
         OutputFormat::Text => page(global, &text(&costs, output::width())),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&costs),
@@ -139,7 +140,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Adds the names and tasks of runs: an id alone says little.
+/// Adds the names and tasks of runs, because ids alone are hard to recognize.
 fn name_runs(rows: &mut [Row], ledger: &mut Ledger) -> Result<(), Failure> {
     let runs = ledger.runs(&RunFilter::default()).map_err(|error| open_ledger::failure(&error))?;
     let mut runs: BTreeMap<String, LedgerRun> =
@@ -151,8 +152,8 @@ fn name_runs(rows: &mut [Row], ledger: &mut Ledger) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a judge was paid for since then. Where that cannot be known, the rest is told all the same.
-fn judged(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
+/// Returns the judge's requests since this time. Prints a warning and returns none if they cannot be read.
+fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     // The ledger counts by quarters of an hour.
     let since = Moment(since.unwrap_or(Moment(0)).0 / QUARTER_MS * QUARTER_MS);
     let learning = LearningDb::open_existing(&LearningPaths::in_home(home.path()));
@@ -174,7 +175,7 @@ fn judged(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     })
 }
 
-/// The same rows with what a judge was paid, in the order that they have.
+/// Adds the judge's spending to the rows and keeps them sorted.
 fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -> Vec<CostRow<String>> {
     let clock = TimeFormat::here();
     for paid in paid {
@@ -217,7 +218,7 @@ fn group_label(by: GroupBy) -> &'static str {
     }
 }
 
-/// Quarters of an hour as local days, the last one first.
+/// Sums quarters of an hour to local days, newest first.
 fn days(quarters: Vec<CostRow<u64>>) -> Vec<CostRow<String>> {
     let clock = TimeFormat::here();
     let mut days: BTreeMap<String, LedgerSpend> = BTreeMap::new();
@@ -240,10 +241,10 @@ fn plus(one: LedgerSpend, other: &LedgerSpend) -> LedgerSpend {
 }
 
 impl Row {
-    /// The run's name and task, for people.
+    /// Returns the run's name and task, for people.
     fn title(&self) -> String {
-        let words = [self.name.as_deref(), self.task.as_deref()].into_iter().flatten();
-        words.collect::<Vec<_>>().join(": ")
+        let parts = [self.name.as_deref(), self.task.as_deref()].into_iter().flatten();
+        parts.collect::<Vec<_>>().join(": ")
     }
 
     fn new(key: Option<&String>, spend: &LedgerSpend) -> Row {
@@ -291,7 +292,7 @@ fn text(costs: &CostOutput, width: usize) -> String {
     format!("{}\n{basis}", table(&cells, &columns, width))
 }
 
-/// These columns of the table, its heading first and its total last.
+/// Returns these columns of the table, with the headings first and the total last.
 fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>> {
     let names =
         [costs.by, "stated", "estimated", "total", "messages", "input", "output", "cached", "written"];
@@ -315,11 +316,11 @@ fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>
     cells.iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect()
 }
 
-/// A line of names, then the rows; the total is for whoever adds up.
+/// Renders a line of names followed by the rows. The total is omitted, so that columns can be summed.
 fn csv(costs: &CostOutput) -> String {
     let mut out = format!(
-        "{},stated_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,\
-         cache_creation_input_tokens,cut_tokens,name,task\n",
+        "{},reported_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,\
+         cache_creation_input_tokens,truncated_tokens,name,task\n",
         costs.by
     );
     for row in &costs.rows {
@@ -342,7 +343,7 @@ fn csv(costs: &CostOutput) -> String {
     out
 }
 
-/// A field of comma-separated values (RFC 4180).
+/// Quotes a field of comma-separated values (RFC 4180).
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -383,28 +384,28 @@ mod tests {
     }
 
     #[test]
-    fn costs_for_people() {
+    fn renders_text() {
         expect![[r#"
             model                     stated  estimated     total  messages  input  output     cached  written
             claude-large, the "new"   $12.34         $0    $12.34         6  1,000      20  3,000,000        4
             (not said)               $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
             total                     $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
-            what the use costs at the prices of the API; a subscription is not billed for it; more than that
+            cost at API prices; subscriptions are billed differently; more than that
             where it says >: some models have no price
         "#]]
         .assert_eq(&text(&costs(), 200));
     }
 
     #[test]
-    fn costs_on_a_narrow_terminal() {
+    fn narrow_terminal_hides_columns() {
         expect![[r#"
             model                       total  input  output
             claude-large, the "new"    $12.34   1000      20
             (not said)               >$0.1100   1000      20
             total                     >$12.45   2000      40
 
-            what the use costs at the prices of the API; a subscription is not billed for it; more than that
+            cost at API prices; subscriptions are billed differently; more than that
             where it says >: some models have no price
         "#]]
         .assert_eq(&text(&costs(), 80));
@@ -423,7 +424,7 @@ mod tests {
             -       $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
             total    $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
-            what the use costs at the prices of the API; a subscription is not billed for it; more than that
+            cost at API prices; subscriptions are billed differently; more than that
             where it says >: some models have no price
         "#]].assert_eq(&text(&costs, 120));
         let narrow = text(&costs, 60);
@@ -433,28 +434,28 @@ mod tests {
             -       >$0.1100   1000      20
             total    >$12.45   2000      40
 
-            what the use costs at the prices of the API; a subscription is not billed for it; more than that
+            cost at API prices; subscriptions are billed differently; more than that
             where it says >: some models have no price
         "#]]
         .assert_eq(&narrow);
     }
 
     #[test]
-    fn costs_for_spreadsheets() {
+    fn renders_csv() {
         expect![[r#"
-            model,stated_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,cache_creation_input_tokens,cut_tokens,name,task
+            model,reported_cost_usd,estimated_cost_usd,unpriced,messages,input_tokens,output_tokens,cache_read_input_tokens,cache_creation_input_tokens,truncated_tokens,name,task
             "claude-large, the ""new""",12.340000,0.000000,false,6,1000,20,3000000,4,5,,
             ,0.050000,0.060000,true,6,1000,20,3000000,4,5,,
         "#]].assert_eq(&csv(&costs()));
     }
 
     #[test]
-    fn quarters_become_days() {
+    fn sums_quarters_to_days() {
         let quarter = |quarter, cents| CostRow { key: quarter, spend: spend(cents, 0, false) };
-        // Three days apart, so that they are of different dates in every time zone.
+        // Three days apart, so that the dates differ in every time zone.
         let days = days(vec![quarter(100_000, 1), quarter(100_001, 2), quarter(100_288, 4)]);
-        let told: Vec<_> = days.iter().map(|day| day.spend.cost.0 / 10_000).collect();
-        assert_eq!(told, [4, 3]);
+        let cents: Vec<_> = days.iter().map(|day| day.spend.cost.0 / 10_000).collect();
+        assert_eq!(cents, [4, 3]);
         assert!(days[0].key > days[1].key, "{days:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! `longhaul run --detach`: starts a supervisor that survives the terminal, and says which run it has.
+//! `longhaul run --detach`: starts a supervisor that survives the terminal, and prints the run's id.
 //!
-//! The supervisor is this program once more, in a session of its own. It says on its standard output
-//! that the run has begun; until then its complaints are ours.
+//! The supervisor is another process of this program in its own session. It reports on its standard output
+//! that the run has started. Until then, its errors are reported here.
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
@@ -16,40 +16,40 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const FLAG: &str = "--detach";
-/// What the flag becomes for the supervisor.
+/// Replacement of the flag in the supervisor's arguments.
 const SUPERVISOR_FLAG: &str = "--detached";
 
-/// What is said of a run that is on its way.
+/// Message that a detached run has started.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DetachMessage {
-    /// The run that has begun.
+    /// The run that has started.
     run: DetachedRun,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DetachedRun {
-    /// Its id.
+    /// Id of the run.
     id: String,
-    /// Its directory.
+    /// Run directory.
     dir: PathBuf,
 }
 
-/// Starts the supervisor with this program's own arguments, and returns once its run has begun.
+/// Starts the supervisor with this program's own arguments. Returns once its run has started.
 pub fn start(global: &GlobalArgs) -> Result<u8, Failure> {
-    let broken = |error: io::Error| Failure::unexpected(format!("start a supervisor: {error}"));
+    let broken = |error: io::Error| Failure::unexpected(format!("cannot start a supervisor: {error}"));
     let mut supervisor = Command::new(env::current_exe().map_err(broken)?)
         .args(supervisor_args(env::args_os().skip(1)))
-        // A prompt may come from there.
+        // The prompt may come from stdin.
         .stdin(Stdio::inherit())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .map_err(broken)?;
-    let mut said = BufReader::new(supervisor.stdout.take().expect("its output is piped"));
+    let mut stdout = BufReader::new(supervisor.stdout.take().expect("its output is piped"));
     let mut line = String::new();
-    said.read_line(&mut line).map_err(broken)?;
+    stdout.read_line(&mut line).map_err(broken)?;
     if let Ok(DetachMessage { run }) = serde_json::from_str(&line) {
         match output::format(global) {
             OutputFormat::Text => output::print_text(&format!("{}\n", run.id)),
@@ -63,45 +63,45 @@ pub fn start(global: &GlobalArgs) -> Result<u8, Failure> {
         }
         return Ok(0);
     }
-    // It ended before it began: what it says is the answer.
+    // The supervisor exited before the run started. Its output is the answer.
     output::print_text(&line);
     let mut rest = String::new();
-    said.read_to_string(&mut rest).map_err(broken)?;
+    stdout.read_to_string(&mut rest).map_err(broken)?;
     output::print_text(&rest);
-    let ended = supervisor.wait_with_output().map_err(broken)?;
-    out::say(&String::from_utf8_lossy(&ended.stderr));
-    Ok(ended
+    let finished = supervisor.wait_with_output().map_err(broken)?;
+    out::say(&String::from_utf8_lossy(&finished.stderr));
+    Ok(finished
         .status
         .code()
         .and_then(|code| u8::try_from(code).ok())
         .unwrap_or(crate::failure::UNEXPECTED_ERROR))
 }
 
-/// Ours, with the one flag changed. What stands behind `--` is the agent's.
-fn supervisor_args(ours: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    let mut of_agent = false;
-    ours.map(|arg| {
-        of_agent |= arg == "--";
-        if arg == FLAG && !of_agent { SUPERVISOR_FLAG.into() } else { arg }
+/// Replaces the flag in the arguments of this program. Arguments after `--` belong to the agent.
+fn supervisor_args(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut is_agent_arg = false;
+    args.map(|arg| {
+        is_agent_arg |= arg == "--";
+        if arg == FLAG && !is_agent_arg { SUPERVISOR_FLAG.into() } else { arg }
     })
     .collect()
 }
 
-/// Leaves the terminal: its signals and its end are no concern of this process any more.
+/// Leaves the terminal, so that its signals and its end do not affect this process.
 pub fn leave_terminal() {
-    // It fails only for the leader of a group, which a supervisor that was started here is not.
+    // This fails only for the leader of a process group. A supervisor started here is not one.
     let _ = rustix::process::setsid();
 }
 
-/// Tells whoever started this supervisor that the run has begun; else says nothing.
+/// Reports the start of the run to the parent process and ignores everything else.
 #[derive(Default)]
 pub struct DetachObserver {
-    /// What is to be told once the first decision is written down: who attaches to a run that goes on must not
-    /// find it over.
+    /// Message to print once the first decision is recorded. A process that attaches to a resumed run must
+    /// not see it as finished.
     line: Option<String>,
 }
 
-/// Announces a run that has a supervisor already.
+/// Reports a run that already has a supervisor.
 pub fn announce(run: &RunId, dir: &Path) {
     output::print_text(&announcement(run, dir));
 }
@@ -128,9 +128,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_our_own_flag_is_changed() {
+    fn replaces_only_own_flag() {
         let args = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
-        let check = |ours: &str, its: &str| assert_eq!(supervisor_args(args(ours).into_iter()), args(its));
+        let check =
+            |own: &str, expected: &str| assert_eq!(supervisor_args(args(own).into_iter()), args(expected));
         check("run --detach fix", "run --detached fix");
         check("run fix --detach -- --detach", "run fix --detached -- --detach");
     }

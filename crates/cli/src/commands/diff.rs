@@ -1,5 +1,6 @@
-//! `longhaul diff`: what a run changed in its workspace, whatever was changed there before. It reads the run's files and
-//! the repository, and changes nothing.
+//! `longhaul diff`: shows what a run changed in its workspace, without earlier changes.
+//!
+//! Reads the run's files and the repository. Never changes them.
 
 mod patch;
 mod text;
@@ -17,23 +18,23 @@ use longhaul_store::{DiffStat, OsText, RunDir, WorkspaceState, rfc3339};
 use serde::Serialize;
 use std::io::Write;
 
-/// What a run changed, as it is printed. Keys are only ever added.
+/// Changes of a run. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DiffOutput<'a> {
-    /// The run's id.
+    /// Id of the run.
     run: &'a str,
-    /// The directory that the agent works in.
+    /// Working directory of the agent.
     workspace: OsText,
-    /// What it was when the run began.
+    /// State when the run started.
     from: DiffState<'a>,
-    /// What it was when the run was over, or is now.
+    /// State when the run finished, or the current state.
     to: DiffEnd<'a>,
-    /// The commits that came, the oldest first; nothing if the history is another one, or is gone.
+    /// New commits, oldest first. `None` if the history was rewritten or is gone.
     commits: Option<&'a [Commit]>,
-    /// The files that differ.
+    /// Files that differ.
     files: &'a [ChangedFile],
-    /// The same in figures.
+    /// Totals over all files.
     totals: DiffStat,
     /// Files that were not compared.
     omitted: Vec<&'a OsText>,
@@ -43,14 +44,14 @@ pub struct DiffOutput<'a> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DiffState<'a> {
-    /// When it was looked at.
+    /// Time of the snapshot.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     at: String,
-    /// The commit that was checked out; nothing before the first one.
+    /// Commit that was checked out. `None` before the first commit.
     head: Option<&'a str>,
-    /// The branch that was checked out; nothing for a detached head.
+    /// Branch that was checked out. `None` for a detached head.
     branch: Option<&'a str>,
-    /// The tree of all files as they were, but for ignored ones, as git names it.
+    /// Git tree of all files except ignored ones.
     tree: Option<&'a str>,
 }
 
@@ -59,61 +60,56 @@ struct DiffState<'a> {
 struct DiffEnd<'a> {
     #[serde(flatten)]
     state: DiffState<'a>,
-    /// Whether that is now, because the run is not over or its end is not on record.
+    /// Whether this is the current state, because the run is not finished or its end was not recorded.
     live: bool,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let home = open_home::locate()?;
     let runtime = runtime::new()?;
-    let viewed = runtime.block_on(workspace_diff(&home, &dir, args.paths.clone()));
-    let viewed = viewed.map_err(|error| failure(&dir, error))?;
-    // A patch is for people and for `git apply`: programs that want figures say so.
+    let diff = runtime.block_on(workspace_diff(&home, &dir, args.paths.clone()));
+    let diff = diff.map_err(|error| failure(&dir, error))?;
+    // A patch is for people and for `git apply`. Programs request JSON explicitly.
     match global.output_format.unwrap_or(OutputFormat::Text) {
-        OutputFormat::Json | OutputFormat::StreamJson => print_json(&dir, &viewed)?,
+        OutputFormat::Json | OutputFormat::StreamJson => print_json(&dir, &diff)?,
         OutputFormat::Text => {
-            let form = match (args.stat, args.name_only) {
+            let format = match (args.stat, args.name_only) {
                 (true, _) => DiffFormat::Stat { width: output::width() },
                 (false, true) => DiffFormat::NameOnly,
                 (false, false) => DiffFormat::Patch { binary: !out::stdout_is_terminal() },
             };
-            let printed = runtime.block_on(viewed.printed(form)).map_err(|error| failure(&dir, error))?;
-            print_text(global, &dir, &viewed, (form, &printed));
+            let printed = runtime.block_on(diff.printed(format)).map_err(|error| failure(&dir, error))?;
+            print_text(global, &dir, &diff, format, &printed);
         }
     }
     if !global.quiet {
-        text::notes(&viewed).iter().for_each(|remark| print_status(remark));
+        text::notes(&diff).iter().for_each(|note| print_status(note));
     }
     Ok(0)
 }
 
-fn print_text(
-    global: &GlobalArgs,
-    dir: &RunDir,
-    viewed: &WorkspaceDiff,
-    (form, printed): (DiffFormat, &[u8]),
-) {
-    let mut text = match form {
-        // Read by programs, a name a line.
+fn print_text(global: &GlobalArgs, dir: &RunDir, diff: &WorkspaceDiff, format: DiffFormat, printed: &[u8]) {
+    let mut text = match format {
+        // Programs read one name on each line.
         DiffFormat::NameOnly => Vec::new(),
         DiffFormat::Patch { .. } | DiffFormat::Stat { .. } => {
-            format!("{}\n", text::summary(dir.id(), viewed)).into_bytes()
+            format!("{}\n", text::summary(dir.id(), diff)).into_bytes()
         }
     };
     if !text.is_empty() && !printed.is_empty() {
         text.push(b'\n');
     }
-    let body = match form {
-        // Its last line says what the summary says.
+    let body = match format {
+        // The last line repeats the summary.
         DiffFormat::Stat { .. } => without_last_line(printed),
         DiffFormat::Patch { .. } | DiffFormat::NameOnly => printed,
     };
     text.extend_from_slice(body);
     let text =
         if out::stdout_is_terminal() { patch::painted(&text, Colors::stdout()).into_bytes() } else { text };
-    // An error is kept for the end of the command.
+    // The pager keeps a write error until the end of the command.
     let _ = pager::open_for_bytes(global).write_all(&text);
 }
 
@@ -122,17 +118,17 @@ fn without_last_line(text: &[u8]) -> &[u8] {
     last.map_or(&[], |end| &text[..=end])
 }
 
-fn print_json(dir: &RunDir, viewed: &WorkspaceDiff) -> Result<(), Failure> {
+fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
     let workspace = dir.plan().map_err(|error| of_store(&error))?.cwd;
-    let omitted = text::left_out(viewed);
+    let omitted = text::omitted(diff);
     output::print_json(&DiffOutput {
         run: dir.id().as_str(),
         workspace,
-        from: state(&viewed.from),
-        to: DiffEnd { state: state(&viewed.to), live: viewed.live.is_some() },
-        commits: viewed.commits.as_deref(),
-        files: &viewed.files,
-        totals: viewed.figures(),
+        from: state(&diff.from),
+        to: DiffEnd { state: state(&diff.to), live: diff.live.is_some() },
+        commits: diff.commits.as_deref(),
+        files: &diff.files,
+        totals: diff.figures(),
         omitted,
     });
     Ok(())
@@ -147,30 +143,32 @@ fn state(state: &WorkspaceState) -> DiffState<'_> {
     }
 }
 
-/// Why nothing can be told, and what to do instead.
+/// Converts an error and adds a hint on what to do instead.
 fn failure(dir: &RunDir, error: ChangesError) -> Failure {
-    let doing = format!("tell what run {} changed", dir.id());
+    let action = format!("tell what run {} changed", dir.id());
     match &error {
         ChangesError::Store(error) => of_store(error),
-        ChangesError::Unrecorded(why) => {
-            let (why, hint) = text::unrecorded(dir, *why);
-            Failure::usage(format!("{doing}: {why}"), hint)
+        ChangesError::Unrecorded(reason) => {
+            let (reason, hint) = text::unrecorded(dir, *reason);
+            Failure::usage(format!("{action}: {reason}"), hint)
         }
         ChangesError::WorkspaceMoved(_) => Failure::not_started(
-            format!("{doing}: {error}"),
+            format!("{action}: {error}"),
             "put the repository back where it was; what was said and done is told by `longhaul logs`",
             None,
         ),
-        ChangesError::NoGit(_) => {
-            Failure::not_started(format!("{doing}: {error}"), "install git, and see that it is on PATH", None)
-        }
+        ChangesError::NoGit(_) => Failure::not_started(
+            format!("{action}: {error}"),
+            "install git, and see that it is on PATH",
+            None,
+        ),
         ChangesError::Git { .. } => Failure::not_started(
-            format!("{doing}: {error}"),
+            format!("{action}: {error}"),
             "mend what git says; an object that is missing may have been in commits that git has removed since",
             None,
         ),
         ChangesError::Io { .. } => {
-            Failure::not_started(format!("{doing}: {error}"), "see that it can be read and written", None)
+            Failure::not_started(format!("{action}: {error}"), "see that it can be read and written", None)
         }
     }
 }

@@ -1,6 +1,7 @@
-//! `longhaul doctor`: looks whether runs can be begun here and be carried to their end, and says what to type where they
-//! cannot. It starts nothing but the agent's `--version`, and changes nothing, but that the ledger is brought up to date as by
-//! whoever reads it.
+//! `longhaul doctor`: checks whether runs can start and finish here, and prints a remedy for each problem.
+//!
+//! Starts nothing except the agent's `--version`, and changes nothing except the ledger, which is brought up
+//! to date as by every reader.
 
 mod agent;
 mod agent_environment;
@@ -22,36 +23,36 @@ use longhaul_agent::claude::environment::API_TIMEOUT;
 use serde::Serialize;
 use std::env;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DoctorOutput<'a> {
-    /// How many checks found what keeps runs from being begun, or from their end.
+    /// Number of findings that keep runs from starting or finishing.
     problems: usize,
-    /// How many found what may not be as it is meant.
+    /// Number of findings that may be unintended.
     warnings: usize,
-    /// What each check found.
+    /// The finding of each check.
     findings: &'a [Finding],
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn doctor(global: &GlobalArgs, args: &DoctorArgs) -> Result<u8, Failure> {
-    let findings = examine(global, args)?;
+    let findings = run_checks(global, args)?;
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
-    let examined = DoctorOutput {
+    let report = DoctorOutput {
         problems: count(Severity::Problem),
         warnings: count(Severity::Warning),
         findings: &findings,
     };
     match output::format(global) {
         OutputFormat::Text => output::print_text(&finding::text(&findings, Colors::stdout())),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&examined),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&report),
     }
-    Ok(if examined.problems == 0 { 0 } else { UNEXPECTED_ERROR })
+    Ok(if report.problems == 0 { 0 } else { UNEXPECTED_ERROR })
 }
 
-/// Every check, in the order in which a person would mend what they find.
-fn examine(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Failure> {
+/// Runs all checks, in the order in which a person would fix their findings.
+fn run_checks(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Failure> {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut findings = vec![configuration::check(global)];
     findings.extend(agent::check(args.agent_path.as_deref())?);

@@ -1,4 +1,4 @@
-//! `longhaul drill`: practice under injected faults, with a scorecard at the end.
+//! `longhaul drill`: practice runs under injected faults, each with a scorecard.
 
 mod play;
 mod scorecard;
@@ -7,7 +7,7 @@ mod text;
 pub use play::AGENT_SUBCOMMAND;
 pub use scorecard::Scorecard;
 
-use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs, OutputFormat};
+use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs, OutputFormat, Seed};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::color::Colors;
@@ -22,7 +22,7 @@ use std::env;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Runs the scenarios and returns the exit code: 0 only if every scorecard agrees throughout.
+/// Runs the scenarios and returns the exit code: 0 only if every scorecard passes.
 pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     if args.list {
@@ -30,25 +30,28 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         output::print_text(&text::list(&all().map_err(unexpected)?, for_people));
         return Ok(0);
     }
-    let scenarios = chosen(args)?;
+    let scenarios = selected_scenarios(args)?;
     let program = program(args)?;
-    let seed = if args.random_seed { random_seed() } else { args.seed };
+    let seed = match args.seed {
+        Seed::Number(seed) => seed,
+        Seed::Random => random_seed(),
+    };
     let mut cards = Vec::new();
     for scenario in &scenarios {
         if !global.quiet {
-            let mut said = format!("drill {} (seed {seed}): ", scenario.name);
-            wrap(&mut said, &scenario.summary, 4);
-            output::print_status(said.trim_end());
+            let mut text = format!("drill {} (seed {seed}): ", scenario.name);
+            wrap(&mut text, &scenario.summary, 4);
+            output::print_status(text.trim_end());
         }
-        let (card, kept) = play::play(global, args, scenario, &program, seed)?;
+        let (card, kept_dir) = play::play(global, args, scenario, &program, seed)?;
         if format == OutputFormat::Text {
             output::print_text(&text::card(&card, Colors::stdout()));
         }
-        match kept {
+        match kept_dir {
             _ if global.quiet => {}
-            Some(kept) => output::print_status(&look_around(&kept, &card.run)),
+            Some(kept_dir) => output::print_status(&inspect_hint(&kept_dir, &card.run)),
             None if format == OutputFormat::Text && scenarios.len() == 1 => {
-                output::print_status("the run is gone; with --keep it stays, to be looked at like any other");
+                output::print_status("the run was deleted; pass --keep to inspect it");
             }
             None => {}
         }
@@ -61,21 +64,21 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         OutputFormat::Text if cards.len() > 1 => output::print_text(&text::summary(&cards)),
         OutputFormat::Text => {}
     }
-    // A drill that does not agree is a failure of ours, whatever the scenario expects.
+    // A failed drill is a failure of Longhaul, whatever the scenario expects.
     Ok(if cards.iter().all(Scorecard::agrees) { 0 } else { 20 })
 }
 
-/// Where the run is, and how the commands that look at runs find it there.
-fn look_around(kept: &Path, run: &str) -> String {
-    let home = quoted(&kept.join(play::HOME).display().to_string());
+/// Returns where the run is kept and how to inspect it.
+fn inspect_hint(kept_dir: &Path, run: &str) -> String {
+    let home = quoted(&kept_dir.join(play::HOME).display().to_string());
     format!(
         "kept {}\n  export LONGHAUL_HOME={home}\n  longhaul why {run}     # what happened; also: show, logs, cost, report",
-        kept.display()
+        kept_dir.display()
     )
 }
 
-fn chosen(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {
-    let names: Vec<&str> = args.scenarios.iter().chain(&args.scenario).map(String::as_str).collect();
+fn selected_scenarios(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {
+    let names: Vec<&str> = args.scenarios.iter().map(String::as_str).collect();
     let broken = |error: longhaul_drill::ScenarioError| {
         let near = error.did_you_mean().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
         Failure::usage(error.to_string(), format!("{near}`longhaul drill --list` lists the scenarios"))
@@ -103,7 +106,7 @@ fn program(args: &DrillArgs) -> Result<Program, Failure> {
 
 fn random_seed() -> u64 {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    // Short enough to be typed again.
+    // Short enough to type.
     draw(nanos ^ Moment(nanos).0.rotate_left(17), 0, 999_999)
 }
 

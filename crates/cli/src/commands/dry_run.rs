@@ -1,4 +1,4 @@
-//! `longhaul run --dry-run`: the exact command, the policy, and the worst case. Starts nothing.
+//! `longhaul run --dry-run`: prints the exact command, the policy and the worst case. It starts nothing.
 
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
@@ -12,84 +12,85 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a run would do, as it is printed. Keys are only ever added.
+/// Description of a run that is not started. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DryRun<'a> {
-    /// How the agent would be called.
+    /// Command that would start the agent.
     command: Command<'a>,
-    /// What is different in the agent's environment.
+    /// Changes of the agent's environment.
     env: Env<'a>,
-    /// What would be written to the agent's standard input.
+    /// Content of the agent's standard input.
     stdin: String,
-    /// What would be asked of a model where a new session is told older work; nothing where none is to be asked.
+    /// Request for a summary of older work, for a handoff to a fresh session. `None` if no summary is
+    /// requested.
     handoff_summary: Option<HandoffSummary<'a>>,
-    /// What the agent may not do, and what its questions are answered: lists by what each is called in a plan.
+    /// Guards, and prepared answers to the agent's questions. The keys are those of a plan.
     guards: BTreeMap<&'static str, Vec<String>>,
-    /// The commands that would judge the work.
+    /// Commands that would check the work.
     checks: &'a [String],
-    /// The policy that the run would start from.
+    /// Preset of the policy.
     preset: &'static str,
-    /// What would hold.
+    /// Effective policy.
     policy: &'a Policy,
-    /// Where the values of the policy come from that somebody set.
+    /// Origins of the policy values that were set.
     changed: &'a BTreeMap<String, String>,
-    /// What it may come to.
+    /// Worst case of the policy.
     worst_case: WorstCaseOutput,
 }
 
-/// A program, its arguments and where it would run.
+/// A program, its arguments and its working directory.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Command<'a> {
-    /// The program.
+    /// Path of the program.
     program: &'a Path,
-    /// Its arguments.
+    /// Arguments of the program.
     args: &'a [String],
-    /// The directory that it would work in.
+    /// Working directory of the program.
     cwd: &'a Path,
 }
 
-/// What the agent's environment has that ours has not, and the other way round.
+/// Differences between the agent's environment and that of Longhaul.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Env<'a> {
-    /// The variables that it gets besides.
+    /// Variables that are added.
     set: Vec<Variable<'a>>,
-    /// The names of those that it does not get.
+    /// Names of variables that are removed.
     removed: &'a [&'static str],
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Variable<'a> {
-    /// Its name.
+    /// Name of the variable.
     name: &'a str,
-    /// Its value.
+    /// Value of the variable.
     value: &'a str,
 }
 
-/// How a model would be asked to condense older work.
+/// Request to a model for a summary of older work.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct HandoffSummary<'a> {
-    /// The model that would be asked.
+    /// Model to ask.
     model: &'a str,
-    /// As it would be typed.
+    /// Command as it would be typed.
     command: &'a str,
-    /// How long it would have.
+    /// Timeout of the request.
     timeout_ms: Span,
 }
 
-/// What the run would do at the most without coming further.
+/// Upper bounds for a run that makes no progress.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct WorstCaseOutput {
-    /// Requests to the API; nothing where they are unlimited.
+    /// Maximum number of requests to the API. `None` if unlimited.
     requests_without_progress: Option<u64>,
-    /// The longest wait between two attempts.
+    /// Longest wait between two attempts.
     longest_backoff_ms: Span,
-    /// The longest wait for the reset of a usage window; nothing where it is unlimited.
+    /// Longest wait for the reset of a usage window. `None` if unlimited.
     longest_park_ms: Option<Span>,
 }
 
@@ -101,7 +102,7 @@ pub fn print(
     format: OutputFormat,
 ) -> Result<u8, Failure> {
     let session = match session {
-        // Drawn when the run starts; a run that is not started draws nothing.
+        // The id is drawn when the run starts.
         SessionChoice::New => SessionPlan::New(SessionId::from("<new session id>")),
         SessionChoice::NewWithId(id) => SessionPlan::New(id.clone()),
         SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
@@ -110,9 +111,9 @@ pub fn print(
         }
     };
     let order = &AgentSpec { run_id: RunId::from("<run id>"), ..order.clone() };
-    // The agent's own fence on money is among its arguments.
-    let left = resolved.policy.limits.remaining(&LimitUsage::default());
-    let plan = AttemptPlan { remaining: left, ..AttemptPlan::new(1, session, PromptKind::Task) };
+    // The agent's own limit on cost is one of its arguments.
+    let remaining = resolved.policy.limits.remaining(&LimitUsage::default());
+    let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
     let mut invocation = Claude::new().invocation(order, &plan, &PriorAttempts::default());
     invocation.env_set.push((MARK_VARIABLE.to_owned(), format!("{}/<drawn for it>", order.run_id)));
     let summary = order.handoff_summary.as_ref().map(|model| {
@@ -164,7 +165,7 @@ pub fn print(
                         format!("Summary of older work, where a new session is told it, within {timeout}: {command}\n")
                     })
                     .unwrap_or_default(),
-                guards.iter().map(|(what, patterns)| format!("{what}: {}\n", patterns.join(", "))).collect::<String>(),
+                guards.iter().map(|(name, patterns)| format!("{name}: {}\n", patterns.join(", "))).collect::<String>(),
                 order.checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
                 resolved.preset,
                 policy_lines(&resolved.policy),
@@ -181,7 +182,7 @@ pub fn print(
     Ok(0)
 }
 
-/// The guards that are set, by what each is called in a plan.
+/// Returns the guards that are set, by their name in a plan.
 fn guards(guards: &Guards) -> BTreeMap<&'static str, Vec<String>> {
     let Guards { allow_tools, deny_tools, block_urls, block_paths, answers } = guards;
     let tools = |tools: &[ToolPattern]| tools.iter().map(ToString::to_string).collect();
@@ -196,17 +197,18 @@ fn guards(guards: &Guards) -> BTreeMap<&'static str, Vec<String>> {
     all.into_iter().filter(|(_, patterns)| !patterns.is_empty()).collect()
 }
 
-/// A command as it would be typed.
+/// Renders a command as it would be typed.
 fn command_line(invocation: &Invocation) -> String {
     let words =
         std::iter::once(invocation.program.display().to_string()).chain(invocation.args.iter().cloned());
     words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
-/// One line for each value: those with a flag as they are typed, the others by their names in the plan.
+/// Renders one line for each value. Values with a flag are shown as typed, the others by their name in the
+/// plan.
 fn policy_lines(policy: &Policy) -> String {
     let typed = policy.typed_values().into_iter().map(|(name, value)| {
-        // Only the outage limit can be bounded by something else.
+        // Only the outage limit has an alternative bound.
         (name, value.unwrap_or_else(|| format!("{} retries", policy.retries_max)))
     });
     let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
@@ -214,10 +216,10 @@ fn policy_lines(policy: &Policy) -> String {
     let loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
     let others = [
         (
-            "wrap_up_time",
-            policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.reserve.map_or_else(tenth, span)),
+            "wrap_up_reserve",
+            policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.reserve.map_or_else(default_reserve, span)),
         ),
-        ("check_attempts", policy.check.map_or_else(none, |check| check.failures_max.to_string())),
+        ("max_failed_checks", policy.check.map_or_else(none, |check| check.failures_max.to_string())),
         ("check_timeout", policy.check.and_then(|check| check.timeout).map_or_else(none, span)),
         ("keep_going", policy.keep_going.is_some().to_string()),
         ("progress_resets", policy.progress_resets_retries.to_string()),
@@ -225,12 +227,12 @@ fn policy_lines(policy: &Policy) -> String {
         ("overload_young", span(policy.early_overload_period)),
         ("reset_jitter", span(policy.reset_jitter)),
         ("attempt_timeout_rule", word(rule)),
-        ("linger", span(policy.exit_timeout)),
+        ("exit_timeout", span(policy.exit_timeout)),
         ("stop_grace", span(policy.stop_grace)),
         ("allow_denials", policy.allow_denials.to_string()),
         ("session_loss", word(loss)),
         ("condense", policy.summarize.to_string()),
-        ("condense_timeout", span(policy.summary_timeout)),
+        ("summary_timeout", span(policy.summary_timeout)),
     ];
     typed.chain(others).map(|(name, value)| format!("  {name}: {value}\n")).collect()
 }
@@ -239,12 +241,12 @@ fn none() -> String {
     NONE.to_owned()
 }
 
-/// The reserve of a limit on time if the user names none.
-fn tenth() -> String {
+/// Default reserve of a time limit.
+fn default_reserve() -> String {
     "a tenth of the limit, from 30s to 5m".to_owned()
 }
 
-/// Which values somebody set, and where.
+/// Renders the values that were set, with their origins.
 fn origin_lines(origins: &BTreeMap<String, String>) -> String {
     let set = origins.iter().filter(|(name, origin)| *name != "preset" || origin.contains(' '));
     let lines: String = set.map(|(name, origin)| format!("  {name}: {origin}\n")).collect();

@@ -14,36 +14,36 @@ use longhaul_store::OsText;
 use serde::Serialize;
 use std::path::PathBuf;
 
-// As many as fit a line or two.
+// Fits a line or two.
 const NAMES_MAX: usize = 8;
 
-/// What is printed. Keys are only ever added.
+/// Output of the command. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExportOutput<'a> {
-    /// Where the run is now, too.
+    /// Path of the file.
     file: String,
-    /// The size of the file.
+    /// Size of the file.
     bytes: u64,
-    /// The run that is in the file.
+    /// The exported run.
     run: ExportedRun<'a>,
-    /// The agent's sessions that the run has worked on.
+    /// Sessions that the run has worked on.
     sessions: &'a [SessionEntry],
-    /// The state of the workspace; nothing if it is not in the file.
+    /// State of the workspace. `None` if the file does not contain it.
     workspace: Option<&'a Workspace>,
 }
 
-/// The run that is in the file.
+/// The exported run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ExportedRun<'a> {
-    /// Its id.
+    /// Id of the run.
     id: &'a RunId,
-    /// How it ended; nothing if it has not.
+    /// Outcome. `None` if the run is not finished.
     outcome: Option<OutcomeKind>,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;
@@ -51,7 +51,7 @@ pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     let exported = pack(&home, &dir, &to, args.force).map_err(failure)?;
     print(&exported, output::format(global));
     if !global.quiet {
-        for line in remarks(&exported) {
+        for line in notes(&exported) {
             print_status(&line);
         }
     }
@@ -78,52 +78,52 @@ fn print(exported: &Exported, format: OutputFormat) {
     output::print_text(&text);
 }
 
-/// What a person should know of the file.
-fn remarks(exported: &Exported) -> Vec<String> {
+/// Returns notes for people about the file.
+fn notes(exported: &Exported) -> Vec<String> {
     let Exported { manifest, outcome, no_workspace, .. } = exported;
     let cwd = manifest.cwd.as_path().display();
-    let mut remarks = Vec::new();
-    remarks.extend(no_workspace.map(|why| {
-        let why = match why {
+    let mut notes = Vec::new();
+    notes.extend(no_workspace.map(|reason| {
+        let reason = match reason {
             WorkspaceOmitted::NotInGit => format!("git does not have {cwd}"),
             WorkspaceOmitted::Gone => format!("{cwd} is gone"),
         };
-        format!("the workspace is not in the file: {why}; bring it along yourself, and import with --as-is")
+        format!("the workspace is not in the file: {reason}; bring it along yourself, and import with --use-existing")
     }));
-    remarks.extend(left_out(manifest));
+    notes.extend(omission_notes(manifest));
     if outcome.is_none() {
         for session in manifest.sessions.iter().filter(|session| !session.found) {
-            remarks.push(format!("session {} was not found, and is not in the file", session.id));
+            notes.push(format!("session {} was not found, and is not in the file", session.id));
         }
-        remarks.push(format!(
+        notes.push(format!(
             "the run should go on in one place only: once it is imported, end it here by `longhaul cancel {}`",
             manifest.run
         ));
     }
-    remarks
+    notes
 }
 
-/// What the file does not have of the workspace, besides what git ignores.
-pub fn left_out(manifest: &Manifest) -> Vec<String> {
+/// Returns notes on the parts of the workspace that the file lacks, except ignored files.
+pub fn omission_notes(manifest: &Manifest) -> Vec<String> {
     let Some(workspace) = &manifest.workspace else { return Vec::new() };
-    let named = |paths: &[OsText]| {
+    let list = |paths: &[OsText]| {
         let names = paths.iter().take(NAMES_MAX).map(|path| path.as_path().display().to_string());
         let more = paths.len().checked_sub(NAMES_MAX + 1).map(|more| format!("{} more", more + 1));
         names.chain(more).collect::<Vec<_>>().join(", ")
     };
-    let mut remarks = Vec::new();
+    let mut notes = Vec::new();
     if !workspace.omitted.is_empty() {
-        let names = named(&workspace.omitted);
-        remarks.push(format!("not in the file, being repositories of their own: {names}"));
+        let names = list(&workspace.omitted);
+        notes.push(format!("not in the file, being repositories of their own: {names}"));
     }
     if !workspace.filtered.is_empty() {
-        let names = named(&workspace.filtered);
-        remarks.push(format!("in the file only as git's filters make them: {names}"));
+        let names = list(&workspace.filtered);
+        notes.push(format!("in the file only as git's filters make them: {names}"));
     }
-    remarks
+    notes
 }
 
-/// What a run that could not be moved is to the person who wanted it.
+/// Converts an error of a transfer.
 pub fn failure(error: TransferError) -> Failure {
     let mut fault = None;
     if let TransferError::Agent(agent) = &error {

@@ -1,7 +1,8 @@
-//! `longhaul finish-tool`: serves the one tool by which an agent says that its work is finished; no person types it.
+//! `longhaul finish-tool`: an MCP server with a single tool, by which an agent claims that its work is done.
+//! Not for people.
 //!
-//! It is started by the agent, ends with its input and keeps nothing: that the tool was called stands in the
-//! agent's own stream, where whoever supervises the run reads it.
+//! The agent starts it. It ends with its input and stores nothing: the call appears in the agent's stream,
+//! where the supervisor reads it.
 
 use crate::failure::Failure;
 use crate::runtime;
@@ -22,20 +23,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 const SUBCOMMAND: &str = "finish-tool";
 
 const NAME: &str = "finish";
-const DESCRIPTION: &str = "Call this when the whole task is done and checked; you will be asked once whether you stand \
-    by it. Do not call it to report progress or to ask a question: as long as anything of the task is left, go on.";
-const ANSWER: &str = "Noted. You will be asked once whether the work is really finished.";
+const DESCRIPTION: &str = "Call this when the whole task is done and verified. You will be asked once to confirm. Do not call it to report progress or ask a question; while work remains, continue.";
+const ANSWER: &str = "Recorded. You will be asked once to confirm that the work is done.";
 
-// A call is a name and a few sentences. What is longer is no call, and is passed over.
+// A call has a name and a few sentences. Longer lines are skipped.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// This program as who serves the tool; nothing where it does not know its own file.
+/// Returns the program that serves the tool. `None` if this program's own path is unknown.
 pub fn program() -> Option<Program> {
     let path = env::current_exe().ok()?;
     Some(Program { path, leading_args: vec![SUBCOMMAND.to_owned()] })
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn finish_tool() -> Result<u8, Failure> {
     let (stdin, stdout) = rmcp::transport::stdio();
     runtime::new()?.block_on(serve(stdin, stdout)).map(|()| 0)
@@ -50,7 +50,7 @@ where
     let transport = AsyncRwTransport::new(input, output).with_max_line_length(LINE_BYTES_MAX);
     match FinishTool.serve(transport).await {
         Ok(serving) => serving.waiting().await.map(|_| ()).map_err(|error| refusal(&error)),
-        // Whoever started it does not want it any more.
+        // The agent closed the connection before it used the tool.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
             Err(refusal(&"the first message is none that MCP begins with"))
@@ -59,12 +59,15 @@ where
     }
 }
 
-/// Wrong usage, whatever it is: nothing but the protocol may be said on stdout.
+/// Returns a usage error. Stdout is reserved for the protocol.
 fn refusal(error: &dyn Display) -> Failure {
-    Failure::usage(format!("serve the tool {NAME}: {error}"), "longhaul has agents start this by themselves")
+    Failure::usage(
+        format!("cannot serve the tool {NAME}: {error}"),
+        "longhaul has agents start this by themselves",
+    )
 }
 
-/// The server. It has nothing to remember.
+/// The server. It has no state.
 struct FinishTool;
 
 impl ServerHandler for FinishTool {
@@ -105,7 +108,7 @@ fn tool() -> Tool {
         "additionalProperties": false,
     });
     let Value::Object(schema) = schema else { unreachable!("it is written as an object") };
-    // A tool that only reads may be called in every permission mode.
+    // A read-only tool may be called in every permission mode.
     Tool::new(NAME, DESCRIPTION, schema)
         .with_annotations(ToolAnnotations::new().read_only(true).idempotent(true).open_world(false))
 }

@@ -1,5 +1,7 @@
-//! `longhaul gc`: removes the directories of runs that have long been over. Never one that is not over, that cannot be
-//! read, that is kept elsewhere, or in which somebody worked, unless that was asked for.
+//! `longhaul gc`: removes the directories of old finished runs.
+//!
+//! Never removes a run that is unfinished, unreadable or stored elsewhere. Removes a run with its own
+//! workspace only on request.
 
 use super::runs::{Row, RowState};
 use crate::args::{GcArgs, GlobalArgs, OutputFormat, StateFilter};
@@ -14,65 +16,65 @@ use longhaul_store::{Home, LedgerEntry, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GcOutput {
-    /// Whether nothing was removed: the rest is what would be.
+    /// Whether nothing was removed. The other fields then describe the plan.
     dry_run: bool,
-    /// What was removed, or would be, the newest first.
+    /// Removed runs, newest first.
     runs: Vec<Removed>,
-    /// What that frees of the disk, with what earlier removals had left.
+    /// Freed disk space in bytes, including leftovers of earlier removals.
     bytes: u64,
-    /// How many old runs are kept, by why.
+    /// Number of old runs that are kept, by reason.
     retained: BTreeMap<&'static str, u64>,
 }
 
-/// Why one is kept however old it is.
+/// Reason for keeping a run regardless of its age.
 const NEWEST: &str = "among the newest";
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Removed {
-    /// The run's id.
+    /// Id of the run.
     id: String,
-    /// How it ended.
+    /// Outcome of the run.
     outcome: &'static str,
-    /// When it was over.
+    /// When the run finished.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     ended_at: Option<String>,
-    /// What its directory took of the disk.
+    /// Disk space of the directory in bytes.
     bytes: u64,
-    /// How its task begins.
+    /// Start of the task.
     task: String,
     #[serde(skip)]
     ended: Moment,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let mut ledger = open_ledger::open(&home)?;
     let filter = RunFilter { states: vec![RunState::Finished], ..RunFilter::default() };
-    let over = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
+    let finished = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
     let now = output::now();
     let mut collected =
         GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, retained: BTreeMap::new() };
-    for (place, row) in over.into_iter().map(Row::new).enumerate() {
-        let ended = row.known.ended_at.unwrap_or(now);
+    for (index, row) in finished.into_iter().map(Row::new).enumerate() {
+        let ended = row.entry.ended_at.unwrap_or(now);
         if now.since(ended) <= args.older_than {
             continue;
         }
-        // The ledger finds them; what is removed for good is a matter of its journal.
-        let row = Row::new(LedgerEntry::read(&row.known.run_dir()).run);
-        match keep_reason(&home, args, place, &row) {
-            Some(why) => *collected.retained.entry(why).or_default() += 1,
+        // The ledger finds old runs, but only the journal decides on a removal.
+        let row = Row::new(LedgerEntry::read(&row.entry.run_dir()).run);
+        match keep_reason(&home, args, index, &row) {
+            Some(reason) => *collected.retained.entry(reason).or_default() += 1,
             None => collect(&home, &row, ended, &mut collected)?,
         }
     }
     if !args.dry_run {
         collected.bytes += home.remove_leftovers().map_err(|error| of_store(&error))?;
-        // The next one who reads it would, too.
+        // Any other reader would update the ledger, too.
         let _ = ledger.catch_up();
     }
     match output::format(global) {
@@ -82,9 +84,9 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn keep_reason(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'static str> {
-    let dir = row.known.run_dir();
-    let is_named = |asked: &StateFilter| match asked {
+fn keep_reason(home: &Home, args: &GcArgs, index: usize, row: &Row) -> Option<&'static str> {
+    let dir = row.entry.run_dir();
+    let is_named = |filter: &StateFilter| match filter {
         StateFilter::Outcome(kind) => row.outcome == Some(*kind),
         StateFilter::Finished => row.state == RowState::Over,
         StateFilter::Running
@@ -94,13 +96,13 @@ fn keep_reason(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'
         | StateFilter::Unreadable => false,
     };
     if row.state != RowState::Over {
-        Some("not over, by its journal")
-    } else if place < args.keep_last {
+        Some("unfinished")
+    } else if index < args.keep_last {
         Some(NEWEST)
     } else if args.keep.iter().any(is_named) {
-        Some("of an outcome that is kept")
+        Some("kept by --keep")
     } else if !dir.path().starts_with(home.runs_path()) {
-        Some("kept in a place of its own")
+        Some("stored elsewhere")
     } else if !args.include_workspaces && dir.workspace_path().exists() {
         Some("with a workspace of its own")
     } else {
@@ -109,13 +111,13 @@ fn keep_reason(home: &Home, args: &GcArgs, place: usize, row: &Row) -> Option<&'
 }
 
 fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> Result<(), Failure> {
-    let dir = row.known.run_dir();
+    let dir = row.entry.run_dir();
     let bytes = if collected.dry_run {
         dir.disk_bytes()
     } else {
         match home.remove_run(&dir) {
             Ok(bytes) => bytes,
-            // Somebody has just let it go on.
+            // Another process has just resumed the run.
             Err(longhaul_store::StoreError::JournalLocked { .. }) => {
                 *collected.retained.entry("in somebody's hands").or_default() += 1;
                 return Ok(());
@@ -154,9 +156,9 @@ fn text(collected: &GcOutput, now: Moment) -> String {
     let done = if collected.dry_run { "would be removed" } else { "removed" };
     let runs = if collected.runs.len() == 1 { "run" } else { "runs" };
     out += &format!("{} {runs} {done}: {}\n", collected.runs.len(), phrases::bytes(collected.bytes));
-    for (why, count) in &collected.retained {
-        let flag = if *why == NEWEST { " (--keep-last)" } else { "" };
-        out += &format!("{count} kept: {why}{flag}\n");
+    for (reason, count) in &collected.retained {
+        let flag = if *reason == NEWEST { " (--keep-last)" } else { "" };
+        out += &format!("{count} kept: {reason}{flag}\n");
     }
     out
 }

@@ -1,4 +1,5 @@
-//! `longhaul seed`: what a fresh session would be told of a run's work, or of any session's. It changes nothing.
+//! `longhaul handoff`: prints the handoff prompt that a fresh session would receive for a run or for any
+//! session. It changes nothing.
 
 use super::run::failure;
 use crate::args::HandoffArgs;
@@ -15,17 +16,17 @@ use serde::Deserialize;
 use std::path::Path;
 use std::{env, fs};
 
-// What a model's program said is for one line.
-const SAID_CHARS_MAX: usize = 200;
+// An error message of a model's program must fit one line.
+const MESSAGE_CHARS_MAX: usize = 200;
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn seed(args: &HandoffArgs) -> Result<u8, Failure> {
     let work = match &args.run {
-        Some(asked) => {
-            let dir = open_home::find_run(&open_home::locate()?, asked)?;
+        Some(selector) => {
+            let dir = open_home::find_run(&open_home::locate()?, selector)?;
             RecordedWork::of_run(&dir).map_err(|error| failure(RunError::NotStarted(error)))?
         }
-        None => of_files(args)?,
+        None => from_files(args)?,
     };
     let summary = match &args.handoff_summary {
         Some(model) => match summary(args, model, &work)? {
@@ -38,11 +39,11 @@ pub fn seed(args: &HandoffArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What came of asking for a summary.
+/// Result of a request for a summary.
 enum SummaryOutcome {
-    /// It, or nothing if there is none, which is then said.
+    /// The summary. `None` if there is none; the reason was printed.
     Written(Option<Summary>),
-    /// Somebody wanted the end.
+    /// The user cancelled the request.
     Cancelled(CancelSource),
 }
 
@@ -50,35 +51,35 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     let Some(prompt) = work.summary_prompt(args.handoff_tokens) else {
         return Ok(SummaryOutcome::Written(None));
     };
-    let without = |why: &str| {
-        output::print_status(&format!("no summary by {model}: {why}; older work is told in a line each"));
+    let without = |reason: &str| {
+        output::print_status(&format!("no summary by {model}: {reason}; older work is told in a line each"));
         Ok(SummaryOutcome::Written(None))
     };
-    let order = match order(args) {
-        Ok(order) => order,
+    let agent_spec = match agent_spec(args) {
+        Ok(agent_spec) => agent_spec,
         Err(error) => return without(&error),
     };
     let policy = Preset::Default.policy();
-    let asked = runtime::new()?.block_on(async {
-        let mut cancels =
-            signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
-        let (asked, timeout) = ((model, prompt.as_str()), policy.summary_timeout);
-        Ok(summarize(&order, &Claude::new(), asked, timeout, &mut cancels).await)
+    let result = runtime::new()?.block_on(async {
+        let mut cancels = signals::cancels()
+            .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
+        let (request, timeout) = ((model, prompt.as_str()), policy.summary_timeout);
+        Ok(summarize(&order, &Claude::new(), request, timeout, &mut cancels).await)
     })?;
-    match asked {
+    match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
         Err(SummarizeError::Cancelled(by)) => Ok(SummaryOutcome::Cancelled(by)),
         Err(SummarizeError::TimedOut(timeout)) => without(&format!("it gave no answer within {timeout}")),
-        Err(SummarizeError::Failed { fault, message: said }) => {
-            let said = said.map(|said| format!(" ({})", one_line(&said))).unwrap_or_default();
-            without(&format!("{}{said}", phrases::fault_text(fault)))
+        Err(SummarizeError::Failed { fault, message }) => {
+            let message = message.map(|message| format!(" ({})", one_line(&message))).unwrap_or_default();
+            without(&format!("{}{message}", phrases::fault_text(fault)))
         }
         Err(error @ (SummarizeError::Io(_) | SummarizeError::Start { .. })) => without(&error.to_string()),
     }
 }
 
-/// Who is asked, here.
-fn order(args: &HandoffArgs) -> Result<AgentSpec, String> {
+/// Returns the settings of the agent that writes the summary.
+fn agent_spec(args: &HandoffArgs) -> Result<AgentSpec, String> {
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| error.to_string())?;
     let cwd = env::current_dir().map_err(|error| format!("work in the current directory: {error}"))?;
     Ok(AgentSpec {
@@ -105,18 +106,21 @@ fn order(args: &HandoffArgs) -> Result<AgentSpec, String> {
 }
 
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SAID_CHARS_MAX).collect()
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
-fn of_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
+fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
     let files = &args.from_transcript;
-    let named = match &args.task_file {
+    let task = match &args.task_file {
         Some(file) => Some(read_regular_to_string(file).map_err(|error| {
-            Failure::usage(format!("read the task file {}: {error}", file.display()), "check --task-file")
+            Failure::usage(
+                format!("cannot read the task file {}: {error}", file.display()),
+                "check --task-file",
+            )
         })?),
         None => args.task.clone(),
     };
-    let task = named.or_else(|| files.first().and_then(|file| planned(file)));
+    let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));
     RecordedWork::of_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
         let hint = match error {
             HandoffError::Io { .. } => "check --from-transcript",
@@ -129,9 +133,9 @@ fn of_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
     })
 }
 
-/// The task of the run whose stream this is: the stream itself does not tell it. Nothing else of the plan needs
-/// to be understood.
-fn planned(stream: &Path) -> Option<String> {
+/// Returns the task of the run that this stream belongs to, because the stream does not contain it. Reads
+/// nothing else from the plan.
+fn task_of_stream(stream: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct Plan {
         prompt: Prompt,

@@ -1,6 +1,7 @@
-//! `longhaul hook`: called by the agent at the events of its sessions. For the agent's sake it never fails, takes a few
-//! milliseconds, and prints nothing but what the model is to be told; what it could not do is put down, and found in
-//! `longhaul playbook status`.
+//! `longhaul hook`: called by the agent at the events of its sessions.
+//!
+//! Never fails, because a failing hook would block the agent. It takes a few milliseconds and prints only
+//! text for the model. Errors are logged for `longhaul playbook status`.
 
 use crate::args::hook::{HookArgs, HookCommand, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
@@ -22,83 +23,82 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-/// The command, as the agent calls it.
+/// Name of the subcommand that the agent calls.
 pub const SUBCOMMAND: &str = "hook";
 
-/// One call.
+/// One call of the hook.
 struct HookInvocation {
     at: Moment,
     event: HookEvent,
-    project: LearningPaths,
+    paths: LearningPaths,
     learning: LearningArgs,
 }
 
-/// Carries out the command by the arguments behind its name alone. Anything but 0 could keep the agent from its work.
+/// Runs the command from raw arguments. Always exits with 0, because any other code could block the agent.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     match HookCommand::try_parse_from([OsString::from("longhaul hook")].into_iter().chain(args)) {
         Ok(call) => hook(&call.args),
         Err(error) if error.kind() == ErrorKind::DisplayHelp => output::print_text(&error.to_string()),
         Err(error) => {
-            if let Some(place) = place() {
-                let said = error.to_string();
-                let what = said.lines().next().unwrap_or_default().trim_start_matches("error: ");
-                let _ = note(&place, output::now(), SUBCOMMAND, what);
+            if let Some(paths) = learning_paths() {
+                let message = error.to_string();
+                let text = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                let _ = note(&paths, output::now(), SUBCOMMAND, text);
             }
         }
     }
     ExitCode::SUCCESS
 }
 
-/// Carries out the command.
+/// Runs the command.
 pub fn hook(args: &HookArgs) {
-    // A session in which a session is judged tells and teaches nothing, or judging would never end.
+    // Sessions of the judge are skipped. Otherwise, judging would never end.
     if env::var_os(JUDGE_MARKER).is_some_and(|value| !value.is_empty()) {
         return;
     }
-    // Without a home there is nothing to tell, and nowhere to put anything down.
-    let Some(place) = place() else { return };
+    // Without a home there is no playbook database and no log.
+    let Some(paths) = learning_paths() else { return };
     let HookArgs { event, learning } = args;
-    let called =
-        HookInvocation { at: output::now(), event: *event, project: place, learning: learning.clone() };
-    if let Err(what) = called.go() {
-        called.trouble(&what);
+    let invocation = HookInvocation { at: output::now(), event: *event, paths, learning: learning.clone() };
+    if let Err(error) = invocation.handle() {
+        invocation.log(&error);
     }
 }
 
-fn place() -> Option<LearningPaths> {
+fn learning_paths() -> Option<LearningPaths> {
     let home = Home::locate(None, |name| env::var_os(name)).ok()?;
     Some(LearningPaths::in_home(home.path()))
 }
 
 impl HookInvocation {
-    fn go(&self) -> Result<(), String> {
+    fn handle(&self) -> Result<(), String> {
         let input = HookInput::read(io::stdin().lock()).map_err(|error| error.to_string())?;
         match self.event {
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => {
-                let noted = input
+                let recorded = input
                     .session_id
                     .as_deref()
-                    .map(|session| record_session_api(&self.project, session, &destination()));
-                if let Some(Err(error)) = noted {
-                    self.trouble(&format!("put down which API the session talks to: {error}"));
+                    .map(|session| record_session_api(&self.paths, session, &destination()));
+                if let Some(Err(error)) = recorded {
+                    self.log(&format!("put down which API the session talks to: {error}"));
                 }
-                let told = self.tell(&input);
-                told.and(self.start_worker_if_due())
+                let injected = self.inject(&input);
+                injected.and(self.start_worker_if_due())
             }
             HookEvent::PreCompact => {
-                // Whatever becomes of the rest, the session is told again.
-                let forgotten =
-                    input.session_id.as_deref().map(|session| clear_injection(&self.project, session));
+                // Even if learning fails, the session receives the playbook again.
+                let cleared =
+                    input.session_id.as_deref().map(|session| clear_injection(&self.paths, session));
                 self.learn(&input)?;
-                forgotten
+                cleared
                     .unwrap_or(Ok(()))
                     .map_err(|error| format!("forget that the session was told: {error}"))
             }
             HookEvent::SessionEnd => {
-                // What is cleared is gone from the context. One that ended otherwise may be resumed, and has it still.
+                // After `clear`, the context no longer contains the playbook. Any other session may be
+                // resumed with it.
                 if input.reason.as_deref() == Some("clear") {
-                    let _ =
-                        input.session_id.as_deref().map(|session| clear_injection(&self.project, session));
+                    let _ = input.session_id.as_deref().map(|session| clear_injection(&self.paths, session));
                 }
                 self.learn(&input)
             }
@@ -106,29 +106,29 @@ impl HookInvocation {
         }
     }
 
-    /// Tells the playbook, unless this session was told.
-    fn tell(&self, input: &HookInput) -> Result<(), String> {
+    /// Prints the playbook, unless this session already received it.
+    fn inject(&self, input: &HookInput) -> Result<(), String> {
         let session = input.session_id.as_deref();
-        if session.is_some_and(|session| was_injected(&self.project, session)) {
+        if session.is_some_and(|session| was_injected(&self.paths, session)) {
             return Ok(());
         }
         let project = project(input)?;
         let prompt = input.prompt.as_deref().unwrap_or_default();
-        let told = super::playbook::print_playbook(
+        let injection = super::playbook::print_playbook(
             &PlaybookFile::of_project(&project),
             prompt,
             self.learning.max_tokens,
         )
-        .map_err(|untold| format!("{}; {}", untold.content, untold.hint))?;
-        let Some(told) = told else { return Ok(()) };
-        match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.project, session)) {
+        .map_err(|error| format!("{}; {}", error.content, error.hint))?;
+        let Some(injection) = injection else { return Ok(()) };
+        match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.paths, session)) {
             InjectionClaim::AlreadyInjected => return Ok(()),
             InjectionClaim::Claimed => {}
             InjectionClaim::Unknown(error) => {
-                self.trouble(&format!("put down that the session is told: {error}"))
+                self.log(&format!("put down that the session is told: {error}"))
             }
         }
-        output::print_text(&answer(self.event, &told.text));
+        output::print_text(&answer(self.event, &injection.text));
         Ok(())
     }
 
@@ -140,7 +140,8 @@ impl HookInvocation {
             return Ok(());
         }
         let transcript = input.transcript().ok_or("the agent names no transcript")?;
-        // Nothing was said, or the agent asked itself something, as to compact: there is no such file (2.1.330).
+        // The file is missing if the session is empty, or if the agent prompted itself, for example to
+        // compact (2.1.330).
         let is_named = input.agent_type.as_deref().is_some_and(|class| !class.is_empty());
         if !is_named && !transcript.exists() {
             return Ok(());
@@ -156,37 +157,37 @@ impl HookInvocation {
             judge,
             destination: api.clone(),
         };
-        let explained = |error: LearningError| format!("{error}; {}", error.hint());
-        let learning = LearningDb::open(&self.project).map_err(explained)?;
-        learning.enqueue(self.at, &queued).map_err(explained)?;
+        let describe = |error: LearningError| format!("{error}; {}", error.hint());
+        let learning = LearningDb::open(&self.paths).map_err(explained)?;
+        learning.enqueue(self.at, &queued).map_err(describe)?;
         self.start_worker(&api, judge)
     }
 
-    /// What an outage or a reboot has left is learnt when the next session is used.
+    /// Starts a worker for lessons that an outage or a reboot has delayed.
     fn start_worker_if_due(&self) -> Result<(), String> {
-        let explained = |error: LearningError| format!("{error}; {}", error.hint());
-        let Some(learning) = LearningDb::open_existing(&self.project).map_err(explained)? else {
+        let describe = |error: LearningError| format!("{error}; {}", error.hint());
+        let Some(learning) = LearningDb::open_existing(&self.paths).map_err(explained)? else {
             return Ok(());
         };
         let (api, judge) = (destination(), JudgeKind::from(self.learning.judge));
-        if learning.has_due(self.at, &api, judge).map_err(explained)? {
+        if learning.has_due(self.at, &api, judge).map_err(describe)? {
             self.start_worker(&api, judge)?;
         }
         Ok(())
     }
 
     fn start_worker(&self, destination: &str, judge: JudgeKind) -> Result<(), String> {
-        start_worker(&self.project, destination, judge).map_err(|error| format!("start a worker: {error}"))
+        start_worker(&self.paths, destination, judge).map_err(|error| format!("start a worker: {error}"))
     }
 
-    fn trouble(&self, what: &str) {
-        // Whoever cannot write even this has other things to worry about.
-        let _ = note(&self.project, self.at, self.event.as_str(), what);
+    fn log(&self, message: &str) {
+        // If even this write fails, no channel is left to report it.
+        let _ = note(&self.paths, self.at, self.event.as_str(), message);
     }
 }
 
-/// The project whose playbook is meant: where the agent was started, and else where it works.
+/// Returns the project of the playbook: where the agent was started, or else where it works.
 fn project(input: &HookInput) -> Result<PathBuf, String> {
-    let named = env::var_os("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    named.or_else(|| input.cwd.clone()).ok_or_else(|| "the agent names no project".to_owned())
+    let project_dir = env::var_os("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    project_dir.or_else(|| input.cwd.clone()).ok_or_else(|| "the agent names no project".to_owned())
 }

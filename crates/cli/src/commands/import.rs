@@ -1,6 +1,6 @@
-//! `longhaul import`: takes in a run that was exported elsewhere.
+//! `longhaul import`: adds a run that was exported on another machine.
 
-use super::export::{failure, left_out};
+use super::export::{failure, omission_notes};
 use crate::args::{GlobalArgs, ImportArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::open_home;
@@ -9,52 +9,52 @@ use longhaul::transfer::{ImportDestination, Imported, SessionEntry, WorkspaceMat
 use longhaul_core::{OutcomeKind, RunId};
 use serde::Serialize;
 
-/// What is printed. Keys are only ever added.
+/// Output of the command. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ImportOutput<'a> {
-    /// The run that was taken in.
+    /// The imported run.
     run: ImportedRun<'a>,
-    /// The directory that the agent works in from now on.
+    /// Working directory of the agent.
     cwd: String,
-    /// How the workspace got there.
+    /// State of the workspace.
     workspace: WorkspaceMatchWord,
-    /// The agent's sessions that the run has worked on.
+    /// Sessions that the run has worked on.
     sessions: &'a [SessionEntry],
-    /// The command that goes on with the run, or tells how it ended.
+    /// Command that continues or shows the run.
     next: String,
 }
 
-/// The run that was taken in.
+/// The imported run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ImportedRun<'a> {
-    /// Its id.
+    /// Id of the run.
     id: &'a RunId,
-    /// The run's directory here.
+    /// Run directory.
     dir: String,
-    /// How it ended; nothing if it has not.
+    /// Outcome. `None` if the run is not finished.
     outcome: Option<OutcomeKind>,
 }
 
-/// How the workspace got there, in one word for programs.
+/// State of the workspace after the import, in one word for programs.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum WorkspaceMatchWord {
-    /// It came with the file.
+    /// The workspace was unpacked from the file.
     Unpacked,
-    /// What is there is what was exported.
+    /// The existing files match the exported ones.
     Same,
-    /// What is there is not what was exported.
+    /// The existing files differ from the exported ones.
     Different,
-    /// Git cannot tell.
+    /// Git cannot compare the files.
     Unknown,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
-    // Made by the run that comes, if it comes.
+    // The import creates the home if needed.
     let home = open_home::locate()?;
     let destination = ImportDestination {
         into: &args.into,
@@ -65,7 +65,7 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
     let imported = unpack(&home, &args.file, destination).map_err(failure)?;
     print(&imported, output::format(global));
     if !global.quiet {
-        for line in remarks(&imported) {
+        for line in notes(&imported) {
             print_status(&line);
         }
     }
@@ -84,7 +84,7 @@ fn print(imported: &Imported, format: OutputFormat) {
             output::pretty(&ImportOutput {
                 run: ImportedRun { id: dir.id(), dir: dir.path().display().to_string(), outcome },
                 cwd: cwd.display().to_string(),
-                workspace: arrival(*workspace),
+                workspace: match_word(*workspace),
                 sessions: &manifest.sessions,
                 next,
             })
@@ -93,15 +93,15 @@ fn print(imported: &Imported, format: OutputFormat) {
     output::print_text(&text);
 }
 
-/// The command that goes on with the run, or tells how it ended.
+/// Returns the command that continues or shows the run.
 fn next(imported: &Imported) -> String {
     let is_done = imported.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
     let command = if is_done { "show" } else { "resume" };
     format!("longhaul {command} {}", imported.dir.id())
 }
 
-fn arrival(arrival: WorkspaceMatch) -> WorkspaceMatchWord {
-    match arrival {
+fn match_word(workspace: WorkspaceMatch) -> WorkspaceMatchWord {
+    match workspace {
         WorkspaceMatch::Unpacked => WorkspaceMatchWord::Unpacked,
         WorkspaceMatch::Same => WorkspaceMatchWord::Same,
         WorkspaceMatch::Different => WorkspaceMatchWord::Different,
@@ -109,11 +109,11 @@ fn arrival(arrival: WorkspaceMatch) -> WorkspaceMatchWord {
     }
 }
 
-/// What a person should know before going on.
-fn remarks(imported: &Imported) -> Vec<String> {
+/// Returns notes for people to read before they continue the run.
+fn notes(imported: &Imported) -> Vec<String> {
     let cwd = imported.cwd.display();
     match imported.workspace {
-        WorkspaceMatch::Unpacked => left_out(&imported.manifest),
+        WorkspaceMatch::Unpacked => omission_notes(&imported.manifest),
         WorkspaceMatch::Same => Vec::new(),
         WorkspaceMatch::Different => vec![format!("the files in {cwd} are not those that were exported")],
         WorkspaceMatch::Unknown => {

@@ -1,4 +1,4 @@
-//! `longhaul ledger`: the index of all runs made anew, or compared with their journals.
+//! `longhaul ledger`: rebuilds the index of all runs, or compares it with the journals.
 
 use crate::args::{GlobalArgs, LedgerArgs, LedgerCommand, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
@@ -9,10 +9,10 @@ use longhaul_store::{Home, Ledger, LedgerError};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-// Whoever asks for this has time.
+// A user who runs this command accepts a wait.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn ledger(global: &GlobalArgs, args: &LedgerArgs) -> Result<u8, Failure> {
     let home = open_home::open()?;
     match args.command {
@@ -21,34 +21,34 @@ pub fn ledger(global: &GlobalArgs, args: &LedgerArgs) -> Result<u8, Failure> {
     }
 }
 
-/// What making it anew came to.
+/// Result of a rebuild.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Rebuilt {
-    /// How many runs are in it.
+    /// Number of indexed runs.
     runs: u64,
-    /// How many runs it had whose directories are gone.
+    /// Number of runs removed from the index because their directories are gone.
     removed: u64,
-    /// How long that took.
+    /// Duration of the rebuild.
     duration_ms: Span,
-    /// The file.
+    /// Path of the ledger.
     ledger: String,
 }
 
 fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let started = Instant::now();
-    let anew = || Ledger::open(home, WAIT)?.rebuild();
-    let made = match anew() {
-        // What nobody can use is not mended: there is nothing in it that is not elsewhere.
+    let open_and_rebuild = || Ledger::open(home, WAIT)?.rebuild();
+    let result = match open_and_rebuild() {
+        // An unusable file is replaced, not repaired: it contains no original data.
         Err(LedgerError::Damaged { .. } | LedgerError::Newer { .. }) => {
-            Ledger::set_aside(home).and_then(|()| anew())
+            Ledger::set_aside(home).and_then(|()| open_and_rebuild())
         }
-        made => made,
+        result => result,
     };
-    let made = made.map_err(|error| open_ledger::failure(&error))?;
+    let result = result.map_err(|error| open_ledger::failure(&error))?;
     let rebuilt = Rebuilt {
-        runs: made.derived,
-        removed: made.removed,
+        runs: result.derived,
+        removed: result.removed,
         duration_ms: Span(started.elapsed().as_millis() as u64),
         ledger: Ledger::path_in(home).display().to_string(),
     };
@@ -64,13 +64,13 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What comparing it found.
+/// Result of a verification.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verified {
-    /// How many runs were compared.
+    /// Number of compared runs.
     runs: u64,
-    /// What is different, in words.
+    /// Differences, as text.
     differences: Vec<String>,
 }
 
@@ -82,13 +82,13 @@ fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let agrees = verified.differences.is_empty();
     match output::format(global) {
         OutputFormat::Text => {
-            let told: String = verified.differences.iter().map(|told| format!("{told}\n")).collect();
-            let verdict = match verified.differences.len() {
-                0 => "the ledger says what the journals say".to_owned(),
+            let lines: String = verified.differences.iter().map(|line| format!("{line}\n")).collect();
+            let summary = match verified.differences.len() {
+                0 => "the ledger matches the journals".to_owned(),
                 1 => "1 difference; `longhaul ledger rebuild` makes the ledger anew".to_owned(),
                 count => format!("{count} differences; `longhaul ledger rebuild` makes the ledger anew"),
             };
-            output::print_text(&format!("{told}{}: {verdict}\n", counted(verified.runs, "run")));
+            output::print_text(&format!("{lines}{}: {summary}\n", counted(verified.runs, "run")));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&verified),
     }

@@ -1,4 +1,4 @@
-//! `longhaul man`: manual pages, from the command tree.
+//! `longhaul man`: generates manual pages from the command tree.
 
 use crate::args::{Cli, ManArgs};
 use crate::failure::Failure;
@@ -8,22 +8,22 @@ use clap_mangen::Man;
 use std::fs;
 use std::io::{self, Write};
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn man(args: &ManArgs) -> Result<u8, Failure> {
     let tree = visible_commands::tree(&Cli::command());
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
-        let written = Man::new(tree).render(&mut page);
-        written.map_err(|error| Failure::unexpected(format!("write the manual page: {error}")))?;
-        // An error is kept for the end of the command.
+        let result = Man::new(tree).render(&mut page);
+        result.map_err(|error| Failure::unexpected(format!("cannot write the manual page: {error}")))?;
+        // The printer keeps a write error until the end of the command.
         let _ = output::out::printer_of_bytes().write_all(&page);
         return Ok(0);
     };
-    let written = || -> io::Result<()> {
+    let write = || -> io::Result<()> {
         fs::create_dir_all(dir)?;
         clap_mangen::generate_to(tree, dir)
     };
-    written().map_err(|error| {
+    write().map_err(|error| {
         let error = format!("write manual pages to {}: {error}", dir.display());
         Failure::usage(error, "name a directory that you can write to, like ~/.local/share/man/man1")
     })?;

@@ -1,4 +1,4 @@
-//! One file per command.
+//! The commands, one file each.
 
 pub mod attach;
 pub mod cancel;
@@ -16,7 +16,6 @@ pub mod gc;
 pub mod handoff;
 pub mod hook;
 pub mod import;
-pub mod keypoints;
 pub mod ledger;
 pub mod logs;
 pub mod man;

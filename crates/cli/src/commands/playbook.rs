@@ -1,9 +1,10 @@
-//! `longhaul playbook`: what was learnt from past sessions, one file per subcommand.
+//! `longhaul playbook`: lessons learned from past sessions. Each subcommand has its own file.
 
 pub mod bootstrap;
 pub mod change_report;
 pub mod check;
 mod edit;
+mod extract;
 pub mod history;
 pub mod inject;
 mod install;
@@ -16,18 +17,19 @@ mod undo;
 mod uninstall;
 
 pub use inject::print_playbook;
-pub use project::{of_here, templates};
+pub use project::{current_project, templates};
 
 use crate::args::GlobalArgs;
 use crate::args::playbook::{PlaybookArgs, PlaybookCommand};
 use crate::failure::Failure;
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn playbook(global: &GlobalArgs, args: &PlaybookArgs) -> Result<u8, Failure> {
     match &args.command {
         PlaybookCommand::Show(args) => show::show(global, args),
         PlaybookCommand::Inject(args) => inject::inject(global, args),
         PlaybookCommand::Edit(args) => edit::edit(global, args),
+        PlaybookCommand::Extract(args) => Ok(extract::extract(global, args)),
         PlaybookCommand::Check(args) => check::check(global, args),
         PlaybookCommand::History(args) => history::history(global, args),
         PlaybookCommand::Undo(args) => undo::undo(global, args),

@@ -1,4 +1,4 @@
-//! `longhaul recover`: goes on with the runs whose supervisor died, all at once.
+//! `longhaul recover`: takes over all orphaned runs.
 
 pub mod env_file;
 mod service;
@@ -32,7 +32,7 @@ use std::fs;
 use tokio::sync::mpsc;
 use tokio::task::{JoinSet, LocalSet};
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = open_home::locate()?;
@@ -44,55 +44,55 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
         return service::uninstall(global);
     }
     let runs = match &args.run {
-        Some(asked) => vec![open_home::find_run(&home, asked)?],
+        Some(selector) => vec![open_home::find_run(&home, selector)?],
         None => all(&home, args.active_within, global)?,
     };
     let unreadable =
-        if args.run.is_none() { complain_of_unreadable(&home, args.active_within)? } else { Vec::new() };
+        if args.run.is_none() { print_unreadable_runs(&home, args.active_within)? } else { Vec::new() };
     if args.list {
         list(&runs, global);
         return Ok(0);
     }
     if args.run.is_none() {
-        go_on_learning(&home, global);
+        start_learning(&home, global);
     }
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
-        print_status("nothing to recover: every run has ended or is supervised");
+        print_status("nothing to recover");
     }
     notify_flag::check(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
-    let sending = TelemetryHandle::start(global);
-    let ended = carry_on(&home, runs, (global, args), format, (events.as_ref(), &sending));
+    let telemetry = TelemetryHandle::start(global);
+    let results = supervise_all(&home, runs, global, args, format, events.as_ref(), &telemetry);
     events::close(events, global);
-    sending.close(global);
-    let mut ended = ended?;
-    ended.extend(unreadable);
-    match ended.as_slice() {
+    telemetry.close(global);
+    let mut exit_codes = results?;
+    exit_codes.extend(unreadable);
+    match exit_codes.as_slice() {
         [only] => Ok(*only),
         all if all.iter().all(|code| *code == 0) => Ok(0),
         _ => Ok(Outcome { kind: OutcomeKind::Incomplete, ..Outcome::DONE }.exit_code()),
     }
 }
 
-/// Starts a worker for what sessions have left to be learnt from, if some of it is due. No run waits for that.
-fn go_on_learning(home: &Home, global: &GlobalArgs) {
-    let place = LearningPaths::in_home(home.path());
-    let Ok(Some(learning)) = LearningDb::open_existing(&place) else { return };
+/// Starts a worker if lessons are due. Runs do not wait for it.
+fn start_learning(home: &Home, global: &GlobalArgs) {
+    let paths = LearningPaths::in_home(home.path());
+    let Ok(Some(learning)) = LearningDb::open_existing(&paths) else { return };
     let api = destination();
     for judge in JudgeKind::ALL {
         let is_due = learning.has_due(output::now(), &api, *judge).unwrap_or(false);
-        if is_due && start_worker(&place, &api, *judge).is_ok() && !global.quiet {
+        if is_due && start_worker(&paths, &api, *judge).is_ok() && !global.quiet {
             print_status("learning from past sessions goes on in the background: longhaul playbook status");
         }
     }
 }
 
-/// An id a line for programs; for people, since when each goes on, and what it is about.
+/// Lists the runs: one id on each line for programs, a table for people.
 fn list(runs: &[RunDir], global: &GlobalArgs) {
     if !output::out::stdout_is_terminal() {
         runs.iter().for_each(|run| output::print_text(&format!("{}\n", run.id())));
     } else if runs.is_empty() {
-        print_status("nothing to recover: every run has ended or is supervised");
+        print_status("nothing to recover");
     } else {
         let rows: Vec<Row> = runs.iter().map(|run| Row::new(LedgerEntry::read(run).run)).collect();
         let rows: Vec<_> = rows.iter().map(|row| (row, None)).collect();
@@ -100,11 +100,11 @@ fn list(runs: &[RunDir], global: &GlobalArgs) {
     }
 }
 
-/// Every run to go on with. One that nobody has touched for long is the user's to decide on: it may
-/// have been given up on purpose, and going on costs money.
-fn all(home: &Home, within: Option<Span>, global: &GlobalArgs) -> Result<Vec<RunDir>, Failure> {
+/// Returns the runs to recover. Runs that have been inactive for long are skipped: they may have been
+/// abandoned on purpose, and continuing costs money.
+fn all(home: &Home, active_within: Option<Span>, global: &GlobalArgs) -> Result<Vec<RunDir>, Failure> {
     let runs = recoverable(home).map_err(|error| open_home::of_store(&error))?;
-    let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, within));
+    let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, active_within));
     for run in old.iter().filter(|_| !global.quiet) {
         print_status(&format!(
             "left alone: {} was last active {} ago; `longhaul recover {0}` goes on with it",
@@ -115,12 +115,11 @@ fn all(home: &Home, within: Option<Span>, global: &GlobalArgs) -> Result<Vec<Run
     Ok(recent)
 }
 
-/// Says of each recent run that may not be over, and that nobody can go on with, why that is. Returns an exit code for
-/// each.
-fn complain_of_unreadable(home: &Home, within: Option<Span>) -> Result<Vec<u8>, Failure> {
+/// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.
+fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
     let runs = home.runs_newest_first().map_err(|error| open_home::of_store(&error))?;
     let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
-    let failures = open.filter(|run| is_recent(run, within)).filter_map(|run| {
+    let failures = open.filter(|run| is_recent(run, active_within)).filter_map(|run| {
         let failure = open_home::of_store(&Journal::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
@@ -128,53 +127,58 @@ fn complain_of_unreadable(home: &Home, within: Option<Span>) -> Result<Vec<u8>, 
     Ok(failures.collect())
 }
 
-fn is_recent(run: &RunDir, within: Option<Span>) -> bool {
-    within.is_none_or(|within| within == Span::ZERO || age(run) <= within)
+fn is_recent(run: &RunDir, active_within: Option<Span>) -> bool {
+    active_within.is_none_or(|limit| limit == Span::ZERO || age(run) <= limit)
 }
 
-/// Since when nothing was decided.
+/// Returns the time since the last decision.
 fn age(run: &RunDir) -> Span {
-    let found = fs::metadata(run.journal_path()).or_else(|_| fs::metadata(run.path()));
-    let modified = found.and_then(|found| found.modified());
+    let metadata = fs::metadata(run.journal_path()).or_else(|_| fs::metadata(run.path()));
+    let modified = metadata.and_then(|metadata| metadata.modified());
     let age = modified.ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
     Span::from_secs(age.as_secs())
 }
 
-/// Supervises all of them on one thread, prints each envelope as its run ends, and returns their exit
-/// codes.
-fn carry_on(
+/// Supervises all runs on one thread and prints each envelope when its run finishes. Returns the exit codes.
+fn supervise_all(
     home: &Home,
     runs: Vec<RunDir>,
-    (global, args): (&GlobalArgs, &RecoverArgs),
+    global: &GlobalArgs,
+    args: &RecoverArgs,
     format: OutputFormat,
-    (events, sending): (Option<&Writer>, &TelemetryHandle),
+    events: Option<&Writer>,
+    telemetry: &TelemetryHandle,
 ) -> Result<Vec<u8>, Failure> {
     let prints = !events.is_some_and(Writer::is_on_stdout);
     let runtime = runtime::new()?;
-    let alone = runs.len() == 1;
+    let is_single = runs.len() == 1;
     runtime.block_on(LocalSet::new().run_until(async {
-        let mut cancels =
-            signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+        let mut cancels = signals::cancels()
+            .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
         let mut senders = Vec::new();
         let mut supervised = JoinSet::new();
         for dir in runs {
             let (sender, cancels) = mpsc::channel(signals::CANCELS_MAX);
             senders.push(sender);
-            let (home, told) =
-                (home.clone(), (args.notify.commands(), events.map(Writer::queue), sending.exporter()));
-            let shown = if alone {
+            let home = home.clone();
+            let outputs = Outputs {
+                notify: args.notify.commands(),
+                events: events.map(Writer::queue),
+                exporter: telemetry.exporter(),
+            };
+            let screen = if is_single {
                 ProgressDisplay::new(global, true)
             } else {
                 ProgressDisplay::prefixed(global, dir.id())
             };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::of_plan(global, &plan));
             supervised.spawn_local(async move {
-                let ended = one(&home, dir, (shown, format), told, cancels).await;
-                lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&ended));
-                ended
+                let result = one(&home, dir, screen, format, outputs, cancels).await;
+                lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
+                result
             });
         }
-        // Every run is asked to end by the same signal.
+        // Each signal is forwarded to every run.
         tokio::task::spawn_local(async move {
             while let Some(by) = cancels.recv().await {
                 for sender in &senders {
@@ -183,16 +187,16 @@ fn carry_on(
             }
         });
         let mut codes = Vec::new();
-        while let Some(ended) = supervised.join_next().await {
-            let ended = ended.map_err(|error| Failure::unexpected(error.to_string()))?;
-            match ended {
+        while let Some(result) = supervised.join_next().await {
+            let result = result.map_err(|error| Failure::unexpected(error.to_string()))?;
+            match result {
                 Ok(report) => {
                     if prints {
                         print_end(&report, format);
                     }
                     codes.push(report.outcome.exit_code());
                 }
-                Err(failure) if alone => return Err(failure),
+                Err(failure) if is_single => return Err(failure),
                 Err(failure) => {
                     output::print_error(&failure.error, failure.hint.as_deref());
                     codes.push(failure.exit_code);
@@ -203,11 +207,19 @@ fn carry_on(
     }))
 }
 
+/// The outputs of one run, in addition to the screen.
+struct Outputs {
+    notify: Option<Vec<String>>,
+    events: Option<Queue>,
+    exporter: TelemetryExporter,
+}
+
 async fn one(
     home: &Home,
     dir: RunDir,
-    (mut screen, format): (ProgressDisplay, OutputFormat),
-    (notify, events, voice): (Option<Vec<String>>, Option<Queue>, TelemetryExporter),
+    mut screen: ProgressDisplay,
+    format: OutputFormat,
+    Outputs { notify, events, exporter }: Outputs,
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, Failure> {
     let mut stream;
@@ -218,8 +230,8 @@ async fn one(
         }
         OutputFormat::Json | OutputFormat::Text => &mut screen,
     };
-    let ended = {
-        let mut observer = telling(observer, voice);
+    let result = {
+        let mut observer = telling(observer, exporter);
         match events {
             Some(queue) => {
                 let mut events = Events::new(&mut observer, queue);
@@ -229,5 +241,5 @@ async fn one(
         }
     };
     screen.close();
-    ended.map_err(failure).inspect(|report| run_learning::after(&report.dir))
+    result.map_err(failure).inspect(|report| run_learning::after(&report.dir))
 }

@@ -1,5 +1,5 @@
-//! `longhaul rerun`: the same task once more, as a new run in a new session, under the same policy. Of several, one after
-//! the other.
+//! `longhaul rerun`: repeats the tasks of earlier runs, one after another, each as a new run in a new session
+//! under the same policy.
 
 use super::run::{DisplayOptions, failure, supervise_and_print};
 use super::watchdog::with_own_programs;
@@ -12,58 +12,58 @@ use longhaul_store::{Home, LedgerRun, Plan, RunDir, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-// A night, and the evening before it.
+// Covers a night and the evening before it.
 const SINCE_MS: u64 = 24 * 3_600_000;
 
-/// What `--dry-run` prints. Keys are only ever added.
+/// Output of `--dry-run`. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RerunPlan {
-    /// What would be carried out, in this order.
+    /// Tasks to repeat, in order.
     runs: Vec<RerunTarget>,
 }
 
-/// A task that would be carried out once more.
+/// A task to repeat.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RerunTarget {
-    /// The run that it was carried out by.
+    /// Id of the earlier run.
     id: String,
-    /// The directory that it worked in, and would work in again.
+    /// Working directory of the earlier run and of the new one.
     cwd: String,
-    /// The whole prompt.
+    /// The full prompt.
     task: String,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
-    let dirs = if args.failed { failed(&home, args.since)? } else { named(&home, &args.runs)? };
+    let dirs = if args.failed { failed(&home, args.since)? } else { find_runs(&home, &args.runs)? };
     for dir in &dirs {
-        check_place(dir)?;
+        check_workspace(dir)?;
     }
     if args.dry_run {
-        return tell(global, &dirs);
+        return print_plan(global, &dirs);
     }
     if dirs.is_empty() {
         output::print_status("no task failed last");
     }
-    let (several, mut code) = (dirs.len() > 1, 0);
-    let wanted = dirs.into_iter().map(|dir| requested(&args.changes, &home, &dir));
-    for (plan, request) in wanted.collect::<Result<Vec<_>, Failure>>()? {
-        let ended = carry_out(global, &plan, request)?;
-        if ended != 0 {
-            code = if several { incomplete() } else { ended };
+    let (is_multiple, mut code) = (dirs.len() > 1, 0);
+    let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &home, &dir));
+    for (plan, request) in requests.collect::<Result<Vec<_>, Failure>>()? {
+        let exit_code = carry_out(global, &plan, request)?;
+        if exit_code != 0 {
+            code = if is_multiple { incomplete() } else { exit_code };
         }
-        // Whoever ends one with Ctrl-C, or this program, means all of them.
-        if ended > 128 {
-            return Ok(ended);
+        // A signal such as Ctrl-C stops the whole sequence.
+        if exit_code > 128 {
+            return Ok(exit_code);
         }
     }
     Ok(code)
 }
 
-fn requested(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<(Plan, RunRequest), Failure> {
+fn prepare(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<(Plan, RunRequest), Failure> {
     let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     let changes = changes::of(args, &plan, None)?;
     let request =
@@ -81,11 +81,11 @@ fn incomplete() -> u8 {
     Outcome { kind: OutcomeKind::Incomplete, ..Outcome::DONE }.exit_code()
 }
 
-fn named(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
+fn find_runs(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
     runs.iter().map(|run| open_home::find_run(home, run)).collect()
 }
 
-/// The last run of each task that has failed, the oldest first: in the order in which they were asked for.
+/// Returns the last run of each failed task, oldest first, which is the order of the original requests.
 fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
     let since = since.unwrap_or(Moment(output::now().0.saturating_sub(SINCE_MS)));
     let filter = RunFilter { since: Some(since), ..RunFilter::default() };
@@ -114,8 +114,8 @@ fn has_failed(run: &LedgerRun) -> bool {
     run.state == RunState::Finished && run.outcome.is_some_and(has_failed)
 }
 
-/// A run that worked in a place of its own would find there what it left.
-fn check_place(dir: &RunDir) -> Result<(), Failure> {
+/// Rejects a run with its own workspace, because a new run would find the results of the old one there.
+fn check_workspace(dir: &RunDir) -> Result<(), Failure> {
     if dir.workspace_path().exists() {
         let error = format!("carry out run {} once more: it worked in a copy of its own", dir.id());
         return Err(Failure::usage(error, "begin it anew with the command that it was begun with"));
@@ -123,23 +123,23 @@ fn check_place(dir: &RunDir) -> Result<(), Failure> {
     Ok(())
 }
 
-fn tell(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
-    let wanted = dirs.iter().map(|dir| {
+fn print_plan(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
+    let targets = dirs.iter().map(|dir| {
         let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
         let cwd = plan.cwd.as_path().display().to_string();
         Ok(RerunTarget { id: dir.id().to_string(), cwd, task: plan.prompt.text })
     });
-    let wanted = wanted.collect::<Result<Vec<RerunTarget>, Failure>>()?;
+    let targets = targets.collect::<Result<Vec<RerunTarget>, Failure>>()?;
     match output::format(global) {
         OutputFormat::Text => {
-            let line = |wanted: &RerunTarget| {
-                let task = wanted.task.split_whitespace().collect::<Vec<_>>().join(" ");
-                output::envelope_text::cut(&format!("{}  {}: {task}", wanted.id, wanted.cwd), output::width())
+            let line = |target: &RerunTarget| {
+                let task = target.task.split_whitespace().collect::<Vec<_>>().join(" ");
+                output::envelope_text::cut(&format!("{}  {}: {task}", target.id, target.cwd), output::width())
                     + "\n"
             };
-            output::print_text(&wanted.iter().map(line).collect::<String>());
+            output::print_text(&targets.iter().map(line).collect::<String>());
         }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&RerunPlan { runs: wanted }),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&RerunPlan { runs: targets }),
     }
     Ok(0)
 }

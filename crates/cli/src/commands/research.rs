@@ -1,5 +1,5 @@
-//! `longhaul research`: a task of ResearchGym's as one run, or a run that goes on: one of ours, or one that ResearchGym
-//! itself began. It is `longhaul run --preset researchgym` in that harness's words.
+//! `longhaul research`: runs a ResearchGym task, or continues a run of Longhaul or of ResearchGym itself. It
+//! equals `longhaul run --preset researchgym` with the options of that harness.
 
 mod prompt;
 mod researchgym_run;
@@ -30,30 +30,30 @@ use task::Task;
 const HOURS: Span = Span::from_mins(15);
 const BUDGET: Usd = Usd(10_000_000);
 
-/// What the going on of a run would be, as it is printed. Keys are only ever added.
+/// Result of a dry run that would resume a run. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ResumeDryRun {
-    /// The command that would be carried out in its place.
+    /// The equivalent command.
     command: TypedCommand,
 }
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TypedCommand {
-    /// The program.
+    /// Name of the program.
     program: &'static str,
-    /// Its arguments.
+    /// Arguments of the program.
     args: Vec<String>,
 }
 
-/// The part of the run's workspace that the agent works in, as ResearchGym calls it.
+/// Directory in the run's workspace that the agent works in. ResearchGym uses the same name.
 const INPUT: &str = "input";
-/// ResearchGym lets its agents do what they want; nobody is there to be asked.
+/// ResearchGym's agents need no permission, and no person is there to grant any.
 const PERMISSION_MODE: &str = "bypassPermissions";
 const TASK_HINT: &str = "name the folder of a task: longhaul research tasks/test/continual-learning";
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     check_runtime(args)?;
     if args.detach {
@@ -63,15 +63,15 @@ pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure>
         detach::leave_terminal();
     }
     match &args.resume {
-        None => begin(global, args),
-        Some(asked) => match researchgym_run::directory(asked)? {
-            Some(dir) => take_over(global, args, &dir),
-            None => go_on(global, args, asked),
+        None => start(global, args),
+        Some(selector) => match researchgym_run::directory(selector)? {
+            Some(dir) => continue_researchgym_run(global, args, &dir),
+            None => resume_own_run(global, args, selector),
         },
     }
 }
 
-/// Rejects containers. ResearchGym can start the agent in one; Longhaul starts it where it was started itself.
+/// Rejects containers. ResearchGym can start the agent in one; Longhaul starts it in its own environment.
 fn check_runtime(args: &ResearchArgs) -> Result<(), Failure> {
     let is_docker = args.runtime.as_deref() == Some("docker");
     let flags = [("--runtime docker", is_docker), ("--image", args.image.is_some()), ("--gpus", args.gpus)];
@@ -84,7 +84,7 @@ fn check_runtime(args: &ResearchArgs) -> Result<(), Failure> {
     }
 }
 
-/// What a run may use: nothing is unlimited.
+/// Requested limits of a run. The time is always limited.
 #[derive(Clone, Copy)]
 struct RequestedTotals {
     budget: Option<Usd>,
@@ -101,16 +101,16 @@ impl RequestedTotals {
     }
 }
 
-/// A run of a task, in a copy of its folder.
-fn begin(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
-    let named = args.task_dir.as_deref().unwrap_or(Path::new(""));
-    let task = Task::read(named, args.idea_hint)?;
-    let wanted = RequestedTotals::new(args);
+/// Starts a run of a task, in a copy of its directory.
+fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
+    let task_dir = args.task_dir.as_deref().unwrap_or(Path::new(""));
+    let task = Task::read(task_dir, args.idea_hint)?;
+    let limits = RequestedTotals::new(args);
     let block_urls = blocked(args, task.blocked.clone())?;
-    let words = prompt::of(&task, wanted, !block_urls.is_empty());
+    let prompt = prompt::initial(&task, limits, !block_urls.is_empty());
     let run = RunArgs {
         resume: args.resume_session.clone(),
-        ..run_args(args, words, (&task.files, wanted, block_urls))
+        ..run_args(args, prompt, &task.files, limits, block_urls)
     };
     let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
     if args.dry_run {
@@ -121,7 +121,7 @@ fn begin(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
         Some(runs) => runs.clone(),
         None => open_home::open()?.runs_path(),
     };
-    // Removed when the run has not taken it in.
+    // Deleted unless the run moves it into its directory.
     let workspace = workspace::prepare(&task, &runs)?;
     prepared.order.cwd = PathBuf::from(INPUT);
     prepared.placement.workspace = Some(workspace.path().to_owned());
@@ -129,29 +129,29 @@ fn begin(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     prepared.start(global, run::DisplayOptions::to(args.detached, events))
 }
 
-/// A run that goes on with what a run of ResearchGym's own has left: where that worked, and with what of its limits is
-/// left.
-fn take_over(global: &GlobalArgs, args: &ResearchArgs, dir: &Path) -> Result<u8, Failure> {
+/// Continues a run of ResearchGym in its workspace, with the remaining amounts of its limits.
+fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path) -> Result<u8, Failure> {
     let past = ResearchGymRun::read(dir)?;
     let task = Task::read(args.task_dir.as_deref().unwrap_or(&past.workspace), args.idea_hint)?;
-    let left = past.left(RequestedTotals::new(args))?;
+    let remaining = past.remaining(RequestedTotals::new(args))?;
     let block_urls = blocked(args, past.blocked.iter().chain(&task.blocked).cloned().collect())?;
-    let words = prompt::of(&task, left, !block_urls.is_empty());
-    // ResearchGym never continues a session from another run. Without a transcript the work starts from the workspace.
-    let words = match &args.resume_session {
-        Some(_) => words,
+    let prompt = prompt::initial(&task, remaining, !block_urls.is_empty());
+    // ResearchGym never continues a session from another run. Without a transcript the work starts from the
+    // workspace.
+    let prompt = match &args.resume_session {
+        Some(_) => prompt,
         None => {
-            let about = HandoffContext {
-                money_left: left.budget,
-                time_left: Some(left.time),
-                ..HandoffContext::unlimited(&words, HandoffReason::Text("it was another harness's"))
+            let context = HandoffContext {
+                money_left: remaining.budget,
+                time_left: Some(remaining.time),
+                ..HandoffContext::unlimited(&prompt, HandoffReason::Text("it was another harness's"))
             };
-            handoff_prompt(&past.transcript, &about, HANDOFF_TOKENS_MAX + estimated_tokens(&words))
+            handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt))
         }
     };
     let run = RunArgs {
         resume: args.resume_session.clone(),
-        ..run_args(args, words, (&past.workspace, left, block_urls))
+        ..run_args(args, prompt, &past.workspace, remaining, block_urls)
     };
     let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
     prepared.inherited = Some(Inherited {
@@ -167,22 +167,22 @@ fn take_over(global: &GlobalArgs, args: &ResearchArgs, dir: &Path) -> Result<u8,
     prepared.start(global, run::DisplayOptions::to(args.detached, events))
 }
 
-/// One of our own runs goes on in its session.
-fn go_on(global: &GlobalArgs, args: &ResearchArgs, asked: &str) -> Result<u8, Failure> {
-    let dir = open_home::find_run(&open_home::locate()?, asked)?;
+/// Resumes a run of Longhaul in its session.
+fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> Result<u8, Failure> {
+    let dir = open_home::find_run(&open_home::locate()?, selector)?;
     let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     check_unchanged(args, &dir, &plan)?;
     let (cost, active) =
         plan.inherited.as_ref().map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
     let budget = args.budget.filter(|usd| *usd > Usd::ZERO);
-    let used_up = budget.is_some_and(|usd| usd <= cost) || args.hours.is_some_and(|time| time <= active);
-    if used_up {
-        return Err(researchgym_run::nothing_left(dir.path(), (cost, active)));
+    let is_exhausted = budget.is_some_and(|usd| usd <= cost) || args.hours.is_some_and(|time| time <= active);
+    if is_exhausted {
+        return Err(researchgym_run::exhausted(dir.path(), cost, active));
     }
-    let more = resume::is_done(&dir)?.then(|| prompt::MORE.to_owned());
+    let prompt = resume::is_done(&dir)?.then(|| prompt::MORE.to_owned());
     let resume = ResumeArgs {
-        run: asked.to_owned(),
-        prompt: more,
+        run: selector.to_owned(),
+        prompt,
         prompt_file: None,
         repeat_task: false,
         fork: false,
@@ -201,7 +201,7 @@ fn go_on(global: &GlobalArgs, args: &ResearchArgs, asked: &str) -> Result<u8, Fa
         },
         events: args.events.clone(),
     };
-    // In this command's words, before it is said in the other's.
+    // Checked here so that the error names this command's flags.
     let limits = changes::of(&resume.changes, &plan, None)
         .and_then(|changes| changes.policy.map_or(Ok(()), |policy| resume::require_remaining(&policy, &dir)));
     limits.map_err(|failure| match failure.exit_code {
@@ -211,7 +211,7 @@ fn go_on(global: &GlobalArgs, args: &ResearchArgs, asked: &str) -> Result<u8, Fa
     if args.dry_run { print(&resume, output::format(global)) } else { resume::resume(global, &resume) }
 }
 
-/// Rejects flags that would change the run. Its own model and directory may be named again.
+/// Rejects flags that would change the run. Its own model and directory may be repeated.
 fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(), Failure> {
     let model = args.model.as_ref().filter(|model| plan.model.as_ref() != Some(*model));
     if let Some(model) = model {
@@ -226,7 +226,7 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
     let flags = [
         ("--runs_dir", args.runs_dir.as_deref().is_some_and(|runs| !contains(runs, dir.path()))),
         ("--handoff-summary", args.handoff_summary.is_some()),
-        ("--idle-stops", args.max_idle_stops.is_some()),
+        ("--max-idle-stops", args.max_idle_stops.is_some()),
         ("--resume-session", args.resume_session.is_some()),
         ("--blocked-urls", args.blocked_urls.is_some()),
         ("--blocked-urls-file", args.blocked_urls_file.is_some()),
@@ -238,14 +238,14 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
     ];
     match flags.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(Failure::usage(
-            format!("go on with the run otherwise: {flag} cannot be changed any more"),
+            format!("cannot go on with the run otherwise: {flag} cannot be changed any more"),
             "leave it out; what can be changed are --claude_hours and --budget_limit",
         )),
         None => Ok(()),
     }
 }
 
-/// Whether a run's directory is `runs/<date>/<id>`.
+/// Returns whether a run's directory is `runs/<date>/<id>`.
 fn contains(runs: &Path, dir: &Path) -> bool {
     match (fs::canonicalize(runs), fs::canonicalize(dir)) {
         (Ok(runs), Ok(dir)) => dir.ancestors().nth(2) == Some(runs.as_path()),
@@ -253,32 +253,32 @@ fn contains(runs: &Path, dir: &Path) -> bool {
     }
 }
 
-/// What a run's going on would be, as it would be typed.
+/// Prints the command that would resume the run.
 fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
-    let mut words = vec!["resume".to_owned(), resume.run.clone()];
+    let mut args = vec!["resume".to_owned(), resume.run.clone()];
     if let Some(usd) = resume.changes.limits.budget {
-        words.extend(["--budget".to_owned(), usd.as_dollars().to_string()]);
+        args.extend(["--budget".to_owned(), usd.as_dollars().to_string()]);
     }
     if let Some(time) = resume.changes.limits.time_limit {
-        words.extend(["--time-limit".to_owned(), format!("{}ms", time.millis())]);
+        args.extend(["--time-limit".to_owned(), format!("{}ms", time.millis())]);
     }
     if let Some(wait) = resume.changes.policy.background_wait {
-        words.extend(["--background-wait".to_owned(), format!("{}ms", wait.millis())]);
+        args.extend(["--background-wait".to_owned(), format!("{}ms", wait.millis())]);
     }
-    words.extend(resume.prompt.clone());
+    args.extend(resume.prompt.clone());
     output::print_text(&match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
-            output::pretty(&ResumeDryRun { command: TypedCommand { program: "longhaul", args: words } })
+            output::pretty(&ResumeDryRun { command: TypedCommand { program: "longhaul", args } })
         }
         OutputFormat::Text => {
-            let words: Vec<_> = words.iter().map(|word| longhaul::quoted(word)).collect();
-            format!("Command: longhaul {}\n", words.join(" "))
+            let args: Vec<_> = args.iter().map(|word| longhaul::quoted(word)).collect();
+            format!("Command: longhaul {}\n", args.join(" "))
         }
     });
     Ok(0)
 }
 
-/// What may not be looked at: by the task, and by the flags.
+/// Returns the URL patterns to block, from the task and the flags.
 fn blocked(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<UrlPattern>, Failure> {
     patterns.extend(args.everywhere.block_urls.iter().cloned());
     if let Some(list) = &args.blocked_urls {
@@ -291,17 +291,20 @@ fn blocked(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<Url
     Ok(patterns)
 }
 
-/// The same in the words of `longhaul run`.
+/// Converts the arguments to those of `longhaul run`.
 fn run_args(
     args: &ResearchArgs,
     prompt: String,
-    (cwd, limits, block_urls): (&Path, RequestedTotals, Vec<UrlPattern>),
+    cwd: &Path,
+    limits: RequestedTotals,
+    block_urls: Vec<UrlPattern>,
 ) -> RunArgs {
     let mode = args.permission_mode.clone().unwrap_or_else(|| PERMISSION_MODE.to_owned());
-    // The preset holds a minute back, which is too much of a few.
+    // The preset reserves a minute for the wrap-up, which is too much of a short run.
     let is_short = limits.time <= Span::from_mins(2);
     RunArgs {
-        // What was told of earlier work is a part of the task from now on, and leaves room for an account of ours.
+        // The record of earlier work is a part of the task from here on. It must leave room for Longhaul's
+        // own record.
         handoff_tokens: HANDOFF_TOKENS_MAX + estimated_tokens(&prompt),
         prompt: Some(prompt),
         agent: AgentArgs {
@@ -326,7 +329,7 @@ fn run_args(
             wrap_up_reserve: is_short.then_some(Span(limits.time.millis() / 2)),
             ..WrapUpArgs::default()
         },
-        // ResearchGym's loop, too, has the agent go on for as long as anything is left.
+        // Like ResearchGym's loop, keeps the agent working as long as its limits allow.
         keep_going: KeepGoingArgs {
             keep_going: true,
             keep_improving: args.extended_continue,

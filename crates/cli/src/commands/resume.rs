@@ -1,4 +1,4 @@
-//! `longhaul resume`: a run that is over goes on in its session, or a new one branches off it.
+//! `longhaul resume`: continues a finished run in its session, or forks a new run from it.
 
 use super::run::{DisplayOptions, failure, supervise_and_print, warn_of_neighbor};
 use super::watchdog::{environment, with_own_programs};
@@ -7,14 +7,16 @@ use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{events, print_status};
 use crate::{changes, limit_flags, open_home, prompt_arg};
-use longhaul::{Observer, PlanChanges, ResumeOptions, RunError, fork_request, resume as go_on, supervise};
+use longhaul::{
+    Observer, PlanChanges, ResumeOptions, RunError, fork_request, resume as resume_run, supervise,
+};
 use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId};
 use longhaul_store::{Home, Journal, Plan, RunDir};
 
-// A fork without words of its own goes on with what it was branched off from.
-const GO_ON: &str = "Continue with the task.";
+// Default prompt of a fork.
+const CONTINUE_PROMPT: &str = "Continue with the task.";
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if args.detach {
         return super::detach::start(global);
@@ -24,7 +26,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     }
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;
-    let asked = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
+    let prompt = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
     let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     let changes = changes::of(&args.changes, &plan, cwd)?;
@@ -32,9 +34,9 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
         warn_of_neighbor(changes.cwd.as_deref().unwrap_or(plan.cwd.as_path()), Some(dir.id()));
     }
     if args.fork {
-        return fork(global, args, home, &dir, asked, changes);
+        return fork(global, args, home, &dir, prompt, changes);
     }
-    let ask = match (asked, args.repeat_task) {
+    let request = match (prompt, args.repeat_task) {
         (Some(text), _) => ResumeRequest::Prompt(text),
         (None, true) => ResumeRequest::RepeatTask,
         (None, false) => {
@@ -46,14 +48,14 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if let Some(policy) = &changes.policy {
         require_remaining(policy, &dir)?;
     }
-    let going_on = ResumeOptions { request: ask, changes };
+    let options = ResumeOptions { request, changes };
     let resumed = async |observer: &mut dyn Observer, cancels| {
-        go_on(&home, dir, going_on, environment(), observer, cancels).await
+        resume_run(&home, dir, options, environment(), observer, cancels).await
     };
-    supervise_and_print(global, shown(global, args, &plan)?, resumed)
+    supervise_and_print(global, display_options(global, args, &plan)?, resumed)
 }
 
-fn shown(global: &GlobalArgs, args: &ResumeArgs, plan: &Plan) -> Result<DisplayOptions, Failure> {
+fn display_options(global: &GlobalArgs, args: &ResumeArgs, plan: &Plan) -> Result<DisplayOptions, Failure> {
     let events = events::open(&args.events, global, args.detached)?;
     let lifecycle = Lifecycle::of_plan(global, plan).filter(|_| !args.detached);
     Ok(DisplayOptions { lifecycle, ..DisplayOptions::to(args.detached, events) })
@@ -64,43 +66,43 @@ fn fork(
     args: &ResumeArgs,
     home: Home,
     dir: &RunDir,
-    asked: Option<String>,
+    prompt: Option<String>,
     changes: PlanChanges,
 ) -> Result<u8, Failure> {
-    let refused = |error| failure(RunError::NotStarted(error));
+    let not_started = |error| failure(RunError::NotStarted(error));
     let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
-    let prompt = match (asked, args.repeat_task) {
+    let prompt = match (prompt, args.repeat_task) {
         (Some(text), _) => text,
         (None, true) => plan.prompt.text.clone(),
         (None, false) => {
             check_unfinished(dir)?;
-            GO_ON.to_owned()
+            CONTINUE_PROMPT.to_owned()
         }
     };
-    // A new run, which has all its limits before it.
-    let request = with_own_programs(fork_request(home, dir, prompt, changes).map_err(refused)?, &plan);
+    // A fork is a new run, with full limits.
+    let request = with_own_programs(fork_request(home, dir, prompt, changes).map_err(not_started)?, &plan);
     let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    supervise_and_print(global, shown(global, args, &plan)?, branched)
+    supervise_and_print(global, display_options(global, args, &plan)?, branched)
 }
 
-/// Rejects limits that leave the run nothing to continue with.
+/// Rejects limits that are already exhausted.
 pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
     let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let before = dir.plan().map_err(|error| open_home::of_store(&error))?.policy;
     limit_flags::require_remaining(dir.id(), &Run::replay(history.records()), policy, &before)
 }
 
-/// Work that is done does not go on by itself.
+/// Rejects a run that is done, because it needs a new prompt.
 fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
     if is_done(dir)? { Err(done(dir.id())) } else { Ok(()) }
 }
 
-/// A run that is not over, and that nobody supervises, goes on as by `longhaul recover`: not in silence.
+/// Reports that an orphaned run is taken over, as by `longhaul recover`.
 fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failure> {
-    let is_held = Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let is_locked = Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
-    let is_over = Run::replay(history.records()).state().outcome().is_some();
-    if !is_held && !is_over && !global.quiet {
+    let is_finished = Run::replay(history.records()).state().outcome().is_some();
+    if !is_locked && !is_finished && !global.quiet {
         print_status(&format!(
             "the supervisor of run {} has died; going on, as by `longhaul recover`",
             dir.id()
@@ -109,7 +111,7 @@ fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failu
     Ok(())
 }
 
-/// Whether the run has ended as done.
+/// Returns whether the run is done.
 pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
     let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let outcome = Run::replay(history.records()).state().outcome();
@@ -118,7 +120,7 @@ pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
 
 fn done(run: &RunId) -> Failure {
     let hint = format!(
-        "`longhaul resume {run} --again` repeats the task in the same session; a PROMPT in place of `--again` asks for more"
+        "`longhaul resume {run} --repeat-task` repeats the task in the same session; a PROMPT in place of `--repeat-task` asks for more"
     );
-    Failure::not_started(format!("resume run {run}: it has ended as done"), hint, None)
+    Failure::not_started(format!("cannot resume run {run}: it has ended as done"), hint, None)
 }

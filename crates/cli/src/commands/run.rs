@@ -1,4 +1,4 @@
-//! `longhaul run`: one request, carried to an honest end.
+//! `longhaul run`: starts a run and supervises it until it finishes.
 
 mod keyed;
 
@@ -36,12 +36,12 @@ use std::sync::Arc;
 use std::{env, fs};
 use tokio::sync::mpsc;
 
-// A live run is among the newest ones, and each costs an attempt to lock its journal.
+// Live runs are among the newest. Each check tries to lock a journal.
 const NEIGHBORS_MAX: usize = 100;
-/// What asks for texts on noteworthy events without a flag.
+/// Variable that enables diagnostic texts without a flag.
 const DIAGNOSTIC: &str = "LONGHAUL_DIAGNOSTIC";
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     if !args.dry_run && !args.detached && args.key.is_none() && !global.quiet {
         warn_of_neighbor(&cwd(args)?, None);
@@ -64,9 +64,9 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let lifecycle =
         |prompt: &str| Lifecycle::of_run(global, args, prompt).filter(|_| !args.detached && !args.dry_run);
     let prepared = prepare(args).inspect_err(|failure| {
-        let wanted = lifecycle(args.prompt.as_deref().unwrap_or_default());
-        // Wrong usage is no life.
-        if let Some(lifecycle) = wanted.filter(|_| failure.exit_code != USAGE) {
+        let lifecycle = lifecycle(args.prompt.as_deref().unwrap_or_default());
+        // A usage error emits no lifecycle events.
+        if let Some(lifecycle) = lifecycle.filter(|_| failure.exit_code != USAGE) {
             lifecycle.begins();
             lifecycle.failed(failure);
         }
@@ -80,15 +80,15 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     prepared.start(global, DisplayOptions { lifecycle, ..DisplayOptions::to(args.detached, events) })
 }
 
-/// Warns of another run that works in this directory: both change the same files.
-pub fn warn_of_neighbor(cwd: &Path, own: Option<&RunId>) {
+/// Warns of another live run in this directory, because both change the same files.
+pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
     let Ok(runs) = open_home::locate()
         .and_then(|home| home.runs_newest_first().map_err(|error| open_home::of_store(&error)))
     else {
         return;
     };
     let is_here = |run: &RunDir| {
-        own != Some(run.id())
+        own_run != Some(run.id())
             && Journal::is_locked(&run.journal_path()).unwrap_or(false)
             && run.plan().is_ok_and(|plan| plan.cwd.as_path() == cwd)
     };
@@ -101,7 +101,7 @@ pub fn warn_of_neighbor(cwd: &Path, own: Option<&RunId>) {
     }
 }
 
-/// All that a run needs, and nothing started.
+/// A run that is ready to start.
 pub struct PreparedRun {
     pub order: AgentSpec,
     pub session: SessionChoice,
@@ -116,20 +116,20 @@ pub struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Says of each value where it really comes from: what is configured looks as if it were typed.
+    /// Records the real origin of configured values, which are parsed as if they were typed.
     pub fn configured(mut self, configured: &ConfiguredValues) -> PreparedRun {
         configured.name(&mut self.resolved.origins);
         self
     }
 
-    /// Prints what the run would do, and starts nothing.
+    /// Prints what the run would do. Starts nothing.
     pub fn print(&self, format: OutputFormat) -> Result<u8, Failure> {
         super::dry_run::print(&self.order, &self.session, &self.resolved, format)
     }
 
-    /// Carries it out and returns its exit code.
-    pub fn start(self, global: &GlobalArgs, shown: DisplayOptions) -> Result<u8, Failure> {
-        let shown = DisplayOptions { permission_named: self.permission_named, ..shown };
+    /// Starts the run, supervises it and returns its exit code.
+    pub fn start(self, global: &GlobalArgs, options: DisplayOptions) -> Result<u8, Failure> {
+        let options = DisplayOptions { permission_named: self.permission_named, ..options };
         let request = RunRequest {
             home: open_home::open()?,
             placement: self.placement,
@@ -147,7 +147,7 @@ impl PreparedRun {
         };
         let supervised =
             async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-        supervise_and_print(global, shown, supervised)
+        supervise_and_print(global, options, supervised)
     }
 }
 
@@ -162,17 +162,17 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     let events = events::open(&args.events, global, args.detached)?;
     let changes =
         PlanChanges { notify: args.notify.commands(), policy: Some(policy), ..PlanChanges::default() };
-    let going_on = ResumeOptions { request: ResumeRequest::Continue, changes };
+    let options = ResumeOptions { request: ResumeRequest::Continue, changes };
     let resumed = async |observer: &mut dyn Observer, cancels| {
         let environment = super::watchdog::environment();
-        longhaul::resume(home, dir.clone(), going_on, environment, observer, cancels).await
+        longhaul::resume(home, dir.clone(), options, environment, observer, cancels).await
     };
     supervise_and_print(global, DisplayOptions::to(args.detached, events), resumed)
 }
 
-/// Reads the flags, and refuses whatever is wrong with them.
+/// Validates the flags and prepares a run.
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
-    let mut resolved = resolve(&args.policy, None, args.resume_or_new.is_some());
+    let mut resolved = resolve(&args.policy, args.resume_or_new.is_some());
     for (name, table) in [("prices", &args.prices_file), ("effects", &args.effects_file)] {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
@@ -181,7 +181,7 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     check_flags::apply(args, &mut resolved)?;
     keep_going_flags::apply(args, &mut resolved)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
-    let order = order(args, &resolved)?;
+    let order = agent_spec(args, &resolved)?;
     notify_flag::check(&args.notify, Some(&order.cwd))?;
     Ok(PreparedRun {
         order,
@@ -197,9 +197,9 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     })
 }
 
-/// To whom a run is shown besides the person who sees what is printed.
+/// Recipients of a run's progress, in addition to the terminal.
 pub struct DisplayOptions {
-    /// It is its own supervisor's, that nobody sees.
+    /// Whether this process is a detached supervisor without a terminal.
     pub detached: bool,
     pub permission_named: bool,
     pub events: Option<Writer>,
@@ -211,58 +211,58 @@ impl DisplayOptions {
         DisplayOptions { detached, permission_named: true, events, lifecycle: None }
     }
 
-    /// Whether stdout is for the run's events alone.
+    /// Returns whether stdout is reserved for the run's events.
     fn is_stdout_taken(&self) -> bool {
         self.events.as_ref().is_some_and(Writer::is_on_stdout)
     }
 }
 
-/// Supervises one run on this thread, shows it, prints how it ended, and returns its exit code. The signals of
-/// this process are its cancels.
+/// Supervises one run on this thread, displays it, prints the outcome and returns the exit code. Signals of
+/// this process cancel the run.
 pub fn supervise_and_print(
     global: &GlobalArgs,
-    shown: DisplayOptions,
+    options: DisplayOptions,
     supervised: impl AsyncFnOnce(&mut dyn Observer, mpsc::Receiver<CancelSource>) -> Result<RunReport, RunError>,
 ) -> Result<u8, Failure> {
     let format = output::format(global);
-    let prints = !shown.is_stdout_taken();
-    let DisplayOptions { detached, permission_named, events, lifecycle } = shown;
+    let prints = !options.is_stdout_taken();
+    let DisplayOptions { detached, permission_named, events, lifecycle } = options;
     let queue = events.as_ref().map(Writer::queue);
-    let sending = TelemetryHandle::start(global);
-    let voice = sending.exporter();
+    let telemetry = TelemetryHandle::start(global);
+    let exporter = telemetry.exporter();
     let supervised = |observer: &mut dyn Observer| -> Result<RunReport, Failure> {
         runtime::new()?.block_on(async {
             let cancels = signals::cancels()
-                .map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
-            let observer: &mut dyn Observer = &mut telling(observer, voice);
-            let ended = match queue {
+                .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
+            let observer: &mut dyn Observer = &mut telling(observer, exporter);
+            let result = match queue {
                 Some(queue) => supervised(&mut Events::new(observer, queue), cancels).await,
                 None => supervised(observer, cancels).await,
             };
-            ended.map_err(failure)
+            result.map_err(failure)
         })
     };
     if detached {
-        // Whoever reads what became of it, attaches.
-        let ended = supervised(&mut super::detach::DetachObserver::default());
-        ended.iter().for_each(|report| run_learning::after(&report.dir));
+        // The result of a detached run is read by attaching to it.
+        let result = supervised(&mut super::detach::DetachObserver::default());
+        result.iter().for_each(|report| run_learning::after(&report.dir));
         events::close(events, global);
-        sending.close(global);
-        return ended.map(|report| report.outcome.exit_code());
+        telemetry.close(global);
+        return result.map(|report| report.outcome.exit_code());
     }
     lifecycle.iter().for_each(Lifecycle::begins);
     let mut screen = ProgressDisplay::new(global, permission_named);
-    let ended = match format {
+    let result = match format {
         OutputFormat::StreamJson => supervised(&mut Stream::new(&mut screen)),
         OutputFormat::Json | OutputFormat::Text => supervised(&mut screen),
     };
     screen.close();
-    // A warning of it is printed below what the live view has left.
-    ended.iter().for_each(|report| run_learning::after(&report.dir));
+    // Its warnings are printed after the live view is closed.
+    result.iter().for_each(|report| run_learning::after(&report.dir));
     if let Some(lifecycle) = lifecycle {
-        lifecycle.emit_end(&ended);
+        lifecycle.emit_end(&result);
     }
-    let told = ended.map(|report| {
+    let exit_code = result.map(|report| {
         if prints {
             print_end(&report, format);
         }
@@ -272,11 +272,11 @@ pub fn supervise_and_print(
         report.outcome.exit_code()
     });
     events::close(events, global);
-    sending.close(global);
-    told
+    telemetry.close(global);
+    exit_code
 }
 
-/// What a run that was not begun, or that broke off, is to the person who wanted it.
+/// Converts the error of a run that did not start or broke off.
 pub fn failure(error: RunError) -> Failure {
     match error {
         RunError::NotStarted(source) => {
@@ -287,23 +287,23 @@ pub fn failure(error: RunError) -> Failure {
             Failure { hint, ..Failure::not_started(source.to_string(), "", None) }
         }
         RunError::Aborted { ref run, ref source } => {
-            let first = if source.is_full() { "make room" } else { "see to the cause" };
-            let hint = format!("{first}, and go on with it by `longhaul recover {run}`");
+            let remedy = if source.is_full() { "make room" } else { "fix the cause" };
+            let hint = format!("{remedy}, and go on with it by `longhaul recover {run}`");
             Failure::aborted(run.clone(), error.to_string(), hint)
         }
     }
 }
 
-/// Whether each noteworthy event is to leave a text, by the flag or by the environment.
+/// Returns whether noteworthy events produce diagnostic texts, by the flag or by the variable.
 fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Failure> {
     let variable = env::var_os(DIAGNOSTIC).unwrap_or_default();
     let by_variable = match variable.to_str() {
         Some("" | "0") => false,
         Some("1") => true,
         Some(_) | None => {
-            let words = variable.to_string_lossy();
+            let value = variable.to_string_lossy();
             return Err(Failure::usage(
-                format!("read {DIAGNOSTIC}: `{words}` is neither 1 nor 0"),
+                format!("cannot read {DIAGNOSTIC}: `{value}` is neither 1 nor 0"),
                 "set it to 1, or unset it",
             ));
         }
@@ -313,7 +313,7 @@ fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Fai
     Ok(origin.is_some())
 }
 
-/// The agent's own arguments may be anything but those by which we hold and read its conversation.
+/// Rejects arguments of the agent that Longhaul sets itself to control the session.
 fn check_agent_args(args: &[String]) -> Result<(), Failure> {
     let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
     match args.iter().map(name).find(|name| RESERVED.contains(&name.as_str())) {
@@ -325,9 +325,9 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// The agent's program: the named one, or the one that is installed.
-pub fn agent_program(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    find_claude(named).map_err(|error| {
+/// Returns the agent's program: the given path or the installed one.
+pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
+    find_claude(path).map_err(|error| {
         let fault = match &error {
             AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
             AgentError::NotExecutable(_) => Fault::AgentUnusable,
@@ -336,7 +336,7 @@ pub fn agent_program(named: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure> {
+fn agent_spec(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
     let network = network_flag::of(args)?;
@@ -366,18 +366,18 @@ fn order(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure
         handoff_tokens: args.handoff_tokens,
         handoff_summary: args.handoff_summary.clone(),
         inner_retries: resolved.policy.inner_retries,
-        // Given when the run has its directory.
+        // Set when the run has its directory.
         run_id: RunId::from(""),
     })
 }
 
-/// The words of the preset's own system, where the user has none.
+/// Returns the user's wrap-up prompt, or that of the preset's harness.
 fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
     let preset = (preset == Preset::Researchgym).then_some(researchgym::WRAP_UP);
     args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
 }
 
-/// The harness whose users ask for its policy by name.
+/// Returns the harness that the preset belongs to.
 fn harness(preset: Preset) -> Option<Harness> {
     match preset {
         Preset::Researchgym => Some(Harness::Researchgym),
@@ -385,23 +385,21 @@ fn harness(preset: Preset) -> Option<Harness> {
     }
 }
 
-/// Where the run's directory goes. It is made with the first run.
+/// Returns where to create the run's directory.
 fn placement(args: &RunArgs) -> Result<Placement, Failure> {
-    let runs_dir = args.runs_dir.as_deref().map(|named| {
-        // A link's target may change while the run goes on.
-        let place = std::path::absolute(named).map(|place| fs::canonicalize(&place).unwrap_or(place));
-        let refused = |why: String| {
+    let runs_dir = args.runs_dir.as_deref().map(|path| {
+        // A link's target may change while the run is active.
+        let dir = std::path::absolute(path).map(|dir| fs::canonicalize(&dir).unwrap_or(dir));
+        let failure = |reason: String| {
             Failure::usage(
-                format!("keep runs in {}: {why}", named.display()),
+                format!("cannot keep runs in {}: {why}", path.display()),
                 "name a directory with --runs-dir",
             )
         };
-        match place {
-            Ok(place) if place.exists() && !place.is_dir() => {
-                Err(refused("it is not a directory".to_owned()))
-            }
-            Ok(place) => Ok(place),
-            Err(error) => Err(refused(error.to_string())),
+        match dir {
+            Ok(dir) if dir.exists() && !dir.is_dir() => Err(failure("it is not a directory".to_owned())),
+            Ok(dir) => Ok(dir),
+            Err(error) => Err(failure(error.to_string())),
         }
     });
     Ok(Placement {
@@ -413,11 +411,11 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
 }
 
 fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
-    if let Some(named) = &args.cwd {
-        return prompt_arg::directory(named);
+    if let Some(path) = &args.cwd {
+        return prompt_arg::directory(path);
     }
-    let named = env::current_dir();
-    let usable = named.and_then(|dir| {
+    let current_dir = env::current_dir();
+    let usable = current_dir.and_then(|dir| {
         let dir = fs::canonicalize(dir)?;
         fs::read_dir(&dir)?;
         Ok(dir)
@@ -437,13 +435,14 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
     let Some(id) = args.resume.as_ref().or(args.resume_or_new.as_ref()) else {
         return Ok(SessionChoice::New);
     };
-    // Refused before anything is started. A title, which is no UUID, only the agent can look up.
-    let looks_up =
+    // Unknown sessions are rejected before the start. Only the agent can resolve a title, which is not a
+    // UUID.
+    let can_check =
         SessionId::from(id.as_str()).is_uuid() && resolved.policy.session_loss == SessionLoss::FallBack;
-    if looks_up && let Some(config) = claude_config_dir() {
-        let known = claude_sessions(&config);
-        if !known.contains(id) {
-            let near = did_you_mean(id, known.iter().map(String::as_str));
+    if can_check && let Some(config) = claude_config_dir() {
+        let sessions = claude_sessions(&config);
+        if !sessions.contains(id) {
+            let near = did_you_mean(id, sessions.iter().map(String::as_str));
             let hint = if near.is_empty() {
                 "list sessions with `claude --resume`, or begin a new one with --resume-or-new".to_owned()
             } else {
@@ -456,7 +455,7 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
     Ok(SessionChoice::Resume(SessionId::from(id.as_str())))
 }
 
-/// On a terminal, a person reads stderr while stdout goes to a program.
+/// Prints the outcome on stderr, because a program may read stdout.
 fn print_outcome(global: &GlobalArgs, report: &RunReport) {
     let outcome = report.outcome;
     if global.quiet || outcome.kind == OutcomeKind::Done {

@@ -1,4 +1,5 @@
-//! `longhaul runs`: the list of runs, newest first. It reads the ledger, and of runs that are not over who has them.
+//! `longhaul runs`: lists runs, newest first. It reads the ledger and, for unfinished runs, whether a
+//! supervisor is attached.
 
 mod activity;
 mod row;
@@ -20,17 +21,17 @@ use std::path::Path;
 // Newer runs fit on a screen or two; a pipe receives all.
 const SCREEN_RUNS_MAX: u64 = 30;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunsOutput<'a> {
-    /// The runs, the newest first.
+    /// The runs, newest first.
     runs: &'a [Row],
-    /// Whether there are more than were asked for.
+    /// Whether more runs match than were listed.
     more: bool,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
     let limit = limit(args);
     let filter = filter(args, limit);
@@ -40,7 +41,8 @@ pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
     if more {
         found.pop();
     }
-    let rows: Vec<Row> = found.into_iter().map(Row::new).filter(|row| is_meant(&args.state, row)).collect();
+    let rows: Vec<Row> =
+        found.into_iter().map(Row::new).filter(|row| matches_state(&args.state, row)).collect();
     match output::format(global) {
         OutputFormat::Text => {
             if !rows.is_empty() {
@@ -65,13 +67,14 @@ pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The most runs to list. Only a terminal has a limit of its own: a program must not miss runs.
+/// Returns the maximum number of runs to list. Only a terminal has a default limit, because a program must
+/// not miss runs.
 fn limit(args: &RunsArgs) -> Option<u64> {
-    let of_screen = || (!args.all && output::out::stdout_is_terminal()).then_some(SCREEN_RUNS_MAX);
-    args.limit.map(NonZeroU64::get).or_else(of_screen)
+    let screen_limit = || (!args.all && output::out::stdout_is_terminal()).then_some(SCREEN_RUNS_MAX);
+    args.limit.map(NonZeroU64::get).or_else(screen_limit)
 }
 
-/// Whether every run is asked for.
+/// Returns whether all runs are requested.
 fn is_any(args: &RunsArgs) -> bool {
     let RunsArgs { text, state, since, project, agent, session, limit: _, all: _ } = args;
     state.is_empty()
@@ -90,12 +93,12 @@ fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
         limit: limit.map(|limit| limit.saturating_add(1)),
         ..RunFilter::default()
     };
-    for asked in &args.state {
-        match asked {
+    for state in &args.state {
+        match state {
             StateFilter::Running => filter.states.push(RunState::Running),
             StateFilter::Waiting => filter.states.push(RunState::Waiting),
             StateFilter::Suspended => filter.states.push(RunState::Suspended),
-            // Whether somebody has it is not in the ledger.
+            // The ledger does not know whether a supervisor is attached.
             StateFilter::Orphaned => filter.states.extend([RunState::Running, RunState::Waiting]),
             StateFilter::Unreadable => filter.states.push(RunState::Unreadable),
             StateFilter::Finished => filter.states.push(RunState::Finished),
@@ -108,15 +111,15 @@ fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
     filter
 }
 
-/// A directory as runs have it, which may be gone by now.
-fn project(named: &Path) -> String {
-    let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
+/// Returns a project directory in the form that runs store. The directory may no longer exist.
+fn project(path: &Path) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     fs::canonicalize(&absolute).unwrap_or(absolute).display().to_string()
 }
 
-/// Whether a row is in one of the states that were asked for, now that it is known who has it.
-fn is_meant(asked: &[StateFilter], row: &Row) -> bool {
-    let is = |asked: &StateFilter| match asked {
+/// Returns whether a row is in one of the requested states. Rows know whether a supervisor is attached.
+fn matches_state(states: &[StateFilter], row: &Row) -> bool {
+    let is = |state: &StateFilter| match state {
         StateFilter::Running => row.state == RowState::Running,
         StateFilter::Waiting => row.state == RowState::Waiting,
         StateFilter::Suspended => row.state == RowState::Suspended,
@@ -125,5 +128,5 @@ fn is_meant(asked: &[StateFilter], row: &Row) -> bool {
         StateFilter::Finished => row.state == RowState::Over,
         StateFilter::Outcome(kind) => row.outcome == Some(*kind),
     };
-    asked.is_empty() || asked.iter().any(is)
+    states.is_empty() || states.iter().any(is)
 }

@@ -1,4 +1,4 @@
-//! `longhaul schema`: the JSON Schemas of what is printed, for programs that read it.
+//! `longhaul schema`: prints the JSON Schemas of the output formats.
 
 use crate::args::{GlobalArgs, OutputFormat, SchemaArgs};
 use crate::failure::Failure;
@@ -6,28 +6,28 @@ use crate::output;
 use crate::schemas;
 use serde::Serialize;
 
-/// What is printed if none is named. Keys are only ever added.
+/// Output without a schema name. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SchemaList {
-    /// All of them.
-    schemas: Vec<Named>,
+    /// All schemas.
+    schemas: Vec<SchemaInfo>,
 }
 
 /// One schema.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Named {
-    /// What `longhaul schema` takes to print it.
+struct SchemaInfo {
+    /// Name that `longhaul schema` accepts.
     name: &'static str,
-    /// What it describes.
+    /// Description of the schema.
     about: &'static str,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn schema(global: &GlobalArgs, args: &SchemaArgs) -> Result<u8, Failure> {
-    let asked = |schema: &&schemas::SchemaEntry| args.name.as_deref() == Some(schema.name);
-    if let Some(schema) = schemas::ALL.iter().find(asked) {
+    let is_requested = |schema: &&schemas::SchemaEntry| args.name.as_deref() == Some(schema.name);
+    if let Some(schema) = schemas::ALL.iter().find(is_requested) {
         output::print_text(schema.text);
         return Ok(0);
     }
@@ -39,8 +39,8 @@ pub fn schema(global: &GlobalArgs, args: &SchemaArgs) -> Result<u8, Failure> {
             output::print_text(&schemas::ALL.iter().map(line).collect::<String>());
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
-            let named = |schema: &schemas::SchemaEntry| Named { name: schema.name, about: schema.about };
-            output::print_json(&SchemaList { schemas: schemas::ALL.iter().map(named).collect() });
+            let info = |schema: &schemas::SchemaEntry| SchemaInfo { name: schema.name, about: schema.about };
+            output::print_json(&SchemaList { schemas: schemas::ALL.iter().map(info).collect() });
         }
     }
     Ok(0)

@@ -1,5 +1,6 @@
-//! `longhaul show`: one run with what it used, and what was decided in each of its attempts. It reads the run's files
-//! alone, and of the large ones only the beginnings.
+//! `longhaul show`: one run, its usage and the decisions of each attempt.
+//!
+//! Reads only the run's files, and only the start of the large ones.
 
 mod attempt;
 mod files;
@@ -16,7 +17,7 @@ use crate::output::time::TimeFormat;
 use crate::run_history::{self, NextStep, RecordAt, attempts_of, next_step, read_attempt_files};
 use crate::{open_home, output};
 use attempt::{Attempt, Check, checks_of};
-use files::{AgentInfo, Files, agent_seen, files_of};
+use files::{AgentInfo, Files, agent_info, files_of};
 use longhaul::RunReport;
 use longhaul_core::{Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Record, Run, Span, State, Verified};
 use longhaul_store::{DiffStat, Journal, Plan, RunDir, rfc3339};
@@ -27,39 +28,39 @@ pub use usage::{LimitStatus, figures};
 
 const TASK_CHARS_MAX: usize = 200;
 
-/// A run, as it is printed. Keys are only ever added.
+/// A run, as printed. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ShowOutput {
-    /// The run's id.
+    /// Id of the run.
     id: String,
-    /// What the user called it.
+    /// Name given by the user.
     name: Option<String>,
-    /// How it ended; nothing if it has not.
+    /// Outcome. `None` if the run is not finished.
     outcome: Option<OutcomeKind>,
-    /// The proof that the work is done: `checks`, or `none` if no check was set or the work is not done.
+    /// Proof that the work is done: `checks`, or `none` if no check was set or the work is not done.
     verified: Verified,
-    /// What decided that.
+    /// Fault that caused the outcome.
     fault: Option<Fault>,
-    /// The limit that ended it, if one did.
+    /// Limit that finished the run.
     limit: Option<Limit>,
-    /// When trying again makes sense (`retry_later`).
+    /// When a retry makes sense (`retry_later`).
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     retry_at: Option<String>,
-    /// How the prompt begins, on one line.
+    /// Start of the prompt, on one line.
     task: String,
-    /// The directory that the agent works in.
+    /// Working directory of the agent.
     cwd: String,
-    /// The session that can be resumed.
+    /// Session that can be resumed.
     session_id: Option<String>,
-    /// The run's directory.
+    /// Run directory.
     dir: String,
-    /// Stated by the agent plus estimated by us.
+    /// Cost reported by the agent plus cost estimated by Longhaul.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     total_cost_usd: f64,
-    /// Its attempts, the first one first.
+    /// Attempts, oldest first.
     attempts: Vec<Attempt>,
-    /// Who worked.
+    /// The agent.
     agent: AgentInfo,
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     started_at: Option<String>,
@@ -67,29 +68,29 @@ pub struct ShowOutput {
     ended_at: Option<String>,
     #[serde(flatten)]
     figures: RunUsage,
-    /// How often a new supervisor took it over from one that had died.
+    /// Number of takeovers from a dead supervisor.
     recoveries: usize,
-    /// For how long nobody supervised it in all, at most.
+    /// Upper bound of the total time without a supervisor.
     unsupervised_ms: Span,
-    /// How often its work was judged, and what came of it.
+    /// Checks and their results.
     checks: Vec<Check>,
-    /// What it changed in its workspace; nothing while it is not over, and where that is not recorded.
+    /// Changes in the workspace. `None` if the run is not finished or the changes were not recorded.
     changed: Option<DiffStat>,
-    /// How large its files are.
+    /// Sizes of the run's files.
     files: Files,
-    /// Whether a process supervises it now.
+    /// Whether a supervisor is attached.
     supervised: bool,
-    /// What comes next.
+    /// What happens next.
     next: NextStep,
 }
 
-/// How much of a limit is used: `budget $0.0350: $0.0194 used, $0.0156 left`.
+/// Describes the usage of a limit: `budget $0.0350: $0.0194 used, $0.0156 left`.
 pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String> {
     let figures = figures(state, limits, state.finished_at);
-    figures.limits.iter().find(|used| used.limit == limit).map(text::limit_line)
+    figures.limits.iter().find(|status| status.limit == limit).map(text::limit_line)
 }
 
-/// A run as it is shown, with the moments behind its texts.
+/// A run to show, with the moments for local times.
 struct Loaded {
     shown: ShowOutput,
     outcome: Option<Outcome>,
@@ -98,14 +99,14 @@ struct Loaded {
     attempts: Vec<run_history::AttemptHistory>,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let clock = TimeFormat::here();
-    let Loaded { shown, outcome, start: began, as_of, attempts } = load(&dir, &clock)?;
+    let Loaded { shown, outcome, start, as_of, attempts } = load(&dir, &clock)?;
     match output::format(global) {
         OutputFormat::Text => {
-            let times = text::RunTimes { started_at: began, as_of, attempts: &attempts, clock: &clock };
+            let times = text::RunTimes { started_at: start, as_of, attempts: &attempts, clock: &clock };
             page(global, &text::text(&shown, outcome, &times));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -126,9 +127,9 @@ pub fn print_end(report: &RunReport, format: OutputFormat) {
     }
 }
 
-/// The answer of a finished run, and below it the figures that `longhaul show` prints.
+/// Returns the answer of a finished run, followed by the figures of `longhaul show`.
 fn summary(report: &RunReport) -> Result<String, Failure> {
-    let missing = || Failure::unexpected(format!("show run {}: it has no directory", report.run));
+    let missing = || Failure::unexpected(format!("cannot show run {}: it has no directory", report.run));
     let dir = RunDir::at(report.dir.clone()).ok_or_else(missing)?;
     let loaded = load(&dir, &TimeFormat::here())?;
     Ok(text::summary(&loaded.shown, report, Colors::stdout()))
@@ -137,24 +138,24 @@ fn summary(report: &RunReport) -> Result<String, Failure> {
 fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
     let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
-    let told: Vec<RecordAt<'_>> = history
+    let records: Vec<RecordAt<'_>> = history
         .entries
         .iter()
         .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
         .collect();
     let run = Run::replay(history.records());
     let state = &State { usage: dir.usage(run.state()), ..run.state().clone() };
-    let (outcome, stand) = (state.outcome(), run_status(dir)?);
-    // While nobody supervises it, it is as it was when its last decision was made.
-    let as_of = match (outcome, stand.is_supervised) {
+    let (outcome, status) = (state.outcome(), run_status(dir)?);
+    // An orphaned run is shown as of its last decision.
+    let as_of = match (outcome, status.is_supervised) {
         (Some(_), _) => state.finished_at,
-        (None, true) => stand.now,
-        (None, false) => history.last_step_at().unwrap_or(stand.now),
+        (None, true) => status.now,
+        (None, false) => history.last_step_at().unwrap_or(status.now),
     };
-    let attempts = attempts_of(told.iter().copied());
+    let attempts = attempts_of(records.iter().copied());
     let facts = read_attempt_files(dir, &attempts);
-    let began = told.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
-    let (recoveries, unsupervised_ms) = recoveries(&told);
+    let start = records.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
+    let (recoveries, unsupervised_ms) = recoveries(&records);
     let shown = ShowOutput {
         id: dir.id().to_string(),
         name: plan.name.clone(),
@@ -169,40 +170,40 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         dir: dir.path().display().to_string(),
         total_cost_usd: state.usage.total_cost().as_dollars(),
         attempts: attempts.iter().map(|attempt| Attempt::new(attempt, &facts, dir)).collect(),
-        agent: agent_seen(dir, &plan, &told),
-        started_at: began.map(|(at, _)| rfc3339(*at)),
+        agent: agent_info(dir, &plan, &records),
+        started_at: start.map(|(at, _)| rfc3339(*at)),
         ended_at: outcome.map(|_| rfc3339(state.finished_at)),
         figures: figures(state, plan.policy.limits, as_of),
         recoveries,
         unsupervised_ms,
-        checks: checks_of(&told, dir),
+        checks: checks_of(&records, dir),
         changed: changed_by(dir, outcome.map(|_| state.reopen_count)),
         files: files_of(dir),
-        supervised: stand.is_supervised,
-        next: next_step(dir.id(), &run, (&plan).into(), stand, clock),
+        supervised: status.is_supervised,
+        next: next_step(dir.id(), &run, (&plan).into(), status, clock),
     };
-    let began = began.map(|(at, _)| *at);
-    Ok(Loaded { shown, outcome, start: began, as_of, attempts })
+    let start = start.map(|(at, _)| *at);
+    Ok(Loaded { shown, outcome, start, as_of, attempts })
 }
 
-/// How often a new supervisor took the run over, and for how long nobody had supervised it, at most.
-fn recoveries(told: &[RecordAt<'_>]) -> (usize, Span) {
-    let (mut count, mut alone) = (0, Span::ZERO);
-    for (_, record) in told {
+/// Returns the number of takeovers, and an upper bound of the time without a supervisor.
+fn recoveries(records: &[RecordAt<'_>]) -> (usize, Span) {
+    let (mut count, mut unsupervised) = (0, Span::ZERO);
+    for (_, record) in records {
         if let Record::Recovered { at, last_record_at: last_at, .. } = record {
             count += 1;
-            alone = alone + last_at.map_or(Span::ZERO, |last| at.since(last));
+            unsupervised = unsupervised + last_at.map_or(Span::ZERO, |last| at.since(last));
         }
     }
-    (count, alone)
+    (count, unsupervised)
 }
 
-/// What a run that is over, and that somebody had let go on so often, was recorded to have changed.
+/// Returns the recorded changes of a finished run that was resumed this many times.
 fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<DiffStat> {
     dir.changes().ok()??.end(resume_generation?)?.changed
 }
 
-/// The beginning of the task, on one line.
+/// Returns the start of the task, on one line.
 fn task(plan: &Plan) -> String {
     let line = plan.prompt.text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(TASK_CHARS_MAX) {

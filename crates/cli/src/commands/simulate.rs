@@ -1,4 +1,4 @@
-//! `longhaul simulate`: what a policy does under faults, as distributions.
+//! `longhaul simulate`: forecasts the behavior of a policy under faults.
 
 use crate::args::{GlobalArgs, OutputFormat, SimulateArgs};
 use crate::failure::Failure;
@@ -15,30 +15,30 @@ use std::env;
 use std::fmt::Write;
 use std::path::Path;
 
-// As many past runs as tell what is usual; reading more takes longer and says the same.
+// Enough for a representative profile. Reading more takes longer and changes little.
 const HISTORY_RUNS_MAX: usize = 1_000;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SimulateOutput<'a> {
-    /// The policy that was started from.
+    /// Preset of the policy.
     preset: &'static str,
-    /// What held.
+    /// Effective policy.
     policy: &'a Policy,
-    /// Where the values of the policy come from that somebody set.
+    /// Origins of the policy values that were set.
     changed: &'a BTreeMap<String, String>,
-    /// The faults that were met.
+    /// Fault profile of the simulation.
     profile: &'a Profile,
-    /// What everything was drawn from.
+    /// Seed of the simulation.
     seed: u64,
-    /// How the runs ended, how long they took and what they cost. Times are in milliseconds, money is in millionths of a US dollar.
+    /// Outcomes, durations and costs. Times are in milliseconds, cost is in millionths of a US dollar.
     forecast: &'a Forecast,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure> {
-    let mut resolved = resolve(&args.policy, args.policy_name, false);
+    let mut resolved = resolve(&args.policy, false);
     global.configured.values.name(&mut resolved.origins);
     let profile = profile(&args.faults)?;
     let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
@@ -56,7 +56,7 @@ pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure>
     output::print_text(&text);
     match forecast.broken_first {
         None => Ok(0),
-        // The simulator is also a check of the policy: this is ours to mend.
+        // The simulator also checks the policy. A broken invariant is a bug in Longhaul.
         Some(first) => Err(Failure::unexpected(format!(
             "{} broke an invariant; {first}",
             counted(forecast.broken, "run")
@@ -71,10 +71,10 @@ fn profile(name: &str) -> Result<Profile, Failure> {
     let hint = format!("name a built-in profile ({}), a TOML file, or `history`", built_in());
     if Path::new(name).is_file() {
         let text = read_regular_to_string(Path::new(name)).map_err(|error| {
-            Failure::usage(format!("read the fault profile {name}: {error}"), hint.clone())
+            Failure::usage(format!("cannot read the fault profile {name}: {error}"), hint.clone())
         })?;
         return Profile::parse(&text)
-            .map_err(|error| Failure::usage(format!("read the fault profile {name}: {error}"), hint));
+            .map_err(|error| Failure::usage(format!("cannot read the fault profile {name}: {error}"), hint));
     }
     Profile::named(name).map_err(|error| Failure::usage(error.to_string(), hint))
 }
@@ -83,7 +83,7 @@ fn built_in() -> String {
     Profile::names().collect::<Vec<_>>().join(", ")
 }
 
-/// The faults of the user's own past runs. A journal that cannot be read tells nothing.
+/// Returns the faults of the user's past runs. Unreadable journals are ignored.
 fn history() -> Result<Profile, Failure> {
     let hint = || format!("choose a built-in profile with --faults: {}", built_in());
     let home = Home::locate(None, |name| env::var_os(name))
@@ -146,8 +146,8 @@ fn cells<T>(quantiles: &Quantiles<T>, show: impl Fn(&T) -> String) -> String {
 }
 
 fn changed(resolved: &ResolvedPolicy) -> String {
-    let named = || resolved.origins.iter().filter(|(name, _)| *name != "preset");
-    let (flags, configured): (Vec<_>, Vec<_>) = named().partition(|(_, origin)| *origin == "flag");
+    let origins = || resolved.origins.iter().filter(|(name, _)| *name != "preset");
+    let (flags, configured): (Vec<_>, Vec<_>) = origins().partition(|(_, origin)| *origin == "flag");
     let flags: Vec<&str> = flags.into_iter().map(|(name, _)| name.as_str()).collect();
     let by_flag = (!flags.is_empty()).then(|| format!("{} by flag", flags.join(", ")));
     let by_file = configured.into_iter().map(|(name, origin)| format!("{name} by {origin}"));

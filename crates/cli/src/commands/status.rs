@@ -1,4 +1,4 @@
-//! `longhaul status`: the runs that go on or wait, and those that nobody supervises any more.
+//! `longhaul status`: lists the unfinished runs.
 
 mod watch;
 
@@ -11,58 +11,59 @@ use crate::{open_home, open_ledger, output};
 use longhaul_store::{Home, RunDir, RunFilter, RunState};
 use serde::Serialize;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Status {
-    /// How many work.
+    /// Number of running runs.
     running: usize,
-    /// How many wait.
+    /// Number of waiting runs.
     waiting: usize,
-    /// How many a signal has suspended.
+    /// Number of suspended runs.
     suspended: usize,
-    /// How many have lost their supervisor.
+    /// Number of orphaned runs.
     orphaned: usize,
-    /// All of them, the newest first.
+    /// The unfinished runs, newest first.
     runs: Vec<ActiveRun>,
 }
 
-/// A run that is not over.
+/// An unfinished run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ActiveRun {
     #[serde(flatten)]
     row: Row,
-    /// What it does or waits for, in words.
+    /// Description of the current activity.
     activity: String,
-    /// Commands that its agent runs in the background.
+    /// Commands that the agent runs in the background.
     background: Vec<String>,
 }
 
 impl ActiveRun {
     fn new(row: Row) -> ActiveRun {
         let background = background_of(&row);
-        let running =
+        let suffix =
             (!background.is_empty()).then(|| format!("; in the background: {}", background.join("; ")));
-        let now = activity(&row, output::now()).unwrap_or_default() + &running.unwrap_or_default();
-        ActiveRun { row, activity: now, background }
+        let activity_text =
+            activity(&row, output::activity_text()).unwrap_or_default() + &suffix.unwrap_or_default();
+        ActiveRun { row, activity: activity_text, background }
     }
 }
 
 fn background_of(row: &Row) -> Vec<String> {
     let dir = RunDir::at(row.dir.clone().into()).filter(|_| row.state == RowState::Running);
-    // A status that cannot be read is missing here only.
+    // An unreadable status only hides the background commands.
     dir.and_then(|dir| dir.status().ok()).map(|status| status.background).unwrap_or_default()
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
     if args.watch {
         return watch::watch();
     }
     let now = output::now();
     let runs: Vec<ActiveRun> = unfinished(&open_home::locate()?)?.into_iter().map(ActiveRun::new).collect();
-    let count = |state| runs.iter().filter(|going| going.row.state == state).count();
+    let count = |state| runs.iter().filter(|run| run.row.state == state).count();
     let status = Status {
         running: count(RowState::Running),
         waiting: count(RowState::Waiting),
@@ -83,12 +84,12 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The unfinished runs, the newest first.
+/// Returns the unfinished runs, newest first.
 fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
     let mut ledger = open_ledger::open(home)?;
     let states = vec![RunState::Running, RunState::Waiting, RunState::Suspended];
     let found = ledger.runs(&RunFilter { states, ..RunFilter::default() });
     let rows = found.map_err(|error| open_ledger::failure(&error))?.into_iter().map(Row::new);
-    // A run may have finished since the ledger was asked.
+    // A run may have finished since the ledger was read.
     Ok(rows.filter(|row| row.state != RowState::Over).collect())
 }

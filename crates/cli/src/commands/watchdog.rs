@@ -1,5 +1,7 @@
-//! `longhaul watchdog`: started by every supervisor beside its first agent; no person types it. Its three standard
-//! streams lead nowhere.
+//! `longhaul watchdog`: stops an orphaned run's silent agent. Every supervisor starts it together with its
+//! first agent.
+//!
+//! Not for people. Its standard streams are closed.
 
 use super::finish_tool;
 use super::run::failure;
@@ -17,8 +19,8 @@ use std::env;
 /// The hidden subcommand.
 const SUBCOMMAND: &str = "watchdog";
 
-/// What surrounds every agent that this program starts: our own variables, and this program as its watchdog and as
-/// who serves our tool. Where it does not know its own file there is neither.
+/// Returns the environment of every agent: this process's variables, and this program as watchdog and as
+/// server of the finish tool. Both are missing if the program's own path is unknown.
 pub fn environment() -> Environment {
     let program = |path| Program { path, leading_args: vec![SUBCOMMAND.to_owned()] };
     let watchdog = env::current_exe().ok().map(program);
@@ -30,7 +32,7 @@ pub fn environment() -> Environment {
     }
 }
 
-/// A request made of a plan, with what this program offers its agent.
+/// Adds this program's own tools to a request that was made from a plan.
 pub fn with_own_programs(request: RunRequest, plan: &Plan) -> RunRequest {
     let environment = environment();
     let finish = environment.finish_tool.clone().filter(|_| plan.finish_tool);
@@ -38,7 +40,7 @@ pub fn with_own_programs(request: RunRequest, plan: &Plan) -> RunRequest {
     RunRequest { agent: AgentSpec { finish_tool: finish, learn, ..request.agent }, environment, ..request }
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {
     super::detach::leave_terminal();
     let dir = RunDir::at(args.run_dir.clone()).ok_or_else(|| {

@@ -1,4 +1,5 @@
-//! `longhaul why`: what happened in a run, what was done about it, and what comes next. It reads the run's files alone.
+//! `longhaul why`: explains what happened in a run, the remedies, and what happens next. It reads only the
+//! run's files.
 
 use super::runs::table::outcome_meaning;
 use crate::args::{GlobalArgs, OutputFormat, WhyArgs};
@@ -17,33 +18,33 @@ use longhaul_core::{Fault, Moment, OutcomeKind, Run};
 use longhaul_store::{History, Journal, RunDir};
 use serde::Serialize;
 
-/// The timeline, as it is printed as JSON.
+/// Timeline of a run. Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WhyOutput<'a> {
-    /// The run's id.
+    /// Id of the run.
     id: String,
-    /// How it ended; nothing if it has not.
+    /// Outcome. `None` if the run is not finished.
     outcome: Option<OutcomeKind>,
-    /// What decided that.
+    /// Fault that caused the outcome.
     fault: Option<Fault>,
-    /// What mattered, the first thing first.
+    /// Noteworthy events, oldest first.
     entries: Vec<EntryWithText<'a>>,
-    /// What comes next.
+    /// What happens next.
     next: NextStep,
 }
 
-/// An entry with its sentence.
+/// An entry with its text.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct EntryWithText<'a> {
     #[serde(flatten)]
     entry: &'a TimelineEntry,
-    /// The same in words.
+    /// Sentence for people.
     text: String,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
@@ -59,47 +60,47 @@ pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
     }
     match output::format(global) {
         OutputFormat::Text => {
-            let stands = outcome.map_or_else(|| "not over".to_owned(), outcome_words);
-            let meaning = outcome.and_then(|outcome| outcome_meaning(outcome.kind));
-            let stands = Colors::stdout().styled(&stands, meaning);
+            let status_text = outcome.map_or_else(|| "not over".to_owned(), outcome_words);
+            let style = outcome.and_then(|outcome| outcome_meaning(outcome.kind));
+            let status_text = Colors::stdout().styled(&status_text, style);
             let text = text(&entries, &clock);
-            page(global, &format!("run {}: {stands}\n\n{text}\n{}", dir.id(), next_text(&next)));
+            page(global, &format!("run {}: {status_text}\n\n{text}\n{}", dir.id(), next_text(&next)));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
             let entries =
                 entries.iter().map(|entry| EntryWithText { entry, text: sentence(entry, &clock) }).collect();
-            let why = WhyOutput {
+            let why_output = WhyOutput {
                 id: dir.id().to_string(),
                 outcome: outcome.map(|outcome| outcome.kind),
                 fault: outcome.and_then(|outcome| outcome.fault),
                 entries,
                 next,
             };
-            output::print_json(&why);
+            output::print_json(&why_output);
         }
     }
     Ok(0)
 }
 
 fn entries_of(dir: &RunDir, history: &History) -> Vec<TimelineEntry> {
-    let told: Vec<RecordAt<'_>> = history
+    let records: Vec<RecordAt<'_>> = history
         .entries
         .iter()
         .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
         .collect();
-    let attempts = attempts_of(told.iter().copied());
+    let attempts = attempts_of(records.iter().copied());
     let mut facts = read_attempt_files(dir, &attempts);
     for (attempt, calls) in tool_calls_of(dir).unwrap_or_default() {
         facts.entry(attempt).or_default().tool_calls = Some(calls);
     }
-    timeline(&told, &attempts, &facts)
+    timeline(&records, &attempts, &facts)
 }
 
-/// How the run of this directory stands now.
+/// Returns the current status of the run in this directory.
 pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
     let is_supervised =
         Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
-    let is_told = dir.status().is_ok_and(|status| status.returncode.is_some());
+    let is_outcome_published = dir.status().is_ok_and(|status| status.returncode.is_some());
     let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
-    Ok(RunStatus { is_supervised, is_outcome_published: is_told, now: Moment(now) })
+    Ok(RunStatus { is_supervised, is_outcome_published, now: Moment(now) })
 }

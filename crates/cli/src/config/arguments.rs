@@ -1,5 +1,5 @@
-//! What was typed, with what is configured before it, as one command line. What is typed goes before what is configured:
-//! a key whose flag was typed, or that excludes one that was, is left out.
+//! Builds one command line from the configuration and the typed arguments. Typed arguments take precedence: a
+//! key is omitted if its flag was typed or excludes a typed flag.
 
 use super::file::{Setting, validate_value};
 use super::find::{self, Files};
@@ -17,31 +17,32 @@ use std::path::{Path, PathBuf};
 
 const PROFILE_VARIABLE: &str = "LONGHAUL_PROFILE";
 
-/// What is only a detail of something else: alone it does nothing, and a person who sets it for whenever he wants the other
-/// makes no mistake. Typed alone it is one.
+/// Keys that refine another key, with that key. Configured alone they have no effect and are no mistake,
+/// because the user may set them in advance. Typed alone they are a mistake.
 const DETAILS: &[(&str, &str)] = &[
     ("extended", "keep_going"),
     ("done_when", "keep_going"),
     ("status_every", "keep_going"),
     ("idle_stops", "keep_going"),
-    ("check_attempts", "check"),
+    ("max_failed_checks", "check"),
     ("check_timeout", "check"),
     ("learn_judge", "learn"),
     ("learn_tokens", "learn"),
 ];
 
-/// What a command takes from files and from the environment.
+/// The configuration that a command reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigScope {
-    /// Nothing at all.
+    /// No configuration.
     Nothing,
-    /// How to print. A file that is wrong does not keep a run from being looked at or ended.
+    /// Only how to print. An invalid file must not prevent inspecting or stopping a run.
     Printing,
-    /// How to print, and its own table.
+    /// How to print, and the command's own table.
     Table,
-    /// The user's plain keys as far as it has flags for them, and its own table. What it works on is no project.
+    /// The user's plain keys for which the command has flags, and its own table. It does not work on a
+    /// project.
     User,
-    /// All plain keys for which it has a flag.
+    /// All plain keys for which the command has a flag.
     Everything,
 }
 
@@ -51,7 +52,7 @@ impl ConfigScope {
             "run" | "simulate" => ConfigScope::Everything,
             "research" | "doctor" => ConfigScope::User,
             "recover" => ConfigScope::Table,
-            // Shells read completions as they start.
+            // Shells read completions when they start.
             "completions" | "man" => ConfigScope::Nothing,
             _ if command.is_hide_set() => ConfigScope::Nothing,
             _ => ConfigScope::Printing,
@@ -59,30 +60,30 @@ impl ConfigScope {
     }
 }
 
-/// A whole command line.
+/// A complete command line.
 pub struct CommandLine {
     pub arguments: Vec<OsString>,
     pub configured: ConfiguredValues,
-    /// What is wrong with a file that this command can do without.
+    /// An error in a file that this command does not need.
     pub warning: Option<Failure>,
 }
 
-/// Reads what is configured, and puts it before what was typed.
+/// Reads the configuration and inserts it before the typed arguments.
 pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<CommandLine, Failure> {
     let Some((place, command)) = named(root, &typed) else {
         return Ok(CommandLine::plain(typed.arguments, None));
     };
-    // What is wrong with the flags is said when the whole line is read, and so is their help.
+    // Errors in the flags, and help, are handled when the whole line is parsed.
     let said = root.clone().ignore_errors(true).try_get_matches_from(&typed.arguments);
     let said = said.ok().and_then(|mut said| said.remove_subcommand()).map(|(_, said)| said);
     let Some(said) = said else { return Ok(CommandLine::plain(typed.arguments, None)) };
     let reads = ConfigScope::for_command(command);
-    // What a run is, it stays: for one that goes on nothing else is configured.
+    // A run keeps its settings: when it is resumed, only printing is configurable.
     let reads =
         if reads == ConfigScope::User && is_typed(&said, "resume") { ConfigScope::Printing } else { reads };
     match configured(root, command, reads, &said) {
         Ok(values) => Ok(CommandLine::with((root, command), (typed.arguments, place), values, &said)),
-        // What is wrong with a file these say themselves where that matters.
+        // These commands report errors in files themselves.
         Err(_) if ["config", "doctor"].contains(&command.get_name()) => {
             Ok(CommandLine::plain(typed.arguments, None))
         }
@@ -93,7 +94,7 @@ pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<Comma
     }
 }
 
-/// The command that was typed, if it reads anything, and where its name stands.
+/// Returns the typed command and the index of its name, if it reads any configuration.
 fn named<'a>(root: &'a Command, typed: &ReorderedArgs) -> Option<(usize, &'a Command)> {
     let place = typed.command?;
     let command = root.find_subcommand(typed.arguments[place].to_str()?)?;
@@ -128,18 +129,18 @@ impl CommandLine {
     }
 }
 
-/// The names of the keys whose flags were typed.
+/// Returns the names of the keys whose flags were typed.
 fn typed(root: &Command, command: &Command, said: &ArgMatches) -> BTreeSet<String> {
     let args = root.get_arguments().chain(command.get_arguments());
     args.filter(|arg| is_typed(said, arg.get_id().as_str())).map(name).collect()
 }
 
 fn is_typed(said: &ArgMatches, id: &str) -> bool {
-    // Of a flag that this command does not have nothing was said.
+    // A flag that this command does not have cannot have been typed.
     said.try_contains_id(id).unwrap_or(false) && said.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// Leaves out what was typed, what that excludes, and details of what is neither typed nor configured.
+/// Removes typed keys, keys that these exclude, and details of keys that are neither typed nor configured.
 fn leave_out(
     command: &Command,
     values: &mut Vec<(Key, EffectiveValue)>,
@@ -153,7 +154,7 @@ fn leave_out(
         !typed.contains(&key.name) && !excluded.iter().any(is_excluded)
     });
     let set: BTreeSet<String> = values.iter().map(|(key, _)| key.name.clone()).chain(typed.clone()).collect();
-    // `research` always keeps going: it has the details, and no flag for the whole.
+    // `research` always keeps going: it has flags for the details but none for the main key.
     let has_flag = |whole: &str| command.get_arguments().any(|arg| name(arg) == whole);
     values.retain(|(key, _)| {
         let whole = DETAILS.iter().find(|(detail, _)| *detail == key.name);
@@ -161,7 +162,7 @@ fn leave_out(
     });
 }
 
-/// What is configured for this command.
+/// Returns the configured values for this command.
 fn configured(
     root: &Command,
     command: &Command,
@@ -192,20 +193,20 @@ fn configured(
     Ok(values)
 }
 
-/// The directory of the run.
+/// Returns the directory of the run.
 fn directory(said: &ArgMatches) -> PathBuf {
     let typed = said.try_get_one::<PathBuf>("cwd").ok().flatten().cloned();
     typed.or_else(|| env::current_dir().ok()).unwrap_or_default()
 }
 
-/// The files as this command line wants them read.
+/// The configuration files that apply to a command line.
 pub struct LoadedConfig {
     pub files: Files,
     pub chosen: Option<ChosenProfile>,
 }
 
 impl LoadedConfig {
-    /// Reads them, unless none is wanted.
+    /// Reads the files, or none with `--no-config`.
     pub fn read(
         (root, keys): (&Command, &Keys),
         directory: Option<&Path>,
@@ -221,14 +222,15 @@ impl LoadedConfig {
         }
         let variable = text_of(PROFILE_VARIABLE, env::var_os(PROFILE_VARIABLE))?;
         let chosen = variable.map(|name| ChosenProfile { name, by: PROFILE_VARIABLE.to_owned() });
-        // The variable also reaches commands that do not read the project's file, which may be the one that has it.
+        // The variable also reaches commands that do not read the project's file, which may define the
+        // profile.
         let chosen =
             chosen.filter(|chosen| directory.is_some() || files.user.profiles.contains_key(&chosen.name));
         Ok(LoadedConfig { files, chosen })
     }
 }
 
-/// What the environment says of these keys: what their flags would be told once. An empty variable says nothing.
+/// Reads these keys from the environment, each as a single value of its flag. Empty variables are ignored.
 pub fn variables<'a>(
     root: &Command,
     keys: impl Iterator<Item = &'a Key>,
@@ -250,7 +252,7 @@ pub fn variables<'a>(
                 _,
             ) => {
                 validate_value(root, key, &text).map_err(|why| {
-                    Failure::usage(format!("read {variable}: `{text}`: {why}"), "mend it, or unset it")
+                    Failure::usage(format!("cannot read {variable}: `{text}`: {why}"), "mend it, or unset it")
                 })?;
                 vec![text]
             }

@@ -1,5 +1,5 @@
-//! A configuration file, read whole: its text in, its settings out, each with its line. Whatever is wrong with it is said
-//! with the line, the key and what is wanted. It touches no other file.
+//! Parses a configuration file into settings, each with its line. Errors name the line, the key and the
+//! expected value. Never touches another file.
 
 use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, RUN, TABLES, ValueKind};
 use super::trust::ProjectTrust;
@@ -15,7 +15,7 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// One key's value, as often and in the words in which it would be typed. A switch that is off has none.
+/// The values of one key as they would be typed. A switch that is off has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub key: String,
@@ -23,7 +23,7 @@ pub struct Setting {
     pub origin: Origin,
 }
 
-/// A file as it was read.
+/// A parsed file.
 #[derive(Clone, Debug, Default)]
 pub struct File {
     /// The plain keys.
@@ -31,31 +31,31 @@ pub struct File {
     pub profiles: BTreeMap<String, Vec<Setting>>,
     /// The keys of single commands.
     pub tables: BTreeMap<&'static str, Vec<Setting>>,
-    /// The profile that the file itself chooses: always one of its own, so that a project cannot choose one of the user's.
+    /// The profile that the file selects. It is always its own, so a project cannot select one of the user's.
     pub profile: Option<String>,
 }
 
-/// Whether the user allowed a project's file to decide what [`Trust::Trusted`] names.
+/// Whether the user allowed a project's file to set keys with [`ProjectTrust::Trusted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileTrust {
-    /// Never.
+    /// Never trusted.
     Unknown,
-    /// For another content.
+    /// Trusted with different content.
     Changed,
-    /// For this content.
+    /// Trusted with this content.
     Trusted,
 }
 
-/// Where a file is from, and what it is read by.
+/// The origin of a file and the context to parse it in.
 pub struct Reader<'a> {
     pub keys: &'a Keys,
-    /// The command tree, which knows what is a value of which flag.
+    /// The command tree, which validates the value of each flag.
     pub root: &'a Command,
     pub owner: FileOwner,
     pub path: &'a Path,
-    /// What `~/` is, where that is known.
+    /// The directory that `~/` stands for, if known.
     pub home: Option<&'a Path>,
-    /// Where a project's key belongs that only the user may set.
+    /// The user's own file, for hints about keys that only the user may set.
     pub user_file: Option<&'a Path>,
     /// Whether the user trusts this content.
     pub trust: FileTrust,
@@ -129,7 +129,7 @@ impl Reader<'_> {
         Ok(read)
     }
 
-    /// The command whose keys stand in this table.
+    /// Returns the command whose keys this table holds.
     fn table(&self, line: usize, name: &str) -> Result<&'static str, Failure> {
         if let Some(table) = TABLES.into_iter().find(|table| *table == name) {
             return Ok(table);
@@ -178,7 +178,7 @@ impl Reader<'_> {
         Ok(Setting { key: key.name.clone(), values, origin })
     }
 
-    /// The key of this name, if it may stand here.
+    /// Returns the key with this name if it is allowed here.
     fn key(&self, line: usize, table: Option<&str>, name: &str) -> Result<&Key, Failure> {
         let Some(key) = self.keys.find(table, name) else { return Err(self.unknown(line, table, name)) };
         match (self.owner, key.trust) {
@@ -212,7 +212,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is wrong with a key that there is not.
+    /// Returns the error for an unknown key.
     fn unknown(&self, line: usize, table: Option<&str>, name: &str) -> Failure {
         let flat = name.trim_start_matches('-').replace('-', "_");
         if let Some(key) = self.keys.find(table, &flat) {
@@ -237,7 +237,7 @@ impl Reader<'_> {
         self.wrong(line, &format!("there is no key `{name}`"), &hint)
     }
 
-    /// The value in the words in which it would be typed; its flag judges them.
+    /// Returns the values as they would be typed, after its flag has validated them.
     fn values(
         &self,
         lines: &Lines<'_>,
@@ -288,20 +288,20 @@ impl Reader<'_> {
                 self.wrong(*line, &error, "write it as the flag takes it")
             })?;
         }
-        // A stranger's model must not be one of the agent's flags.
+        // A project's model must not be interpreted as a flag of the agent.
         if let Some((line, word)) = words.iter().find(|(_, word)| word.starts_with('-'))
             && (self.owner, key.kind) == (FileOwner::Project, ValueKind::Text)
         {
             let error = format!("`{}` is `{word}`, which looks like a flag", key.path());
             return Err(self.wrong(*line, &error, "no such value begins with `-`"));
         }
-        // What a project blocks is where it says, from whatever folder of it a run is begun.
+        // A project's paths are relative to its file, in whatever subdirectory a run starts.
         let is_path = self.owner == FileOwner::Project && key.name == "block_path";
         let written = |(_, word): (usize, String)| if is_path { self.absolute(&word) } else { word };
         Ok(words.into_iter().map(written).collect())
     }
 
-    /// A path from the folder of the file on.
+    /// Resolves a path against the directory of the file.
     fn absolute(&self, text: &str) -> String {
         let folder = self.path.parent().unwrap_or(Path::new("/"));
         let path = match (text.strip_prefix("~/"), self.home) {
@@ -312,11 +312,11 @@ impl Reader<'_> {
     }
 
     fn wrong(&self, line: usize, error: &str, hint: &str) -> Failure {
-        Failure::usage(format!("read {}:{line}: {error}", self.path.display()), hint)
+        Failure::usage(format!("cannot read {}:{line}: {error}", self.path.display()), hint)
     }
 }
 
-/// What stands in a table, from its first line on: of several mistakes the first is told.
+/// Returns the entries of a table in file order, so that the first of several errors is reported.
 fn in_order<'a, 'text>(
     table: &'a DeTable<'text>,
 ) -> Vec<(&'a Spanned<DeString<'text>>, &'a Spanned<DeValue<'text>>)> {
@@ -325,12 +325,15 @@ fn in_order<'a, 'text>(
     entries
 }
 
-/// Where a key stands: the table of a command, or a profile, or neither.
+/// Location of a key: the table of a command, a profile, or neither.
 type Place<'a> = (Option<&'static str>, Option<&'a str>);
 
-/// What its flag says of a value; nothing if it takes it.
+/// Validates a value with the flag of its key.
+///
+/// # Errors
+/// Returns the flag's error message if the flag does not accept the value.
 pub fn validate_value(root: &Command, key: &Key, word: &str) -> Result<(), String> {
-    // What is not a flag's goes to the agent as it is.
+    // Values that belong to no flag are passed to the agent unchanged.
     if key.arg.get_long().is_none() || key.kind == ValueKind::Switch {
         return Ok(());
     }
@@ -346,12 +349,12 @@ pub fn validate_value(root: &Command, key: &Key, word: &str) -> Result<(), Strin
             Some(ContextValue::Strings(values)) => format!("expected one of {}", values.join(", ")),
             Some(_) | None => "expected a value".to_owned(),
         }),
-        // A flag alone is not a whole command.
+        // A flag alone is not a complete command, so other errors are expected.
         _ => Ok(()),
     }
 }
 
-/// What to do about a profile that there is not.
+/// Returns a hint for an unknown profile.
 pub fn profiles_hint<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
     let known: Vec<&str> = known.map(String::as_str).collect();
     match (known.as_slice(), did_you_mean(name, known.iter().copied()).first()) {
@@ -361,11 +364,11 @@ pub fn profiles_hint<'a>(name: &str, known: impl Iterator<Item = &'a String>) ->
     }
 }
 
-/// Numbers of lines.
+/// Converts byte offsets to line numbers.
 struct Lines<'a>(&'a str);
 
 impl Lines<'_> {
-    /// The line of this byte, from 1 on.
+    /// Returns the line of this byte, starting at 1.
     fn at(&self, byte: usize) -> usize {
         1 + self.0.bytes().take(byte).filter(|byte| *byte == b'\n').count()
     }

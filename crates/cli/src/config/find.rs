@@ -1,5 +1,5 @@
-//! Where configuration files are, and what is in them. The project's is found upward from the directory of the run, the
-//! nearest one alone; the user's has one place.
+//! Locates and reads configuration files. The project's file is the nearest one at or above the run's
+//! directory; the user's file has one location.
 
 use super::FileOwner;
 use super::file::{File, FileTrust, Reader, Setting};
@@ -13,37 +13,37 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The name of a project's file.
+/// Name of a project's file.
 pub const PROJECT_FILE: &str = "longhaul.toml";
 const USER_FILE: &str = "longhaul/config.toml";
 
-// Every key with its comment takes twenty kilobytes; more is no configuration.
+// Every key with its comment takes 20 kB; a larger file is not a configuration.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The user's file, whether it is there or not; nothing where no place is known for it.
+/// Returns the path of the user's file, whether it exists or not, or `None` if its location is unknown.
 pub fn user_file(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    // By the XDG specification a relative path counts as none.
+    // The XDG specification says to ignore relative paths.
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
     Some(folder.join(USER_FILE))
 }
 
-/// The nearest project's file at or above this directory, whatever is there under its name.
+/// Returns the nearest project file at or above this directory, without checking its type.
 pub fn project_file(directory: &Path) -> Option<PathBuf> {
-    // The agent works where a link leads, and there the project is looked for.
+    // The agent works in the target of a symbolic link, so the search starts there.
     let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
     let candidates = directory.ancestors().map(|folder| folder.join(PROJECT_FILE));
     candidates.into_iter().find(|path| fs::symlink_metadata(path).is_ok())
 }
 
-/// The two files, as far as they are there.
+/// The two files. A missing file is empty.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     pub user: File,
     pub project: File,
 }
 
-/// Reads the user's file, and the project's where a directory is given.
+/// Reads the user's file, and the project's if a directory is given.
 pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Files, Failure> {
     let user = user_file(|name| env::var_os(name));
     let home = env::var_os("HOME").map(PathBuf::from);
@@ -69,15 +69,15 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Fil
     })
 }
 
-/// A project names files of its own alone: what is wrong with a file is told with words out of it, and a stranger must not
-/// have them told out of the user's.
+/// Rejects a project that names files outside of itself. Error messages quote the named file, and a project
+/// must not have them quote the user's other files.
 fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let is_path =
         |setting: &&Setting| keys.find(None, &setting.key).is_some_and(|key| key.kind == ValueKind::Path);
     let settings = file.plain.iter().chain(file.profiles.values().flatten());
     for (setting, value) in settings.filter(is_path).filter_map(|set| Some((set, set.values.first()?))) {
-        // Of one that is not there its flag complains.
+        // A missing file is reported by its flag.
         let outside = fs::canonicalize(value).is_ok_and(|real| !real.starts_with(folder));
         if outside {
             let error = format!(
@@ -90,10 +90,10 @@ fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The text of a configuration file.
+/// Reads the text of a configuration file.
 pub fn text(path: &Path) -> Result<String, Failure> {
     let read = || -> io::Result<Vec<u8>> {
-        // Of a pipe or a device the end may never come.
+        // Reading a pipe or a device might never end.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a file"));
         }
@@ -104,7 +104,7 @@ pub fn text(path: &Path) -> Result<String, Failure> {
         }
         Ok(bytes)
     };
-    let broken = |error: &str, hint: &str| Failure::usage(format!("read {}: {error}", path.display()), hint);
+    let broken = |error: &str, hint: &str| Failure::usage(format!("cannot read {}: {error}", path.display()), hint);
     let bytes = read().map_err(|error| {
         broken(&error.to_string(), "see to it, or leave configuration files aside with --no-config")
     })?;

@@ -1,5 +1,5 @@
-//! Which keys there are: one for each flag, taken from the command tree, so that no flag can be without. A key is spelled as
-//! its flag, with `_`.
+//! The configuration keys: one for each flag, taken from the command tree, so that no flag lacks one. A key
+//! is spelled like its flag, with `_`.
 
 use super::file::validate_value;
 use super::trust::{self, ProjectTrust};
@@ -11,16 +11,16 @@ use std::path::PathBuf;
 
 /// The command whose flags are the plain keys.
 pub const RUN: &str = "run";
-/// Commands with keys of their own, in a table of their name.
+/// Commands with keys of their own, in a table with their name.
 pub const TABLES: [&str; 2] = ["research", "recover"];
-/// The table that holds a file's profiles, and the key by which it chooses one of them.
+/// The table that holds a file's profiles. `DEFAULT_PROFILE` is the key that selects one of them.
 pub const PROFILE: &str = "profile";
 pub const DEFAULT_PROFILE: &str = "default_profile";
 
 const ONE_CALL: &str = "it is a matter of a single call";
 const ONE_RUN: &str = "it belongs to a single run";
 
-/// The flags that have no key, and why.
+/// The flags that have no key, with the reason.
 const TYPED_ONLY: &[(&str, &str)] = &[
     ("prompt", "what is to be done is said with each run"),
     ("prompt_file", "what is to be done is said with each run"),
@@ -50,7 +50,7 @@ const TYPED_ONLY: &[(&str, &str)] = &[
     ("version", ONE_CALL),
 ];
 
-/// What can be written behind a key.
+/// The kind of value that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// `true` or `false`.
@@ -60,14 +60,14 @@ pub enum ValueKind {
     /// A number, or a text with a unit.
     Amount,
     Text,
-    /// A text that names a file or a folder.
+    /// A text that names a file or a directory.
     Path,
     /// A list of texts.
     List,
 }
 
 impl ValueKind {
-    /// As an error says what is wanted.
+    /// Describes the expected value in an error message.
     pub fn wanted(self) -> &'static str {
         match self {
             ValueKind::Switch => "`true` or `false`",
@@ -80,10 +80,11 @@ impl ValueKind {
     }
 }
 
-/// What can be configured.
+/// A configuration key.
 #[derive(Clone, Debug)]
 pub struct Key {
-    /// The table that it stands in: a command's. The plain ones are those of `run`, and of how to print.
+    /// The table of the key, named after a command. `None` for plain keys: those of `run` and of the global
+    /// flags.
     pub table: Option<&'static str>,
     pub name: String,
     pub kind: ValueKind,
@@ -92,19 +93,19 @@ pub struct Key {
 }
 
 impl Key {
-    /// As a person refers to it.
+    /// Returns the key with its table, as in `research.claude_hours`.
     pub fn path(&self) -> String {
         self.table.map_or_else(|| self.name.clone(), |table| format!("{table}.{}", self.name))
     }
 
-    /// The variable that sets it, for a plain key.
+    /// Returns the variable that sets the key, or `None` unless it is a plain key with a flag.
     pub fn variable(&self) -> Option<String> {
-        // What has no flag cannot be told once.
+        // A key without a flag takes several arguments, which one variable cannot hold.
         let has_flag = self.table.is_none() && self.arg.get_long().is_some();
         has_flag.then(|| format!("LONGHAUL_{}", self.name.to_ascii_uppercase()))
     }
 
-    /// The words that say this value on a command line. What has no flag stands at its end, behind `--`.
+    /// Formats this value as a command-line argument. A value without a flag belongs at the end, after `--`.
     pub fn typed(&self, value: &str) -> String {
         match (self.arg.get_long(), self.kind) {
             (None, _) => value.to_owned(),
@@ -113,12 +114,12 @@ impl Key {
         }
     }
 
-    /// What it is for, as the help says it.
+    /// Returns the help text of its flag.
     pub fn about(&self) -> String {
         self.arg.get_help().map(ToString::to_string).unwrap_or_default()
     }
 
-    /// What holds where nobody says anything, as it would be typed, if that is a value that could be.
+    /// Returns the default as it would be typed, or `None` if there is no default that can be typed.
     pub fn default(&self, root: &Command) -> Option<Vec<String>> {
         let mut policy = Preset::Default.policy().typed_values().into_iter();
         if let Some((_, value)) = policy.find(|(name, _)| self.table.is_none() && *name == self.name) {
@@ -128,7 +129,7 @@ impl Key {
         let given = values.first().and_then(|value| value.to_str()).map(|value| vec![value.to_owned()]);
         match self.kind {
             ValueKind::Switch => Some(Vec::new()),
-            // The help says it to people; where it is a number it is said to programs, too.
+            // Some defaults appear only in the help; a number there is also the default here.
             ValueKind::Count | ValueKind::Amount => given.or_else(|| {
                 let about = self.about();
                 let said = about.split_once("[default: ")?.1.split_once(']')?.0;
@@ -139,7 +140,7 @@ impl Key {
     }
 }
 
-/// Every key, and what has none.
+/// All keys, and the flags without a key.
 #[derive(Clone, Debug)]
 pub struct Keys {
     keys: Vec<Key>,
@@ -148,7 +149,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Those of this command tree.
+    /// Collects the keys of this command tree.
     pub fn for_command(root: &Command) -> Keys {
         let mut keys = Keys { keys: Vec::new(), flag_only: Vec::new() };
         let run = root.find_subcommand(RUN).expect("there is a command `run`");
@@ -166,7 +167,7 @@ impl Keys {
             let reason = TYPED_ONLY.iter().find(|(flag, _)| *flag == name);
             match reason {
                 Some((_, reason)) => self.flag_only.push((name, reason)),
-                // A file says which profile by `default_profile`.
+                // A file selects a profile with `default_profile`.
                 None if name == PROFILE => {}
                 None => {
                     let trust = match table {
@@ -181,7 +182,7 @@ impl Keys {
         }
     }
 
-    /// All of them, the plain ones first.
+    /// Returns all keys, plain ones first.
     pub fn all(&self) -> impl Iterator<Item = &Key> {
         self.keys.iter()
     }
@@ -194,18 +195,18 @@ impl Keys {
         self.keys.iter().filter(move |key| key.table == table)
     }
 
-    /// The key of this name in this table, or at the top.
+    /// Returns the key with this name in this table, or among the plain keys.
     pub fn find(&self, table: Option<&str>, name: &str) -> Option<&Key> {
         self.of_table(table).find(|key| key.name == name)
     }
 
-    /// Why there is no such key though there is such a flag.
+    /// Returns the reason why this flag has no key, or `None` if there is no such flag.
     pub fn typed_only(&self, name: &str) -> Option<&'static str> {
         self.flag_only.iter().find(|(flag, _)| flag == name).map(|(_, reason)| *reason)
     }
 }
 
-/// The flag's own name, with `_`; of what stands behind `--` that of the argument.
+/// Returns the flag's name with `_`, or the argument's name if it has no flag.
 pub fn name(arg: &Arg) -> String {
     arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_")
 }
@@ -268,7 +269,8 @@ mod tests {
             assert!(keys.typed_only(flag).is_some(), "no command has a flag `{flag}`");
         }
         let mut variables: Vec<_> = keys.plain().filter_map(Key::variable).collect();
-        // What a run leaves in its agent's environment, and where runs are, is something else.
+        // These variables have other meanings: some a run sets for its agent, one is the home, one selects
+        // the profile.
         variables.extend(["RUN", "ATTEMPT", "HOME", "PROFILE"].map(|name| format!("LONGHAUL_{name}")));
         variables.sort();
         let all = variables.len();

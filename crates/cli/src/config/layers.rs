@@ -1,5 +1,6 @@
-//! Which value holds where several are set: that of the environment before that of the project, and that before the user's;
-//! in each file a profile's before the plain one. A project's file is held to what a stranger's may do ([`Trust`]). Pure.
+//! Merges the layers of configuration. The environment overrides the project, the project overrides the user,
+//! and in each file a profile overrides the plain keys. A project's file is subject to [`ProjectTrust`].
+//! Pure.
 
 use super::Origin;
 use super::file::{File, Setting, profiles_hint};
@@ -11,15 +12,15 @@ use clap::{ArgMatches, Command};
 use longhaul_core::{Span, Usd};
 use std::collections::BTreeMap;
 
-/// A profile that was asked for, and where.
+/// A requested profile and where it was requested.
 #[derive(Clone, Debug)]
 pub struct ChosenProfile {
     pub name: String,
-    /// `--profile`, or the variable.
+    /// `--profile`, or the name of the variable.
     pub by: String,
 }
 
-/// A value that holds, with everything that it comes from.
+/// A value after merging, with all its origins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectiveValue {
     pub values: Vec<String>,
@@ -32,7 +33,7 @@ impl EffectiveValue {
         EffectiveValue { values: setting.values.clone(), origins: vec![setting.origin.clone()], strength }
     }
 
-    /// Where it comes from, for people.
+    /// Formats the origins for people.
     pub fn origin(&self) -> String {
         self.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
@@ -51,10 +52,10 @@ enum Precedence {
 /// Values by the names of their keys.
 pub type Values = BTreeMap<String, EffectiveValue>;
 
-/// What cannot hold together though clap lets it: see `keep_going.rs`.
+/// Keys that exclude each other although clap accepts both: see `keep_going_flags.rs`.
 const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
 
-/// Lays the plain keys over one another.
+/// Merges the plain keys of all layers.
 pub fn merge(
     (root, keys): (&Command, &Keys),
     files: &Files,
@@ -81,13 +82,13 @@ pub fn merge(
     Ok(values)
 }
 
-/// The keys of one command's table: the user's alone.
+/// Returns the keys of one command's table. Only the user's file has them.
 pub fn of_table(file: &File, table: &str) -> Values {
     let settings = file.tables.get(table).into_iter().flatten();
     settings.map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::User))).collect()
 }
 
-/// The plain keys of a file, and over them those of its profile.
+/// Returns the plain keys of a file, overridden by those of its profile.
 fn of_file(file: &File, chosen: Option<&ChosenProfile>, [plain, profile]: [Precedence; 2]) -> Values {
     let name = chosen.map(|chosen| &chosen.name).or(file.profile.as_ref());
     let of_profile = name.and_then(|name| file.profiles.get(name)).into_iter().flatten();
@@ -109,10 +110,10 @@ fn check_known(files: &Files, chosen: Option<&ChosenProfile>) -> Result<(), Fail
     }
 }
 
-/// What holds of the user's value and the project's.
+/// Merges the user's value with the project's.
 fn both(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue) -> EffectiveValue {
     match key.trust {
-        // Without trust a project's file that sets it is refused when it is read.
+        // An untrusted project file that sets such a key is rejected when it is read.
         ProjectTrust::Any | ProjectTrust::Trusted(_) => project,
         ProjectTrust::OnlyLower => {
             let amount = |value: &EffectiveValue| {
@@ -128,12 +129,12 @@ fn both(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue
             EffectiveValue { values, origins, strength: project.strength }
         }
         ProjectTrust::OnlyIfUnset if user.values.is_empty() => project,
-        // A project's file that sets one of the last is refused when it is read.
+        // A project file that sets a `UserOnly` key is rejected when it is read.
         ProjectTrust::OnlyIfUnset | ProjectTrust::UserOnly(_) => user,
     }
 }
 
-/// How much a limit allows, in whatever it counts; `none` is read as 0.
+/// Returns how much a limit allows, in its own unit. `none` is parsed as 0 and means unlimited.
 fn amount(root: &Command, key: &Key, word: &str) -> u128 {
     let asked = ["longhaul", RUN, &key.typed(word), "-"];
     let Ok(matches) = root.clone().try_get_matches_from(asked) else { return u128::MAX };
@@ -153,7 +154,7 @@ fn number(matches: &ArgMatches, id: &str) -> Option<u128> {
         .or_else(|| get::<u32>(matches, id).map(u128::from))
 }
 
-/// Of two values that exclude each other the stronger one holds; of one layer they are a mistake.
+/// Removes the weaker of two values that exclude each other. Within one layer they are an error.
 fn drop_excluded(root: &Command, values: &mut Values) -> Result<(), Failure> {
     for (one, other) in excluded(root, RUN) {
         let is_set = |value: &&EffectiveValue| !value.values.is_empty();
@@ -175,7 +176,7 @@ fn drop_excluded(root: &Command, values: &mut Values) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The pairs of flags that this command takes only one of, by the names of their keys.
+/// Returns the pairs of mutually exclusive flags of this command, by the names of their keys.
 pub fn excluded(root: &Command, command: &str) -> Vec<(String, String)> {
     let Some(sub) = root.find_subcommand(command) else { return Vec::new() };
     let pairs = [root, sub].into_iter().flat_map(|command| {

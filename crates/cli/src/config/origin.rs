@@ -1,23 +1,23 @@
-//! Where a value comes from that nobody typed.
+//! The origin of a configured value.
 
 use crate::failure::Failure;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Whose file it is. A project's may come from strangers.
+/// The owner of a file. A project's file may be from an untrusted source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOwner {
     User,
     Project,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(String),
-    /// A line of a file, below one of its profiles or none.
+    /// A line of a file, in one of its profiles or outside of them.
     File { owner: FileOwner, path: PathBuf, line: usize, profile: Option<String> },
 }
 
@@ -33,7 +33,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What was put before the user's own arguments, by its key, with where it comes from.
+/// The configured values that were inserted before the typed arguments, by key, with their origins.
 #[derive(Clone, Debug, Default)]
 pub struct ConfiguredValues(BTreeMap<String, String>);
 
@@ -42,8 +42,8 @@ impl ConfiguredValues {
         ConfiguredValues(origins)
     }
 
-    /// Says of each value that looks as if it were typed where it really comes from, and adds those of which a plan
-    /// otherwise says nothing. The origin of a preset is its own name.
+    /// Corrects the origins of values that seem typed but are configured, and adds those that a plan does not
+    /// list. The origin of a preset is its own name.
     pub fn name(&self, origins: &mut BTreeMap<String, String>) {
         for (key, origin) in &self.0 {
             let named = match origins.get(key) {
@@ -54,7 +54,7 @@ impl ConfiguredValues {
         }
     }
 
-    /// A complaint about a flag that nobody typed says who did set it.
+    /// Extends an error about a flag that was configured rather than typed with the origin of its value.
     pub fn add_origin(&self, failure: Failure) -> Failure {
         let said = format!("{} {}", failure.error, failure.hint.as_deref().unwrap_or_default());
         let names_flag = |key: &str| {

@@ -1,15 +1,14 @@
-//! The JSON Schema of configuration files, for editors that check them and complete their keys.
+//! The JSON Schema of configuration files, for editors that validate them and complete keys.
 
 use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, TABLES, ValueKind};
 use super::trust::ProjectTrust;
+use crate::args::Cli;
+use clap::CommandFactory;
 use serde_json::{Map, Value, json};
 
-/// The schema, as it is checked in.
-pub fn text(keys: &Keys) -> String {
-    format!("{:#}\n", value(keys))
-}
-
-fn value(keys: &Keys) -> Value {
+/// Derives the schema from the flags.
+pub fn of_files() -> Value {
+    let keys = &Keys::for_command(&Cli::command());
     let mut properties = properties(keys, None);
     let plain = Value::Object(properties.clone());
     properties.insert(
@@ -70,19 +69,4 @@ fn property(key: &Key) -> Value {
     };
     schema["description"] = about.into();
     schema
-}
-
-#[cfg(test)]
-mod tests {
-    use super::text;
-    use crate::args::Cli;
-    use crate::config::keys::Keys;
-    use clap::CommandFactory;
-    use expect_test::expect_file;
-
-    #[test]
-    fn the_schema_that_is_checked_in_is_that_of_the_flags() {
-        expect_file!["../../../../docs/longhaul.schema.json"]
-            .assert_eq(&text(&Keys::for_command(&Cli::command())));
-    }
 }

@@ -1,4 +1,5 @@
-//! The table of keys in `docs/configuration.md` is that of the command tree, and its example can be read.
+//! Checks that the table of keys in `docs/configuration.md` matches the command tree and that its example is
+//! valid.
 
 use super::FileOwner;
 use super::file::FileTrust;
@@ -56,5 +57,5 @@ fn the_table_of_keys_is_that_of_the_flags() {
     let rows: Vec<String> = Keys::for_command(&Cli::command()).all().map(row).collect();
     let (_, table) = PAGE.split_once("|---|---|---|\n").expect("there is a table");
     let table: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
-    assert_eq!(table, rows, "write into docs/configuration.md:\n{}", rows.join("\n"));
+    assert_eq!(table, rows, "cannot write into docs/configuration.md:\n{}", rows.join("\n"));
 }

@@ -1,4 +1,4 @@
-//! A configuration file to begin with: every key with what it is for and what holds without it, commented out.
+//! Writes the text of a new configuration file: every key with its purpose and default, commented out.
 
 use super::FileOwner;
 use super::keys::{Key, Keys, TABLES};
@@ -7,7 +7,7 @@ use super::written;
 use crate::args::DURATIONS;
 use clap::Command;
 
-// As wide as a terminal with room to read.
+// A comfortable width for reading in a terminal.
 const WIDTH: usize = 100;
 
 const ABOUT_USER: &str = "Your configuration of Longhaul. It holds wherever you begin a run; what a project's longhaul.toml says \
@@ -19,7 +19,7 @@ const ABOUT_PROJECT: &str = "The configuration of Longhaul for this project. It 
 const PROFILES: &str =
     "Keys below [profile.NAME] hold with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
 
-/// The text of a new file.
+/// Returns the text of a new file.
 pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
     let about = match owner {
         FileOwner::User => ABOUT_USER,
@@ -65,13 +65,13 @@ fn entry(root: &Command, owner: FileOwner, key: &Key) -> String {
     format!("\n{}# {} = {}\n", comment(&about), key.name, written(key.kind, &value))
 }
 
-/// What stands for a value that has no default.
+/// Returns a placeholder for a value without a default.
 fn placeholder(key: &Key) -> String {
     let names = key.arg.get_value_names().unwrap_or_default();
     names.first().map_or_else(|| "…".to_owned(), ToString::to_string)
 }
 
-/// Words as a comment, in lines that are not too long.
+/// Formats text as a comment, wrapped at `WIDTH`.
 fn comment(words: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in words.split_whitespace() {

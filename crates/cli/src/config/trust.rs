@@ -1,30 +1,32 @@
-//! What a project's file may decide. Such a file comes with a repository, and a repository may be a stranger's: what it says
-//! holds without anybody having read it. So it may say how the work is done, hold the run to less, and guard it more. It may
-//! not run anything, give rights, speak for the user, or spend more than the user's own file allows. A new key may not be
-//! set by it until somebody has thought about that here.
+//! Decides which keys a project's file may set. Such a file comes with a repository, which may be a
+//! stranger's, and applies without anyone having read it.
+//!
+//! It may choose how the work is done, lower limits and add guards. It may not run commands, grant
+//! permissions, speak for the user or spend more than the user's own file allows. A new key is for the user
+//! only until it is reviewed here.
 
-/// What a key may do in a project's file.
+/// The effect of a key in a project's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProjectTrust {
-    /// It may set it.
+    /// The project's value overrides the user's.
     Any,
-    /// A limit: where the user's file has one, too, the lower one holds.
+    /// A limit: the lower of the project's and the user's value applies.
     OnlyLower,
-    /// A list of what is forbidden: it is added to what the user's file forbids.
+    /// A list of prohibitions: the project's entries are added to the user's.
     OnlyAdd,
-    /// A guard that cannot be added to: where the user's file has it, that holds.
+    /// A guard that cannot be combined: the user's value applies if there is one.
     OnlyIfUnset,
-    /// Only after `longhaul config trust`, for this reason; then it goes before the user's value.
+    /// Allowed only after `longhaul config trust`, for this reason. The value then overrides the user's.
     Trusted(&'static str),
-    /// It may not: only the user's own file may, for this reason.
+    /// Rejected for this reason: only the user's own file may set the key.
     UserOnly(&'static str),
 }
 
 const FREE: &[&str] = &[
     "model",
-    "seed_tokens",
+    "handoff_tokens",
     "handoff_summary",
-    "keep_stream",
+    "keep_partial_messages",
     "diagnostic",
     "preset",
     "max_retries",
@@ -37,14 +39,14 @@ const FREE: &[&str] = &[
     "stall_timeout",
     "progress_timeout",
     "orphan_timeout",
-    "max_wait",
+    "max_reset_wait",
     "background_wait",
     "inner_retries",
     "on_terminate",
-    // Without `check` they do nothing, and that is the user's.
-    "check_attempts",
+    // Without `check`, which needs trust, they have no effect.
+    "max_failed_checks",
     "check_timeout",
-    "wrap_up_time",
+    "wrap_up_reserve",
     "no_wrap_up",
 ];
 
@@ -54,10 +56,10 @@ const FORBIDDEN: &[&str] = &["deny_tools", "block_url", "block_path"];
 
 const GUARDS: &[&str] = &["allow_tools", "block_urls_file", "effects"];
 
-const SPEAKS: &str = "it is said to the agent as your own word";
-const LEARNS: &str = "it hands what you and the agent said to a model, at your cost";
-const GOES_ON: &str = "it has the agent work on when it would stop, at your cost";
-const PRINTS: &str = "how things are printed is a matter of who reads them";
+const SPEAKS: &str = "it is sent to the agent as your own words";
+const LEARNS: &str = "it sends your conversation to a model, at your cost";
+const GOES_ON: &str = "it makes the agent continue after it stops, at your cost";
+const PRINTS: &str = "the reader chooses the output format";
 
 const TRUSTED: &[(&str, &str)] =
     &[("check", "it is a command that is run"), ("permission_mode", "it gives the agent rights")];
@@ -66,15 +68,15 @@ const REASONS: &[(&str, &str)] = &[
     ("agent_path", "it names a program that is run"),
     ("agent_args", "an agent can be given rights, programs and hooks by its arguments"),
     ("allow_denials", "it decides what counts as done"),
-    // Longhaul hands the agent settings of a sandbox, which replace those in the user's own settings.
+    // Longhaul passes sandbox settings to the agent, which replace those in the user's own settings.
     ("network", "it replaces the sandbox that the agent's own settings may ask for"),
     ("learn", LEARNS),
     ("learn_judge", LEARNS),
     ("learn_tokens", LEARNS),
-    ("prices", "they decide when a budget is used up"),
+    ("prices", "it decides when the budget is exhausted"),
     ("notify", "it is a command that is run"),
     ("events", "it names a file that is written"),
-    ("runs_dir", "it decides where the record of your work is written"),
+    ("runs_dir", "it decides where your runs are stored"),
     ("answer", SPEAKS),
     ("answers", SPEAKS),
     ("answer_defaults", SPEAKS),
@@ -90,9 +92,9 @@ const REASONS: &[(&str, &str)] = &[
     ("no_pager", PRINTS),
 ];
 
-const UNKNOWN: &str = "nobody has decided yet that a project may";
+const UNKNOWN: &str = "not reviewed for project files";
 
-/// What a project's file may do with this key of `run`.
+/// Returns the effect of this key of `run` in a project's file.
 pub fn of(key: &str) -> ProjectTrust {
     if FREE.contains(&key) {
         ProjectTrust::Any

@@ -1,5 +1,6 @@
-//! Which content of a project's file the user trusts: a record per file in `trusted/` of the home, named by the hash of the
-//! file's path. It never reads a project's file itself, and never widens what a file may decide.
+//! Records which content of a project's file the user trusts: one record per file, in `trusted/` of the home,
+//! named by the hash of the file's path.
+//! Never reads a project's file, and never extends what a file may set.
 
 use super::file::FileTrust;
 use longhaul_store::{Durability, Home, read_regular, replace_json};
@@ -13,13 +14,13 @@ use std::{env, fs};
 /// A trusted file.
 #[derive(Debug, Serialize, Deserialize)]
 struct TrustedFile {
-    /// The file, canonical.
+    /// Canonical path of the file.
     path: PathBuf,
-    /// The SHA-256 of its content in hexadecimal.
+    /// SHA-256 of its content, in hexadecimal.
     sha256: String,
 }
 
-/// Whether the user trusts this content of the file. A record that cannot be read trusts nothing.
+/// Returns whether the user trusts this content of the file. An unreadable record means no trust.
 pub fn of(path: &Path, content: &str) -> FileTrust {
     let Ok(home) = Home::locate(None, |name| env::var_os(name)) else { return FileTrust::Unknown };
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -33,7 +34,7 @@ pub fn of(path: &Path, content: &str) -> FileTrust {
     }
 }
 
-/// Trusts this content of the file.
+/// Marks this content of the file as trusted.
 pub fn trust(home: &Home, path: &Path, content: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let place = place(home, &path);
@@ -43,7 +44,7 @@ pub fn trust(home: &Home, path: &Path, content: &str) -> io::Result<()> {
     replace_json(&place, &record, Durability::Power).map_err(io::Error::other)
 }
 
-/// Withdraws the trust; whether there was any.
+/// Withdraws the trust. Returns `false` if there was none.
 pub fn revoke(home: &Home, path: &Path) -> io::Result<bool> {
     match fs::remove_file(place(home, &fs::canonicalize(path)?)) {
         Ok(()) => Ok(true),

@@ -1,27 +1,27 @@
-//! Variables of the environment that look like ours and are not: a slip of the keyboard would change nothing, in silence.
+//! Warns of unknown `LONGHAUL_` variables, because a misspelled one would have no effect without any error.
 
 use super::keys::Keys;
 use clap::Command;
 use longhaul_agent::did_you_mean;
 
-/// Ours that are no keys: where runs are, which profile holds, which pager shows text, and what a run leaves in its agent's
-/// environment.
+/// Longhaul's variables that are not keys: the home, the profile, the pager, and those that a run sets for
+/// its agent.
 const OTHERS: [&str; 9] = [
     "LONGHAUL_HOME",
     "LONGHAUL_PROFILE",
     "LONGHAUL_PAGER",
     "LONGHAUL_RUN",
     "LONGHAUL_ATTEMPT",
-    "LONGHAUL_MARK",
+    "LONGHAUL_RUN_MARKER",
     "LONGHAUL_CHECK",
     "LONGHAUL_JUDGE",
     "LONGHAUL_DIAGNOSTIC",
 ];
 
-/// Those of tests, drills and benches.
+/// Prefixes of variables for tests, drills and benchmarks.
 const INTERNAL: [&str; 7] = ["TEST_", "SCRIPTED_", "DRILL_", "SWEEP", "CRASH", "STORE_", "CORPUS"];
 
-/// A warning for each of these variables that nothing reads, with the nearest one that something does.
+/// Returns a warning for each unknown variable, with the most similar known one.
 pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(String, String)> {
     let keys = Keys::for_command(root);
     let mut known: Vec<String> = keys.plain().filter_map(|key| key.variable()).collect();
@@ -56,7 +56,7 @@ mod tests {
             "LONGHAUL_BUGDET",
             "LONGHAUL_BUDGET",
             "LONGHAUL_HOME",
-            "LONGHAUL_CRASH_LOG",
+            "LONGHAUL_FAILPOINT_LOG",
             "PATH",
             "LONGHAUL_QQQQQQ",
         ];

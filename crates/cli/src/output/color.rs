@@ -1,27 +1,28 @@
-//! Colours for whoever looks at a terminal. They say nothing that the words do not: what is piped, what `NO_COLOR` is set
-//! for, and what goes to a terminal that has none, is the same text without them.
+//! Colors for terminals. They add no information: without a terminal, with `NO_COLOR`, or on a terminal
+//! without colors, the text is the same.
 
 use super::out;
 use std::env;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
-/// Begins a color in text until it is printed. It differs in each process: a text from outside cannot contain it.
+/// Marks the start of a color until the text is printed. It is random per process, so text from outside
+/// cannot contain it.
 static MARK: LazyLock<char> = LazyLock::new(|| {
-    // The private characters of the last plane.
+    // Any private-use character of the last plane.
     let place = RandomState::new().hash_one(()) % 0xfffd;
     char::from_u32(0x10_0001 + place as u32).expect("all of them are characters")
 });
-// The end of a color.
+// Ends a color.
 const END: char = '0';
 
-/// The character before the sign of a color.
+/// Returns the character that precedes the code of a color.
 pub fn mark() -> char {
     *MARK
 }
 
-/// Returns the escape sequence for the sign behind a mark: the sixteen colors that every terminal has, as its user has
-/// chosen them.
+/// Returns the escape sequence for the code after a mark, or `None` if the code is unknown. It uses the
+/// sixteen colors of the terminal's own palette.
 pub fn sequence(sign: char) -> Option<&'static str> {
     Some(match sign {
         END => "\x1b[0m",
@@ -34,18 +35,18 @@ pub fn sequence(sign: char) -> Option<&'static str> {
     })
 }
 
-/// What something means to a person.
+/// The meaning of a text, which decides its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// It went well.
+    /// Success.
     Good,
-    /// It did not.
+    /// Failure.
     Bad,
-    /// It may want somebody.
+    /// Something that may need the user.
     Warning,
-    /// It goes on.
+    /// Something in progress.
     Hint,
-    /// It is a heading.
+    /// A heading.
     Heading,
 }
 
@@ -61,35 +62,35 @@ impl Style {
     }
 }
 
-/// A stream as it shows what is meant.
+/// Applies colors if the stream supports them.
 #[derive(Clone, Copy, Debug)]
 pub struct Colors {
     coloured: bool,
 }
 
 impl Colors {
-    /// For data, a pager in between or not.
+    /// Returns the colors of stdout, with or without a pager.
     pub fn stdout() -> Colors {
         Colors { coloured: out::stdout_is_terminal() && is_enabled() }
     }
 
-    /// For talk.
+    /// Returns the colors of stderr.
     pub fn stderr() -> Colors {
         Colors { coloured: out::stderr_is_terminal() && is_enabled() }
     }
 
-    /// No colours, whoever looks.
+    /// Never uses colors.
     pub fn plain() -> Colors {
         Colors { coloured: false }
     }
 
-    /// Colours, whoever looks.
+    /// Always uses colors.
     #[cfg(test)]
     pub fn coloured() -> Colors {
         Colors { coloured: true }
     }
 
-    /// The text with its color, which `out` turns into an escape sequence.
+    /// Wraps the text in color marks, which `out` converts to escape sequences.
     pub fn styled(self, text: &str, meaning: Option<Style>) -> String {
         match meaning.filter(|_| self.coloured && !text.is_empty()) {
             Some(meaning) => format!("{0}{1}{text}{0}{END}", mark(), meaning.sign()),
@@ -98,7 +99,7 @@ impl Colors {
     }
 }
 
-/// Unless the user has said otherwise (no-color.org), or the terminal cannot.
+/// Returns whether colors are enabled: not with `NO_COLOR` (no-color.org) or on a dumb terminal.
 pub fn is_enabled() -> bool {
     let says_no = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     !says_no && env::var_os("TERM").is_none_or(|term| term != "dumb")

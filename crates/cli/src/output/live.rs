@@ -106,7 +106,7 @@ pub fn painted(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
 /// `nightly (kmzxqp): working, attempt 3, 42m 10s`.
 fn headline(view: &LiveView, now: Moment) -> String {
     let state = &view.state;
-    let mut line = format!("{}: {}", view.label, doing(state));
+    let mut line = format!("{}: {}", view.label, action(state));
     if state.attempts() > 1 {
         line += &format!(", attempt {}", state.attempts());
     }
@@ -116,7 +116,7 @@ fn headline(view: &LiveView, now: Moment) -> String {
     line
 }
 
-fn doing(state: &State) -> &'static str {
+fn action(state: &State) -> &'static str {
     match &state.phase {
         Phase::New | Phase::Starting => "starting the agent",
         Phase::Summarizing { .. } => "summarizing older work",

@@ -38,17 +38,17 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             Some(format!("{words}; waiting until {} (for {})", time::coming(*until), until.since(*at)))
         }
         Record::Swept { stopped_processes: ended @ 1.., .. } => Some(format!(
-            "ended {ended} {} that the agent left behind",
+            "stopped {ended} leftover {} of the agent",
             plural(*ended, "process", "processes")
         )),
         Record::LimitReached { limit, threshold: reach, .. } => Some(limit_words(*limit, *reach)),
-        Record::CheckStarted { .. } => Some("the agent says that it is done; checking the work".to_owned()),
+        Record::CheckStarted { .. } => Some("the agent reports that it is done; running the checks".to_owned()),
         Record::CheckEnded { result, .. } => Some(check_words(*result).to_owned()),
         Record::CheckStopOrdered { cause: StopCause::TimedOut, .. } => {
-            Some("the check had its time; ending it".to_owned())
+            Some("the check timed out; stopping it".to_owned())
         }
         Record::PromptSent { prompt: PromptKind::WrapUp(_), .. } => {
-            Some("told the agent to save its work".to_owned())
+            Some("asked the agent to save its work".to_owned())
         }
         Record::AgentStopped { claimed_done: claimed, .. } => Some(stopped(*claimed).to_owned()),
         Record::SuspendOrdered { source: by, .. } => Some(format!("{}: suspending the run", by.signal())),
@@ -56,10 +56,10 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             Some(recovered(RecoveryFinding::Suspended).to_owned())
         }
         Record::Recovered { finding: remains, .. } => {
-            Some(format!("the supervisor had died; a new one {}", recovered(*remains)))
+            Some(format!("the supervisor died; its replacement {}", recovered(*remains)))
         }
         Record::Downtime { duration: span } => {
-            Some(format!("nothing ran for {span}: the machine slept, or the run had no supervisor"))
+            Some(format!("nothing ran for {span}: the machine was asleep or the run had no supervisor"))
         }
         Record::ResumeStrategyChosen {
             strategy: ResumeStrategy::Relocate | ResumeStrategy::Repair,
@@ -67,7 +67,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             ..
         } => repaired(*found).map(str::to_owned),
         Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
-            Some(format!("the model had its {} for a summary; ending it", policy.summary_timeout))
+            Some(format!("the summary timed out after {}; stopping it", policy.summary_timeout))
         }
         Record::SummaryEnded { result: outcome @ SummaryResult::Failed(_), .. } => Some(summary(*outcome)),
         Record::RunStarted { .. }
@@ -104,14 +104,14 @@ pub fn verbose_line(record: &Record) -> Option<String> {
         }
         Record::AttemptSpawned { process, .. } => Some(format!("the agent runs as process {}", process.pid)),
         Record::SessionOpened { session, .. } => Some(format!("session {session} is open")),
-        Record::ProgressMade { .. } => Some("progress: earlier failures are forgiven".to_owned()),
-        Record::InputClosed { .. } => Some("no turn is owed; letting the agent end".to_owned()),
+        Record::ProgressMade { .. } => Some("progress made; the retry count is reset".to_owned()),
+        Record::InputClosed { .. } => Some("the agent is idle; closing its input".to_owned()),
         Record::AttemptEnded { fault: None, .. } => Some("the agent finished its work".to_owned()),
         Record::AttemptEnded { fault: Some(fault), result, next: AfterAttempt::Finish(_), .. } => {
             Some(fault.describe_with(result.as_ref()).to_owned())
         }
-        Record::RunFinished { outcome, .. } => Some(format!("the run is over: {}", outcome.kind)),
-        Record::RunReopened { .. } => Some("the run goes on".to_owned()),
+        Record::RunFinished { outcome, .. } => Some(format!("the run finished: {}", outcome.kind)),
+        Record::RunReopened { .. } => Some("the run was resumed".to_owned()),
         Record::ResumeStrategyChosen { strategy: taken, reason: because, .. } => {
             Some(strategy_text(Some(*taken), Some(*because)))
         }
@@ -140,28 +140,28 @@ pub fn verbose_line(record: &Record) -> Option<String> {
 /// What a new supervisor found of a run, and did at once.
 pub fn recovered(remains: RecoveryFinding) -> &'static str {
     match remains {
-        RecoveryFinding::AgentRunning => "found the agent alive and went on with it",
-        RecoveryFinding::AgentFinished => "found that the agent had finished alone",
+        RecoveryFinding::AgentRunning => "found the agent running and took it over",
+        RecoveryFinding::AgentFinished => "found that the agent had finished",
         RecoveryFinding::AgentGone => "found the agent gone",
-        RecoveryFinding::NotStarted => "found the attempt ordered and not started",
-        RecoveryFinding::Summarizing => "took what there was of a model's summary",
-        RecoveryFinding::Checking => "found the work being judged",
-        RecoveryFinding::Sweeping => "ended what was left of the attempt",
+        RecoveryFinding::NotStarted => "found an attempt that had not started",
+        RecoveryFinding::Summarizing => "used the partial summary",
+        RecoveryFinding::Checking => "found a check in progress",
+        RecoveryFinding::Sweeping => "stopped leftover processes",
         RecoveryFinding::Waiting => "found the run waiting",
         RecoveryFinding::Suspended => "recovering the suspended run",
-        RecoveryFinding::Finished => "found it over, and told how it had ended",
+        RecoveryFinding::Finished => "found it finished and reported its outcome",
     }
 }
 
 fn stopped(claimed: bool) -> &'static str {
-    if claimed { "the agent says that the work is finished" } else { "the agent stopped by itself" }
+    if claimed { "the agent reports that the work is done" } else { "the agent stopped" }
 }
 
 /// What came of asking a model for a summary of older work.
 pub fn summary(outcome: SummaryResult) -> String {
     match outcome {
-        SummaryResult::Written => "older work is told in a model's summary".to_owned(),
-        SummaryResult::NotNeeded => "all work on record is told: no summary is needed".to_owned(),
+        SummaryResult::Written => "older work was summarized".to_owned(),
+        SummaryResult::NotNeeded => "no summary needed: the whole record fits".to_owned(),
         SummaryResult::Failed(Fault::AttemptTimeout) => {
             "no summary of older work: it took too long".to_owned()
         }
@@ -174,16 +174,16 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
     let Some(strategy) = strategy else { return "new".to_owned() };
     let how = match strategy {
         ResumeStrategy::AsIs => "resumed",
-        ResumeStrategy::Relocate => "resumed from a placed copy",
+        ResumeStrategy::Relocate => "resumed from a relocated copy",
         ResumeStrategy::Repair => "resumed from a repaired copy",
         ResumeStrategy::Fork => "forked",
-        ResumeStrategy::Handoff => "new, told the work on record",
-        ResumeStrategy::Fresh => "new, told the task",
+        ResumeStrategy::Handoff => "new, with a handoff prompt",
+        ResumeStrategy::Fresh => "new, with the task only",
     };
     let why = match reason {
         Some(StrategyReason::SessionFile(SessionFileState::Ready)) | None => return how.to_owned(),
         Some(StrategyReason::SessionFile(SessionFileState::Damaged)) => "damaged",
-        Some(StrategyReason::SessionFile(SessionFileState::Stale)) => "behind its record",
+        Some(StrategyReason::SessionFile(SessionFileState::Stale)) => "out of date",
         Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => "found elsewhere",
         Some(StrategyReason::SessionFile(SessionFileState::Empty)) => "empty",
         Some(StrategyReason::SessionFile(SessionFileState::Missing)) => "missing",
@@ -242,14 +242,14 @@ pub fn orphaned(orphaned: &WatchdogStop) -> String {
         .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
         .unwrap_or_default();
     format!(
-        "its supervisor had died, nobody had come back, and nothing was written for {silent}; a watchdog ended it at {}{ended}",
+        "its supervisor had died and it wrote nothing for {silent}; the watchdog stopped it at {}{ended}",
         rfc3339(*at)
     )
 }
 
 /// That an attempt was silent and not stopped.
 pub fn excused(times: u32) -> String {
-    format!("it was silent, and something of it worked: excused {times} {}", plural(times, "time", "times"))
+    format!("silent, but its processes were busy: stall deferred {times} {}", plural(times, "time", "times"))
 }
 
 /// Why an attempt was stopped that stalled.
@@ -267,13 +267,13 @@ pub fn stalled(why: StopCause, stall: &StallReport, excused: u32) -> String {
 fn repaired(found: SessionFileState) -> Option<&'static str> {
     match found {
         SessionFileState::Elsewhere => {
-            Some("the session's file was in another place; resuming from a copy of it")
+            Some("the session file was found elsewhere; resuming from a copy")
         }
         SessionFileState::Damaged => {
             Some("the session's file was damaged; resuming from a repaired copy, the original is kept")
         }
         SessionFileState::Stale => Some(
-            "the agent had not saved the end of its session; resuming from a completed copy, the original is kept",
+            "the session file lacked the latest messages; resuming from a completed copy (original kept)",
         ),
         SessionFileState::Ready | SessionFileState::Empty | SessionFileState::Missing => None,
     }
@@ -289,25 +289,25 @@ fn stop_words(
         return Some(format!("{}; stopping the agent", stall.describe(why)));
     }
     if level == StopLevel::Kill {
-        return Some("the agent does not heed; killing it".to_owned());
+        return Some("the agent did not stop; killing it".to_owned());
     }
     match why {
         StopCause::Stalled | StopCause::NoProgress => Some("the agent stalled; stopping it".to_owned()),
         StopCause::TimedOut => Some(format!(
-            "the attempt had its {}; stopping the agent",
+            "the attempt timed out after {}; stopping the agent",
             policy.attempt_timeout.unwrap_or_default()
         )),
         StopCause::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
         StopCause::WrongSession => {
-            Some("the agent opened another session than it was told; stopping it".to_owned())
+            Some("the agent opened the wrong session; stopping it".to_owned())
         }
-        StopCause::WrapUp => Some("interrupting the agent, to have it save its work".to_owned()),
+        StopCause::WrapUp => Some("interrupting the agent so that it can save its work".to_owned()),
         StopCause::LimitReached => Some("stopping the agent".to_owned()),
         StopCause::MemoryLimit => Some(format!(
             "the run's processes use more than {} of memory; stopping the agent",
             bytes(policy.limits.memory.unwrap_or_default())
         )),
-        StopCause::DidNotExit => Some("the agent has its result and does not end; stopping it".to_owned()),
+        StopCause::DidNotExit => Some("the agent returned a result but did not exit; stopping it".to_owned()),
         StopCause::BackgroundStopped => {
             Some("the agent's background work is out of time; stopping it".to_owned())
         }
@@ -320,7 +320,7 @@ pub fn check_words(result: CheckResult) -> &'static str {
     match result {
         CheckResult::Passed => "the check passed",
         CheckResult::Failed => "the check failed",
-        CheckResult::Stopped => "the check was ended before it was over",
+        CheckResult::Stopped => "the check was stopped before it finished",
     }
 }
 
@@ -328,8 +328,8 @@ pub fn check_words(result: CheckResult) -> &'static str {
 pub fn limit_words(limit: Limit, reach: LimitThreshold) -> String {
     let of = limit.describe();
     match reach {
-        LimitThreshold::Reserve => format!("{of} is used up but for what is held back to save the work"),
-        LimitThreshold::Exhausted => format!("{of} is used up"),
+        LimitThreshold::Reserve => format!("{of} is down to its reserve"),
+        LimitThreshold::Exhausted => format!("{of} is exhausted"),
     }
 }
 
@@ -351,7 +351,7 @@ pub fn dollars(amount: f64) -> String {
 pub fn notify_failure(untold: &NotifyFailure) -> String {
     let NotifyFailure { command, kind, reason: because, log } = untold;
     let (kind, log) = (kind.as_str(), log.display());
-    format!("warning: `{command}` may have told nobody ({kind}): {because}; what it said is in {log}")
+    format!("warning: `{command}` failed ({kind}): {because}; its output is in {log}")
 }
 
 /// An amount of memory, or the size of a file, for people.

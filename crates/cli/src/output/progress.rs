@@ -112,7 +112,7 @@ impl ProgressDisplay {
         let model = snapshot.model.as_deref().unwrap_or("the model");
         self.say(&format!(
             "warning: no price is known of `{model}`: what it costs counts only at the end of each turn, so the budget may be \
-             overstepped by a turn. Name its prices with --prices FILE"
+             overstepped by a turn. Name its prices with --prices-file FILE"
         ));
     }
 

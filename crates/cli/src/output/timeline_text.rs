@@ -61,32 +61,32 @@ fn changed(changes: &[SettingChange]) -> String {
 pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
     match &entry.kind {
         TimelineEvent::Started { session } => match session {
-            SessionPlan::New(_) => "began, in a new session".to_owned(),
+            SessionPlan::New(_) => "started in a new session".to_owned(),
             SessionPlan::Resume(id) => format!("began, in session {id}"),
-            SessionPlan::Fork { from, .. } => format!("began, in a copy of session {from}"),
+            SessionPlan::Fork { from, .. } => format!("started on a fork of session {from}"),
         },
-        TimelineEvent::Reopened { ask, finished_ms: over_ms, changes } => {
+        TimelineEvent::Reopened { ask, finished_ms: finished_ms, changes } => {
             let said = match ask {
                 ResumeRequest::Continue => "to continue",
                 ResumeRequest::RepeatTask => "with its task once more",
                 ResumeRequest::Prompt(_) => "with a new request",
             };
             let changed = changed(changes);
-            format!("somebody let the run go on, {said}, after it had been over for {over_ms}{changed}")
+            format!("resumed {said} ({finished_ms} after it finished){changed}")
         }
         TimelineEvent::AttemptStarted { attempt, strategy: rung, reason: because, say } => {
             let told = describe(*say).map(|told| format!("; it was told {told}")).unwrap_or_default();
             format!("attempt {attempt} began: {}{told}", phrases::strategy_text(*rung, *because))
         }
-        TimelineEvent::Summary { outcome, duration_ms: took_ms, total_cost_usd, .. } => {
+        TimelineEvent::Summary { outcome, duration_ms: duration_ms, total_cost_usd, .. } => {
             let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
-            format!("{} ({took_ms}{cost})", phrases::summary(*outcome))
+            format!("{} ({duration_ms}{cost})", phrases::summary(*outcome))
         }
         TimelineEvent::AttemptsEnded(ended) => ending_over(ended, (entry.at, entry.until), clock),
         TimelineEvent::LimitReached { limit, reach, .. } => phrases::limit_words(*limit, *reach),
         TimelineEvent::PromptSent { say, .. } => match describe(*say) {
             Some(told) => format!("the agent was told {told}"),
-            None => "the agent was told to go on".to_owned(),
+            None => "asked the agent to continue".to_owned(),
         },
         TimelineEvent::AgentStopped { stops, done_claims: claims, prompts: told, .. } => {
             stops_words(*stops, *claims, *told)
@@ -122,11 +122,11 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             )
         }
         TimelineEvent::Downtime { duration_ms: ms } => {
-            format!("nothing ran for {ms}: the machine slept, or the run had no supervisor")
+            format!("nothing ran for {ms}: the machine was asleep or the run had no supervisor")
         }
-        TimelineEvent::CheckEnded { check, result, duration_ms: took_ms } => {
+        TimelineEvent::CheckEnded { check, result, duration_ms: duration_ms } => {
             let result = phrases::check_words(*result).trim_start_matches("the check ");
-            format!("check {check} {result} ({took_ms})")
+            format!("check {check} {result} ({duration_ms})")
         }
         TimelineEvent::Cancelled { source: by } => cancelled(*by).to_owned(),
         TimelineEvent::Suspended { source: by } => format!("{} suspended the run", by.signal()),
@@ -136,7 +136,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let parts: Vec<String> = parts.map(|(span, what)| format!("{span} of it {what}")).collect();
             let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
             format!(
-                "over: {}, after {attempts} {} in {wall_ms}{parts}, {}",
+                "finished: {} after {attempts} {} in {wall_ms}{parts}, {}",
                 outcome_words(*outcome),
                 plural(*attempts, "attempt", "attempts"),
                 cost(*total_cost_usd, 0.0).unwrap_or_else(|| "$0".to_owned()),
@@ -196,10 +196,10 @@ fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &TimeFormat) ->
     let planned = ended.planned_wait_ms.unwrap_or_default();
     // A second is what a sweep and a start take.
     let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
-    let planned = if late { format!(", planned were {planned}") } else { String::new() };
+    let planned = if late { format!(", planned: {planned}") } else { String::new() };
     Some(match count {
         1 => format!("{}{planned}", phrases::remedied(remedy, waited)),
-        _ => format!("waited {waited} in all{planned}"),
+        _ => format!("waited {waited} in total{planned}"),
     })
 }
 
@@ -230,9 +230,9 @@ fn cost(total: f64, estimated: f64) -> Option<String> {
 fn describe(say: PromptKind) -> Option<&'static str> {
     match say {
         PromptKind::WrapUp(_) => Some("to save its work"),
-        PromptKind::LimitRaised(_) => Some("that there is more of what had ended its work"),
-        PromptKind::CheckFailed(_) => Some("what the check said"),
-        PromptKind::ConfirmDone => Some("to say whether it stands by it that the work is finished"),
+        PromptKind::LimitRaised(_) => Some("to continue under the raised limit"),
+        PromptKind::CheckFailed(_) => Some("to fix what the check reported"),
+        PromptKind::ConfirmDone => Some("to confirm that the work is done"),
         PromptKind::Task
         | PromptKind::TaskAfterLoss(_)
         | PromptKind::FollowUp
@@ -253,7 +253,7 @@ fn stops_words(stops: u32, claims: u32, told: u32) -> String {
         (stops, told) if stops == told => "; it was told to go on".to_owned(),
         (_, told) => format!("; it was told to go on{}", many(told)),
     };
-    format!("the agent stopped by itself{}{claims}{told}", many(stops))
+    format!("the agent stopped{}{claims}{told}", many(stops))
 }
 
 /// Nothing for once, else how often.
@@ -267,8 +267,8 @@ fn many(times: u32) -> String {
 
 fn cancelled(by: CancelSource) -> &'static str {
     match by {
-        CancelSource::Person => "somebody asked for the end, and for the agent's result",
-        CancelSource::PersonNow => "somebody asked for the end at once",
+        CancelSource::Person => "cancelled; waiting for the agent's result",
+        CancelSource::PersonNow => "cancelled immediately",
         CancelSource::Sigterm => "SIGTERM cancelled the run",
         CancelSource::Sighup => "SIGHUP cancelled the run",
     }
@@ -277,7 +277,7 @@ fn cancelled(by: CancelSource) -> &'static str {
 /// `over_budget, the budget is used up`.
 pub fn outcome_words(outcome: Outcome) -> String {
     let why = match (outcome.limit, outcome.fault) {
-        (Some(limit), _) => Some(format!("{} is used up", limit.describe())),
+        (Some(limit), _) => Some(format!("{} is exhausted", limit.describe())),
         (None, Some(fault)) => Some(phrases::fault_text(fault).to_owned()),
         (None, None) => None,
     };

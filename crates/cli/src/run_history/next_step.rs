@@ -52,7 +52,7 @@ pub fn next_step(
             commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
         },
         None => NextStep {
-            text: format!("nobody supervises the run; it is not over: {}", under_way(state, (clock, now))),
+            text: format!("the run has no supervisor: {}", under_way(state, (clock, now))),
             commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
         },
     }
@@ -62,14 +62,14 @@ pub fn next_step(
 fn under_way(state: &State, (clock, now): (&TimeFormat, Moment)) -> String {
     let attempt = state.attempts();
     match &state.phase {
-        Phase::New => "no attempt was begun".to_owned(),
+        Phase::New => "no attempt has started".to_owned(),
         Phase::Starting => format!("attempt {attempt} is being started"),
         Phase::Summarizing { .. } => format!("a model condenses older work for attempt {attempt}"),
-        Phase::Running => format!("the agent works, in attempt {attempt}"),
-        Phase::Closing { .. } => "the agent is to end by itself".to_owned(),
+        Phase::Running => format!("the agent is working (attempt {attempt})"),
+        Phase::Closing { .. } => "the agent is exiting".to_owned(),
         Phase::Stopping { .. } => "the agent is being stopped".to_owned(),
         Phase::Sweeping { .. } => "what the agent left behind is being ended".to_owned(),
-        Phase::Checking { .. } => format!("check {} judges the work", state.checks),
+        Phase::Checking { .. } => format!("check {} is running", state.checks),
         Phase::Waiting { until, plan, .. } => {
             let cause =
                 state.fault.map_or_else(String::new, |fault| format!(": {}", phrases::fault_text(fault)));
@@ -90,15 +90,15 @@ fn under_way(state: &State, (clock, now): (&TimeFormat, Moment)) -> String {
 fn after(state: &State, outcome: Outcome, (clock, now): (&TimeFormat, Moment)) -> String {
     let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
     match outcome.kind {
-        OutcomeKind::Done => "nothing: the work is done".to_owned(),
+        OutcomeKind::Done => "nothing to do".to_owned(),
         OutcomeKind::Failed => advice
-            .unwrap_or_else(|| "look at what was done; the session can go on from where it is".to_owned()),
+            .unwrap_or_else(|| "review the work, then resume".to_owned()),
         OutcomeKind::OverBudget | OutcomeKind::OutOfTime => match outcome.limit {
-            Some(limit) => format!("{} ended the run; give it more", limit.describe()),
-            None => advice.unwrap_or_else(|| "the session can go on from where it is".to_owned()),
+            Some(limit) => format!("{} stopped the run; raise it to continue", limit.describe()),
+            None => advice.unwrap_or_else(|| "resume to continue".to_owned()),
         },
         OutcomeKind::NeedsPerson => {
-            advice.unwrap_or_else(|| "see what the agent said last, then let it go on".to_owned())
+            advice.unwrap_or_else(|| "read the agent's last message, then resume".to_owned())
         }
         OutcomeKind::CheckFailed => {
             format!("checks/{:03}.log says what did not pass; the session can go on", state.checks)
@@ -106,19 +106,19 @@ fn after(state: &State, outcome: Outcome, (clock, now): (&TimeFormat, Moment)) -
         OutcomeKind::NotStarted => {
             advice.unwrap_or_else(|| "fix what kept the agent from starting, then resume the run".to_owned())
         }
-        OutcomeKind::Incomplete => "the session can go on from where it is".to_owned(),
+        OutcomeKind::Incomplete => "resume to continue".to_owned(),
         OutcomeKind::Bug => {
             "a process of the run could not be ended; see whether it is still there".to_owned()
         }
         OutcomeKind::RetryLater => match outcome.retry_at {
             Some(at) if at > now => {
-                format!("trying again makes sense at {} (in {})", clock.near(at, now), at.since(now))
+                format!("retry at {} (in {})", clock.near(at, now), at.since(now))
             }
-            Some(at) => format!("trying again makes sense now: since {}", clock.near(at, now)),
+            Some(at) => format!("retry now (possible since {})", clock.near(at, now)),
             None => "trying again makes sense later".to_owned(),
         },
         OutcomeKind::Suspended => "`longhaul recover` continues the run in its session".to_owned(),
-        OutcomeKind::Cancelled => "somebody ended the run; it can go on from where it is".to_owned(),
+        OutcomeKind::Cancelled => "the run was cancelled; resume to continue".to_owned(),
     }
 }
 

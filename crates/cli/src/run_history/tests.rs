@@ -20,11 +20,11 @@ fn a_run_without_incidents() {
         "start; spawn; +2s; open; used 12; calls 34; tool; +40m; ends ok; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:40:02  +40m    attempt 1: 12 turns, 34 tool calls in 40m 2s, $1.20; the agent says that it is
                               done
-            22:40:02  +40m    over: done, after 1 attempt in 40m 2s, $1.20
-            next: nothing: the work is done
+            22:40:02  +40m    finished: done after 1 attempt in 40m 2s, $1.20
+            next: nothing to do
         "#]],
     );
 }
@@ -38,16 +38,15 @@ fn a_wall_is_one_entry() {
          swept 2; tick; spawn; open; used 1; ends ok; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:46:00  +46m    attempt 1: 12 turns, 34 tool calls in 46m, $1.20; the API is overloaded (status
                               529); resumed after 2s
-            22:46:03  +46m    attempts 2 to 4: the API is overloaded (status 529), 3 attempts over 29s; waited
-                              27s in all
+            22:46:03  +46m    attempts 2 to 4: the API is overloaded (status 529), 3 attempts over 29s; waited 27s in total
             23:56:32  +1h56m  attempt 5: 3 turns, 5 tool calls in 1h 10m, $0.3000; the agent crashed (signal 9,
                               SIGKILL); ended 2 processes that it left behind; resumed after 2s
             23:56:34  +1h56m  attempt 6: 1 turn in 0s, $0.1000; the agent says that it is done
-            23:56:34  +1h56m  over: done, after 6 attempts in 1h 56m (31s of it waiting), $1.60
-            next: nothing: the work is done
+            23:56:34  +1h56m  finished: done after 6 attempts in 1h 56m (31s of it waiting), $1.60
+            next: nothing to do
         "#]],
     );
 }
@@ -59,7 +58,7 @@ fn a_wall_of_another_kind_is_another_entry() {
          spawn; open; ends 502; idle; exit 1; swept; tick; spawn; open; ends network; idle; exit 1; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: the API is overloaded (status 529); resumed after 2s
             22:00:02  +2s     attempt 2: the API failed (status 500); resumed after 4s
             22:00:06  +6s     attempt 3: the API failed (status 502); resumed after 8s
@@ -77,7 +76,7 @@ fn a_usage_limit_is_parked_for() {
         "start; spawn; open; used 4; tool; limit until +3h; ends usage; idle; exit 1; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the account's usage limit is reached (status
                               429); waiting until 2026-11-23 01:00:00 (for 3h)
             next: attempt 2 begins at 2026-11-23 01:00:00 (in 3h): the account's usage limit is reached
@@ -89,13 +88,13 @@ fn a_usage_limit_is_parked_for() {
          ends ok; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the account's usage limit is reached (status
                               429); resumed after 3h
             2026-11-23
             01:09:00  +3h09m  attempt 2: the agent says that it is done
-            01:09:00  +3h09m  over: done, after 2 attempts in 3h 9m (3h of it waiting), $0.4000
-            next: nothing: the work is done
+            01:09:00  +3h09m  finished: done after 2 attempts in 3h 9m (3h of it waiting), $0.4000
+            next: nothing to do
         "#]],
     );
 }
@@ -107,14 +106,14 @@ fn a_wait_that_outlasts_its_plan_is_told() {
         "start; spawn; open; used 4; tool; ends 529; idle; exit 1; swept; +2h; recover gone; tick; spawn; open",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the API is overloaded (status 529); resumed
-                              after 2h, planned were 2s
+                              after 2h, planned: 2s
             2026-11-23
             00:00:00  +2h00m  the supervisor had died, and nobody supervised the run for up to 2h; a new one
                               found the run waiting
             00:00:00  +2h00m  attempt 2 began: resumed
-            next: the agent works, in attempt 2
+            next: the agent is working (attempt 2)
                   longhaul logs kmzqbd --follow
         "#]],
     );
@@ -126,9 +125,9 @@ fn what_cannot_be_retried_says_what_to_do() {
         "start; spawn; open; ends 403; idle; exit 1; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: the credentials were rejected (status 403)
-            22:00:00  +0s     over: needs_person (the credentials were rejected), after 1 attempt in 0s, $0
+            22:00:00  +0s     finished: needs_person (the credentials were rejected) after 1 attempt in 0s, $0
             next: check the key or log in with `claude`, then resume the session
                   longhaul resume kmzqbd
         "#]],
@@ -137,11 +136,10 @@ fn what_cannot_be_retried_says_what_to_do() {
         "start; spawn; open; used 1; ends denied; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 1 turn in 0s, $0.1000; the agent was denied tools that it needed (2
                               tool calls were denied)
-            22:00:00  +0s     over: needs_person (the agent was denied tools that it needed), after 1 attempt in
-                              0s, $0.1000
+            22:00:00  +0s     finished: needs_person (the agent was denied tools that it needed) after 1 attempt in 0s, $0.1000
             next: allow the tools by a permission mode, or accept that they were denied
                   longhaul resume kmzqbd --permission-mode acceptEdits
                   longhaul resume kmzqbd --permission-mode bypassPermissions
@@ -157,15 +155,14 @@ fn a_hang_is_told_with_what_was_seen() {
          idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
-            22:07:00  +7m     the agent was silent and something of it worked, so it had more time: no bytes for
-                              7m, no tool running, socket open, its child process busy
-            22:14:10  +14m    attempt 1: nothing finished in 14m 10s; the agent stalled (no bytes for 14m, no
-                              tool running, its processes could not be looked at); it had to be killed; ended 1
+            22:00:00  +0s     started in a new session
+            22:07:00  +7m     the agent was silent and something of it worked, so it had more time: no output for 7m, no tool running, socket open, its child process busy
+            22:14:10  +14m    attempt 1: nothing finished in 14m 10s; the agent stalled (no output for 14m, no
+                              tool running, its processes could not be inspected); it had to be killed; ended 1
                               process that it left behind; resumed after 2s
             22:14:12  +14m    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
-            22:14:12  +14m    over: done, after 2 attempts in 14m 12s (2s of it waiting), $0.1000
-            next: nothing: the work is done
+            22:14:12  +14m    finished: done after 2 attempts in 14m 12s (2s of it waiting), $0.1000
+            next: nothing to do
         "#]],
     );
 }
@@ -177,14 +174,14 @@ fn a_lost_session_is_told_with_the_rung() {
          ends ok; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 11, SIGSEGV); resumed
                               after 2s
-            22:00:02  +2s     attempt 2: the session was not found; began a new session at once
-            22:00:02  +2s     attempt 3 began: new, told the work on record (session_lost)
+            22:00:02  +2s     attempt 2: the session was not found; started a new session at once
+            22:00:02  +2s     attempt 3 began: new, with a handoff prompt (session_lost)
             22:00:02  +2s     attempt 3: 1 turn in 0s, $0.1000; the agent says that it is done
-            22:00:02  +2s     over: done, after 3 attempts in 2s (2s of it waiting), $0.5000
-            next: nothing: the work is done
+            22:00:02  +2s     finished: done after 3 attempts in 2s (2s of it waiting), $0.5000
+            next: nothing to do
         "#]],
     );
     let summarised = Policy { summarize: true, ..plain() };
@@ -194,14 +191,14 @@ fn a_lost_session_is_told_with_the_rung() {
          ends ok; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the conversation exceeds the model's context;
-                              began a new session at once
-            22:00:00  +0s     attempt 2 began: new, told the work on record (context_full)
-            22:01:20  +1m     older work is told in a model's summary (1m 20s, $0.0200)
+                              started a new session at once
+            22:00:00  +0s     attempt 2 began: new, with a handoff prompt (context_full)
+            22:01:20  +1m     older work was summarized (1m 20s, $0.0200)
             22:01:20  +1m     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
-            22:01:20  +1m     over: done, after 2 attempts in 1m 20s, $0.5200
-            next: nothing: the work is done
+            22:01:20  +1m     finished: done after 2 attempts in 1m 20s, $0.5200
+            next: nothing to do
         "#]],
     );
     check(
@@ -209,13 +206,13 @@ fn a_lost_session_is_told_with_the_rung() {
          exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 9, SIGKILL); resumed
                               after 2s
             22:00:02  +2s     attempt 2 began: resumed from a repaired copy (damaged)
             22:00:02  +2s     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
-            22:00:02  +2s     over: done, after 2 attempts in 2s (2s of it waiting), $0.5000
-            next: nothing: the work is done
+            22:00:02  +2s     finished: done after 2 attempts in 2s (2s of it waiting), $0.5000
+            next: nothing to do
         "#]],
     );
 }
@@ -230,13 +227,13 @@ fn a_budget_ends_a_run() {
         "start; spawn; open; used 5; tool; +20m; used 14; ends aborted; used 1; ends ok; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
-            22:20:00  +20m    the budget is used up but for what is held back to save the work
+            22:00:00  +0s     started in a new session
+            22:20:00  +20m    the budget is down to its reserve
             22:20:00  +20m    the agent was told to save its work
             22:20:00  +20m    the budget is used up
             22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent ended by itself
-            22:20:00  +20m    over: over_budget (the budget is used up), after 1 attempt in 20m, $2.00
-            next: the budget ended the run; give it more
+            22:20:00  +20m    finished: over_budget (the budget is used up) after 1 attempt in 20m, $2.00
+            next: the budget stopped the run; raise it to continue
                   longhaul resume kmzqbd --add-budget 2.00
         "#]],
     );
@@ -251,13 +248,13 @@ fn checks_are_told_with_their_numbers() {
          ends ok; idle; exit 0; swept; +40s; check passes; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent says that it is done
             22:00:41  +41s    check 1 failed (41s)
             22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
             22:01:21  +1m     check 2 passed (40s)
-            22:01:21  +1m     over: done, after 2 attempts in 1m 21s, $0.3000
-            next: nothing: the work is done
+            22:01:21  +1m     finished: done after 2 attempts in 1m 21s, $0.3000
+            next: nothing to do
         "#]],
     );
     check_with(
@@ -266,12 +263,12 @@ fn checks_are_told_with_their_numbers() {
          ends ok; idle; exit 0; swept; +40s; check fails; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent says that it is done
             22:00:41  +41s    check 1 failed (41s)
             22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
             22:01:21  +1m     check 2 failed (40s)
-            22:01:21  +1m     over: check_failed, after 2 attempts in 1m 21s, $0.3000
+            22:01:21  +1m     finished: check_failed after 2 attempts in 1m 21s, $0.3000
             next: checks/002.log says what did not pass; the session can go on
                   longhaul resume kmzqbd
         "#]],
@@ -288,12 +285,12 @@ fn pushes_are_folded() {
          claims; ends ok; idle; surveyed 3; used 1; claims; ends ok; idle; surveyed 3; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
-            22:00:00  +0s     the agent stopped by itself 4 times, and said 2 times that the work is finished;
+            22:00:00  +0s     started in a new session
+            22:00:00  +0s     the agent stopped 4 times, and said 2 times that the work is finished;
                               it was told to go on 3 times
             22:18:00  +18m    attempt 1: 7 turns in 18m, $0.7000; the agent says that it is done
-            22:18:00  +18m    over: done, after 1 attempt in 18m, $0.7000
-            next: nothing: the work is done
+            22:18:00  +18m    finished: done after 1 attempt in 18m, $0.7000
+            next: nothing to do
         "#]],
     );
 }
@@ -305,23 +302,23 @@ fn who_ended_it_is_told_and_that_it_went_on() {
          reopen; spawn; open; used 1; ends ok; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
-            22:05:00  +5m     somebody asked for the end, and for the agent's result
+            22:00:00  +0s     started in a new session
+            22:05:00  +5m     cancelled; waiting for the agent's result
             22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped on request
-            22:05:00  +5m     over: cancelled, after 1 attempt in 5m, $0.2000
+            22:05:00  +5m     finished: cancelled after 1 attempt in 5m, $0.2000
             2026-11-24
-            00:05:00  +1d02h  somebody let the run go on, to continue, after it had been over for 1d 2h:
+            00:05:00  +1d02h  resumed to continue (1d 2h: after it finished)
                               permission mode default -> acceptEdits, budget $1.00 -> $3.00
             00:05:00  +1d02h  attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
-            00:05:00  +1d02h  over: done, after 2 attempts in 5m, $0.3000
-            next: nothing: the work is done
+            00:05:00  +1d02h  finished: done after 2 attempts in 5m, $0.3000
+            next: nothing to do
         "#]],
     );
     check(
         "start; spawn; open; used 2; tool; +5m; cancel term; exit 143; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped to suspend the run;
                               resumed at once
             22:05:00  +5m     SIGTERM suspended the run
@@ -337,8 +334,8 @@ fn a_run_that_nobody_supervises_says_so() {
         "start; spawn; open; used 2; tool; gone",
         expect![[r#"
         2026-11-22
-        22:00:00  +0s     began, in a new session
-        next: nobody supervises the run; it is not over: the agent works, in attempt 1
+        22:00:00  +0s     started in a new session
+        next: the run has no supervisor: the agent is working (attempt 1)
               longhaul recover kmzqbd
               longhaul cancel kmzqbd
     "#]],
@@ -347,11 +344,11 @@ fn a_run_that_nobody_supervises_says_so() {
         "start; spawn; open; +3h; orphaned 1h; gone",
         expect![[r#"
         2026-11-22
-        22:00:00  +0s     began, in a new session
+        22:00:00  +0s     started in a new session
         2026-11-23
         01:00:00  +3h00m  its supervisor had died, nobody had come back, and nothing was written for 1h: a
                           watchdog ended the agent, with 2 processes
-        next: nobody supervises the run; it is not over: the agent works, in attempt 1
+        next: the run has no supervisor: the agent is working (attempt 1)
               longhaul recover kmzqbd
               longhaul cancel kmzqbd
     "#]],
@@ -360,14 +357,14 @@ fn a_run_that_nobody_supervises_says_so() {
         "start; spawn; open; used 2; tool; +3h; sleep 1h; recover live; used 1; ends ok; idle; exit 0; swept",
         expect![[r#"
             2026-11-22
-            22:00:00  +0s     began, in a new session
+            22:00:00  +0s     started in a new session
             2026-11-23
             02:00:00  +4h00m  the supervisor had died, and nobody supervised the run for up to 4h, 1h of it with
-                              nothing running; a new one found the agent alive and went on with it
+                              nothing running; a new one found the agent running and took it over
             02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent says that it is done
-            02:00:00  +4h00m  over: done, after 1 attempt in 4h (1h of it asleep or without a supervisor),
+            02:00:00  +4h00m  finished: done after 1 attempt in 4h (1h of it asleep or without a supervisor),
                               $0.3000
-            next: nothing: the work is done
+            next: nothing to do
         "#]],
     );
 }
@@ -378,8 +375,8 @@ fn a_run_that_works_says_what_it_does() {
         "start; spawn; open; used 2; tool",
         expect![[r#"
         2026-11-22
-        22:00:00  +0s     began, in a new session
-        next: the agent works, in attempt 1
+        22:00:00  +0s     started in a new session
+        next: the agent is working (attempt 1)
               longhaul logs kmzqbd --follow
     "#]],
     );
@@ -388,7 +385,7 @@ fn a_run_that_works_says_what_it_does() {
         expect![[r#"
         2026-11-22
         22:00:00  +0s     began, in session s1
-        next: the agent works, in attempt 1
+        next: the agent is working (attempt 1)
               longhaul logs kmzqbd --follow
     "#]],
     );
@@ -396,7 +393,7 @@ fn a_run_that_works_says_what_it_does() {
         "start",
         expect![[r#"
         2026-11-22
-        22:00:00  +0s     began, in a new session
+        22:00:00  +0s     started in a new session
         next: attempt 1 is being started
               longhaul logs kmzqbd --follow
     "#]],

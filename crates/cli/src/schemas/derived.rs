@@ -1,4 +1,5 @@
-//! The schemas as the types have them. What is checked in must be these: `UPDATE_EXPECT=1` writes them.
+//! Derives the schemas from the types. The checked-in files must match them; `UPDATE_EXPECT=1` writes the
+//! files.
 
 use super::{ALL, SchemaEntry};
 use crate::args::Cli;
@@ -26,17 +27,17 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// A decision of the run: a record of its journal, and whose it is. There may be new kinds of records: pass over what
-/// you do not know. What is not named here is as it is in `journal.jsonl`: moments in milliseconds since 1970, lengths
-/// of time in milliseconds, money in millionths of a US dollar.
+/// A record of a run's journal, with the run's id. Ignore unknown kinds of records: new ones may be added.
+/// Fields without a description are as in `journal.jsonl`: moments in milliseconds since 1970, lengths of
+/// time in milliseconds, money in millionths of a US dollar.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it is only described")]
 struct Event {
-    /// The run's id.
+    /// Id of the run.
     run: RunId,
-    /// Which record of the run it is, from 1; each number once.
+    /// Number of the record in its run, starting at 1. Each number occurs once.
     seq: u64,
-    /// When it was decided.
+    /// Time of the decision.
     at: Rfc3339,
     #[serde(flatten)]
     record: Record,
@@ -51,11 +52,11 @@ enum EventLine<'a> {
     Gap(EventGap<'a>),
 }
 
-/// A decision of the run between the agent's own events.
+/// A record of the run between the agent's own events.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it is only described")]
 struct StreamLine {
-    /// What tells it from the agent's own.
+    /// Distinguishes the line from the agent's own.
     #[serde(rename = "type")]
     class: StreamType,
     #[serde(flatten)]
@@ -69,20 +70,20 @@ enum StreamType {
     Longhaul,
 }
 
-/// One step of a run: what was decided at once. Moments are in milliseconds since 1970, lengths of time in milliseconds,
-/// money in millionths of a US dollar.
+/// One step of a run: the decisions of one event. Moments are in milliseconds since 1970, lengths of time in
+/// milliseconds, money in millionths of a US dollar.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it is only described")]
 struct JournalLine {
-    /// Which step it is, from 0.
+    /// Number of the step, starting at 0.
     seq: u64,
-    /// When it was decided.
+    /// Time of the step.
     at: Moment,
-    /// What, in its order.
+    /// Decisions, in order.
     records: Vec<Record>,
 }
 
-/// What would be done: a run of its own, or the going on of one.
+/// The planned action: a new run, or the resumption of an existing one.
 #[derive(JsonSchema)]
 #[expect(dead_code, clippy::large_enum_variant, reason = "it is only described")]
 #[serde(untagged)]
@@ -108,7 +109,7 @@ fn derived(name: &str) -> Value {
         "playbook-learn" => of::<playbook::learn::LearnOutput>(),
         "playbook-status" => of::<playbook::status::LearningStatus>(),
         "playbook-bootstrap" => of::<playbook::bootstrap::BootstrapOutput>(),
-        "keypoints-extract" => of::<Extraction>(),
+        "playbook-extract" => of::<Extraction>(),
         "playbook-show" => of::<playbook::show::ShowOutput>(),
         "playbook-edit" | "playbook-undo" => of::<playbook::change_report::ChangeReport>(),
         "playbook-check" => of::<playbook::check::CheckOutput>(),
@@ -123,6 +124,7 @@ fn derived(name: &str) -> Value {
         "drill" => of::<Vec<drill::Scorecard>>(),
         "simulate" => of::<simulate::SimulateOutput<'_>>(),
         "doctor" => of::<doctor::DoctorOutput<'_>>(),
+        "config" => crate::config::schema::of_files(),
         "config-show" => of_configuration(),
         "config-path" => of::<config::ConfigFilesOutput>(),
         "config-init" => of::<config::ConfigWritten>(),
@@ -143,10 +145,10 @@ fn derived(name: &str) -> Value {
         "argv" => of::<Argv>(),
         "attempt-session" => of::<SessionBaseline>(),
         "exit" => of::<AttemptExit>(),
-        "spent" => of::<Vec<ModelUsage>>(),
+        "usage" => of::<Vec<ModelUsage>>(),
         "answers" => of::<Vec<AnsweredQuestion>>(),
         "background" => of::<Vec<StoppedTask>>(),
-        "orphaned" => of::<WatchdogStop>(),
+        "watchdog" => of::<WatchdogStop>(),
         "changes" => of::<WorkspaceRecord>(),
         "diff" => of::<diff::DiffOutput<'_>>(),
         "trace" => of::<Trace>(),
@@ -154,13 +156,14 @@ fn derived(name: &str) -> Value {
     }
 }
 
-/// As it is written, which is what readers meet: keys that are always there are required.
+/// Derives the schema of a type as serialized: keys that are always present are required.
 fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Its keys are those of the flags; with `--origin` each has an object with its value.
+/// Describes the output of `config show`. Its keys are those of the flags; with `--origin` each holds an
+/// object with the value and its origin.
 fn of_configuration() -> Value {
     let keys = Keys::for_command(&Cli::command());
     let properties: Map<String, Value> = keys.all().map(|key| (key.path(), of_key(key))).collect();
@@ -193,11 +196,11 @@ fn of_key(key: &Key) -> Value {
     json!({ "description": key.about(), "anyOf": [value, told] })
 }
 
-/// With a name, and without what no validator knows.
+/// Adds a name to the schema of this entry and removes everything that validators do not know.
 fn named(schema: &SchemaEntry) -> Value {
     let mut value = derived(schema.name);
     plain(&mut value, schema.name == "events" || schema.name == "stream-json");
-    // The title says so better.
+    // The title describes it better.
     if value["description"] == "What is printed." {
         value.as_object_mut().expect("it is an object").remove("description");
     }
@@ -206,8 +209,8 @@ fn named(schema: &SchemaEntry) -> Value {
     value
 }
 
-/// Leaves out what is Rust's alone: its formats, the line ends of comments, and that there are no other keys. Of `told`
-/// records also their own time, which stands beside them.
+/// Removes what is specific to Rust: number formats, line breaks of comments, and `additionalProperties`. In
+/// event lines it also removes the time from records, because the line itself has it.
 fn plain(value: &mut Value, told: bool) {
     match value {
         Value::Object(object) => {
@@ -230,7 +233,7 @@ fn plain(value: &mut Value, told: bool) {
     }
 }
 
-/// A record without its time, if this is one.
+/// Removes the time from this schema if it describes a record.
 fn without_time(object: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = object.get_mut("properties") else { return };
     if properties.get("record").is_some_and(|record| record["const"].is_string()) {
@@ -259,12 +262,12 @@ fn every_key_is_described() {
     }
 }
 
-/// The keys of which nothing is said, neither beside them nor where their type is described.
+/// Collects the keys that have no description, neither of their own nor through their type.
 fn undescribed<'a>(root: &Value, value: &'a Value, without: &mut Vec<&'a str>) {
     match value {
         Value::Object(object) => {
             if let Some(Value::Object(properties)) = object.get("properties") {
-                // The one key of a variant is what is said of the variant.
+                // The only key of a variant is described by the variant.
                 let is_variant = properties.len() == 1 && is_described(root, value);
                 let names =
                     properties.iter().filter(|(_, property)| !is_variant && !is_described(root, property));
@@ -306,10 +309,10 @@ fn the_documentation_has_every_schema_in_their_order() {
     assert_eq!(rows.map(|(name, _)| name).collect::<Vec<_>>(), super::names().collect::<Vec<_>>());
 }
 
-/// What ends with the envelope of a run.
+/// Commands that print the envelope of a run.
 const CARRY_A_RUN: &[&str] = &["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
-/// What prints no JSON of ours, whatever is asked for.
-const PRINT_TEXT: &[&str] = &["seed", "config-schema", "completions", "man"];
+/// Commands that print no JSON of Longhaul's, whatever the output format.
+const PRINT_TEXT: &[&str] = &["handoff", "completions", "man"];
 
 #[test]
 fn every_command_that_prints_json_has_a_schema() {
@@ -330,7 +333,7 @@ fn every_command_that_prints_json_has_a_schema() {
     }
 }
 
-/// The commands that can be typed, with `-` between the words of one.
+/// Collects the visible commands, with `-` between the words of one.
 fn leaves(command: &Command, above: &str, names: &mut Vec<String>) {
     let takes_format = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == "output_format");
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {

@@ -1,10 +1,10 @@
-//! Telemetry in a build without it.
+//! Telemetry stubs for a build without OpenTelemetry.
 
 use super::Wanted;
 use crate::args::GlobalArgs;
 use longhaul::Observer;
 
-/// Nothing: this build could not.
+/// Always returns `None`.
 pub fn wanted() -> Option<Wanted> {
     None
 }
@@ -12,7 +12,7 @@ pub fn wanted() -> Option<Wanted> {
 /// Sends nothing.
 pub struct TelemetryHandle;
 
-/// Says nothing.
+/// Exports nothing.
 #[derive(Clone)]
 pub struct TelemetryExporter;
 

@@ -1,4 +1,4 @@
-//! Telemetry in a build that has it.
+//! Telemetry of a build with OpenTelemetry.
 
 use super::Wanted;
 use crate::args::GlobalArgs;
@@ -7,10 +7,10 @@ use longhaul::Observer;
 use longhaul_telemetry::{Settings, Telemetry, TelemetryObserver};
 use std::env;
 
-/// What sends, if anything is wanted.
+/// The running telemetry, if the environment enables it.
 pub struct TelemetryHandle(Option<Telemetry>);
 
-/// Tells of runs, if anything is wanted.
+/// Exports runs, if the environment enables telemetry.
 #[derive(Clone)]
 pub struct TelemetryExporter(Option<longhaul_telemetry::Exporter>);
 
@@ -18,7 +18,7 @@ fn settings() -> Settings {
     Settings::read(|name| env::var(name).ok())
 }
 
-/// What the environment wants; nothing if that is nothing.
+/// Returns the telemetry settings of the environment, or `None` if telemetry is disabled.
 pub fn wanted() -> Option<Wanted> {
     let settings = settings();
     let signals = [("traces", &settings.traces), ("metrics", &settings.metrics)];
@@ -31,7 +31,7 @@ pub fn wanted() -> Option<Wanted> {
 }
 
 impl TelemetryHandle {
-    /// Ready for what the environment wants.
+    /// Starts telemetry as the environment configures it.
     pub fn start(global: &GlobalArgs) -> TelemetryHandle {
         let settings = settings();
         settings.complaints.iter().for_each(|complaint| warn(global, complaint));
@@ -41,12 +41,12 @@ impl TelemetryHandle {
         }))
     }
 
-    /// For a run.
+    /// Returns the exporter for a run.
     pub fn exporter(&self) -> TelemetryExporter {
         TelemetryExporter(self.0.as_ref().map(Telemetry::exporter))
     }
 
-    /// Has what is left sent, and says what did not get through.
+    /// Sends the remaining data and warns of data that was not delivered.
     pub fn close(self, global: &GlobalArgs) {
         if let Some(missed) = self.0.and_then(Telemetry::close) {
             warn(global, &missed);
@@ -60,7 +60,7 @@ impl TelemetryExporter {
     }
 }
 
-/// Says what keeps telemetry from being sent. No run fails for it.
+/// Warns of a telemetry problem. It never fails a run.
 fn warn(global: &GlobalArgs, warning: &str) {
     if !global.quiet {
         print_status(&format!("warning: {warning}"));

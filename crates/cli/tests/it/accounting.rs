@@ -85,7 +85,7 @@ fn agent_that_changes_nothing_is_not_reported_as_silent() {
                 more.\"\n";
     with_each_agent_at(idle, "changing nothing at all", |stage, agent, server| {
         let envelope =
-            run(stage, agent, server, &["--keep-going", "--budget", "none", "--idle-stops", "2"], 20);
+            run(stage, agent, server, &["--keep-going", "--budget", "none", "--max-idle-stops", "2"], 20);
         assert_eq!(first_error(&envelope), "the agent stopped 3 times in a row without changing anything");
     });
 }
@@ -110,7 +110,7 @@ fn failed_check_is_quoted_with_the_absolute_path_of_its_log() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
     let check = "seq 1 50; echo part two is missing; false";
-    let args = ["--check", check, "--check-attempts", "1"];
+    let args = ["--check", check, "--max-failed-checks", "1"];
     // A relative home, as a script may have it.
     let call = stage.run(&stage.agent(), &FREE).args(args).env("LONGHAUL_HOME", "longhaul");
     let envelope = call.against(&server).end().envelope(24);

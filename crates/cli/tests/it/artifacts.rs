@@ -174,7 +174,7 @@ fn a_run_without_a_transcript_gets_one() {
     let whole = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     fs::remove_file(run.transcript_path()).expect("it is ours");
     fs::remove_file(run.attempt(1).path().join("prompt.txt")).expect("it is ours");
-    let resumed = stage.longhaul(["resume", "@", "--again"]).against(&server).end();
+    let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end();
     assert_eq!(resumed.code, 0, "{resumed:?}");
     let started = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     let (first, rest) = started.split_once('\n').expect("there are lines");
@@ -221,7 +221,7 @@ fn a_conversation_is_printed() {
         .assert_eq(&format!("attempt 1, …\n{rest}, $…\n"));
 
         let messages = transcript(&stage.only_run());
-        for json in [&["--transcript-json"][..], &["--output-format", "json"]] {
+        for json in [&["--json-array"][..], &["--output-format", "json"]] {
             let array: Vec<Value> = serde_json::from_str(&logs(stage, json)).expect("it is an array");
             assert_eq!(array, messages);
         }
@@ -239,7 +239,7 @@ fn what_nobody_reads_is_not_printed() {
     let line = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     // More than any pipe holds.
     fs::write(run.transcript_path(), line.repeat(2_000)).expect("it is ours");
-    for format in ["", "--transcript-json", "--output-format=stream-json"] {
+    for format in ["", "--json-array", "--output-format=stream-json"] {
         let script = format!(
             "{} logs @ {format} | head -c 1 > first; echo ${{PIPESTATUS[0]}}",
             crate::harness::LONGHAUL
@@ -248,7 +248,7 @@ fn what_nobody_reads_is_not_printed() {
         assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("0\n", ""), "{format}");
     }
     fs::write(run.transcript_path(), "").expect("it is ours");
-    assert_eq!(logs(&stage, &["--transcript-json"]), "[]\n");
+    assert_eq!(logs(&stage, &["--json-array"]), "[]\n");
     let silent = stage.longhaul(["logs", "@"]).end();
     assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
     assert!(silent.stderr.contains("nothing was said in run"), "{silent:?}");
@@ -333,7 +333,7 @@ fn a_run_is_where_it_was_asked_to_be_and_found_there() {
         for args in [&["show", "exp-2.1"][..], &["logs", "exp"], &["show", "@"]] {
             assert_eq!(stage.longhaul(args).end().code, 0, "{args:?}");
         }
-        let resumed = stage.longhaul(["resume", "exp-2.1", "--again"]).against(server).end();
+        let resumed = stage.longhaul(["resume", "exp-2.1", "--repeat-task"]).against(server).end();
         assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
         let refused = stage.longhaul(["cancel", path]).end();
         refused.envelope(25);
@@ -432,7 +432,7 @@ fn a_harness_finds_its_files_and_its_agent_its_variables() {
         assert_eq!((&metadata["run_id"], &metadata["resume_generation"]), (&"exp".into(), &0.into()));
         assert_eq!(metadata["resume_session_id"], recovered["session_id"]);
 
-        let resumed = stage.longhaul(["resume", "exp", "--again"]).against(server).end();
+        let resumed = stage.longhaul(["resume", "exp", "--repeat-task"]).against(server).end();
         assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
         assert_eq!(parsed(&run, "metadata.json")["resume_generation"], 1);
         assert_eq!(parsed(&run, "logs/transcript.json"), Value::from(transcript(&run)));
@@ -496,7 +496,7 @@ fn every_file_and_every_key_is_documented() {
     until("the tool runs", || stage.work().join("begun").exists());
     run.kill();
     assert_eq!(recover(&stage, &server, &[]).end().code, 0);
-    assert_eq!(stage.longhaul(["resume", "@", "--again"]).against(&server).end().code, 0);
+    assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().code, 0);
     let run = stage.only_run();
     let name = |path: &Path| {
         let name = path.strip_prefix(run.path()).expect("it is below").display().to_string();
@@ -512,7 +512,7 @@ fn every_file_and_every_key_is_documented() {
     assert!(files.is_subset(&documented), "{:?}", files.difference(&documented));
     // There only after what this run did not suffer, or while it is under way.
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
-    let rare = ["answers.json", "background.json", "input", "orphaned.json", "summary/"]
+    let rare = ["answers.json", "background.json", "input", "watchdog.json", "summary/"]
         .map(|name| format!("attempts/NNN/{name}"));
     let others = [
         "changes/",
@@ -608,6 +608,6 @@ fn a_transcript_that_cannot_be_written_fails_nothing() {
     done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
     assert!(path.is_dir() && parsed(&run, "logs/cost_summary.json")["turns"] == Value::Array(Vec::new()));
     fs::remove_dir(&path).expect("it is empty");
-    assert_eq!(stage.longhaul(["resume", "@", "--again"]).against(&server).end().code, 0);
+    assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().code, 0);
     is_complete(&run);
 }

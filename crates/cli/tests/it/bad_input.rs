@@ -159,7 +159,7 @@ fn a_home_that_cannot_be_written_is_refused() {
     };
     check(&stage.file("a file", "").join("home"), &["is not a directory"]);
     // Not even root can make one here.
-    check(Path::new("/proc/longhaul"), &[]);
+    check(Path::new("/process/longhaul"), &[]);
     if !geteuid().is_root() {
         let shut = stage.folder().join("shut");
         fs::create_dir(&shut).expect("the stage can be written");
@@ -247,8 +247,8 @@ fn pipes_and_devices_are_refused_at_once_where_files_belong() {
     };
     for path in [fifo.as_str(), "/dev/zero"] {
         refused(&["run", "--prompt-file", path]);
-        refused(&["run", "p", "--prices", path]);
-        refused(&["run", "p", "--effects", path]);
+        refused(&["run", "p", "--prices-file", path]);
+        refused(&["run", "p", "--effects-file", path]);
         refused(&["run", "p", "--block-urls-file", path]);
         refused(&["seed", "--from-transcript", path]);
         refused(&["seed", "--task-file", path, "--from-transcript", path]);

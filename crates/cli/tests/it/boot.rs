@@ -50,7 +50,7 @@ fn fine(ended: &Ended, words: &[&str]) {
 #[test]
 fn the_service_is_installed_and_taken_back() {
     let stage = stage("");
-    let install = ["--install", "--within", "36h"];
+    let install = ["--install", "--active-within", "36h"];
     let call =
         recover(&stage, &install).env("ANTHROPIC_API_KEY", "sk-secret").env("CLAUDE_CONFIG_DIR", "/c d");
     let path = service(&stage);
@@ -67,7 +67,7 @@ fn the_service_is_installed_and_taken_back() {
     let mode = fs::metadata(&path).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     for line in [
-        " recover --verbose --no-config --within=129600s\n".to_owned(),
+        " recover --verbose --no-config --active-within=129600s\n".to_owned(),
         format!("EnvironmentFile=-{}\n", env_file(&stage).display()),
         format!("Environment=\"LONGHAUL_HOME={}\"\n", stage.home().display()),
         format!("Environment=\"PATH={}\"\n", stage.folder().join("bin").display()),
@@ -156,7 +156,7 @@ fn file_of_variables_that_others_can_read_is_reported() {
 fn printing_changes_nothing() {
     let stage = stage("");
     let config = stage.folder().join("config");
-    let printed = recover(&stage, &["--print"]).env("XDG_CONFIG_HOME", &config).end();
+    let printed = recover(&stage, &["--print-service"]).env("XDG_CONFIG_HOME", &config).end();
     assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));
     assert!(!config.exists() && asked(&stage).is_empty());
     fine(&recover(&stage, &["--install", "--quiet"]).env("XDG_CONFIG_HOME", &config).end(), &[]);
@@ -208,10 +208,10 @@ fn flags_that_contradict_each_other() {
         ["--install", "@"],
         ["--install", "--list"],
         ["--install", "--uninstall"],
-        ["--install", "--print"],
-        ["--uninstall", "--print"],
-        ["--uninstall", "--within=1h"],
-        ["--print", "@"],
+        ["--install", "--print-service"],
+        ["--uninstall", "--print-service"],
+        ["--uninstall", "--active-within=1h"],
+        ["--print-service", "@"],
     ] {
         let ended = recover(&stage, &args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");

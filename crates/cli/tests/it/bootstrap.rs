@@ -150,7 +150,7 @@ fn what_another_worker_leaves_for_later_waits() {
     drop(LearningDb::open(&place).expect("a database can be made"));
     let api = server.api.url();
     let database = Connection::open(place.database()).expect("it is there");
-    let silent = "INSERT INTO silent VALUES ('api', ?, 0, 1, 4102444800000, 0, 'the API is overloaded')";
+    let silent = "INSERT INTO judge_backoff VALUES ('api', ?, 0, 1, 4102444800000, 0, 'the API is overloaded')";
     database.execute(silent, [&api]).expect("it can be written");
     let mut options = File::options();
     let options = options.create(true).append(true).mode(0o600);

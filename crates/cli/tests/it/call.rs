@@ -23,7 +23,7 @@ const FOR_PEOPLE: [&str; 15] = [
 ];
 /// Flags that say what is printed.
 const FORMATS: [&str; 8] =
-    ["--output-format", "--json", "--text", "--csv", "--list", "--print", "--help", "--version"];
+    ["--output-format", "--json", "--text", "--csv", "--list", "--print-service", "--help", "--version"];
 
 /// A program about to be started.
 pub struct Call {

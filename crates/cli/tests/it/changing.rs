@@ -26,7 +26,7 @@ fn resume_changes_settings_and_journals_them() {
         assert_eq!(denied["run"]["fault"], "permission", "{denied}");
         let free = ["resume", "@", "--permission-mode", "bypassPermissions", "--model", "haiku"];
         let more = ["--add-budget", "2", "--check", "true", "--deny-tools", "WebFetch"];
-        let resumed = stage.longhaul(free).args(more).args(["--max-wait", "2h"]).against(server).end();
+        let resumed = stage.longhaul(free).args(more).args(["--max-reset-wait", "2h"]).against(server).end();
         resumed.envelope(0);
         let changed =
             |setting: &str, from: &str, to: &str| json!({"setting": setting, "from": from, "to": to});
@@ -36,8 +36,8 @@ fn resume_changes_settings_and_journals_them() {
             changed("deny_tools", "none", "WebFetch"),
             changed("check", "none", "1 command"),
             changed("budget", "1", "3"),
-            changed("max_wait", "192h", "2h"),
-            changed("check_attempts", "none", "10"),
+            changed("max_reset_wait", "192h", "2h"),
+            changed("max_failed_checks", "none", "10"),
             changed("check_timeout", "none", "30m"),
         ]);
         assert_eq!(changes(stage), expected);
@@ -88,7 +88,7 @@ fn invalid_changes_are_usage_errors() {
         &["--permission-mode", " "],
         &["--check", "no-such-program-here"],
         &["--notify", ""],
-        &["--check-attempts", "3"],
+        &["--max-failed-checks", "3"],
         &["--add-budget", "1"],
     ] {
         for command in ["resume", "rerun"] {

@@ -74,7 +74,7 @@ fn a_false_claim_is_not_believed() {
 fn work_that_never_passes_is_no_success() {
     with_each_agent_at(EARLY, "never passing", |stage, agent, server| {
         let args =
-            ["--check", "true", "--check", "echo this is never enough; false", "--check-attempts", "2"];
+            ["--check", "true", "--check", "echo this is never enough; false", "--max-failed-checks", "2"];
         let envelope = run(stage, agent, server, &args, 24);
         assert_eq!(envelope["run"]["outcome"], "check_failed", "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
@@ -86,7 +86,7 @@ fn work_that_never_passes_is_no_success() {
 fn a_check_that_hangs_is_ended_with_all_that_it_started() {
     let stage = Stage::new();
     let server = Server::plays(EARLY);
-    let args = ["--check", "sleep 300 & setsid sleep 300", "--check-timeout", "1s", "--check-attempts", "1"];
+    let args = ["--check", "sleep 300 & setsid sleep 300", "--check-timeout", "1s", "--max-failed-checks", "1"];
     let envelope = run(&stage, &stage.agent(), &server, &args, 24);
     assert_eq!(envelope["run"]["outcome"], "check_failed", "{envelope}");
 }
@@ -118,6 +118,6 @@ fn a_check_that_cannot_be_run_is_refused() {
     check(&["--check", "no-such-program --fast"], &["there is no program `no-such-program`"]);
     check(&["--check", "if then"], &["the shell cannot read it"]);
     check(&["--check", " "], &["it is empty"]);
-    check(&["--check-attempts", "3"], &["there is no check to be bounded"]);
+    check(&["--max-failed-checks", "3"], &["there is no check to be bounded"]);
     assert!(stage.runs().is_empty());
 }

@@ -80,7 +80,7 @@ fn completions_and_pages_have_what_people_see() {
         assert_eq!(offered(&stage, &[hidden]), Vec::<String>::new());
     }
     let flags = offered(&stage, &["recover", "--"]);
-    assert!(flags.iter().any(|flag| flag == "--within"), "{flags:?}");
+    assert!(flags.iter().any(|flag| flag == "--active-within"), "{flags:?}");
     let flags = offered(&stage, &["run", "--de"]);
     assert_eq!(flags, ["--deny-tools", "--detach"]);
     let no_shell = stage.longhaul(["completions", "tcsh"]).end();

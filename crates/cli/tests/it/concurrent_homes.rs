@@ -120,7 +120,7 @@ fn a_moved_run_finds_its_agent() {
 fn a_run_of_an_older_version_is_found_by_its_id() {
     let (stage, server) = (Stage::new(), Server::plays(HELD));
     let older =
-        stage.script("older", &format!("unset LONGHAUL_MARK; exec '{}' \"$@\"", stage.agent().display()));
+        stage.script("older", &format!("unset LONGHAUL_RUN_MARKER; exec '{}' \"$@\"", stage.agent().display()));
     let held = run(&stage, &older, &server).start();
     until("the tool runs", || stage.work().join("begun").exists());
     held.kill();

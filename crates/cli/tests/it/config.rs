@@ -64,7 +64,7 @@ fn a_dry_run_shows_what_is_configured() {
     let own =
         user(&stage, "check = [\"true\"]\ncheck_attempts = 4\nagent_args = [\"--add-dir\", \"/srv\"]\n");
     let plan = json(&dry(&stage, &[]).end());
-    assert_eq!(plan["changed"]["check_attempts"], format!("{}:2", own.display()));
+    assert_eq!(plan["changed"]["max_failed_checks"], format!("{}:2", own.display()));
     assert_eq!(plan["checks"], serde_json::json!(["true"]));
     let args = plan["command"]["args"].as_array().expect("a list");
     assert!(args.iter().any(|arg| arg == "--add-dir"), "{args:?}");
@@ -221,7 +221,7 @@ fn what_only_looks_goes_on_without_a_file_that_is_wrong() {
     let ended = stage.longhaul(["drill", "--list"]).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(
-        ended.stderr.contains("warning: read ") && ended.stderr.contains("going on without it"),
+        ended.stderr.contains("warning: cannot read ") && ended.stderr.contains("going on without it"),
         "{ended:?}"
     );
     let shown = stage.longhaul(["config", "show"]).end();

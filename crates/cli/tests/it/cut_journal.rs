@@ -18,7 +18,7 @@ fn a_run_goes_on_wherever_its_journal_is_cut() {
     for cut in 0..CUTS {
         let (stage, server) = (Stage::new(), Server::plays(WORK));
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-        let run = stage.run(&stage.agent(), &args).against(&server).env("LONGHAUL_CRASH", KILLED_AT);
+        let run = stage.run(&stage.agent(), &args).against(&server).env("LONGHAUL_FAILPOINT", KILLED_AT);
         assert!(run.start().end_or_killed().is_none(), "it was to be killed");
 
         let run = stage.only_run();

@@ -177,7 +177,7 @@ fn a_run_is_told_by_what_it_changed() {
             value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ")
         };
         expect![[r#"
-            commits files from left_out run to totals workspace
+            commits files from omitted run to totals workspace
             at branch head tree
             at branch head now tree
             binary deletions from insertions path status"#]]
@@ -290,7 +290,7 @@ fn a_run_under_way_is_compared_with_now() {
         let run = in_mid_tool(stage, agent, server);
         let at_work = diff(stage, &[]);
         assert_eq!(at_work.code, 0, "{at_work:?}");
-        assert_eq!(at_work.stderr, "the run is not over: compared with its workspace as it is now\n");
+        assert_eq!(at_work.stderr, "the run has not finished: compared with the current workspace\n");
         assert!(at_work.stdout.contains("+one\n") && !at_work.stdout.contains("+two\n"), "{at_work:?}");
         assert_eq!(json(stage, &[])["to"]["now"], true);
         run.kill();
@@ -300,7 +300,7 @@ fn a_run_under_way_is_compared_with_now() {
         assert_eq!(over, "begun\nsteps\n");
         let began = json(stage, &[])["from"]["at"].clone();
 
-        let resumed = stage.longhaul(["resume", "@", "--again"]).against(server).end();
+        let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(server).end();
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let told = json(stage, &[]);
         assert_eq!((&told["from"]["at"], &told["to"]["now"]), (&began, &false.into()), "{told}");

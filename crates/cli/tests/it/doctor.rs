@@ -54,9 +54,9 @@ fn all_is_well() {
     expect![[r#"
         ok  configuration  no file
         ok  agent          <stage>/agent
-        ok  version        2.1.330 (Claude Code), with which this was tested
+        ok  version        2.1.330 (Claude Code), (tested version)
         ok  login          ANTHROPIC_API_KEY
-        ok  inner retries  as each run sets them
+        ok  inner retries  set by each run
         ok  api timeout    360 s, the agent's own
         ok  sessions       <stage>/user/.claude/projects, made by the agent's first session
         ok  home           <stage>/longhaul, made by the first run
@@ -64,7 +64,7 @@ fn all_is_well() {
         ok  ledger         there is none yet; the first run makes it
         ok  orphaned runs  none
         ok  clock           …
-        ok  processes      those of a run can be found and ended
+        ok  processes      a run's processes can be found and stopped
         ok  memory          …
         ok  sandbox        bubblewrap and socat are there, for --network
         no problems, no warnings
@@ -103,7 +103,7 @@ fn all_is_well() {
             {
               "check": "version",
               "state": "ok",
-              "found": "2.1.330 (Claude Code), with which this was tested",
+              "found": "2.1.330 (Claude Code), (tested version)",
               "remedy": null
             },
             {
@@ -115,7 +115,7 @@ fn all_is_well() {
             {
               "check": "inner_retries",
               "state": "ok",
-              "found": "as each run sets them",
+              "found": "set by each run",
               "remedy": null
             },
             {
@@ -163,7 +163,7 @@ fn all_is_well() {
             {
               "check": "processes",
               "state": "ok",
-              "found": "those of a run can be found and ended",
+              "found": "a run's processes can be found and stopped",
               "remedy": null
             },
             {
@@ -302,6 +302,6 @@ fn the_real_agent_tells_its_version() {
     let Some(claude) = claude_code("the_real_agent_tells_its_version") else { return };
     let stage = Stage::new();
     let told = json(doctor(&stage, &claude), 0);
-    assert_eq!(found(&told, "version").1, "2.1.330 (Claude Code), with which this was tested");
+    assert_eq!(found(&told, "version").1, "2.1.330 (Claude Code), (tested version)");
     assert_eq!(everything(&stage.user_home()), Vec::<PathBuf>::new(), "the agent writes nothing");
 }

@@ -125,7 +125,7 @@ fn a_drill_that_does_not_end_as_expected_says_so() {
         let stage = Stage::new();
         let file = stage.file("own.toml", &toml).display().to_string();
         let text = stage.longhaul(["drill", &file, "--output-format", "text"]).end();
-        assert!(text.stdout.contains("DOES NOT AGREE") && text.stdout.contains(words), "{text:?}");
+        assert!(text.stdout.contains("FAIL") && text.stdout.contains(words), "{text:?}");
     };
     check(
         "outcome = \"done\"\nexit = 0",

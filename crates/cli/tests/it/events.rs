@@ -74,7 +74,7 @@ fn each_event_is_told_once_whoever_supervises() {
         let ended = recover(stage, server, &["--events", &to]).end();
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(events(&file), journalled(&run));
-        let ended = stage.longhaul(["resume", "@", "--again", "--events", &to]).against(server).end();
+        let ended = stage.longhaul(["resume", "@", "--repeat-task", "--events", &to]).against(server).end();
         ended.envelope(0);
         assert_eq!(events(&file), journalled(&run));
     });
@@ -89,7 +89,7 @@ fn whatever_kills_a_supervisor_everything_is_told_once() {
         let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let run =
             stage.run(&stage.agent(), &free).args(["--notify", "cat >> heard", "--events"]).args([&file]);
-        let run = run.env("LONGHAUL_CRASH", format!("supervisor@{point}")).against(&server).start();
+        let run = run.env("LONGHAUL_FAILPOINT", format!("supervisor@{point}")).against(&server).start();
         let ended = run.end_or_killed();
         if ended.is_none() {
             let to = file.display().to_string();
@@ -186,9 +186,9 @@ fn what_cannot_be_told_is_refused_before_anything_is_started() {
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
         ended.says(words);
     };
-    check(&["--events", "/nowhere/events"], &["tell events to /nowhere/events: No such file", "`fd:3`"]);
-    check(&["--events", "/"], &["tell events to /: Is a directory"]);
-    check(&["--events", "fd:77"], &["tell events to fd:77: there is no such descriptor"]);
+    check(&["--events", "/nowhere/events"], &["cannot tell events to /nowhere/events: No such file", "`fd:3`"]);
+    check(&["--events", "/"], &["cannot tell events to /: Is a directory"]);
+    check(&["--events", "fd:77"], &["cannot tell events to fd:77: there is no such descriptor"]);
     check(&["--events", "fd:0x3"], &["fd:0x3"]);
     for format in ["json", "text", "stream-json"] {
         let words = ["--output-format prints on stdout, too", "leave out --output-format"];

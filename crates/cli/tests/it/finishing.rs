@@ -121,7 +121,7 @@ fn the_tool_is_called_and_answered_in_every_mode_and_past_every_guard() {
             let answers = events.iter().filter(|event| event["type"] == "user");
             let answers: Vec<_> =
                 answers.map(|event| &event["message"]["content"][0]["content"][0]["text"]).collect();
-            assert_eq!(answers, ["Noted. You will be asked once whether the work is really finished."]);
+            assert_eq!(answers, ["Recorded. You will be asked once to confirm that the work is done."]);
             let by_tool = DoneSignals { tool: true, line: None };
             assert_eq!(claimed(&stream, &by_tool), (1, true));
             let by_line = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };

@@ -29,8 +29,8 @@ fn before_the_first_run_lists_say_that_there_is_none() {
     let text = |args: &[&str]| stage.longhaul(args).args(["--output-format", "text"]).end();
     says(&text(&["runs"]), &["no runs yet", "`longhaul run`"]);
     says(&text(&["runs", "--state", "failed"]), &["no run matches"]);
-    assert!(text(&["cost"]).stdout.starts_with("nothing was spent in the last 30 days"));
-    assert_eq!(text(&["cost", "--all"]).stdout, "nothing was spent\n");
+    assert!(text(&["cost"]).stdout.starts_with("no spending in the last 30 days"));
+    assert_eq!(text(&["cost", "--all"]).stdout, "no spending\n");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_run_that_is_over_has_nothing_to_cancel() {
     work(&stage, &server, "one");
     let refused = stage.longhaul(["cancel", "one"]).end();
     assert_eq!(refused.code, 25, "{refused:?}");
-    refused.says(&["cancel run one: it has ended as done", "`longhaul why one`"]);
+    refused.says(&["run one has already finished: done", "`longhaul why one`"]);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_terminal_shows_at_a_glance_what_is_well() {
     };
     check(&["runs"], "done");
     check(&["why"], "done");
-    check(&["drill", "refusal"], "everything agrees");
+    check(&["drill", "refusal"], "pass");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn stream(stage: &Stage) -> String {
 #[test]
 fn a_call_that_names_a_blocked_url_is_not_made() {
     with_each_agent_at(WAYS, "blocking a URL", |stage, agent, server| {
-        let envelope = run(stage, agent, server, &["--block-url", "blocked.example", "--keep-stream"]);
+        let envelope = run(stage, agent, server, &["--block-url", "blocked.example", "--keep-partial-messages"]);
         assert_eq!(envelope["run"]["denied"], 4, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         let is_there = |name: &str| stage.work().join(name).exists();

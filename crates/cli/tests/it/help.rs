@@ -89,7 +89,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           DISABLE_AUTOUPDATER=1
           LONGHAUL_RUN='<run id>'
           LONGHAUL_ATTEMPT=1
-          LONGHAUL_MARK='<run id>/<drawn for it>'
+          LONGHAUL_RUN_MARKER='<run id>/<drawn for it>'
         Without: CLAUDECODE, CLAUDE_CODE_BRIDGE_SESSION_ID, CLAUDE_CODE_CHILD_NOTES_DIR, CLAUDE_CODE_CHILD_SESSION, CLAUDE_CODE_ENTRYPOINT, CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS, CLAUDE_CODE_RETRY_WATCHDOG, CLAUDE_CODE_SESSION_ATTENDED, CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SESSION_KIND, CLAUDE_CODE_SSE_PORT, CLAUDE_EFFORT, CLAUDE_JOB_DIR, CLAUDE_PID
         Stdin: {"message":{"content":"fix the 'tests'","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         Policy: default
@@ -109,12 +109,12 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           stall_timeout: 7m
           progress_timeout: 2h20m
           orphan_timeout: 1h
-          max_wait: 192h
+          max_reset_wait: 192h
           background_wait: 10m
           inner_retries: 4
           on_terminate: suspend
-          wrap_up_time: a tenth of the limit, from 30s to 5m
-          check_attempts: none
+          wrap_up_reserve: a tenth of the limit, from 30s to 5m
+          max_failed_checks: none
           check_timeout: none
           keep_going: false
           progress_resets: true
@@ -127,7 +127,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
           allow_denials: false
           session_loss: ladder
           condense: false
-          condense_timeout: 1m
+          summary_timeout: 1m
         Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window, at most 8d
     "#]].assert_eq(&redacted(&stage, &ended.stdout, &[]));
     assert!(!witness.exists() && !stage.home().exists());
@@ -186,7 +186,7 @@ fn the_help_of_run() {
               --resume-or-new <SESSION>
                   Continue this session, or begin a new one if it is found nowhere
 
-              --seed-tokens <N>
+              --handoff-tokens <N>
                   How long the account of lost work may be that a fresh session goes on with, in tokens
                   [default: 12000]
 
@@ -194,12 +194,12 @@ fn the_help_of_run() {
                   Have this model condense what of that account is older than the most recent work, in at
                   most a minute; where it does not, that is told in a line each
 
-              --prices <FILE>
+              --prices-file <FILE>
                   Prices of tokens that hold before the bundled ones, model by model: a TOML file with
                   `dated` and, for each `[[model]]`, its `names` and what `input`, `output`, `cache_write`,
                   `cache_write_hour` and `cache_read` cost, in dollars per million tokens
 
-              --effects <FILE>
+              --effects-file <FILE>
                   Calls with effects outside of the workspace, besides the bundled ones, which a resumed
                   agent is told not to repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each
                   `[[program]]`, its `names` and how its arguments begin: `begins = ["prod"]`
@@ -214,7 +214,7 @@ fn the_help_of_run() {
                   What no key fits is answered by the first option that the agent offers, with a warning
                   [default: the agent cannot ask]
 
-              --answers <FILE>
+              --answers-file <FILE>
                   Answers from a file, for keys that --answer does not name: JSON or TOML, one object of
                   keys and answers
 
@@ -236,7 +236,7 @@ fn the_help_of_run() {
                   Deny tool calls that touch this file or folder or what is below it, as far as that can be
                   told by what they name: absolute, below `~`, or from the directory of the run on
 
-              --keep-stream
+              --keep-partial-messages
                   Keep the partial messages in the stream file after the run
 
               --diagnostic
@@ -298,7 +298,7 @@ fn the_help_of_run() {
                   Memory that its processes may have resident together, like 8G or 900M: then the agent is
                   stopped, and resumed once [default: none]
 
-              --wrap-up-time <DURATION>
+              --wrap-up-reserve <DURATION>
                   How much of a limit on time is held back for the agent to save its work [default: a tenth,
                   from 30s to 5m]
 
@@ -314,7 +314,7 @@ fn the_help_of_run() {
                   Tell the agent to go on each time it stops by itself, until it says twice running that the
                   work is finished, or a limit is reached. It says so by a tool that it is offered
 
-              --extended
+              --keep-improving
                   Ask it for more than the task: to improve the work until no part of it can be made better
                   [default: if the run may take 24h or more]
 
@@ -325,7 +325,7 @@ fn the_help_of_run() {
               --status-every <N>
                   After how many stops it is told the time and money used and left; 0 is never [default: 5]
 
-              --idle-stops <N>
+              --max-idle-stops <N>
                   After how many stops in a row that change nothing in the workspace the run ends as failed
                   [default: 3]
 
@@ -385,7 +385,7 @@ fn the_help_of_run() {
                   How long the agent may be silent after Longhaul itself was killed and nobody has recovered
                   the run; then a watchdog ends it, and the run can still be recovered [default: 1h]
 
-              --max-wait <DURATION>
+              --max-reset-wait <DURATION>
                   The longest wait for a usage window's reset; a later one ends the run with `retry_later`
                   [default: 192h]
 
@@ -397,7 +397,7 @@ fn the_help_of_run() {
               --inner-retries <N>
                   Retries inside the agent for one request [default: 4]
 
-              --check-attempts <N>
+              --max-failed-checks <N>
                   Checks in vain after which the run ends as check_failed [default: 10]
 
               --check-timeout <DURATION>

@@ -141,7 +141,7 @@ fn hints_after_a_refusal_of_the_api_work_as_printed() {
         &[&FREE[..], &["--model", "nope"]].concat(),
         20,
     ));
-    check(&case(WORK, &[&FREE[..], &["--check", "false", "--check-attempts", "1"]].concat(), 24));
+    check(&case(WORK, &[&FREE[..], &["--check", "false", "--max-failed-checks", "1"]].concat(), 24));
 }
 
 #[test]

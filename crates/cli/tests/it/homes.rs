@@ -81,7 +81,7 @@ fn moved_home_keeps_its_runs() {
     assert_eq!(json(call(&stage, &home, &["status"]))["runs"][0]["id"], "orphan");
     let recovered = call(&stage, &home, &["recover"]).against(&server).end().envelope(0);
     assert_eq!((&recovered["run"]["id"], &recovered["run"]["attempts"]), (&"orphan".into(), &2.into()));
-    let resumed = call(&stage, &home, &["resume", "finished", "--again"]).against(&server).end();
+    let resumed = call(&stage, &home, &["resume", "finished", "--repeat-task"]).against(&server).end();
     assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
     answers_from(&stage, &home, &runs);
     assert!(!stage.home().exists(), "something was written to the old place");
@@ -100,7 +100,7 @@ fn copied_home_answers_from_itself() {
     let there = copy.join(day.strip_prefix(stage.home()).expect("it is in the home")).join("one");
     answers_from(&stage, &copy, &[("one", there.clone())]);
 
-    let resumed = call(&stage, &copy, &["resume", "one", "--again"]).against(&server).end();
+    let resumed = call(&stage, &copy, &["resume", "one", "--repeat-task"]).against(&server).end();
     assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
     answers_from(&stage, &copy, &[("one", there)]);
     answers_from(&stage, &stage.home(), &[("one", day.join("one"))]);

@@ -371,13 +371,13 @@ fn what_a_session_would_be_told_can_be_read() {
         validate("playbook-inject", &injected);
         injected
     };
-    let nothing = json!({"text": null, "points": 0, "left_out": 0});
+    let nothing = json!({"text": null, "points": 0, "omitted": 0});
     assert_eq!(json(&["json"]), nothing);
     assert_eq!(inject(&["text"]).stdout, "");
     stage.put_playbook();
     let told = inject(&["text", "--prompt", "make"]).stdout;
     assert!(told.contains("[pat-001] helpful=3 harmful=0 :: Run `make check` first."), "{told}");
-    assert_eq!(json(&["json"]), json!({"text": told, "points": 1, "left_out": 0}));
+    assert_eq!(json(&["json"]), json!({"text": told, "points": 1, "omitted": 0}));
     assert_eq!(json(&["json", "--max-tokens", "1"]), nothing, "there is no room for it");
     fs::write(stage.work().join(".claude/playbook.json"), "[]").expect("the stage can be written");
     inject(&["text"]).says(&["playbook.json", "hint:"]);

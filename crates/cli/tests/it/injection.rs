@@ -205,6 +205,6 @@ fn a_full_stdout_is_exit_1_and_said() {
             .env("FULL", FULL)
             .end();
         assert_eq!(ended.code, 1, "{args:?}: {ended:?}");
-        ended.says(&["error: write to stdout: No space left on device", "hint:"]);
+        ended.says(&["error: cannot write to stdout: No space left on device", "hint:"]);
     }
 }

@@ -118,7 +118,7 @@ fn a_line_that_a_person_agreed_on_says_the_same_twice_running() {
          [[reply]]\nto = \"{CONFIRM}\"\n[[reply.turn]]\n{last}\n"
     );
     with_each_agent_at(&scenario, "saying so by a line", |stage, agent, server| {
-        let envelope = run(stage, agent, server, &["--done-when", "ALL DONE", "--idle-stops", "9"], 0);
+        let envelope = run(stage, agent, server, &["--done-when", "ALL DONE", "--max-idle-stops", "9"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
         // Once in passing, and twice running as the last line.
         assert!(
@@ -135,7 +135,7 @@ fn a_model_that_changes_nothing_any_more_is_let_go_and_is_no_success() {
                 [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
                 on.\"\n";
     with_each_agent_at(idle, "changing nothing", |stage, agent, server| {
-        let envelope = run(stage, agent, server, &["--idle-stops", "2"], 20);
+        let envelope = run(stage, agent, server, &["--max-idle-stops", "2"], 20);
         assert_eq!(envelope["run"]["outcome"], "failed", "{envelope}");
         assert_eq!(envelope["run"]["fault"], "unfinished", "{envelope}");
         assert_eq!(said(stage).len(), 2, "the first stop has nothing to be compared with");
@@ -195,7 +195,7 @@ fn what_is_not_said_is_as_documented() {
     };
     let expected = |extended: bool| json!({ "extended": extended, "status_every": 5, "idle_stops_max": 3 });
     assert_eq!(planned(&[]), expected(false));
-    assert_eq!(planned(&["--extended"]), expected(true));
+    assert_eq!(planned(&["--keep-improving"]), expected(true));
     assert_eq!(planned(&["--time-limit", "23h"]), expected(false));
     assert_eq!(planned(&["--time-limit", "24h"]), expected(true));
     assert_eq!(planned(&["--wall-limit", "48h"]), expected(true));
@@ -209,10 +209,10 @@ fn what_makes_no_sense_is_refused() {
         assert_eq!(ended.code, 2, "{ended:?}");
         ended.says(words);
     };
-    check(&["--extended"], &["--keep-going"]);
+    check(&["--keep-improving"], &["--keep-going"]);
     check(&["--done-when", "DONE"], &["--keep-going"]);
     check(&["--keep-going", "--done-when", " "], &["not one line of text"]);
-    check(&["--keep-going", "--idle-stops", "0"], &["--idle-stops"]);
+    check(&["--keep-going", "--max-idle-stops", "0"], &["--max-idle-stops"]);
     check(&["--keep-going", "--check", "true"], &["leave out --keep-going"]);
     assert!(stage.runs().is_empty());
 }

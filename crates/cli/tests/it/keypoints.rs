@@ -55,7 +55,7 @@ fn queued(stage: &Stage) -> Vec<(PathBuf, PathBuf, String)> {
         return Vec::new();
     }
     let database = Connection::open(database).expect("it can be opened");
-    let sql = "SELECT transcript, project, destination FROM queue WHERE event = 'asked' ORDER BY id";
+    let sql = "SELECT transcript, project, destination FROM queue WHERE event = 'manual' ORDER BY id";
     let mut rows = database.prepare(sql).expect("it has a queue");
     let rows = rows.query_map([], |row| {
         let path = |place| row.get::<_, String>(place).map(PathBuf::from);
@@ -68,7 +68,7 @@ fn queued(stage: &Stage) -> Vec<(PathBuf, PathBuf, String)> {
 fn counted(stage: &Stage) -> Vec<(Option<u64>, Option<String>)> {
     let database =
         Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it can be opened");
-    let sql = "SELECT cost, fault FROM asked WHERE what = 'keypoints' AND judge = 'api' ORDER BY id";
+    let sql = "SELECT cost, fault FROM judge_requests WHERE question = 'keypoints' AND judge = 'api' ORDER BY id";
     let mut rows = database.prepare(sql).expect("it knows what was asked");
     let rows =
         rows.query_map([], |row| Ok((row.get::<_, Option<i64>>(0)?.map(i64::cast_unsigned), row.get(1)?)));

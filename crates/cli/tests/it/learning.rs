@@ -86,10 +86,10 @@ fn a_transcript_that_is_named_is_learnt_from_once() {
     let server = one("");
     session(&stage, "one.jsonl");
     let ended = learn(&stage, &server, &["one.jsonl"]);
-    assert_eq!((ended.code, printed(&ended)["learnt"].as_u64()), (0, Some(1)), "{ended:?}");
+    assert_eq!((ended.code, printed(&ended)["learned"].as_u64()), (0, Some(1)), "{ended:?}");
     assert_eq!(points(&stage), [POINT]);
     let ended = learn(&stage, &server, &["one.jsonl"]);
-    assert_eq!((ended.code, printed(&ended)["learnt"].as_u64()), (0, Some(0)), "{ended:?}");
+    assert_eq!((ended.code, printed(&ended)["learned"].as_u64()), (0, Some(0)), "{ended:?}");
     assert!(ended.stderr.contains("one.jsonl: nothing to learn: nothing was new in it"), "{}", ended.stderr);
     assert_eq!(server.api.account().requests.len(), 2);
 
@@ -97,8 +97,8 @@ fn a_transcript_that_is_named_is_learnt_from_once() {
     let shown = told.stdout.replace(&stage.folder().display().to_string(), "DIR");
     let (told, cost) = shown.split_once("2 answers: ").expect("it says what it cost");
     expect![[r#"
-        0 transcripts waiting, 0 failed, 2 done; no worker is there
-        Claude Code's sessions do not call us: longhaul playbook install
+        0 transcripts waiting, 0 failed, 2 done; no worker running
+        hooks not installed: longhaul playbook install
         1 lesson learnt, the last ones:
           now, DIR: 1 new
     "#]]
@@ -130,15 +130,15 @@ fn a_worker_that_is_killed_at_any_step_learns_once_and_asks_once() {
         let server = one("");
         session(&stage, "one.jsonl");
         let call = stage.longhaul(["playbook", "learn", "one.jsonl"]).against(&server);
-        let killed = call.env("LONGHAUL_CRASH", format!("worker@{point}")).start().end_or_killed();
+        let killed = call.env("LONGHAUL_FAILPOINT", format!("worker@{point}")).start().end_or_killed();
         assert!(killed.is_none(), "{point}: {killed:?}");
         let ended = learn(&stage, &server, &[]);
         assert_eq!(ended.code, 0, "{point}: {ended:?}");
         assert_eq!(points(&stage), [POINT], "{point}");
         assert_eq!(server.api.account().requests.len(), 2, "{point}");
-        assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learnt'"), 1, "{point}");
+        assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learned'"), 1, "{point}");
         assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0, "{point}");
-        assert_eq!(count(&stage, "SELECT count(*) FROM saves"), 1, "{point}");
+        assert_eq!(count(&stage, "SELECT count(*) FROM revisions"), 1, "{point}");
     }
 }
 
@@ -216,7 +216,7 @@ fn what_is_queued_waits_for_the_api_and_for_a_person() {
     // Another API is none of its session's.
     let server = one("");
     let other = learn(&stage, &server, &[]);
-    assert_eq!((other.code, printed(&other)["for_others"].as_u64()), (0, Some(1)), "{other:?}");
+    assert_eq!((other.code, printed(&other)["for_other_judges"].as_u64()), (0, Some(1)), "{other:?}");
     assert_eq!(server.api.account().requests.len(), 0);
 }
 
@@ -238,7 +238,7 @@ fn an_api_that_is_down_is_left_alone_and_the_queue_is_kept() {
         code == 0
     });
     assert_eq!(points(&stage).len(), 1, "{last:?}");
-    assert_eq!(count(&stage, "SELECT count(*) FROM asked WHERE fault = 'overloaded'"), 1);
+    assert_eq!(count(&stage, "SELECT count(*) FROM judge_requests WHERE fault = 'overloaded'"), 1);
 }
 
 #[test]
@@ -287,10 +287,10 @@ fn fifty_sessions_that_end_at_once_are_all_learnt_from() {
     let place = LearningPaths::in_home(&stage.home());
     let is_done = || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0;
     until("all of it is learnt", is_done);
-    until("no worker is there", || !WorkerLock::is_any_held(&place));
+    until("no worker running", || !WorkerLock::is_any_held(&place));
     until("no process is there", || tidy::processes(stage.folder()).is_empty());
     assert!(troubles(&place).is_empty(), "{:?}", troubles(&place));
-    assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learnt'"), SESSIONS as i64);
+    assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learned'"), SESSIONS as i64);
     assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0);
     assert_eq!(server.api.account().requests.len(), 2 * SESSIONS, "nothing is asked twice");
     let said = points(&stage);
@@ -304,7 +304,7 @@ fn recovery_goes_on_with_what_is_queued() {
     let server = one("");
     session(&stage, "one.jsonl");
     let call = stage.longhaul(["playbook", "learn", "one.jsonl"]).against(&server);
-    assert!(call.env("LONGHAUL_CRASH", "worker@Reflected").start().end_or_killed().is_none());
+    assert!(call.env("LONGHAUL_FAILPOINT", "worker@Reflected").start().end_or_killed().is_none());
     let ended = stage.longhaul(["recover"]).against(&server).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("learning from past sessions goes on"), "{}", ended.stderr);
@@ -329,7 +329,7 @@ fn what_the_judge_used_is_counted() {
     let by_agent = costs("agent");
     assert_eq!(by_agent["rows"][0]["key"], "playbook");
     assert_eq!(by_agent["rows"][0]["messages"], 2);
-    assert_eq!(by_agent["rows"][0]["stated_cost_usd"], 0.0);
+    assert_eq!(by_agent["rows"][0]["reported_cost_usd"], 0.0);
     assert!(by_agent["total"]["estimated_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{by_agent}");
     for (by, key) in [
         ("run", "-".to_owned()),

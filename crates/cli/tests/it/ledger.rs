@@ -91,7 +91,7 @@ fn a_run_in_a_list_has_what_a_program_needs() {
     work(&stage, &server, &["--run-id", "one", "--name", "nightly"]);
     let told = stage.longhaul(["runs"]).end().stdout;
     let varying = [
-        "\"began_at\":",
+        "\"started_at\":",
         "\"ended_at\":",
         "\"active_ms\":",
         "\"total_cost_usd\":",
@@ -109,7 +109,7 @@ fn a_run_in_a_list_has_what_a_program_needs() {
               "fault": null,
               "until": null,
               "retry_at": null,
-              "began_at": …,
+              "started_at": …,
               "ended_at": …,
               "active_ms": …,
               "waiting_ms": 0,
@@ -124,7 +124,7 @@ fn a_run_in_a_list_has_what_a_program_needs() {
               "cwd": "<stage>/work",
               "task": "p",
               "dir": …,
-              "complaint": null,
+              "error": null,
               "next": null
             }
           ],
@@ -397,7 +397,7 @@ fn runs_that_have_long_been_over_are_removed_when_that_is_asked_for() {
     wrong.execute(change, (marker.len() as i64, modified)).expect("it is changed");
     drop(wrong);
     let told = json(&stage.longhaul(["gc", "--older-than", "0", "--keep-last", "0", "--dry-run"]).end());
-    assert_eq!(told["kept"]["not over, by its journal"], 1, "{told}");
+    assert_eq!(told["kept"]["unfinished"], 1, "{told}");
     fs::write(fourth.journal_path(), whole).expect("it is ours");
 
     let gc = |args: &[&str]| json(&stage.longhaul(["gc"]).args(args).end());
@@ -415,9 +415,9 @@ fn runs_that_have_long_been_over_are_removed_when_that_is_asked_for() {
     assert_eq!(ids(&stage, &[]).len(), 5, "nothing was removed");
     assert_eq!(removed(&gc(&old)), ["three", "one"]);
     assert_eq!(ids(&stage, &[]), ["five", "four", "two"]);
-    let all = gc(&["--older-than", "0", "--keep-last", "0", "--workspaces"]);
+    let all = gc(&["--older-than", "0", "--keep-last", "0", "--include-workspaces"]);
     assert_eq!(removed(&all), ["four", "two"]);
-    assert_eq!(all["kept"]["kept in a place of its own"], 1, "{all}");
+    assert_eq!(all["kept"]["stored elsewhere"], 1, "{all}");
     assert_eq!(ids(&stage, &[]), ["five"]);
     verified(&stage);
     // There is no age by itself.

@@ -87,7 +87,7 @@ fn saved(stage: &Stage, envelope: &Value, limit: &str) {
 
 /// Asserts that the transcript marks the saving of the work, from the words that ask for it on, and nothing before.
 fn is_marked(stage: &Stage) {
-    let logged = stage.longhaul(["logs", "@", "--transcript-json"]).end();
+    let logged = stage.longhaul(["logs", "@", "--json-array"]).end();
     assert_eq!(logged.code, 0, "{logged:?}");
     let messages: Vec<Value> = serde_json::from_str(&logged.stdout).expect("an array is printed");
     let begins = |message: &Value, text: &str| {
@@ -149,7 +149,7 @@ fn told_since(server: &Server, before: usize) -> Vec<String> {
 #[test]
 fn resuming_leaves_out_that_the_agent_was_to_stop() {
     with_each_agent_at(&long(), "going on without the saving", |stage, agent, server| {
-        let limits = ["--time-limit", "9s", "--wrap-up-time", "5s"];
+        let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
         let saved_as = run(stage, agent, server, &limits, 22);
         saved(stage, &saved_as, "time");
         let before = server.api.account().requests.len();
@@ -197,7 +197,7 @@ fn resuming_leaves_out_words_of_your_own_for_it() {
 #[test]
 fn time_ends_a_run_with_its_work_saved() {
     with_each_agent_at(&long(), "ending by time", |stage, agent, server| {
-        let limits = ["--time-limit", "9s", "--wrap-up-time", "5s"];
+        let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
         let envelope = run(stage, agent, server, &limits, 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time");
         saved(stage, &envelope, "time");
@@ -209,7 +209,7 @@ fn time_ends_a_run_with_its_work_saved() {
 #[test]
 fn the_wall_ends_a_run_with_its_work_saved() {
     with_each_agent_at(&long(), "ending by the wall", |stage, agent, server| {
-        let envelope = run(stage, agent, server, &["--wall-limit", "9s", "--wrap-up-time", "5s"], 22);
+        let envelope = run(stage, agent, server, &["--wall-limit", "9s", "--wrap-up-reserve", "5s"], 22);
         saved(stage, &envelope, "wall");
     });
 }

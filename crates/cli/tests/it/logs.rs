@@ -190,7 +190,7 @@ fn it_is_followed_across_a_supervisor_that_dies() {
             assert_eq!(followed.stdout.matches(words).count(), 1, "{words}: {followed:?}");
         }
         assert!(followed.stdout.contains("\nattempt 1: "), "{followed:?}");
-        assert!(followed.stdout.contains("the agent crashed (nobody saw how it ended)"), "{followed:?}");
+        assert!(followed.stdout.contains("the agent crashed (its exit was not observed)"), "{followed:?}");
         assert!(
             followed.stdout.contains("\nattempt 2, ") && followed.stdout.contains(": resumed"),
             "{followed:?}"
@@ -215,9 +215,9 @@ fn an_attempt_in_which_nothing_was_said_is_told() {
             "attempt 1, ",
             "attempt 1: ",
             "attempt 2, ",
-            "attempt 2: the session was not found; began a new session ",
+            "attempt 2: the session was not found; started a new session ",
             "attempt 3, ",
-            ": new, told the work on record (session_lost)\n",
+            ": new, with a handoff prompt (session_lost)\n",
             "attempt 3: ",
         ]
         .map(place);
@@ -294,8 +294,8 @@ fn what_makes_no_sense_is_refused() {
         (&["--attempt", "0"], &["there is none", "hint:"]),
         (&["--attempt", "first"], &["first", "--help"]),
         (&["--since", "soon"], &["soon", "a duration before now like 90m"]),
-        (&["--raw", "--transcript-json"], &["cannot be used with"]),
-        (&["--follow", "--transcript-json"], &["cannot be used with"]),
+        (&["--raw", "--json-array"], &["cannot be used with"]),
+        (&["--follow", "--json-array"], &["cannot be used with"]),
         (&["--follow", "--output-format", "json"], &["hint: `--output-format stream-json`"]),
         (&["--raw", "--output-format", "stream-json"], &["hint: leave out --raw"]),
     ] {

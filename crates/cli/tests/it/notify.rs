@@ -73,7 +73,7 @@ fn a_run_that_is_recovered_or_resumed_still_tells() {
         assert_eq!(heard(stage).len(), 1);
         // A run that goes on ends once more, and is told to whom is named then.
         let other = "sed 's/done/done again/' >> heard";
-        stage.longhaul(["resume", "@", "--again", "--notify", other]).against(server).end().envelope(0);
+        stage.longhaul(["resume", "@", "--repeat-task", "--notify", other]).against(server).end().envelope(0);
         assert_eq!(heard(stage)[1]["outcome"], "done again");
         assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, [other]);
     });
@@ -166,7 +166,7 @@ fn what_becomes_of_a_command_changes_nothing() {
         "$ cat > /dev/null; echo no server; exit 3\nno server\nlonghaul: it exited with 3\n"
     );
     let words =
-        format!("may have told nobody (outcome): it exited with 3; what it said is in {}", log.display());
+        format!("failed (outcome): it exited with 3; its output is in {}", log.display());
     assert!(ended.stderr.contains(&words), "{ended:?}");
     // One that reads nothing is told all the same.
     work(&stage, &["--notify", "true"]).envelope(0);
@@ -308,7 +308,7 @@ fn an_unusable_channel_is_refused() {
         ended.says(words);
         assert!(!ended.stderr.contains("T0K3N"), "{ended:?}");
     };
-    check("ntfy:a/b", &["a topic of ntfy", "write ntfy:TOPIC"]);
+    check("ntfy:a/b", &["a topic of ntfy", "cannot write ntfy:TOPIC"]);
     check(
         "slack:https://hooks.example/T0K3N",
         &["name of an environment variable", "slack:SLACK_WEBHOOK_URL"],

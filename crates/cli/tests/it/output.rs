@@ -63,7 +63,7 @@ fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
             "cache_creation_input_tokens": …,
             "total_cost_usd": …,
             "estimated_cost_usd": 0.0,
-            "cut_tokens": 0,
+            "truncated_tokens": 0,
             "unpriced": false
           },
           "duration_ms": …,
@@ -195,7 +195,7 @@ fn text_is_for_people() {
           time …
           cost …
           tokens …
-          next        nothing: the work is done
+          next        nothing to do
     "#]]
     .assert_eq(&redacted_summary(&stage, &ended));
 }
@@ -255,7 +255,7 @@ fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
         attempt_spawned
         session_opened
         progressed
-        input_ended
+        input_closed
         attempt_ended
         swept
         run_finished"#]]
@@ -296,10 +296,10 @@ fn quiet_says_nothing_and_verbose_says_every_decision() {
         attempt 1: new session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
         the agent runs as process …
         session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11 is open
-        progress: earlier failures are forgiven
-        no turn is owed; letting the agent end
+        progress made; the retry count is reset
+        the agent is idle; closing its input
         the agent finished its work
-        the run is over: done
+        the run finished: done
     "#]]
     .assert_eq(&redacted(&verbose, &ended.stderr, &["run", "the agent runs as process"]));
 }
@@ -353,7 +353,7 @@ fn openclawpack_hears_of_the_life_of_its_run() {
     stage.run(&stage.agent(), &free).stdin("/gsd:plan-phase 3").against(&server).end().envelope(0);
     fs::remove_file(stage.only_run().status_path()).expect("it is there");
     let recovered = stage.longhaul(["recover"]).against(&server).end().stderr;
-    let resumed = stage.longhaul(["resume", "@", "--again"]).against(&server).end().stderr;
+    let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().stderr;
     let told = format!("{told}recovered\n{recovered}resumed\n{resumed}");
     expect![[r#"
         /gsd:new-project --auto
@@ -376,10 +376,10 @@ fn openclawpack_hears_of_the_life_of_its_run() {
 
         event: {"type":"decision_needed","data":{"command":"run","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
         event: {"type":"error","data":{"command":"run","errors":["find the agent /nowhere: there is no such file"]}}
-        error: find the agent /nowhere: there is no such file
+        error: cannot find the agent /nowhere: there is no such file
           hint: check --agent-path
         recovered
-        the supervisor had died; a new one found it over, and told how it had ended
+        the supervisor died; its replacement found it finished and reported its outcome
         event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
         resumed
         event: {"type":"decision_needed","data":{"command":"plan_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}

@@ -168,7 +168,7 @@ fn a_check_tells_what_is_wrong_and_where() {
     write(&stage, WRITTEN);
     let mine = stage.longhaul(["playbook", "check", "--project"]).args([stage.work()]);
     let mine = json_of(&mine.env("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high").end());
-    assert!(mine["noticed"][0].as_str().is_some_and(|flaw| flaw.contains("`high` is no number")), "{mine}");
+    assert!(mine["warnings"][0].as_str().is_some_and(|flaw| flaw.contains("`high` is no number")), "{mine}");
     assert_eq!(mine["near_duplicates"], json!([{"name": "pat-001", "duplicate": "pat-002"}]));
 }
 
@@ -192,7 +192,7 @@ fn an_edit_is_checked_before_it_is_saved() {
     let broken = edit(&stage, "sed -i 's/\"version\"/version/; s/all else/lunch/' \"$2\"");
     assert_eq!(broken.code, 2, "{broken:?}");
     broken.says(&[
-        "use the edited playbook: line 2, column 3",
+        "cannot use the edited playbook: line 2, column 3",
         "your text is kept: longhaul playbook edit --from",
     ]);
     assert_eq!(fs::read_to_string(path(&stage)).expect("read"), now);
@@ -231,7 +231,7 @@ fn a_damaged_playbook_can_be_mended_and_a_first_one_written() {
     let repaired = edit(&stage, "echo '}' >> \"$2\"");
     assert_eq!(repaired.code, 0, "{repaired:?}");
     assert!(
-        json_of(&repaired)["set_aside"]
+        json_of(&repaired)["damaged_copy"]
             .as_str()
             .is_some_and(|kept| kept.ends_with("playbook.json.damaged-1"))
     );
@@ -291,7 +291,7 @@ fn changes_are_listed_and_taken_back() {
     .assert_eq(&told(&stage, &planned.stdout));
     assert_eq!(now(), before);
     let undone = playbook(&stage, &["undo"]);
-    assert_eq!(json_of(&undone)["taken_back"], json!([4]), "{undone:?}");
+    assert_eq!(json_of(&undone)["reverted"], json!([4]), "{undone:?}");
     assert!(now().contains("before two"));
     // What a person wrote is asked for.
     let refused = playbook(&stage, &["undo", "2"]);
@@ -299,7 +299,7 @@ fn changes_are_listed_and_taken_back() {
     refused.says(&["what was written by hand in 3 since change 2 would be lost", "--force"]);
     assert!(now().contains("before two"));
     let forced = playbook(&stage, &["undo", "2", "--force"]);
-    assert_eq!(json_of(&forced)["taken_back"], json!([2, 3, 4, 5]), "{forced:?}");
+    assert_eq!(json_of(&forced)["reverted"], json!([2, 3, 4, 5]), "{forced:?}");
     assert!(now().contains("before the tests") && now().contains("\"team\": 7"));
     let wrong = playbook(&stage, &["undo", "99"]);
     assert_eq!(wrong.code, 2);
@@ -313,7 +313,7 @@ fn whoever_is_killed_in_a_change_leaves_all_of_it_or_nothing() {
         write(&stage, WRITTEN);
         let editor = stage.script("editor", "sed -i 's/before the tests\"/before lunch\"/' \"$1\"");
         let killed = stage.longhaul(["playbook", "edit", "--project"]).args([stage.work()]);
-        let killed = killed.env("EDITOR", editor).env("LONGHAUL_CRASH", format!("worker@{step}"));
+        let killed = killed.env("EDITOR", editor).env("LONGHAUL_FAILPOINT", format!("worker@{step}"));
         assert!(killed.start().end_or_killed().is_none(), "{step}");
         // Whatever it is now, it is a playbook; and the next change finds the first one made, or not.
         assert_eq!(playbook(&stage, &["check"]).code, 0, "{step}");

@@ -69,7 +69,7 @@ fn a_question_is_answered_by_its_key_and_else_by_its_first_option() {
     with_each_agent_at(ASKING, "answering questions", |stage, agent, server| {
         let file = stage.file("answers.toml", "features = [\"logs\", \"auth\"]\nDatabase = \"Postgres\"\n");
         let file = file.display().to_string();
-        let ended = run(stage, agent, server, &["--answer", "database=sqlite", "--answers", &file]);
+        let ended = run(stage, agent, server, &["--answer", "database=sqlite", "--answers-file", &file]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 3, "by_default": 1 }), "{envelope}");
         assert_eq!((&envelope["run"]["denied"], &envelope["run"]["attempts"]), (&0.into(), &1.into()));
@@ -223,10 +223,10 @@ fn answers_that_make_no_sense_are_wrong_usage() {
         &["`Git` has two answers, `Yes` and `No`", "hint: leave one"],
     );
     check(
-        &["--answers", "/nowhere/answers.toml"],
-        &["/nowhere/answers.toml", "No such file", "hint: check --answers"],
+        &["--answers-file", "/nowhere/answers.toml"],
+        &["/nowhere/answers.toml", "No such file", "hint: check --answers-file"],
     );
-    check(&["--answers", &torn], &["torn.json", "EOF", "hint: --answers reads keys and answers"]);
-    check(&["--answers", &yes], &["yes.toml", "`git` is neither a text", "hint: --answers reads"]);
-    check(&["--answers", &twice], &["twice.json", "`Git` has two answers", "hint: leave one"]);
+    check(&["--answers-file", &torn], &["torn.json", "EOF", "hint: --answers-file reads keys and answers"]);
+    check(&["--answers-file", &yes], &["yes.toml", "`git` is neither a text", "hint: --answers-file reads"]);
+    check(&["--answers-file", &twice], &["twice.json", "`Git` has two answers", "hint: leave one"]);
 }

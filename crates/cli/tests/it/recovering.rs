@@ -127,9 +127,9 @@ fn a_live_agent_is_adopted() {
         let told: Value = serde_json::from_str(&told).expect("JSON");
         let entries = told["entries"].as_array().expect("entries");
         let recovered = entries.iter().find(|entry| entry["kind"] == "recovered").expect("it is on record");
-        assert_eq!((&recovered["attempt"], &recovered["remains"]), (&1.into(), &"alive".into()));
+        assert_eq!((&recovered["attempt"], &recovered["finding"]), (&1.into(), &"alive".into()));
         let text = recovered["text"].as_str().expect("a sentence");
-        assert!(text.ends_with("; a new one found the agent alive and went on with it"), "{text}");
+        assert!(text.ends_with("; a new one found the agent running and took it over"), "{text}");
     });
 }
 
@@ -244,7 +244,7 @@ fn what_is_listed_is_not_touched_and_what_is_old_is_left_alone() {
     let left = recover(&stage, &server, &[]).end();
     assert_eq!((left.code, left.stdout.as_str()), (0, ""));
     assert!(left.stderr.contains(&format!("left alone: {}", run.id())), "{left:?}");
-    done_in(&stage, &recover(&stage, &server, &["--within", "0"]).end().envelope(0), 1);
+    done_in(&stage, &recover(&stage, &server, &["--active-within", "0"]).end().envelope(0), 1);
 }
 
 #[test]
@@ -384,7 +384,7 @@ fn unknown_runs_are_refused_with_those_that_are_near() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let none = stage.longhaul(["recover", "bcdfgh"]).end();
     assert_eq!(none.code, 2, "{none:?}");
-    none.says(&["there is no such run", "no run was begun yet"]);
+    none.says(&["there is no such run", "there are no runs yet"]);
     done_in(&stage, &in_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
     let id = stage.only_run().id().to_string();
     let mistyped = format!("{}y", &id[..5]);
@@ -413,7 +413,7 @@ fn a_run_whose_workspace_is_gone_is_refused_and_kept() {
 
 /// A process that has ended, and perhaps waits for somebody to notice.
 pub fn is_gone(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+    let stat = fs::read_to_string(format!("/process/{}/stat", pid.as_raw_nonzero()));
     stat.map_or(true, |stat| {
         stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
     })

@@ -65,12 +65,12 @@ fn a_run_is_told_on_a_page_in_text_and_in_json() {
         ] {
             let json: Value = serde_json::from_str(&report(stage, args).stdout).expect("JSON");
             let cost = |name: &str| json["summary"][name].as_f64().expect("a cost");
-            let all = cost("stated_cost_usd") + cost("estimated_cost_usd");
+            let all = cost("reported_cost_usd") + cost("estimated_cost_usd");
             assert!(
                 (all - envelope["usage"]["total_cost_usd"].as_f64().expect("a cost")).abs() < 1e-6,
                 "{json}"
             );
-            assert_eq!((&json["runs"][0]["id"], &json["runs"][0]["standing"]), (&id.into(), &"done".into()));
+            assert_eq!((&json["runs"][0]["id"], &json["runs"][0]["health"]), (&id.into(), &"done".into()));
             assert_eq!(json["runs"].as_array().map(Vec::len), Some(1));
         }
         // Whoever asks for what was active since a moment hears of nothing that was over before it.
@@ -136,7 +136,7 @@ fn what_cannot_be_written_or_is_no_time_is_refused_first() {
         assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
     };
     check(&["--output", "/nowhere/report.html"], &["/nowhere/report.html", "hint:", "--output"]);
-    check(&["--output", "/proc/report.html"], &["/proc/report.html", "hint:", "--output"]);
+    check(&["--output", "/process/report.html"], &["/process/report.html", "hint:", "--output"]);
     check(&["--output", &below], &["report.html", "hint:", "--output"]);
     check(&["--output", "work"], &["work: this is a directory", "hint: name a file in it"]);
     check(&["--text", "--output-format", "json"], &["text or JSON, not both", "hint:"]);
@@ -252,7 +252,7 @@ fn says_all(browser: &mut Browser, report: &Value) {
         assert!(!whole.contains(never), "{never} in {whole}");
     }
     let summary = texts(browser, "#summary .figure");
-    for count in ["runs", "done", "failed", "needs_person", "going_on"] {
+    for count in ["runs", "done", "failed", "needs_person", "running"] {
         assert!(summary.contains(&report["summary"][count].to_string()), "{count}: {summary:?}");
     }
 
@@ -262,9 +262,9 @@ fn says_all(browser: &mut Browser, report: &Value) {
     let ids = browser.evaluate("[...document.querySelectorAll('article')].map(each => each.id)");
     assert_eq!(ids, json!(shown));
     let urgent =
-        |run: &&Value| ["failed", "needs_person"].contains(&run["standing"].as_str().unwrap_or_default());
+        |run: &&Value| ["failed", "needs_person"].contains(&run["health"].as_str().unwrap_or_default());
     let urgent: Vec<&Value> = runs.iter().filter(urgent).collect();
-    assert_eq!((urgent.len(), runs[0]["standing"].as_str()), (1, Some("failed")), "{report}");
+    assert_eq!((urgent.len(), runs[0]["health"].as_str()), (1, Some("failed")), "{report}");
     let cards = texts(browser, "main > section#attention .card");
     assert_eq!(cards.len(), urgent.len());
     for part in [&urgent[0]["id"], &urgent[0]["next"], &urgent[0]["task"]] {
@@ -315,7 +315,7 @@ fn says_all(browser: &mut Browser, report: &Value) {
     }
     let bars = list(&report["spend"]);
     let spent =
-        bars.iter().filter(|bar| bar["stated_cost_usd"] != 0.0 || bar["estimated_cost_usd"] != 0.0).count();
+        bars.iter().filter(|bar| bar["reported_cost_usd"] != 0.0 || bar["estimated_cost_usd"] != 0.0).count();
     assert!(spent > 0 && texts(browser, "#spent .chart rect").len() >= spent, "{bars:?}");
     assert_eq!(texts(browser, "#spent tbody tr").len(), spent);
 }

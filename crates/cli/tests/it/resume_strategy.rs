@@ -32,7 +32,7 @@ fn rungs(stage: &Stage) -> Vec<String> {
     assert_eq!(shown.code, 0, "{shown:?}");
     let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
     let attempts = shown["attempts"].as_array().expect("there are attempts");
-    attempts.iter().map(|attempt| format!("{} {}", attempt["rung"], attempt["because"])).collect()
+    attempts.iter().map(|attempt| format!("{} {}", attempt["strategy"], attempt["reason"])).collect()
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn a_cancelled_run_goes_on_and_stays_the_same_run() {
         let usage = |name: &str| resumed["usage"][name].as_u64().unwrap_or_default();
         let whole =
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
-        let reported = whole.map(usage).iter().sum::<u64>() + usage("cut_tokens");
+        let reported = whole.map(usage).iter().sum::<u64>() + usage("truncated_tokens");
         assert_eq!(reported, account.tokens().total(), "{resumed}");
         assert!(stage.longhaul(["recover", "--list"]).end().stdout.is_empty());
         tidy::check(stage);
@@ -61,12 +61,12 @@ fn a_run_that_is_done_is_asked_for_more() {
         let id = stage.only_run().id().to_string();
         let refused = resume(stage, server, &["@"]);
         refused.envelope(25);
-        refused.says(&[&format!("resume run {id}: it has ended as done"), "PROMPT", "--again"]);
+        refused.says(&[&format!("cannot resume run {id}: it has ended as done"), "PROMPT", "--repeat-task"]);
 
         let more = resume(stage, server, &["@", "Now the docs, please."]).envelope(0);
         assert_eq!((&more["run"]["id"], &more["run"]["attempts"]), (&id.as_str().into(), &2.into()));
         assert_eq!(told(stage, "Now the docs, please."), 1);
-        let again = resume(stage, server, &["@", "--again"]).envelope(0);
+        let again = resume(stage, server, &["@", "--repeat-task"]).envelope(0);
         assert_eq!(again["run"]["attempts"], 3);
         assert_eq!(again["session_id"], more["session_id"]);
         assert_eq!(sessions(stage).len(), 1);
@@ -107,7 +107,7 @@ fn what_has_not_ended_is_recovered_and_not_told_anything_new() {
     refused.says(&["another process drives this run", "longhaul attach"]);
     run.kill();
     let agent = agent_of(&stage.only_run());
-    for new in [&["@", "more"][..], &["@", "--again"]] {
+    for new in [&["@", "more"][..], &["@", "--repeat-task"]] {
         let refused = resume(&stage, &server, new);
         refused.envelope(25);
         refused.says(&["it has not ended", "longhaul recover"]);
@@ -146,7 +146,7 @@ fn a_run_that_is_nowhere_is_refused() {
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
         refused.says(&["there is no such run", "longhaul run"]);
     }
-    assert_eq!(resume(&stage, &server, &["@", "p", "--again"]).code, 2);
+    assert_eq!(resume(&stage, &server, &["@", "p", "--repeat-task"]).code, 2);
 }
 
 #[test]

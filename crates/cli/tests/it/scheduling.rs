@@ -85,7 +85,7 @@ fn simultaneous_starts_create_one_run() {
 }
 
 /// A check that passes once the file is there.
-const CHECK: [&str; 4] = ["--check", "test -e ../fixed", "--check-attempts", "1"];
+const CHECK: [&str; 4] = ["--check", "test -e ../fixed", "--max-failed-checks", "1"];
 
 #[test]
 fn a_failed_run_is_resumed_with_retry_only() {

@@ -67,7 +67,7 @@ impl Called {
         let Some(command) = self.command() else { return };
         let is_text = PRINT_TEXT.contains(&command.as_str())
             || self.value("--output-format") == Some("text")
-            || self.has(&["--help", "-h", "--version", "-V", "--list", "--print", "--csv", "--text"]);
+            || self.has(&["--help", "-h", "--version", "-V", "--list", "--print-service", "--csv", "--text"]);
         // Text may also be configured, which is not said here.
         let is_asked_for = self.value("--output-format").is_some();
         let is_json = is_asked_for || stdout.starts_with(['{', '[']);
@@ -81,7 +81,7 @@ impl Called {
         match command.as_str() {
             "logs" if self.has(&["--raw"]) => {}
             "logs" if is_lines => lines("message", stdout),
-            "logs" if self.has(&["--transcript-json"]) || is_asked_for => {
+            "logs" if self.has(&["--json-array"]) || is_asked_for => {
                 only("logs", stdout);
             }
             "logs" => {}
@@ -135,10 +135,10 @@ pub fn check_runs(stage: &Stage) {
                 ("argv", "argv.json"),
                 ("attempt-session", "session.json"),
                 ("exit", "exit.json"),
-                ("spent", "spent.json"),
+                ("spent", "usage.json"),
                 ("answers", "answers.json"),
                 ("background", "background.json"),
-                ("orphaned", "orphaned.json"),
+                ("orphaned", "watchdog.json"),
             ] {
                 file(name, &attempt.path().join(of));
             }

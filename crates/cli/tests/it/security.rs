@@ -52,7 +52,7 @@ fn no_secret_is_written() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
     let ended = stage
-        .run(&mirror.agent, &["p", "--keep-stream", "--verbose"])
+        .run(&mirror.agent, &["p", "--keep-partial-messages", "--verbose"])
         .env("ANTHROPIC_API_KEY", KEY)
         .env("DATABASE_PASSWORD", OTHER)
         .env("LONGHAUL_SCRIPTED_INSTANT", "1")
@@ -143,7 +143,7 @@ fn a_run_works_inside_claude_code() {
         ["CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"];
     let call =
         stage.run(&mirror.agent, &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").env("LONGHAUL_RUN", "outer");
-    let call = call.env("LONGHAUL_MARK", "outer/1");
+    let call = call.env("LONGHAUL_RUN_MARKER", "outer/1");
     let envelope = inside.iter().fold(call, |call, name| call.env(name, "1")).end().envelope(0);
     let environment = mirror.environment();
     for name in inside {
@@ -153,7 +153,7 @@ fn a_run_works_inside_claude_code() {
     let run = envelope["run"]["id"].as_str().expect("the run has an id");
     assert_eq!(environment.get("LONGHAUL_RUN"), Some(&format!("outer:{run}")));
     let marker = stage.only_run().plan().expect("a plan").marker.expect("it is drawn");
-    assert_eq!(environment.get("LONGHAUL_MARK"), Some(&format!("outer/1:{run}/{marker}")));
+    assert_eq!(environment.get("LONGHAUL_RUN_MARKER"), Some(&format!("outer/1:{run}/{marker}")));
     for (name, value) in
         [("LONGHAUL_ATTEMPT", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_MAX_RETRIES", "4")]
     {

@@ -77,7 +77,7 @@ fn a_run_that_waited_is_shown() {
                 2 … resume … itself …
 
               files <run>
-              next nothing: the work is done
+              next nothing to do
         "#]],
     );
 }
@@ -108,7 +108,7 @@ fn a_run_at_its_limit_is_shown() {
             1 … new … itself …
 
           files <run>
-          next the budget ended the run; give it more
+          next the budget stopped the run; raise it to continue
                       longhaul resume RUN --add-budget …
     "#]],
     );
@@ -172,12 +172,12 @@ fn every_key_is_there() {
         let shown = json(stage);
         let keys: Vec<&str> = shown.as_object().expect("an object").keys().map(String::as_str).collect();
         expect![[r#"
-            active_ms agent attempts began_at changed checks cut_tokens cwd dir downtime_ms ended_at estimated_cost_usd fault files id limit limits name next outcome recoveries retry_at session_id stated_cost_usd supervised task tokens total_cost_usd turns unpriced unsupervised_ms verified waiting_ms wall_ms
+            active_ms agent attempts started_at changed checks truncated_tokens cwd dir downtime_ms ended_at estimated_cost_usd fault files id limit limits name next outcome recoveries retry_at session_id reported_cost_usd supervised task tokens total_cost_usd turns unpriced unsupervised_ms verified waiting_ms wall_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
         let first = shown["attempts"][0].as_object().expect("an attempt");
         let keys: Vec<&str> = first.keys().map(String::as_str).collect();
         expect![[r#"
-            answers background_stopped because began_at continuity denied ended_at estimated_cost_usd evidence exit fault left_behind number orphaned planned_wait_ms questions remedy rung session silence silences_excused stopped summary took_ms total_cost_usd turns waited_ms
+            answers background_stopped because started_at continuity denied ended_at estimated_cost_usd evidence exit fault leftover_processes number orphaned planned_wait_ms questions remedy rung session silence stalls_deferred stopped summary duration_ms total_cost_usd turns waited_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
 
         // The same figures as everywhere.

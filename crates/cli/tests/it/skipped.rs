@@ -6,7 +6,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 
 /// Names the file in which `cargo xtask test` collects it, a JSON line each; it tells of all of them at its end.
-const NOTES: &str = "LONGHAUL_TEST_LEFT_OUT";
+const NOTES: &str = "LONGHAUL_TEST_SKIPPED";
 
 /// Says that something is not tried here, why, and what to do about that.
 ///
@@ -29,7 +29,7 @@ fn note(what: &str, why: &str, remedy: &str) -> String {
 
 #[test]
 fn a_note_is_what_is_collected() {
-    // The other half is in `xtask/src/test/left_out.rs`.
+    // The other half is in `xtask/src/test/omitted.rs`.
     assert_eq!(
         note("a report in a browser", "there is no Chromium", "install chromium"),
         "{\"remedy\":\"install chromium\",\"what\":\"a report in a browser\",\"why\":\"there is no Chromium\"}\n"

@@ -147,7 +147,7 @@ fn an_agent_that_heeds_no_signal_is_killed() {
     run.signal(Signal::INT);
     let ended = run.end();
     stopped(&stage, &ended, 130, CancelSource::Person);
-    assert!(ended.stderr.contains("the agent does not heed; killing it"), "{ended:?}");
+    assert!(ended.stderr.contains("the agent did not stop; killing it"), "{ended:?}");
 }
 
 #[test]

@@ -56,7 +56,7 @@ const ARGS: [&str; 10] = [
     "--preset",
     "drill",
     "--verbose",
-    "--seed-tokens",
+    "--handoff-tokens",
     SEED_TOKENS,
     "--handoff-summary",
     MODEL,
@@ -124,7 +124,7 @@ fn older_work_is_told_in_the_words_of_a_model() {
             "{shown}, not {cost}"
         );
         let text = stage.longhaul(["show", "@", "--output-format", "text"]).end();
-        assert!(text.stdout.contains("older work is told in a model's summary"), "{text:?}");
+        assert!(text.stdout.contains("older work was summarized"), "{text:?}");
 
         // The user's hooks ran for the two attempts at the most: the scripted agent has none.
         let hooked = fs::read_to_string(&hook).unwrap_or_default();
@@ -146,7 +146,7 @@ fn where_the_model_fails_the_record_is_told_as_it_is() {
         let ended = stage.run(agent, &ARGS).against(server).end();
         done(stage, &ended, server, 0.0);
         assert!(ended.stderr.contains("no summary of older work: the API rejected the request"), "{ended:?}");
-        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, a line each"));
+        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, one line per step"));
         assert_eq!(shown(stage)["outcome"], json!({ "failed": "bad_request" }));
         assert!(server.api.account().side.is_empty());
     });
@@ -160,7 +160,7 @@ fn a_model_that_hangs_is_ended_in_time() {
         // Of what it had said before, nobody stated the cost.
         done(stage, &ended, server, 0.02);
         assert!(ended.stderr.contains("no summary of older work: it took too long"), "{ended:?}");
-        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, a line each"));
+        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, one line per step"));
         assert_eq!((asked(server), server.api.account().side.len()), (1, 1));
         let estimated = ended.envelope(0)["usage"]["estimated_cost_usd"].as_f64();
         assert!(estimated.is_some_and(|estimated| estimated > 0.0), "{ended:?}");
@@ -173,7 +173,7 @@ fn a_cancel_ends_a_summary_at_once() {
         let run = in_mid_summary(stage, agent, server);
         assert_eq!(
             stage.only_run().status().expect("a status").deadline.as_deref(),
-            Some("condense_timeout")
+            Some("summary_timeout")
         );
         run.signal(Signal::INT);
         let ended = run.end();
@@ -197,7 +197,7 @@ fn a_supervisor_that_dies_meanwhile_is_replaced_by_one_that_asks_nobody_again() 
         let ended = recover(stage, server, &["@"]).end();
         done(stage, &ended, server, 0.02);
         assert_eq!((asked(server), shown(stage)["outcome"].clone()), (1, json!({ "failed": "crashed" })));
-        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, a line each"));
+        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, one line per step"));
     });
 }
 
@@ -229,7 +229,7 @@ fn files(stage: &Stage) -> BTreeMap<PathBuf, Vec<u8>> {
 
 fn seed(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
     let call =
-        stage.longhaul(["seed", "--seed-tokens", SEED_TOKENS, "--handoff-summary", MODEL, "--agent-path"]);
+        stage.longhaul(["seed", "--handoff-tokens", SEED_TOKENS, "--handoff-summary", MODEL, "--agent-path"]);
     call.args([agent]).args(args).against(server).start()
 }
 
@@ -240,7 +240,7 @@ fn seeds(stage: &Stage, agent: &Path, server: &Server) {
     let before = files(stage);
     let stream = stage.only_run().attempt(1).stream_path().display().to_string();
     for source in [&["@"][..], &["--from-transcript", &stream]] {
-        let plain = stage.longhaul(["seed", "--seed-tokens", SEED_TOKENS]).args(source).end();
+        let plain = stage.longhaul(["seed", "--handoff-tokens", SEED_TOKENS]).args(source).end();
         let told = seed(stage, agent, server, source).end();
         assert_eq!((told.code, told.stderr.as_str()), (0, ""), "{told:?}");
         assert!(told.stdout.contains(TITLE) && told.stdout.contains(SUMMARY), "{told:?}");

@@ -33,25 +33,25 @@ fn a_table_that_cannot_be_read_is_wrong_usage() {
         }
         assert!(!stage.home().exists(), "{flag} {text}");
     };
-    check("--prices", "", &["line 1: missing field `dated`", "dollars per million tokens"]);
+    check("--prices-file", "", &["line 1: missing field `dated`", "dollars per million tokens"]);
     check(
-        "--prices",
+        "--prices-file",
         &prices("x").replace("output", "outptu"),
         &["line 5: unknown field `outptu`", "expected one of"],
     );
     check(
-        "--prices",
+        "--prices-file",
         &prices("x").replace("output = 1000", "output = -1"),
         &["line 2: output = -1, expected dollars"],
     );
     check(
-        "--effects",
+        "--effects-file",
         "[[program]]\nname = \"deploy.sh\"",
         &["line 2: unknown field `name`", "expected one of"],
     );
-    check("--effects", "\ntools = [\"\"]", &["line 2: empty pattern", "hint: for example"]);
-    check("--effects", "tools = \"x\"", &["line 1: invalid type", "expected a sequence"]);
-    for flag in ["--prices", "--effects"] {
+    check("--effects-file", "\ntools = [\"\"]", &["line 2: empty pattern", "hint: for example"]);
+    check("--effects-file", "tools = \"x\"", &["line 1: invalid type", "expected a sequence"]);
+    for flag in ["--prices-file", "--effects-file"] {
         let ended = stage.run(&agent, &["p", flag, "/nowhere/my.toml"]).end();
         assert_eq!(ended.code, 2, "{ended:?}");
         ended.says(&["/nowhere/my.toml", "No such file", &format!("hint: check {flag}")]);
@@ -74,7 +74,7 @@ fn a_price_makes_a_cost_known() {
     let unknown = dies(&stage, &[])["usage"].clone();
     assert_eq!((&unknown["unpriced"], &unknown["total_cost_usd"]), (&true.into(), &0.0.into()));
     let table = stage.file("prices.toml", prices("house-7b")).display().to_string();
-    let known = dies(&stage, &["--prices", &table])["usage"].clone();
+    let known = dies(&stage, &["--prices-file", &table])["usage"].clone();
     let cost = unknown["input_tokens"].as_f64().zip(unknown["output_tokens"].as_f64());
     let cost = cost.map(|(input, output)| (input + output) / 1000.0);
     assert!(cost.is_some_and(|cost| cost > 0.1), "the tokens are kept: {unknown}");
@@ -124,8 +124,8 @@ fn tables_outlive_their_supervisor(agent: &Path, stage: &Stage) {
     let prices = stage.file("prices.toml", prices("claude-sonnet-4-5"));
     let args =
         ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--model", "claude-sonnet-4-5"];
-    let call = stage.run(agent, &args).args(["--effects".as_ref(), effects.as_os_str()]);
-    let call = call.args(["--prices".as_ref(), prices.as_os_str()]);
+    let call = stage.run(agent, &args).args(["--effects-file".as_ref(), effects.as_os_str()]);
+    let call = call.args(["--prices-file".as_ref(), prices.as_os_str()]);
     dead_in_mid_tool(stage, call.against(&server).start());
     for table in [effects, prices] {
         fs::remove_file(table).expect("the file is ours");

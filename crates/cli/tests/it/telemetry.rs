@@ -262,7 +262,7 @@ fn whoever_supervises_the_trace_goes_on() {
         assert_eq!(collector.told().sum("longhaul.runs", &[]), 1.0);
 
         // It goes on after its end, in the same trace.
-        told_to(stage.longhaul(["resume", "@", "--again"]).against(server), &collector).end();
+        told_to(stage.longhaul(["resume", "@", "--repeat-task"]).against(server), &collector).end();
         let told = collector.told();
         let runs = told.spans.iter().filter(|span| span.name == "invoke_workflow");
         let traces: BTreeSet<&[u8]> = told.spans.iter().map(|span| span.trace_id.as_slice()).collect();

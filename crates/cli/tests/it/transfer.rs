@@ -256,7 +256,7 @@ fn an_ended_run_moves_too() {
     there.longhaul(["attach", "@"]).end().envelope(0);
     tidy::replayed(&there.only_run());
 
-    let again = import(&there, &file, &["--as-is"]).end();
+    let again = import(&there, &file, &["--use-existing"]).end();
     again.envelope(25);
     again.says(&["a run of this id is in", "LONGHAUL_HOME"]);
 }
@@ -292,12 +292,12 @@ fn without_git_the_workspace_stays_behind() {
     let there = Stage::new();
     let refused = import(&there, &file, &[]).end();
     assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["the workspace is not in the file", "--as-is"]);
-    let missing = import(&there, &file, &["--as-is"]).end();
+    refused.says(&["the workspace is not in the file", "--use-existing"]);
+    let missing = import(&there, &file, &["--use-existing"]).end();
     assert_eq!(missing.code, 2, "{missing:?}");
     missing.says(&["work in there", "name the directory"]);
     fs::create_dir(there.folder().join("there")).expect("the stage is new");
-    let told = import(&there, &file, &["--as-is"]).end();
+    let told = import(&there, &file, &["--use-existing"]).end();
     assert_eq!(json(&told)["workspace"], "unknown");
     assert!(told.stderr.contains("git cannot tell"), "{told:?}");
 }
@@ -315,8 +315,8 @@ fn a_workspace_that_is_there_is_used_as_it_is() {
     let before = files(&into);
     let refused = import(&there, &file, &[]).end();
     assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["it is not an empty directory", "--as-is"]);
-    let told = import(&there, &file, &["--as-is", "--output-format", "text"]).end();
+    refused.says(&["it is not an empty directory", "--use-existing"]);
+    let told = import(&there, &file, &["--use-existing", "--output-format", "text"]).end();
     let id = there.only_run().id().to_string();
     assert_eq!(told.stdout, format!("Run: {id}\nDirectory: {}\nNext: longhaul show {id}\n", into.display()));
     assert!(told.stderr.contains("are not those that were exported"), "{told:?}");
@@ -335,7 +335,7 @@ fn what_git_does_not_have_is_told_on_both_sides() {
     let told = "repositories of their own: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
     let packed = export(&here, &["@", "--force", "-o", "run.longhaul"]).end();
     assert!(packed.stderr.contains(told), "{packed:?}");
-    assert_eq!(json(&packed)["workspace"]["left_out"][8], "nested9");
+    assert_eq!(json(&packed)["workspace"]["omitted"][8], "nested9");
     let there = Stage::new();
     let arrived = import(&there, &here.folder().join("run.longhaul"), &[]).end();
     assert!(arrived.code == 0 && arrived.stderr.contains(told), "{arrived:?}");

@@ -115,7 +115,7 @@ fn seeds_of_files(stage: &Stage, agent: &Path) {
     let task = stage.file("task.md", "mend it").display().to_string();
     for file in [session, stream] {
         tells(&seed(stage, &["--from-transcript", file]), "fix it");
-        let short = seed(stage, &["--from-transcript", file, "--seed-tokens", "300"]);
+        let short = seed(stage, &["--from-transcript", file, "--handoff-tokens", "300"]);
         assert!(short.code == 0 && short.stdout.len() < 1500, "{short:?}");
     }
     tells(&seed(stage, &["--from-transcript", stream, "--task", "repair it"]), "repair it");

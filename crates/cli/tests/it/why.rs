@@ -91,13 +91,13 @@ fn a_run_that_waited_and_was_killed_is_told() {
             run RUN: done
 
             …
-            … … began, in a new session
+            … … started in a new session
             … … attempt 1: 1 turn, 1 tool call in …, $…; the API is overloaded (status 529); resumed after …
             … … attempt 2: the API is overloaded (status 529); resumed after …
             … … attempt 3: 1 turn in …, $…; the agent says that it is done
-            … … over: done, after 3 attempts in …, $…
+            … … finished: done after 3 attempts in …, $…
 
-            next: nothing: the work is done
+            next: nothing to do
         "#]],
         );
         let told = json(stage);
@@ -109,7 +109,7 @@ fn a_run_that_waited_and_was_killed_is_told() {
             (&"status 529".into(), &1.into()),
             "{wall}"
         );
-        assert!(wall["planned_ms"].is_u64() && wall["waited_ms"].is_u64(), "{wall}");
+        assert!(wall["planned_wait_ms"].is_u64() && wall["waited_ms"].is_u64(), "{wall}");
         for entry in told["entries"].as_array().expect("there are entries") {
             assert!(
                 entry["at"].is_string() && entry["text"].is_string() && entry["elapsed_ms"].is_u64(),
@@ -136,9 +136,9 @@ fn a_run_that_was_recovered_is_told() {
             run RUN: not over
 
             …
-            … … began, in a new session
+            … … started in a new session
 
-            next: nobody supervises the run; it is not over: the agent works, in attempt 1
+            next: the run has no supervisor: the agent is working (attempt 1)
                   longhaul recover RUN
                   longhaul cancel RUN
         "#]],
@@ -154,13 +154,13 @@ fn a_run_that_was_recovered_is_told() {
             run RUN: done
 
             …
-            … … began, in a new session
-            … … the supervisor had died; a new one found the agent gone
-            … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent crashed (nobody saw how it ended); ended 2 processes that it left behind; resumed after …
+            … … started in a new session
+            … … the supervisor died; its replacement found the agent gone
+            … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent crashed (its exit was not observed); ended 2 processes that it left behind; resumed after …
             … … attempt 2: 3 turns, 2 tool calls in …, $…; the agent says that it is done
-            … … over: done, after 2 attempts in …, $…
+            … … finished: done after 2 attempts in …, $…
 
-            next: nothing: the work is done
+            next: nothing to do
         "#]]
         .assert_eq(&told);
     });
@@ -178,9 +178,9 @@ fn a_run_that_failed_says_what_to_do() {
         run RUN: needs_person (the credentials were rejected)
 
         …
-        … … began, in a new session
+        … … started in a new session
         … … attempt 1: the credentials were rejected (status 403)
-        … … over: needs_person (the credentials were rejected), after 1 attempt in …, $…
+        … … finished: needs_person (the credentials were rejected) after 1 attempt in …, $…
 
         next: check the key or log in with `claude`, then resume the session
               longhaul resume RUN
@@ -204,12 +204,12 @@ fn a_run_at_its_budget_says_how_to_give_it_more() {
         run RUN: over_budget (the budget is used up)
 
         …
-        … … began, in a new session
+        … … started in a new session
         … … the budget is used up
         … … attempt 1: 2 turns, 2 tool calls in …, $…; the agent ended by itself
-        … … over: over_budget (the budget is used up), after 1 attempt in …, $…
+        … … finished: over_budget (the budget is used up) after 1 attempt in …, $…
 
-        next: the budget ended the run; give it more
+        next: the budget stopped the run; raise it to continue
               longhaul resume RUN --add-budget 0.002
     "#]],
     );
@@ -226,9 +226,9 @@ fn a_run_that_is_under_way_says_how_to_follow_it() {
         run RUN: not over
 
         …
-        … … began, in a new session
+        … … started in a new session
 
-        next: the agent works, in attempt 1
+        next: the agent is working (attempt 1)
               longhaul logs RUN --follow
     "#]],
     );
@@ -244,7 +244,7 @@ fn a_run_that_is_nowhere_is_wrong_usage() {
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command} {asked}: {ended:?}");
             ended.says(&["find run"]);
         }
-        stage.longhaul([command, "@"]).end().says(&["hint: no run was begun yet"]);
+        stage.longhaul([command, "@"]).end().says(&["hint: there are no runs yet"]);
     }
     assert!(!stage.home().exists());
 }

@@ -90,7 +90,7 @@ fn whatever_takes_the_place_of_something_else_is_told() {
         deleted to-link/x
         modified to-script/x"#]]
     .assert_eq(&told(&diff).replace(", ", "\n"));
-    assert_eq!(diff["left_out"], serde_json::json!(["to-pipe"]));
+    assert_eq!(diff["omitted"], serde_json::json!(["to-pipe"]));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn what_is_too_large_is_left_out_and_said() {
     let told = text_of(&ended);
     assert!(told.contains(": 1 file changed, 1 insertion(+), 0 deletions(-)\n"), "{ended:?}");
     assert!(ended.stderr.ends_with("repositories of their own: large, larger\n"), "{ended:?}");
-    assert_eq!(json(&stage, &[])["left_out"], serde_json::json!(["large", "larger"]));
+    assert_eq!(json(&stage, &[])["omitted"], serde_json::json!(["large", "larger"]));
     let bytes = stage.only_run().disk_bytes();
     assert!(bytes < 1 << 20, "{bytes} bytes");
     let data = format!(

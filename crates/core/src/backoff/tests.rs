@@ -13,7 +13,7 @@ fn backoffs() -> impl Strategy<Value = Backoff> {
 
 proptest! {
     #[test]
-    fn a_wait_lies_within_its_schedule(backoff in backoffs(), n in 0..200_u32, roll: u64) {
+    fn wait_is_within_schedule(backoff in backoffs(), n in 0..200_u32, roll: u64) {
         let delay = backoff.delay(n, None, roll);
         prop_assert!(delay <= backoff.longest(n));
         let whole = backoff.base.doubled(n).at_most(backoff.cap);
@@ -26,46 +26,47 @@ proptest! {
     }
 
     #[test]
-    fn waits_grow_to_their_cap_and_not_beyond(backoff in backoffs(), n in 0..100_u32) {
+    fn waits_grow_up_to_cap(backoff in backoffs(), n in 0..100_u32) {
         prop_assert!(backoff.longest(n) <= backoff.longest(n + 1));
         let capped = backoff.capped(Span(1_000));
         prop_assert!(capped.cap <= Span(1_000) && capped.cap <= backoff.cap);
     }
 
     #[test]
-    fn a_hint_is_a_floor(backoff in backoffs(), n in 0..100_u32, hint in 0..10_000_000_u64, roll: u64) {
+    fn hint_is_a_floor(backoff in backoffs(), n in 0..100_u32, hint in 0..10_000_000_u64, roll: u64) {
         let hint = Span(hint);
         let delay = backoff.delay(n, Some(hint), roll);
-        let free = backoff.delay(n, None, roll);
+        let unhinted = backoff.delay(n, None, roll);
         prop_assert!(delay >= hint);
-        // Above the hint it changes nothing; below it we come at most a base late.
-        if free >= hint {
-            prop_assert_eq!(delay, free);
+        // Below the drawn wait, the hint changes nothing. Above it, the wait exceeds the hint by at most
+        // `base`.
+        if unhinted >= hint {
+            prop_assert_eq!(delay, unhinted);
         } else {
             prop_assert!(delay <= hint + backoff.base.at_most(backoff.cap));
         }
     }
 
     #[test]
-    fn we_come_after_a_reset_and_soon(reset in 0..u64::MAX / 2, jitter in 0..1_000_000_u64, roll: u64) {
+    fn resumes_soon_after_reset(reset in 0..u64::MAX / 2, jitter in 0..1_000_000_u64, roll: u64) {
         let at = after_reset(Moment(reset), Span(jitter), roll);
         prop_assert!((Moment(reset)..=Moment(reset + jitter)).contains(&at));
     }
 }
 
 #[test]
-fn full_jitter_spreads_a_fleet_evenly() {
+fn full_jitter_spreads_waits_evenly() {
     let backoff = Preset::Default.policy().backoff;
     let mut tenths = [0_u32; 10];
     for roll in 0..100_000 {
-        // The seventh wait is whole: 128 s.
+        // The seventh wait is not capped: 128 s.
         tenths[(backoff.delay(6, None, roll).0 * 10 / 128_001) as usize] += 1;
     }
     assert!(tenths.iter().all(|count| (9_500..10_500).contains(count)), "{tenths:?}");
 }
 
 #[test]
-fn those_who_were_told_the_same_do_not_come_at_once() {
+fn equal_hints_give_different_waits() {
     let backoff = Preset::Default.policy().backoff;
     let mut moments: Vec<Span> =
         (0..1_000).map(|roll| backoff.delay(0, Some(Span::from_secs(60)), roll)).collect();

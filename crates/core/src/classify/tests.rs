@@ -5,7 +5,7 @@ use crate::{
 };
 
 const DONE: AgentResult = AgentResult::COMPLETED;
-/// An API error as the agent states it: `is_error`, `terminal_reason: api_error`.
+/// Returns an API error as the agent reports it: `is_error`, `terminal_reason: api_error`.
 const ERROR: AgentResult = AgentResult {
     is_error: true,
     terminal_reason: TerminalReason::ApiError,
@@ -50,11 +50,11 @@ fn limited(status: RateLimitStatus, result: AgentResult) -> Evidence {
     Evidence { rate_limit: Some(limit), ..stated(result) }
 }
 
-fn stopped(why: StopCause, evidence: Evidence) -> Evidence {
-    Evidence { stop_cause: Some(why), ..evidence }
+fn stopped(cause: StopCause, evidence: Evidence) -> Evidence {
+    Evidence { stop_cause: Some(cause), ..evidence }
 }
 
-/// What an ending means, ordered as the table of faults.
+/// The expected fault of each evidence, in the order of the faults.
 fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
     let message = |status: u16, error| AgentResult { message_error: Some(error), ..self::status(status) };
     vec![
@@ -307,14 +307,14 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
 }
 
 #[test]
-fn every_ending_means_what_the_table_says() {
+fn classifies_as_in_table() {
     for (words, evidence, expected) in table() {
         assert_eq!(classify(&evidence), expected, "{words}: {evidence:?}");
     }
 }
 
 #[test]
-fn every_fault_is_in_the_table() {
+fn table_covers_every_fault() {
     let table = table();
     for fault in Fault::ALL {
         assert!(table.iter().any(|(_, _, expected)| *expected == Some(*fault)), "{fault} is in no row");
@@ -322,7 +322,7 @@ fn every_fault_is_in_the_table() {
 }
 
 #[test]
-fn every_word_names_its_fault() {
+fn parses_every_wire_word() {
     for fault in Fault::ALL {
         assert_eq!(fault.word().parse(), Ok(*fault));
         assert_eq!(serde_json::to_string(fault).expect("a fault is a word"), format!("\"{fault}\""));

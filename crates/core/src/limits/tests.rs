@@ -4,7 +4,7 @@ use crate::{Span, Usd};
 const WRAPS_UP: Option<WrapUp> = Some(WrapUp { reserve: None });
 
 #[test]
-fn a_part_of_each_limit_is_held_back() {
+fn each_limit_has_a_reserve() {
     let check = |limits: Limits, used: LimitUsage, expected: Option<(Limit, LimitThreshold)>| {
         assert_eq!(limits.reached(WRAPS_UP, &used), expected, "{limits:?} {used:?}");
     };
@@ -15,7 +15,7 @@ fn a_part_of_each_limit_is_held_back() {
         let limits = Limits { budget: Some(Usd(limit)), ..Limits::default() };
         check(limits, used, reach.map(|reach| (Limit::Budget, reach)));
     };
-    // Five cents, or what the largest recent answer cost, but never more than half.
+    // Five cents, or the cost of the largest recent turn, but never more than half.
     money(1_000_000, 949_999, 0, None);
     money(1_000_000, 950_000, 0, Some(reserve));
     money(1_000_000, 700_000, 300_000, Some(reserve));
@@ -64,18 +64,18 @@ fn a_part_of_each_limit_is_held_back() {
     turns(50, 47, Some(reserve));
     turns(3, 1, None);
     turns(3, 2, Some(reserve));
-    // Of one answer nothing can be held back.
+    // A single turn has no reserve.
     turns(1, 0, None);
     turns(1, 1, Some(all));
 }
 
 #[test]
-fn nothing_is_held_back_unless_wanted() {
+fn no_reserve_without_wrap_up() {
     let limits = Limits { budget: Some(Usd(100)), time: Some(Span(100)), ..Limits::default() };
     let used = |used: u64| LimitUsage { cost: Usd(used), time: Span(used), ..LimitUsage::default() };
     assert_eq!(limits.reached(None, &used(99)), None);
     assert_eq!(limits.reached(None, &used(100)), Some((Limit::Budget, LimitThreshold::Exhausted)));
-    // A reserve of one's own.
+    // A configured reserve.
     let own = Some(WrapUp { reserve: Some(Span(20)) });
     let limits = Limits { time: Some(Span(100)), ..Limits::default() };
     assert_eq!(limits.reached(own, &used(80)), Some((Limit::Time, LimitThreshold::Reserve)));
@@ -83,7 +83,7 @@ fn nothing_is_held_back_unless_wanted() {
 }
 
 #[test]
-fn what_is_used_up_comes_first() {
+fn exhausted_limit_comes_first() {
     let limits = Limits { budget: Some(Usd(1_000)), turns: Some(10), ..Limits::default() };
     let used = LimitUsage { cost: Usd(600), turns: 10, ..LimitUsage::default() };
     assert_eq!(limits.reached(WRAPS_UP, &used), Some((Limit::Turns, LimitThreshold::Exhausted)));
@@ -91,7 +91,7 @@ fn what_is_used_up_comes_first() {
 }
 
 #[test]
-fn what_is_left() {
+fn remaining_amounts() {
     let limits = Limits {
         budget: Some(Usd(1_000)),
         time: Some(Span(500)),

@@ -1,5 +1,5 @@
-//! The only place where a run changes. Total: any record applies to any state, and a journal of an
-//! older version loads for ever.
+//! Applies records to a run; nothing else changes it. Every record applies to every state, so journals of
+//! older versions load forever.
 
 use super::{FaultSet, LimitState, Observations, Phase, Run, State, WrapUpStage};
 use crate::resume_strategy::source_session;
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Run {
-    /// Takes in one record.
+    /// Applies one record.
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::AttemptStarted { at, .. } | Record::AttemptSpawned { at, .. } => {
@@ -17,7 +17,7 @@ impl Run {
             }
             Record::Downtime { duration: span } => self.seen.add_sleep(*span),
             Record::PromptSent { at, .. } => self.seen.on_prompt_sent(*at),
-            // From now on it is in the run's own tally.
+            // From here on the usage is part of the run's total.
             Record::AttemptEnded { at, .. } => self.seen = Observations::new(*at),
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
@@ -66,39 +66,39 @@ impl State {
                 self.kills = 0;
                 self.result = None;
             }
-            Record::ResumeStrategyChosen { strategy: rung, .. } => {
-                self.strategies_tried = self.strategies_tried.with(*rung);
+            Record::ResumeStrategyChosen { strategy, .. } => {
+                self.strategies_tried = self.strategies_tried.with(*strategy);
                 if let Some(plan) = &mut self.plan {
-                    plan.strategy = Some(*rung);
+                    plan.strategy = Some(*strategy);
                 }
             }
             Record::SummaryStarted { at } => self.phase = Phase::Summarizing { since: *at, stop_cause: None },
-            Record::SummaryStopOrdered { cause: why, .. } => {
-                if let Phase::Summarizing { stop_cause: stopped, .. } = &mut self.phase {
-                    *stopped = Some(*why);
+            Record::SummaryStopOrdered { cause, .. } => {
+                if let Phase::Summarizing { stop_cause, .. } = &mut self.phase {
+                    *stop_cause = Some(*cause);
                 }
             }
-            Record::SummaryEnded { result: outcome, usage, .. } => {
+            Record::SummaryEnded { result, usage, .. } => {
                 self.usage = self.usage.plus(*usage);
                 self.phase = Phase::Starting;
                 if let Some(plan) = &mut self.plan {
                     plan.remaining.budget =
                         plan.remaining.budget.map(|money| money.saturating_sub(usage.total_cost()));
-                    plan.with_summary = *outcome == SummaryResult::Written;
+                    plan.with_summary = *result == SummaryResult::Written;
                 }
             }
-            Record::AttemptSpawned { at, process: proc } => {
-                // Between the order and the start a supervisor may have been dead for hours.
+            Record::AttemptSpawned { at, process } => {
+                // No supervisor may have run for hours between the plan and the start.
                 self.attempt_started_at = *at;
-                self.process = Some(*proc);
+                self.process = Some(*process);
                 if self.phase == Phase::Starting {
                     self.phase = Phase::Running;
                 }
             }
             Record::SessionOpened { session, .. } => self.session = Some(session.clone()),
-            Record::ProgressMade { resets_retries: forgives, .. } => {
+            Record::ProgressMade { resets_retries, .. } => {
                 self.made_progress = true;
-                if *forgives {
+                if *resets_retries {
                     self.failures_since_progress = 0;
                     self.outage_started_at = None;
                     self.outage_waits = 0;
@@ -108,31 +108,25 @@ impl State {
                     self.strategies_tried = StrategySet::default();
                 }
             }
-            Record::LimitReached { limit, threshold: reach, results: turns, .. } => {
-                self.results_before = *turns;
-                let stage = match reach {
+            Record::LimitReached { limit, threshold, results, .. } => {
+                self.results_before = *results;
+                let stage = match threshold {
                     LimitThreshold::Reserve => WrapUpStage::Due,
                     LimitThreshold::Exhausted => WrapUpStage::Exhausted,
                 };
                 self.limit_state = Some(LimitState { limit: *limit, stage });
             }
-            Record::AgentStopped {
-                claimed_done: claimed,
-                workspace_fingerprint: workspace,
-                results: turns,
-                background,
-                ..
-            } => {
-                self.results_before = *turns;
-                self.apply_agent_stop(*claimed, *workspace);
+            Record::AgentStopped { claimed_done, workspace_fingerprint, results, background, .. } => {
+                self.results_before = *results;
+                self.apply_agent_stop(*claimed_done, *workspace_fingerprint);
                 if *background > 0 {
-                    // Work continues, wherever it writes its files.
-                    self.max_idle_stops = 0;
+                    // Background work continues, wherever it writes its files.
+                    self.idle_stops = 0;
                 }
             }
-            Record::PromptSent { prompt: say, results: turns, .. } => {
-                self.results_before = *turns;
-                self.apply_prompt(*say);
+            Record::PromptSent { prompt, results, .. } => {
+                self.results_before = *results;
+                self.apply_prompt(*prompt);
                 self.phase = Phase::Running;
             }
             Record::InputClosed { at } => {
@@ -143,14 +137,14 @@ impl State {
             }
             Record::StallDeferred { until, .. } => self.stall_deferred_until = Some(*until),
             Record::Recovered { at, .. } => self.recover(*at),
-            Record::StopOrdered { at, cause: why, level, .. } => {
-                self.phase = Phase::Stopping { since: *at, cause: *why, level: *level };
+            Record::StopOrdered { at, cause, level, .. } => {
+                self.phase = Phase::Stopping { since: *at, cause: *cause, level: *level };
                 self.kills += u32::from(*level == StopLevel::Kill);
             }
             Record::Downtime { duration: span } => {
                 self.attempt_started_at = self.attempt_started_at + *span;
                 self.stall_deferred_until = self.stall_deferred_until.map(|until| until + *span);
-                // Sleep during a wait is part of the wait.
+                // Sleep during a wait counts as part of the wait.
                 if !matches!(self.phase, Phase::Waiting { .. }) {
                     self.clocks.downtime = self.clocks.downtime + *span;
                 }
@@ -167,14 +161,14 @@ impl State {
                 fault,
                 usage,
                 result,
-                denied_calls: denied,
+                denied_calls,
                 questions,
                 evidence,
                 next,
                 ..
             } => {
                 self.process = None;
-                self.denied_calls = self.denied_calls.saturating_add(*denied);
+                self.denied_calls = self.denied_calls.saturating_add(*denied_calls);
                 self.questions = self.questions.plus(*questions);
                 self.fault = *fault;
                 self.startup = evidence.as_ref().and_then(|evidence| evidence.startup);
@@ -194,20 +188,20 @@ impl State {
                 self.checks += 1;
                 self.phase = Phase::Checking { since: *at, stop_cause: None };
             }
-            Record::CheckStopOrdered { cause: why, .. } => {
-                if let Phase::Checking { stop_cause: stopped, .. } = &mut self.phase {
-                    *stopped = Some(*why);
+            Record::CheckStopOrdered { cause, .. } => {
+                if let Phase::Checking { stop_cause, .. } = &mut self.phase {
+                    *stop_cause = Some(*cause);
                 }
             }
             Record::CheckEnded { result, .. } => {
                 self.checks_failed += u32::from(*result != CheckResult::Passed)
             }
-            Record::CancelRequested { source: by, .. } => self.cancelled_by = Some(*by),
-            Record::SuspendOrdered { source: by, .. } => self.suspend = Some(*by),
-            Record::Suspended { at, source: by } => {
+            Record::CancelRequested { source, .. } => self.cancelled_by = Some(*source),
+            Record::SuspendOrdered { source, .. } => self.suspend = Some(*source),
+            Record::Suspended { at, source } => {
                 self.end_wait(*at);
                 let then = Box::new(std::mem::take(&mut self.phase));
-                self.phase = Phase::Suspended { since: *at, source: *by, then };
+                self.phase = Phase::Suspended { since: *at, source: *source, then };
             }
             Record::RunFinished { at, outcome } => {
                 self.end_wait(*at);
@@ -217,7 +211,8 @@ impl State {
         }
     }
 
-    /// A new supervisor continues the run. One that was suspended returns to its phase before: nothing of it ran since.
+    /// Continues the run under a new supervisor. A suspended run returns to its previous phase, with the time
+    /// since as downtime.
     fn recover(&mut self, at: Moment) {
         self.suspend = None;
         if let Phase::Suspended { since, then, .. } = &mut self.phase {
@@ -228,31 +223,33 @@ impl State {
             }
         }
         // A check that was stopped for the suspension runs again.
-        if let Phase::Checking { since, stop_cause: stopped @ Some(StopCause::Suspended) } = &mut self.phase {
-            (*since, *stopped) = (at, None);
+        if let Phase::Checking { since, stop_cause: stop_cause @ Some(StopCause::Suspended) } =
+            &mut self.phase
+        {
+            (*since, *stop_cause) = (at, None);
         }
     }
 
-    /// The agent stopped by itself.
-    fn apply_agent_stop(&mut self, claimed: bool, workspace: Option<u64>) {
+    /// Counts a stop of the agent on its own.
+    fn apply_agent_stop(&mut self, claimed_done: bool, workspace: Option<u64>) {
         let unchanged = workspace.is_some() && workspace == self.workspace;
         self.voluntary_stops += 1;
-        self.done_claims = if claimed { self.done_claims + 1 } else { 0 };
-        self.max_idle_stops = if unchanged { self.max_idle_stops + 1 } else { 0 };
+        self.done_claims = if claimed_done { self.done_claims + 1 } else { 0 };
+        self.idle_stops = if unchanged { self.idle_stops + 1 } else { 0 };
         self.workspace = workspace;
     }
 
-    /// The agent hears this.
-    fn apply_prompt(&mut self, say: PromptKind) {
+    /// Notes the effects of a sent prompt.
+    fn apply_prompt(&mut self, prompt: PromptKind) {
         self.limit_warning_sent |=
-            matches!(say, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
-        if let (PromptKind::WrapUp(_), Some(reached)) = (say, &mut self.limit_state) {
+            matches!(prompt, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
+        if let (PromptKind::WrapUp(_), Some(reached)) = (prompt, &mut self.limit_state) {
             reached.stage = WrapUpStage::Requested;
             self.wrap_ups += 1;
         }
     }
 
-    /// A person decided that the run goes on: what bounded it before was spent on another decision.
+    /// Resets the counters that limit a run, because the user decided to continue it.
     fn reset_for_reopen(&mut self, at: Moment) {
         self.reopen_count = self.reopen_count.saturating_add(1);
         self.usage_before_reopen = self.usage;
@@ -264,7 +261,7 @@ impl State {
         self.wrap_ups = 0;
         self.checks_failed = 0;
         self.done_claims = 0;
-        self.max_idle_stops = 0;
+        self.idle_stops = 0;
         self.limit_warning_sent = false;
         self.failures_since_progress = 0;
         self.outage_started_at = None;
@@ -284,7 +281,7 @@ impl State {
         }
     }
 
-    /// Counts one more try against whatever bounds tries of this kind.
+    /// Counts a retry against the bound for its kind.
     fn count_retry(&mut self, fault: Fault, remedy: Remedy, plan: &AttemptPlan, at: Moment) {
         match remedy {
             Remedy::WaitOut => {
@@ -295,7 +292,7 @@ impl State {
                 }
             }
             Remedy::Park => self.parks += 1,
-            // The signal ended this attempt: it did not fail.
+            // The signal of the suspension ended this attempt; it did not fail.
             Remedy::Resume if fault == Fault::Interrupted && self.suspend.is_some() => {}
             Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => {
                 self.failures_since_progress += 1
@@ -312,7 +309,7 @@ impl State {
             Remedy::Nudge(Nudge::SmallerSteps) => self.nudges_smaller += 1,
             Remedy::End | Remedy::EndUnlessAllowed => {}
         }
-        // A session that is left behind is never resumed again.
+        // A replaced session is never resumed again.
         if self.session.as_ref().is_some_and(|session| session != plan.session.id()) {
             self.session = None;
         }

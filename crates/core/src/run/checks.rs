@@ -1,5 +1,6 @@
-//! What a run does when the agent says that the work is done and commands are to judge that: between two attempts, with
-//! nothing of the run alive but them.
+//! Handles the result of a check.
+//!
+//! A check runs between two attempts, while no other process of the run is alive.
 
 use super::{Phase, Run, WrapUpStage};
 use crate::{
@@ -8,19 +9,19 @@ use crate::{
 };
 
 impl Run {
-    /// The work was judged: it is done, or the agent hears in the same session what is missing.
-    pub(super) fn checked(&mut self, policy: &Policy, now: Now, result: CheckResult, step: &mut Step) {
+    /// Finishes the run if the check passed, or resumes the session with the failure.
+    pub(super) fn on_check_ended(&mut self, policy: &Policy, now: Now, result: CheckResult, step: &mut Step) {
         let Phase::Checking { .. } = self.state.phase else { return };
-        // The next supervisor runs it again.
+        // The next supervisor runs the check again.
         if result == CheckResult::Stopped && self.is_suspending() {
-            return self.suspended(now.at, step);
+            return self.finish_suspend(now.at, step);
         }
         self.record(step, Record::CheckEnded { at: now.at, result });
         let attempts_max = policy.check.map_or(0, |checking| checking.failures_max);
         let reached = self.state.limit_state.filter(|reached| reached.stage == WrapUpStage::Exhausted);
         match (result, self.state.cancelled_by, reached) {
             (CheckResult::Passed, _, _) => self.finish(now.at, Outcome::DONE, step),
-            (_, Some(by), _) => self.finish(now.at, Outcome::cancelled(by), step),
+            (_, Some(source), _) => self.finish(now.at, Outcome::cancelled(source), step),
             (_, None, Some(reached)) => self.finish(now.at, Outcome::from_limit(reached.limit, None), step),
             _ if self.state.checks_failed >= attempts_max => self.finish(now.at, CHECK_FAILED, step),
             _ if self.is_last_attempt(policy) => {
@@ -34,23 +35,23 @@ impl Run {
                         step,
                     );
                 };
-                let say = PromptKind::CheckFailed(self.state.checks);
+                let prompt = PromptKind::CheckFailed(self.state.checks);
                 let attempt = self.state.attempts() + 1;
                 self.start_attempt(
                     policy,
                     now.at,
-                    AttemptPlan::new(attempt, SessionPlan::Resume(session), say),
+                    AttemptPlan::new(attempt, SessionPlan::Resume(session), prompt),
                     step,
                 );
             }
         }
     }
 
-    pub(super) fn stop_checking(&mut self, at: Moment, why: StopCause, step: &mut Step) {
-        self.record(step, Record::CheckStopOrdered { at, cause: why });
+    pub(super) fn stop_checking(&mut self, at: Moment, cause: StopCause, step: &mut Step) {
+        self.record(step, Record::CheckStopOrdered { at, cause });
         step.actions.push(Action::StopCheck);
     }
 }
 
-/// The work was never found to be done.
+/// The outcome of work that never passed a check.
 const CHECK_FAILED: Outcome = Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE };

@@ -1,27 +1,28 @@
-//! What follows an attempt: another one, and when, or the end. Pure functions of the state, the
-//! policy, the roll and the evidence.
+//! Decides what follows an attempt: another attempt and its time, or the end of the run. Pure functions of
+//! the state, the policy, the roll and the evidence.
 
 use super::{LimitState, State, WrapUpStage};
 use crate::backoff::after_reset;
+use crate::limits::TurnSize;
 use crate::{
     AfterAttempt, ApiError, AttemptPlan, Backoff, Continuity, Evidence, Fault, Jitter, Limit, LimitThreshold,
     LimitUsage, Moment, Now, Nudge, OutageBound, Outcome, OutcomeKind, Policy, PromptKind, RateLimitStatus,
-    Remedy, ResumeRequest, ResumeStrategy, SessionLoss, SessionPlan, Span, StopCause, TimeoutAction, Usd,
+    Remedy, ResumeRequest, ResumeStrategy, SessionLoss, SessionPlan, Span, StopCause, TimeoutAction,
     draw_uuid, final_outcome, remedy,
 };
 
 const SALT_SESSION: u64 = 16;
-// A missing or a cut answer is asked for twice; a third time the agent means it.
+// A missing or truncated answer is requested twice. A third one is treated as intended.
 const NUDGES_MAX: u32 = 2;
-// A proxy that restarts answers with a page of its own for a minute or two. One that still does so
-// after this long wants somebody to log in, or to mend it.
+// A restarting proxy answers with a page of its own for a minute or two. After this time, a person must log
+// in or fix it.
 const MALFORMED_TIMEOUT: Span = Span::from_mins(10);
-// An unknown fault is retried from this step of the schedule on: conservatively.
+// An unknown fault is retried from this step of the schedule, conservatively.
 const UNKNOWN_FAULT_BACKOFF_STEP: u32 = 4;
-// Work that could not be saved twice is left as it is.
+// After two failed wrap-ups, the work stays as it is.
 const WRAP_UPS_MAX: u32 = 2;
 
-/// What follows an attempt that ended like this.
+/// Returns the step after an attempt that ended with this evidence and fault.
 pub(super) fn next_step(
     state: &State,
     policy: &Policy,
@@ -31,32 +32,35 @@ pub(super) fn next_step(
 ) -> AfterAttempt {
     let next = |fault| FailedAttempt { state, policy, now, evidence, fault }.next_step();
     match (fault, state.limit_state) {
-        // Finished before it was told to save its work.
+        // The agent finished before the wrap-up was requested.
         (None, None | Some(LimitState { stage: WrapUpStage::Due, .. })) => after_done_claim(policy),
         (None, Some(LimitState { limit, .. })) => AfterAttempt::Finish(Outcome::from_limit(limit, None)),
         (Some(fault), reached) => match (state.cancelled_by, reached) {
-            (Some(by), _) => AfterAttempt::Finish(Outcome::cancelled(by)),
+            (Some(source), _) => AfterAttempt::Finish(Outcome::cancelled(source)),
             (None, None) => next(fault),
-            (None, Some(reached)) => wrap_up(state, reached, (evidence, fault), next(fault)),
+            (None, Some(reached)) => wrap_up(state, reached, evidence, fault, next(fault)),
         },
     }
 }
 
-/// What follows on the agent's word that the work is done.
+/// Returns the step after a done claim.
 fn after_done_claim(policy: &Policy) -> AfterAttempt {
     if policy.check.is_some() { AfterAttempt::Check } else { AfterAttempt::Finish(Outcome::DONE) }
 }
 
-/// What follows an attempt that could not save its work: where another one would, that is for saving it.
+/// Returns the step after an attempt without a wrap-up: where another attempt would follow, it becomes a
+/// wrap-up.
 fn wrap_up(
     state: &State,
-    LimitState { limit, stage }: LimitState,
-    (evidence, fault): (&Evidence, Fault),
+    limit_state: LimitState,
+    evidence: &Evidence,
+    fault: Fault,
     next: AfterAttempt,
 ) -> AfterAttempt {
+    let LimitState { limit, stage } = limit_state;
     match next {
-        // Nothing excuses an unguarded agent; and what ends the run before the agent could be told anything is not
-        // the limit, unless it is our interrupt.
+        // An unguarded agent ends the run. A fault before the wrap-up was requested is not caused by the
+        // limit, unless it is our interrupt.
         AfterAttempt::Finish(outcome)
             if fault == Fault::GuardLapsed || stage == WrapUpStage::Due && fault != Fault::Interrupted =>
         {
@@ -75,19 +79,22 @@ fn wrap_up(
             }
         }
         AfterAttempt::Attempt { .. } | AfterAttempt::Check | AfterAttempt::Finish(_) => {
-            // Our own stop at the limit is no fault of the agent.
-            let is_ours = matches!(evidence.stop_cause, Some(StopCause::WrapUp | StopCause::LimitReached));
-            let fault = (!is_ours || fault != Fault::Interrupted).then_some(fault);
+            // Our own stop at the limit is not a fault of the agent.
+            let is_our_stop =
+                matches!(evidence.stop_cause, Some(StopCause::WrapUp | StopCause::LimitReached));
+            let fault = (!is_our_stop || fault != Fault::Interrupted).then_some(fault);
             AfterAttempt::Finish(Outcome::from_limit(limit, fault))
         }
     }
 }
 
-/// How a run that was over goes on: in its session, if it has one.
-pub(super) fn reopened(state: &State, now: Now, ask: &ResumeRequest) -> AttemptPlan {
+/// Plans the attempt that resumes a finished run, in its session if it has one.
+pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) -> AttemptPlan {
     let fault = state.fault.unwrap_or(Fault::Interrupted);
-    let (session, say) = match (&state.session, ask) {
-        (Some(session), ResumeRequest::Continue) => (SessionPlan::Resume(session.clone()), continued(state)),
+    let (session, prompt) = match (&state.session, request) {
+        (Some(session), ResumeRequest::Continue) => {
+            (SessionPlan::Resume(session.clone()), continue_prompt(state))
+        }
         (Some(session), ResumeRequest::RepeatTask) => {
             (SessionPlan::Resume(session.clone()), PromptKind::Task)
         }
@@ -95,16 +102,16 @@ pub(super) fn reopened(state: &State, now: Now, ask: &ResumeRequest) -> AttemptP
             (SessionPlan::Resume(session.clone()), PromptKind::FollowUp)
         }
         (None, _) => {
-            let say =
+            let prompt =
                 if state.usage.is_empty() { PromptKind::Task } else { PromptKind::TaskAfterLoss(fault) };
-            (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), say)
+            (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), prompt)
         }
     };
-    AttemptPlan::new(state.attempts() + 1, session, say)
+    AttemptPlan::new(state.attempts() + 1, session, prompt)
 }
 
-/// What an agent is told that goes on because a person wants it.
-fn continued(state: &State) -> PromptKind {
+/// Returns the prompt for an agent that continues at the user's request.
+fn continue_prompt(state: &State) -> PromptKind {
     match (state.limit_state, state.outcome().map(|outcome| outcome.kind)) {
         (Some(LimitState { limit, .. }), _) => PromptKind::LimitRaised(limit),
         (None, Some(OutcomeKind::CheckFailed)) => PromptKind::CheckFailed(state.checks),
@@ -113,7 +120,13 @@ fn continued(state: &State) -> PromptKind {
     }
 }
 
-/// One failed attempt, with all that a decision about it may look at.
+/// A prompt and the session that receives it.
+struct SessionPrompt {
+    session: SessionPlan,
+    prompt: PromptKind,
+}
+
+/// One failed attempt and the input for the decision about it.
 struct FailedAttempt<'a> {
     state: &'a State,
     policy: &'a Policy,
@@ -131,7 +144,7 @@ impl FailedAttempt<'_> {
             Remedy::Resume | Remedy::KeepGoing => self.resume(remedy),
             Remedy::ResumeOnce | Remedy::RetryOnce => self.retry_once(remedy),
             Remedy::ResumeWhileProgressing => self.after_timeout(),
-            Remedy::ResumeWithinLimit => self.within_limit(remedy),
+            Remedy::ResumeWithinLimit => self.resume_within_limit(remedy),
             Remedy::ResumeExisting => self.resume_existing(),
             Remedy::ReplaceLostSession => self.session_lost(),
             Remedy::ReplaceFullSession => self.fresh_session(remedy),
@@ -146,12 +159,12 @@ impl FailedAttempt<'_> {
         let state = self.state;
         let malformed =
             self.evidence.result.is_some_and(|result| result.api_error == Some(ApiError::Malformed));
-        let wall_age = state.outage_started_at.map_or(Span::ZERO, |began| self.now.at.since(began));
-        if malformed && state.malformed_responses > 0 && wall_age >= MALFORMED_TIMEOUT {
+        let outage_age = state.outage_started_at.map_or(Span::ZERO, |start| self.now.at.since(start));
+        if malformed && state.malformed_responses > 0 && outage_age >= MALFORMED_TIMEOUT {
             return AfterAttempt::Finish(Outcome::from_fault(OutcomeKind::NeedsPerson, self.fault));
         }
-        let young = self.fault == Fault::Overloaded && wall_age < self.policy.early_overload_period;
-        let backoff = if young {
+        let is_early = self.fault == Fault::Overloaded && outage_age < self.policy.early_overload_period;
+        let backoff = if is_early {
             self.policy.backoff.capped(self.policy.early_overload_cap)
         } else {
             self.policy.backoff
@@ -169,8 +182,8 @@ impl FailedAttempt<'_> {
     fn park(&self) -> AfterAttempt {
         let at = match self.reset() {
             Some(reset) => after_reset(reset, self.policy.reset_jitter, self.now.roll),
-            // No reset is known, or it has passed and the server has not noticed: come back after
-            // longer and longer waits, which the window may outlast by hours.
+            // No reset is known, or it has passed without effect. The waits grow, because the window may last
+            // for hours.
             None => {
                 let backoff = Backoff { jitter: Jitter::Percent(25), ..self.policy.backoff };
                 self.after(&backoff, UNKNOWN_FAULT_BACKOFF_STEP + self.state.parks)
@@ -183,7 +196,8 @@ impl FailedAttempt<'_> {
     }
 
     fn resume(&self, remedy: Remedy) -> AfterAttempt {
-        // A signal ended it: that is no failed attempt, and the next supervisor need not wait.
+        // The signal of the suspension ended the attempt. It did not fail, and the next supervisor need not
+        // wait.
         if self.fault == Fault::Interrupted && self.state.suspend.is_some() {
             return self.attempt(remedy, self.now.at, self.resumed());
         }
@@ -205,20 +219,20 @@ impl FailedAttempt<'_> {
     }
 
     fn after_timeout(&self) -> AfterAttempt {
-        let go_on = match self.policy.attempt_timeout_action {
+        let may_continue = match self.policy.attempt_timeout_action {
             TimeoutAction::Final => false,
             TimeoutAction::WhileProgressing => self.state.made_progress,
             TimeoutAction::Retry => return self.resume(Remedy::ResumeWhileProgressing),
         };
-        if go_on {
+        if may_continue {
             self.attempt(Remedy::ResumeWhileProgressing, self.now.at, self.resumed())
         } else {
             self.end()
         }
     }
 
-    /// The agent's own limit is the user's word, unless the run has one that reaches further.
-    fn within_limit(&self, remedy: Remedy) -> AfterAttempt {
+    /// Continues past the agent's own limit if the run has a corresponding limit that is not reached.
+    fn resume_within_limit(&self, remedy: Remedy) -> AfterAttempt {
         let limits = &self.policy.limits;
         let (limit, is_set) = match self.fault {
             Fault::TurnLimit => (Limit::Turns, limits.turns.is_some()),
@@ -235,11 +249,10 @@ impl FailedAttempt<'_> {
         }
     }
 
-    /// What the run has used by then, this attempt included.
+    /// Returns the run's usage until `at`, including this attempt.
     fn used(&self, at: Moment) -> LimitUsage {
         let usage = self.state.usage.plus(self.evidence.usage);
-        let times = (self.state.active(at), self.state.clocks.wall(at));
-        LimitUsage::new(&usage, times, (Usd::ZERO, 0))
+        LimitUsage::new(&usage, self.state.active(at), self.state.clocks.wall(at), TurnSize::default())
     }
 
     fn resume_existing(&self) -> AfterAttempt {
@@ -248,23 +261,23 @@ impl FailedAttempt<'_> {
         }
         let Some(plan) = &self.state.plan else { return self.end() };
         let session = SessionPlan::Resume(plan.session.id().clone());
-        self.attempt(Remedy::ResumeExisting, self.now.at, (session, plan.prompt))
+        self.attempt(Remedy::ResumeExisting, self.now.at, SessionPrompt { session, prompt: plan.prompt })
     }
 
     fn session_lost(&self) -> AfterAttempt {
-        // A session that opened, and was another one, may have been paid for.
-        let first = self.state.attempts() <= 1 && self.evidence.usage.is_empty();
+        // If the agent opened another session, that may have cost something.
+        let is_first = self.state.attempts() <= 1 && self.evidence.usage.is_empty();
         match self.policy.session_loss {
-            // Nothing was spent: better to ask than to begin something else than was asked for.
-            SessionLoss::FallBack if first => {
+            // The attempt cost nothing, so the user can decide without a loss.
+            SessionLoss::FallBack if is_first => {
                 AfterAttempt::Finish(Outcome::from_fault(OutcomeKind::NotStarted, self.fault))
             }
             SessionLoss::FallBack if self.session_is_unused() => self.replace_unused_session(),
             SessionLoss::FallBack => self.fresh_session(Remedy::ReplaceLostSession),
-            SessionLoss::FreshWithWarning | SessionLoss::Fresh if first => self.attempt(
+            SessionLoss::FreshWithWarning | SessionLoss::Fresh if is_first => self.attempt(
                 Remedy::ReplaceLostSession,
                 self.earliest(),
-                (self.with_new_session(), PromptKind::Task),
+                self.in_new_session(PromptKind::Task),
             ),
             SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
                 self.fresh_session(Remedy::ReplaceLostSession)
@@ -273,33 +286,29 @@ impl FailedAttempt<'_> {
         }
     }
 
-    /// Whether nothing was ever said in the session that is lost: it had no history, and got none.
+    /// Returns whether the lost session never contained a message: it had no history and no usage.
     fn session_is_unused(&self) -> bool {
         !self.state.began_with_history && self.state.usage.is_empty() && self.evidence.usage.is_empty()
     }
 
-    /// The task in a new session, as if the lost one had never been.
+    /// Sends the task in a new session, as if the lost one had never existed.
     fn replace_unused_session(&self) -> AfterAttempt {
         if self.state.faults_with_new_session.contains(self.fault) {
             return self.end();
         }
-        self.attempt(Remedy::ReplaceLostSession, self.earliest(), (self.with_new_session(), PromptKind::Task))
+        self.attempt(Remedy::ReplaceLostSession, self.earliest(), self.in_new_session(PromptKind::Task))
     }
 
-    /// A new session for the same task, once for each fault until progress is made in it; and, where it was
-    /// told the record of the work, once more without.
+    /// Starts a new session for the same task, once for each fault until it makes progress. After a handoff
+    /// prompt, once more with only the task.
     fn fresh_session(&self, remedy: Remedy) -> AfterAttempt {
         let strategies = self.state.strategies_tried;
-        let plainer =
+        let can_drop_handoff =
             strategies.contains(ResumeStrategy::Handoff) && !strategies.contains(ResumeStrategy::Fresh);
-        if self.state.faults_with_new_session.contains(self.fault) && !plainer {
+        if self.state.faults_with_new_session.contains(self.fault) && !can_drop_handoff {
             return self.end();
         }
-        self.attempt(
-            remedy,
-            self.earliest(),
-            (self.with_new_session(), PromptKind::TaskAfterLoss(self.fault)),
-        )
+        self.attempt(remedy, self.earliest(), self.in_new_session(PromptKind::TaskAfterLoss(self.fault)))
     }
 
     fn try_fork(&self) -> AfterAttempt {
@@ -309,22 +318,28 @@ impl FailedAttempt<'_> {
         let fork = match &self.state.session {
             Some(from) => {
                 let to = draw_uuid(self.now.roll, SALT_SESSION);
-                (SessionPlan::Fork { from: from.clone(), to }, PromptKind::Continue(self.fault))
+                SessionPrompt {
+                    session: SessionPlan::Fork { from: from.clone(), to },
+                    prompt: PromptKind::Continue(self.fault),
+                }
             }
-            None => (self.with_new_session(), PromptKind::Task),
+            None => self.in_new_session(PromptKind::Task),
         };
         self.attempt(Remedy::TryFork, self.now.at, fork)
     }
 
     fn nudge(&self, nudge: Nudge) -> AfterAttempt {
-        let used = match nudge {
+        let nudges = match nudge {
             Nudge::Answer => self.state.nudges_finish,
             Nudge::SmallerSteps => self.state.nudges_smaller,
         };
         match &self.state.session {
-            Some(session) if used < NUDGES_MAX => {
-                let plan = (SessionPlan::Resume(session.clone()), PromptKind::Nudge(nudge));
-                self.attempt(Remedy::Nudge(nudge), self.now.at, plan)
+            Some(session) if nudges < NUDGES_MAX => {
+                let target = SessionPrompt {
+                    session: SessionPlan::Resume(session.clone()),
+                    prompt: PromptKind::Nudge(nudge),
+                };
+                self.attempt(Remedy::Nudge(nudge), self.now.at, target)
             }
             Some(_) | None => self.end(),
         }
@@ -341,17 +356,17 @@ impl FailedAttempt<'_> {
         })
     }
 
-    fn attempt(&self, remedy: Remedy, at: Moment, (session, say): (SessionPlan, PromptKind)) -> AfterAttempt {
+    fn attempt(&self, remedy: Remedy, at: Moment, target: SessionPrompt) -> AfterAttempt {
         let waits_for_reset = self.reset().is_some_and(|reset| at >= reset);
         if waits_for_reset
             && self.policy.max_reset_wait.is_some_and(|longest| at.since(self.now.at) > longest)
         {
             return self.end_with_retry_at(at);
         }
-        // A wait is no work: what is left of that when it is over is what is left now.
+        // A wait is not work: the other limits remain the same until it is over.
         let used = LimitUsage { wall: self.state.clocks.wall(at), ..self.used(self.now.at) };
         match (self.policy.limits.reached(self.policy.wrap_up, &used), remedy) {
-            // The wait for the server is longer than what is left: somebody may give the run more.
+            // The wait exceeds the remaining wall time. The user may raise the limit.
             (Some((Limit::Wall, LimitThreshold::Exhausted)), Remedy::WaitOut | Remedy::Park)
                 if at > self.now.at =>
             {
@@ -363,7 +378,7 @@ impl FailedAttempt<'_> {
             (Some((_, LimitThreshold::Reserve)) | None, _) => AfterAttempt::Attempt {
                 at,
                 remedy,
-                plan: AttemptPlan::new(self.state.attempts() + 1, session, say),
+                plan: AttemptPlan::new(self.state.attempts() + 1, target.session, target.prompt),
             },
         }
     }
@@ -372,20 +387,21 @@ impl FailedAttempt<'_> {
         self.now.at + backoff.delay(n, self.evidence.retry_after, self.now.roll)
     }
 
-    /// Now; or, where the account's usage window is known to be closed, when it opens.
+    /// Returns now, or the reset of the account's usage window if it is known to be closed.
     fn earliest(&self) -> Moment {
-        let closed = self.evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
-        let reset = self.reset().filter(|_| closed);
+        let is_closed =
+            self.evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
+        let reset = self.reset().filter(|_| is_closed);
         reset.map_or(self.now.at, |reset| after_reset(reset, self.policy.reset_jitter, self.now.roll))
     }
 
-    /// The stated reset of the account's usage window, if it is to come.
+    /// Returns the reported reset of the account's usage window, if it is in the future.
     fn reset(&self) -> Option<Moment> {
         let reported = self.evidence.rate_limit.and_then(|limit| limit.resets_at);
         reported.filter(|reset| *reset > self.now.at)
     }
 
-    /// Retries since the last progress that forgives.
+    /// Returns the number of retries since the last progress that reset the count.
     fn retries_used(&self) -> u32 {
         match self.policy.outage_bound {
             OutageBound::Retries => self.state.failures_since_progress + self.state.outage_waits,
@@ -394,35 +410,42 @@ impl FailedAttempt<'_> {
         }
     }
 
-    /// The session continued, if the agent ever opened it. Died before that, there is nothing to
-    /// continue and nothing was spent: the same order again, a new session under a new id.
-    fn resumed(&self) -> (SessionPlan, PromptKind) {
+    /// Returns the plan that continues the session, if the agent ever opened it. Otherwise nothing was paid
+    /// for, and the same plan is repeated with a new session id.
+    fn resumed(&self) -> SessionPrompt {
         match (&self.state.session, &self.state.plan) {
-            // What the session never heard is said again.
-            (Some(session), Some(plan)) if self.prompt_was_lost(plan.prompt) => {
-                (SessionPlan::Resume(session.clone()), plan.prompt)
+            // A prompt that never reached the session is sent again.
+            (Some(session), Some(plan)) if self.is_prompt_lost(plan.prompt) => {
+                SessionPrompt { session: SessionPlan::Resume(session.clone()), prompt: plan.prompt }
             }
-            (Some(session), _) => (SessionPlan::Resume(session.clone()), PromptKind::Continue(self.fault)),
+            (Some(session), _) => SessionPrompt {
+                session: SessionPlan::Resume(session.clone()),
+                prompt: PromptKind::Continue(self.fault),
+            },
             (None, Some(plan)) => {
                 let session = match &plan.session {
-                    SessionPlan::New(_) => self.with_new_session(),
+                    SessionPlan::New(_) => self.new_session(),
                     SessionPlan::Resume(id) => SessionPlan::Resume(id.clone()),
                     SessionPlan::Fork { from, .. } => {
                         SessionPlan::Fork { from: from.clone(), to: draw_uuid(self.now.roll, SALT_SESSION) }
                     }
                 };
-                (session, plan.prompt)
+                SessionPrompt { session, prompt: plan.prompt }
             }
-            (None, None) => (self.with_new_session(), PromptKind::Task),
+            (None, None) => self.in_new_session(PromptKind::Task),
         }
     }
 
-    /// Whether nothing of what was to be said has reached the session.
-    fn prompt_was_lost(&self, say: PromptKind) -> bool {
-        self.evidence.continuity == Some(Continuity::Unchanged) && !matches!(say, PromptKind::Continue(_))
+    /// Returns whether the prompt did not reach the session.
+    fn is_prompt_lost(&self, prompt: PromptKind) -> bool {
+        self.evidence.continuity == Some(Continuity::Unchanged) && !matches!(prompt, PromptKind::Continue(_))
     }
 
-    fn with_new_session(&self) -> SessionPlan {
+    fn in_new_session(&self, prompt: PromptKind) -> SessionPrompt {
+        SessionPrompt { session: self.new_session(), prompt }
+    }
+
+    fn new_session(&self) -> SessionPlan {
         SessionPlan::New(draw_uuid(self.now.roll, SALT_SESSION))
     }
 }

@@ -1,8 +1,8 @@
-//! What a run does about its limits: when only what is held back is left, the agent's turn is interrupted and it is
-//! told to save its work; when nothing is left, the agent is ended.
+//! Enforces the limits of a run: interrupts the exchange at the reserve so that the agent saves its work, and
+//! stops the agent when a limit is exhausted.
 //!
-//! A request is made only while something is left. What it uses beyond that is what the run oversteps its limit by:
-//! the answers that are under way at that moment, one unless there are sub-agents.
+//! A request is sent only while something remains. A limit is exceeded by at most the responses in flight:
+//! one for the agent and one for each sub-agent.
 
 use super::{LimitState, Phase, Run, WrapUpStage};
 use crate::{
@@ -11,103 +11,106 @@ use crate::{
 };
 
 impl Run {
-    /// What the run has used by then.
+    /// Returns the run's usage until `at`, including that of the running attempt.
     pub fn used(&self, at: Moment) -> LimitUsage {
         let usage = self.state.usage.plus(self.seen.usage);
         let used = LimitUsage::new(
             &usage,
-            (self.state.active(at), self.state.clocks.wall(at)),
+            self.state.active(at),
+            self.state.clocks.wall(at),
             self.seen.largest_recent_turn(),
         );
-        // An answer is taken when its tools have ended.
+        // A turn counts once its tools have ended.
         LimitUsage {
             turns: used.turns - u32::from(self.seen.open_tools > 0 && self.seen.usage.turns > 0),
             ..used
         }
     }
 
-    /// What is left of the limits.
-    pub fn left(&self, policy: &Policy, at: Moment) -> Remaining {
+    /// Returns the remaining amounts of the limits.
+    pub fn remaining(&self, policy: &Policy, at: Moment) -> Remaining {
         policy.limits.remaining(&self.used(at))
     }
 
-    /// A limit that is reached further than the run has taken in.
+    /// Returns a reached limit whose threshold is beyond the recorded one.
     fn newly_reached_limit(&self, policy: &Policy, at: Moment) -> Option<(Limit, LimitThreshold)> {
-        let known = self.state.limit_state.map(|reached| match reached.stage {
+        let recorded = self.state.limit_state.map(|reached| match reached.stage {
             WrapUpStage::Due | WrapUpStage::Requested => LimitThreshold::Reserve,
             WrapUpStage::Exhausted => LimitThreshold::Exhausted,
         });
-        let ahead = policy.limits.reached(policy.wrap_up, &self.used(at))?;
-        (known < Some(ahead.1)).then_some(ahead)
+        let reached = policy.limits.reached(policy.wrap_up, &self.used(at))?;
+        (recorded < Some(reached.1)).then_some(reached)
     }
 
-    /// Whether a limit is used up, and that is taken in.
+    /// Returns whether a limit is recorded as exhausted.
     pub(super) fn is_exhausted(&self) -> bool {
         self.state.limit_state.is_some_and(|reached| reached.stage == WrapUpStage::Exhausted)
     }
 
     pub(super) fn record_limit(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
-        if let Some((limit, reach)) = self.newly_reached_limit(policy, at) {
-            self.reach(at, limit, reach, step);
+        if let Some((limit, threshold)) = self.newly_reached_limit(policy, at) {
+            self.record_threshold(at, limit, threshold, step);
         }
     }
 
-    /// The same, if nothing is left.
+    /// Records the limit only if it is exhausted.
     pub(super) fn record_exhausted_limit(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
         if let Some((limit, LimitThreshold::Exhausted)) = self.newly_reached_limit(policy, at) {
-            self.reach(at, limit, LimitThreshold::Exhausted, step);
+            self.record_threshold(at, limit, LimitThreshold::Exhausted, step);
         }
     }
 
-    fn reach(&mut self, at: Moment, limit: Limit, reach: LimitThreshold, step: &mut Step) {
-        let turns = self.seen.turns;
-        self.record(step, Record::LimitReached { at, limit, threshold: reach, results: turns });
+    fn record_threshold(&mut self, at: Moment, limit: Limit, threshold: LimitThreshold, step: &mut Step) {
+        let results = self.seen.turns;
+        self.record(step, Record::LimitReached { at, limit, threshold, results });
     }
 
-    /// Ends the agent's turn, or the agent, if a limit is reached that far.
+    /// Interrupts the exchange at the reserve; stops the agent when the limit is exhausted.
     pub(super) fn enforce_limits(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
-        let Some((limit, reach)) = self.newly_reached_limit(policy, at) else { return };
-        let live = self.state.phase == Phase::Running;
-        match (reach, self.seen.result) {
-            (LimitThreshold::Reserve, None) if live => {
-                self.reach(at, limit, reach, step);
+        let Some((limit, threshold)) = self.newly_reached_limit(policy, at) else { return };
+        let is_running = self.state.phase == Phase::Running;
+        match (threshold, self.seen.result) {
+            (LimitThreshold::Reserve, None) if is_running => {
+                self.record_threshold(at, limit, threshold, step);
                 self.stop(at, StopCause::WrapUp, StopLevel::Interrupt, step);
             }
             (LimitThreshold::Exhausted, None) => {
-                self.reach(at, limit, reach, step);
+                self.record_threshold(at, limit, threshold, step);
                 self.stop(at, StopCause::LimitReached, StopLevel::Term, step);
             }
             // No exchange is open that could be interrupted.
-            (LimitThreshold::Reserve, Some(_)) if live && self.waits_for_background(policy) => {
-                self.reach(at, limit, reach, step);
+            (LimitThreshold::Reserve, Some(_)) if is_running && self.waits_for_background(policy) => {
+                self.record_threshold(at, limit, threshold, step);
                 self.send_prompt(policy, at, PromptKind::WrapUp(limit), step);
             }
-            // It has its result, which decides; only what runs in its background uses anything.
-            (LimitThreshold::Exhausted, Some(_)) if self.seen.background_tasks > 0 && live => {
+            // The agent's result decides; only its background work still uses anything.
+            (LimitThreshold::Exhausted, Some(_)) if self.seen.background_tasks > 0 && is_running => {
                 self.stop(at, StopCause::BackgroundStopped, StopLevel::Term, step);
             }
             (LimitThreshold::Reserve | LimitThreshold::Exhausted, _) => {}
         }
     }
 
-    /// The turn that was interrupted is over: the agent saves its work, or is let go.
+    /// Asks the agent to save its work after an interrupted exchange, or closes its input.
     pub(super) fn on_interrupted_exchange_ended(
         &mut self,
         policy: &Policy,
         at: Moment,
-        (why, result): (StopCause, AgentResult),
+        cause: StopCause,
+        result: AgentResult,
         step: &mut Step,
     ) {
-        // A turn that began by itself, when the one before was finished: nothing can be said any more.
+        // The exchange started on its own after the previous one, and the input is closed: no prompt can be
+        // sent.
         if self.state.input_closed {
             return;
         }
         self.record_limit(policy, at, step);
         match self.state.limit_state {
-            // One that was finished, or failed, at the same moment was not interrupted: what follows is decided when the
-            // agent is gone.
+            // An exchange that ended on its own at the same moment was not interrupted. The next step is
+            // decided once the agent is gone.
             Some(LimitState { limit, stage: WrapUpStage::Due })
-                if why == StopCause::WrapUp
+                if cause == StopCause::WrapUp
                     && self.state.cancelled_by.is_none()
                     && self.state.suspend.is_none()
                     && result.terminal_reason == TerminalReason::Aborted =>
@@ -118,8 +121,8 @@ impl Run {
         }
     }
 
-    /// The plan of an attempt within the limits: one that begins when only what is held back is left is for saving
-    /// the work. Nothing, if there is none to be saved, or nothing is left to do it with: then the run is over.
+    /// Applies the limits to a plan. At the reserve, the attempt becomes a wrap-up. Finishes the run and
+    /// returns `None` if a limit is exhausted or there is no session to save.
     pub(super) fn apply_limits_to_plan(
         &mut self,
         policy: &Policy,
@@ -128,7 +131,7 @@ impl Run {
         step: &mut Step,
     ) -> Option<AttemptPlan> {
         self.record_limit(policy, at, step);
-        let say = match self.state.limit_state {
+        let prompt = match self.state.limit_state {
             None => plan.prompt,
             Some(LimitState { limit, stage: WrapUpStage::Due | WrapUpStage::Requested })
                 if matches!(plan.session, SessionPlan::Resume(_)) =>
@@ -140,6 +143,6 @@ impl Run {
                 return None;
             }
         };
-        Some(AttemptPlan { prompt: say, remaining: self.left(policy, at), ..plan })
+        Some(AttemptPlan { prompt, remaining: self.remaining(policy, at), ..plan })
     }
 }

@@ -1,59 +1,60 @@
-//! What was observed of the present attempt: signs of life, open tools, the last result.
+//! Observations of the current attempt: activity, open tools, the last result.
 //!
-//! Nothing here is journalled. After a recovery it is rebuilt from the attempt's stream file.
+//! They are never journaled. After a recovery, the attempt's stream file rebuilds them.
 
-use crate::{AgentResult, Moment, Notice, Span, Usage, Usd};
+use crate::limits::TurnSize;
+use crate::{AgentResult, Moment, Notice, Span, Usage};
 use std::mem;
 
-// The cost of an answer changes slowly, with the length of the conversation.
-const RECENT: usize = 8;
-// An announced delay beyond this is a mistake of the agent, which would hide a hang.
+// The cost of a turn changes slowly, with the length of the conversation.
+const RECENT_TURNS: usize = 8;
+// A longer announced delay is an error of the agent and would hide a hang.
 const ANNOUNCED_MAX: Span = Span::from_mins(10);
 
-/// Observations of the present attempt.
+/// Observations of the current attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observations {
-    /// The last sign of life; or, where the agent announced a wait of its own, its end.
+    /// Last activity. If the agent announced a wait of its own, the end of that wait.
     pub last_activity_at: Moment,
-    /// When a message or a tool call was finished last.
+    /// Time of the last completed message or tool call.
     pub last_progress_at: Moment,
-    /// Since when somebody looks what a silent agent's processes do.
+    /// Start of the probe of a silent agent's processes, if one is running.
     pub probing_since: Option<Moment>,
-    /// Tool calls under way.
+    /// Number of running tool calls.
     pub open_tools: u32,
-    /// Background shells and sub-agents under way.
+    /// Number of running background shells and sub-agents.
     pub background_tasks: u32,
-    /// Whether the agent was prompted while these run.
+    /// Whether the agent was prompted while they were running.
     pub background_prompted: bool,
-    /// The last result, unless a new turn began after it.
+    /// Last result, unless a new exchange started after it.
     pub result: Option<(Moment, AgentResult)>,
-    /// How many turns have ended.
+    /// Number of ended exchanges.
     pub turns: u32,
-    /// Whether the agent said that no turn is owed.
+    /// Whether the agent reported that no exchange is open.
     pub idle: bool,
-    /// Whether it has said that the work is finished since its turn began, or since it was told something.
+    /// Whether the agent claimed to be done since its exchange started or its last prompt.
     pub claimed: bool,
-    /// Whether the process stands still.
+    /// Whether the process is frozen.
     pub frozen: bool,
-    /// The last inner retry that was for rejected credentials, and how many different ones there were.
+    /// Number of the last inner retry after rejected credentials.
     pub auth_retry: u32,
-    /// How many different inner retries were for rejected credentials.
+    /// Count of distinct inner retries after rejected credentials.
     pub auth_retries: u32,
-    /// What the workspace looked like at the end of its last turn.
+    /// Fingerprint of the workspace at the end of the last exchange.
     pub workspace: Option<u64>,
-    /// What it has used so far.
+    /// Usage so far.
     pub usage: Usage,
-    /// What its last answers cost, in money and in tokens, the oldest replaced by the next.
-    recent: [(Usd, u64); RECENT],
+    /// Sizes of the last turns, in a ring.
+    recent_turns: [TurnSize; RECENT_TURNS],
 }
 
 impl Observations {
-    /// Nothing observed yet of a process that began at `at`.
+    /// Creates the observations of a process that started at `at`.
     pub(super) fn new(at: Moment) -> Observations {
         Observations { last_activity_at: at, last_progress_at: at, ..Observations::default() }
     }
 
-    /// Takes in one statement of the stream.
+    /// Applies one notice of the stream.
     pub(super) fn observe(&mut self, at: Moment, notice: &Notice) {
         if *notice == Notice::MemoryExceeded {
             return;
@@ -64,7 +65,7 @@ impl Observations {
         }
         self.last_activity_at = self.last_activity_at.max(at);
         self.probing_since = None;
-        if finishes(notice) {
+        if is_progress(notice) {
             self.last_progress_at = at;
         }
         match notice {
@@ -74,18 +75,18 @@ impl Observations {
             | Notice::RateLimitChanged(_)
             | Notice::ProcessFrozen
             | Notice::MemoryExceeded => {}
-            Notice::UsageUpdated(usage) => self.use_up(*usage),
+            Notice::UsageUpdated(usage) => self.update_usage(*usage),
             Notice::ExchangeStarted => {
-                self.reopen();
+                self.open_exchange();
                 self.claimed = false;
             }
             Notice::WorkspaceFingerprinted(workspace) => self.workspace = Some(*workspace),
             Notice::ToolStarted => {
-                self.reopen();
+                self.open_exchange();
                 self.open_tools += 1;
             }
             Notice::ToolEnded => self.open_tools = self.open_tools.saturating_sub(1),
-            // Tools that follow in the same turn do not take it back.
+            // Later tool calls in the same exchange do not retract the claim.
             Notice::ClaimedDone => self.claimed = true,
             Notice::ExchangeEnded(result) => {
                 self.result = Some((at, *result));
@@ -96,13 +97,13 @@ impl Observations {
             Notice::BackgroundChanged(count) => {
                 self.background_tasks = *count;
                 self.background_prompted &= *count > 0;
-                // The end of a shell starts a turn of its own: wait for the agent to be idle anew.
+                // The end of a shell starts an exchange of its own, so the agent must report idle again.
                 self.idle = false;
             }
             Notice::Retrying { attempt, status, delay } => {
-                // The agent announces a longer wait again and again.
+                // Silence during an announced wait is expected.
                 self.last_activity_at = self.last_activity_at.max(at + (*delay).min(ANNOUNCED_MAX));
-                // The agent repeats an announcement while it waits: count by number.
+                // The agent repeats the announcement while it waits, so count distinct numbers.
                 if *status == Some(401) && mem::replace(&mut self.auth_retry, *attempt) != *attempt {
                     self.auth_retries += 1;
                 }
@@ -110,7 +111,7 @@ impl Observations {
         }
     }
 
-    /// The machine slept: silence during sleep is no silence.
+    /// Moves all times forward by the sleep, which does not count as silence.
     pub(super) fn add_sleep(&mut self, span: Span) {
         self.last_activity_at = self.last_activity_at + span;
         self.last_progress_at = self.last_progress_at + span;
@@ -120,45 +121,48 @@ impl Observations {
         }
     }
 
-    /// The agent is told something: it owes a turn.
+    /// Resets the observations for a prompt, which opens an exchange.
     pub(super) fn on_prompt_sent(&mut self, at: Moment) {
         self.last_activity_at = self.last_activity_at.max(at);
         self.last_progress_at = self.last_progress_at.max(at);
         self.probing_since = None;
         (self.auth_retry, self.auth_retries) = (0, 0);
         self.background_prompted = self.background_tasks > 0;
-        self.reopen();
+        self.open_exchange();
         self.claimed = false;
     }
 
-    /// What the most expensive of its last answers cost, and how many tokens the largest of them used.
-    pub(super) fn largest_recent_turn(&self) -> (Usd, u64) {
-        let larger = |a: (Usd, u64), b: &(Usd, u64)| (a.0.max(b.0), a.1.max(b.1));
-        self.recent.iter().fold((Usd::ZERO, 0), larger)
+    /// Returns the largest cost and the largest token count of the recent turns.
+    pub(super) fn largest_recent_turn(&self) -> TurnSize {
+        self.recent_turns.iter().fold(TurnSize::default(), |largest, turn| TurnSize {
+            cost: largest.cost.max(turn.cost),
+            tokens: largest.tokens.max(turn.tokens),
+        })
     }
 
-    fn use_up(&mut self, usage: Usage) {
-        let answers = |usage: &Usage| usage.messages + usage.truncated_messages;
+    fn update_usage(&mut self, usage: Usage) {
+        let responses = |usage: &Usage| usage.messages + usage.truncated_messages;
         let tokens = |usage: &Usage| usage.tokens.total() + usage.truncated_tokens.total();
-        if answers(&usage) > answers(&self.usage) {
+        if responses(&usage) > responses(&self.usage) {
             let cost = usage.total_cost().saturating_sub(self.usage.total_cost());
-            let place = answers(&usage) as usize % RECENT;
-            self.recent[place] = (cost, tokens(&usage).saturating_sub(tokens(&self.usage)));
+            let index = responses(&usage) as usize % RECENT_TURNS;
+            self.recent_turns[index] =
+                TurnSize { cost, tokens: tokens(&usage).saturating_sub(tokens(&self.usage)) };
         }
         self.usage = usage;
     }
 
-    fn reopen(&mut self) {
+    fn open_exchange(&mut self) {
         self.result = None;
         self.workspace = None;
         self.idle = false;
     }
 }
 
-/// Whether this tells that a message or a tool call is finished, or that the work has come to another point.
-fn finishes(notice: &Notice) -> bool {
+/// Returns whether the notice reports a completed message or tool call, or a change in the state of the work.
+fn is_progress(notice: &Notice) -> bool {
     match notice {
-        // A tool call begins when the message that asks for it is there.
+        // A tool call starts once the message that requests it is complete.
         Notice::SessionOpened(_)
         | Notice::ExchangeStarted
         | Notice::MessageEnded
@@ -167,7 +171,7 @@ fn finishes(notice: &Notice) -> bool {
         | Notice::ClaimedDone
         | Notice::ExchangeEnded(_)
         | Notice::BackgroundChanged(_) => true,
-        // An agent may say so for ever.
+        // An agent may send these forever.
         Notice::Activity
         | Notice::Idle
         | Notice::UsageUpdated(_)
@@ -185,7 +189,7 @@ mod tests {
     use crate::{AgentResult, Moment, Notice};
 
     #[test]
-    fn what_was_claimed_holds_until_another_turn() {
+    fn done_claim_holds_until_next_exchange() {
         let check = |notices: &[Notice], expected: bool| {
             let mut seen = Observations::new(Moment(0));
             notices.iter().for_each(|notice| seen.observe(Moment(1), notice));
@@ -193,17 +197,32 @@ mod tests {
             seen.on_prompt_sent(Moment(2));
             assert!(!seen.claimed, "it is told something after {notices:?}");
         };
-        let ended = || Notice::ExchangeEnded(AgentResult::COMPLETED);
-        check(&[Notice::ExchangeStarted, ended()], false);
+        let exchange_ended = || Notice::ExchangeEnded(AgentResult::COMPLETED);
+        check(&[Notice::ExchangeStarted, exchange_ended()], false);
         check(
-            &[Notice::ExchangeStarted, Notice::ToolStarted, Notice::ToolEnded, Notice::ClaimedDone, ended()],
+            &[
+                Notice::ExchangeStarted,
+                Notice::ToolStarted,
+                Notice::ToolEnded,
+                Notice::ClaimedDone,
+                exchange_ended(),
+            ],
             true,
         );
         check(
-            &[Notice::ExchangeStarted, Notice::ClaimedDone, Notice::ToolStarted, Notice::ToolEnded, ended()],
+            &[
+                Notice::ExchangeStarted,
+                Notice::ClaimedDone,
+                Notice::ToolStarted,
+                Notice::ToolEnded,
+                exchange_ended(),
+            ],
             true,
         );
-        check(&[Notice::ExchangeStarted, Notice::ClaimedDone, ended(), Notice::Idle], true);
-        check(&[Notice::ExchangeStarted, Notice::ClaimedDone, ended(), Notice::ExchangeStarted], false);
+        check(&[Notice::ExchangeStarted, Notice::ClaimedDone, exchange_ended(), Notice::Idle], true);
+        check(
+            &[Notice::ExchangeStarted, Notice::ClaimedDone, exchange_ended(), Notice::ExchangeStarted],
+            false,
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! When an agent counts as stalled: it was silent for too long and nothing excuses that, or it goes on saying
-//! things and finishes none.
+//! Decides when an agent counts as stalled: it is silent for too long without an excuse, or sends output
+//! without completing anything.
 
 use super::{Deadline, DeadlineKind, Phase, Run};
 use crate::stall_report::PROBE_TIMEOUT;
@@ -8,25 +8,26 @@ use crate::{
 };
 
 impl Run {
-    /// When an agent that runs no tool, or that hears of none any more, counts as stalled.
+    /// Returns the deadline of an agent that runs no tool, or whose tools cannot report to it.
     pub(super) fn stall_deadline(&self, policy: &Policy) -> Option<Deadline> {
         let silent = policy.stall_timeout.map(|limit| {
             let due =
                 (self.seen.last_activity_at + limit).max(self.state.stall_deferred_until.unwrap_or_default());
-            // Whoever looks has his time, and not more.
+            // A probe is limited to its own timeout.
             Deadline {
                 at: self.seen.probing_since.map_or(due, |since| since + PROBE_TIMEOUT),
                 kind: DeadlineKind::Stall,
             }
         });
-        // A tool may take its time, even where the agent stands still under it: that is a silence.
-        let unfinished = policy.progress_timeout.filter(|_| self.seen.open_tools == 0);
-        let unfinished = unfinished
+        // A tool may take any time. If the agent freezes under it, the silence counts.
+        let timeout = policy.progress_timeout.filter(|_| self.seen.open_tools == 0);
+        let no_progress = timeout
             .map(|limit| Deadline { at: self.seen.last_progress_at + limit, kind: DeadlineKind::NoProgress });
-        [silent, unfinished].into_iter().flatten().min_by_key(|deadline| deadline.at)
+        [silent, no_progress].into_iter().flatten().min_by_key(|deadline| deadline.at)
     }
 
-    /// The agent was silent for too long: somebody is to look; or has not come back from looking.
+    /// Starts a probe of the processes of an agent that was silent for too long, or stops the agent if the
+    /// probe timed out.
     pub(super) fn on_silence(&mut self, at: Moment, step: &mut Step) {
         if self.seen.probing_since.is_some() {
             return self.stop_stalled_agent(at, StopCause::Stalled, None, step);
@@ -35,47 +36,48 @@ impl Run {
         step.actions.push(Action::ProbeProcesses);
     }
 
-    /// Somebody looked.
-    pub(super) fn examined(
+    /// Judges the silence with the result of the probe.
+    pub(super) fn on_processes_probed(
         &mut self,
         policy: &Policy,
         at: Moment,
-        signs: Option<ProcessActivity>,
+        processes: Option<ProcessActivity>,
         step: &mut Step,
     ) {
-        let works = matches!(self.state.phase, Phase::Running | Phase::Closing { .. });
-        // Whoever was heard meanwhile is not silent any more.
-        let (true, Some(_)) = (works, self.seen.probing_since.take()) else { return };
-        let stall = self.stall_report(at, signs);
+        let is_working = matches!(self.state.phase, Phase::Running | Phase::Closing { .. });
+        // An agent that sent output meanwhile is no longer silent.
+        let (true, Some(_)) = (is_working, self.seen.probing_since.take()) else { return };
+        let stall = self.stall_report(at, processes);
         let excused = policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit));
         match excused.filter(|_| !self.seen.frozen) {
             Some(until) => self.record(step, Record::StallDeferred { at, until, stall }),
-            None => self.stop_stalled_agent(at, StopCause::Stalled, signs, step),
+            None => self.stop_stalled_agent(at, StopCause::Stalled, processes, step),
         }
     }
 
-    /// Stops an agent of which nothing more is expected.
+    /// Stops an agent that is not expected to recover.
     pub(super) fn stop_stalled_agent(
         &mut self,
         at: Moment,
-        why: StopCause,
-        signs: Option<ProcessActivity>,
+        cause: StopCause,
+        processes: Option<ProcessActivity>,
         step: &mut Step,
     ) {
-        let halted = self.seen.frozen || signs.is_some_and(|signs| signs.agent == ProcessState::Frozen);
-        // A process that stands still heeds nothing else.
-        let level = if halted { StopLevel::Kill } else { StopLevel::Term };
-        let stall = Some(self.stall_report(at, signs));
-        self.record(step, Record::StopOrdered { at, cause: why, level, stall });
+        let is_frozen =
+            self.seen.frozen || processes.is_some_and(|activity| activity.agent == ProcessState::Frozen);
+        // A frozen process reacts to no other signal.
+        let level = if is_frozen { StopLevel::Kill } else { StopLevel::Term };
+        let stall = Some(self.stall_report(at, processes));
+        self.record(step, Record::StopOrdered { at, cause, level, stall });
         step.actions.push(Action::Stop(level));
     }
 
-    fn stall_report(&self, at: Moment, signs: Option<ProcessActivity>) -> StallReport {
+    fn stall_report(&self, at: Moment, processes: Option<ProcessActivity>) -> StallReport {
         StallReport {
             silent_for: at.since(self.seen.last_activity_at),
             no_progress_for: at.since(self.seen.last_progress_at),
             open_tools: self.seen.open_tools,
-            processes: signs,
+            processes,
         }
     }
 }

@@ -1,197 +1,197 @@
-//! What a run is, as far as its records say.
+//! The state of a run, as its records describe it.
 
 use crate::{
     AfterAttempt, AgentResult, AttemptPlan, CancelSource, Clocks, Fault, Limit, Moment, Outcome, OutcomeKind,
     ProcessId, Questions, SessionId, Span, StartupError, StopCause, StopLevel, StrategySet, Usage, Verified,
 };
 
-/// Where a run stands.
+/// The phase of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Phase {
     /// Not started.
     #[default]
     New,
-    /// An attempt is ordered; its process is not known yet.
+    /// An attempt is planned; its process is not known yet.
     Starting,
-    /// A model condenses older work for the attempt that is ordered.
+    /// A model summarizes older work for the planned attempt.
     Summarizing {
-        /// Since when.
+        /// Start of the summary.
         since: Moment,
-        /// Why it is being ended, if it is.
+        /// Reason for stopping it, if it is being stopped.
         stop_cause: Option<StopCause>,
     },
     /// The agent works.
     Running,
-    /// The agent has no turn left and should end by itself.
+    /// No exchange is open, and the agent should exit on its own.
     Closing {
-        /// Since when.
+        /// Start of the phase.
         since: Moment,
     },
-    /// We are making the agent end.
+    /// The agent is being stopped.
     Stopping {
-        /// Since when at this level.
+        /// Time of the stop at this level.
         since: Moment,
-        /// Why.
+        /// Reason for the stop.
         cause: StopCause,
-        /// How hard.
+        /// Level of the stop.
         level: StopLevel,
     },
-    /// The process is gone; what it left behind is being ended.
+    /// The process is gone; leftover processes are being stopped.
     Sweeping {
-        /// What follows.
+        /// Next step.
         next: AfterAttempt,
     },
-    /// The work is being judged; no agent is resident.
+    /// A check is running; no agent is.
     Checking {
-        /// Since when.
+        /// Start of the check.
         since: Moment,
-        /// Why that is being ended, if it is.
+        /// Reason for stopping it, if it is being stopped.
         stop_cause: Option<StopCause>,
     },
-    /// No process is resident; the next attempt has its time.
+    /// No process is running; the next attempt is scheduled.
     Waiting {
-        /// Since when.
+        /// Start of the wait.
         since: Moment,
-        /// Until when.
+        /// End of the wait.
         until: Moment,
-        /// What happens then.
+        /// Plan of the next attempt.
         plan: AttemptPlan,
     },
-    /// No process is resident, and the supervisor exits: SIGTERM or SIGHUP stopped the run.
+    /// No process is running, and the supervisor exits: SIGTERM or SIGHUP stopped the run.
     Suspended {
-        /// Since when.
+        /// Time of the suspension.
         since: Moment,
-        /// Which signal.
+        /// Signal.
         source: CancelSource,
-        /// The phase in which the next supervisor continues the run.
+        /// Phase in which the next supervisor continues the run.
         then: Box<Phase>,
     },
-    /// The run is over.
+    /// The run has finished.
     Finished {
-        /// How.
+        /// Outcome of the run.
         outcome: Outcome,
     },
 }
 
-/// A limit that ends the run, and how far that has come.
+/// A limit that ends the run, with the progress of the wrap-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitState {
-    /// Which one.
+    /// Limit that was reached.
     pub limit: Limit,
-    /// How far.
+    /// Progress of the wrap-up.
     pub stage: WrapUpStage,
 }
 
-/// How far the end by a limit has come.
+/// The progress of a wrap-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrapUpStage {
-    /// Only what is held back is left, and the agent is to be told.
+    /// Only the reserve remains, and the wrap-up is not requested yet.
     Due,
-    /// The agent was told to save its work.
+    /// The agent was asked to save its work.
     Requested,
-    /// Nothing is left.
+    /// Nothing remains.
     Exhausted,
 }
 
-/// Everything about a run that decides anything.
+/// Everything about a run that affects decisions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
-    /// Where it stands.
+    /// Current phase.
     pub phase: Phase,
-    /// Its clocks.
+    /// Clocks of the run.
     pub clocks: Clocks,
-    /// The present or last attempt's plan.
+    /// Plan of the current or last attempt.
     pub plan: Option<AttemptPlan>,
-    /// When the present or last attempt was started, moved on by the time the machine slept since.
+    /// Start of the current or last attempt, moved forward by any downtime since.
     pub attempt_started_at: Moment,
-    /// The present attempt's process.
+    /// Process of the current attempt.
     pub process: Option<ProcessId>,
-    /// Until when the present attempt's silence is excused.
+    /// Moment until which the current attempt's silence is excused.
     pub stall_deferred_until: Option<Moment>,
-    /// Whether the present attempt has made progress.
+    /// Whether the current attempt made progress.
     pub made_progress: bool,
-    /// The session that the agent opened last: one that can be resumed.
+    /// Last session that the agent opened. It can be resumed.
     pub session: Option<SessionId>,
-    /// Failures in a row that progress has not forgiven.
+    /// Number of failures in a row since progress reset the count.
     pub failures_since_progress: u32,
-    /// When the present wall of server faults began.
+    /// Start of the current outage.
     pub outage_started_at: Option<Moment>,
-    /// Waits in the present wall.
+    /// Number of waits in the current outage.
     pub outage_waits: u32,
-    /// Answers in the present wall that came from something else than the API.
+    /// Number of responses in the current outage that came from a server other than the API.
     pub malformed_responses: u32,
-    /// Parks since the last progress.
+    /// Number of parks since the last progress.
     pub parks: u32,
-    /// Nudges for a missing answer, in the whole run.
+    /// Number of nudges for a missing answer in the whole run.
     pub nudges_finish: u32,
-    /// Nudges for a cut answer, in the whole run.
+    /// Number of nudges for a truncated answer in the whole run.
     pub nudges_smaller: u32,
-    /// Faults that allow one more try in a run and have had it.
+    /// Faults that allow one retry in a run and have used it.
     pub faults_retried_once: FaultSet,
-    /// Faults for which a new session was begun since the last progress.
+    /// Faults for which a new session was started since the last progress.
     pub faults_with_new_session: FaultSet,
-    /// Rungs of the ladder that were taken since the last progress.
+    /// Resume strategies tried since the last progress.
     pub strategies_tried: StrategySet,
-    /// Whether the run began with a session that had a history.
+    /// Whether the run started with a session that had a history.
     pub began_with_history: bool,
-    /// Whether the present attempt's agent was told that nothing more will be said to it.
+    /// Whether the input of the current attempt's agent is closed.
     pub input_closed: bool,
-    /// How often the present attempt was killed by us.
+    /// Number of SIGKILLs sent to the current attempt.
     pub kills: u32,
-    /// The last fault.
+    /// Fault of the last attempt.
     pub fault: Option<Fault>,
-    /// Why the last attempt's agent refused to start, if it did.
+    /// Reason why the last attempt's agent refused to start, if it did.
     pub startup: Option<StartupError>,
-    /// The last result of the present or last attempt.
+    /// Last result of the current or last attempt.
     pub result: Option<AgentResult>,
-    /// The limit that ends the run, once only what is held back of it is left.
+    /// Limit that ends the run, once only its reserve remains.
     pub limit_state: Option<LimitState>,
-    /// How many turns of the present attempt had ended when its agent was last told something, or interrupted, or
-    /// stopped by itself: what it says to that comes after these.
+    /// Number of the attempt's exchanges that had ended at the last prompt, interrupt or voluntary stop.
+    /// Later results answer that prompt.
     pub results_before: u32,
-    /// How often the agent was told to save its work.
+    /// Number of wrap-up prompts sent.
     pub wrap_ups: u32,
-    /// How often the agent stopped by itself in a run that is kept going.
+    /// Number of times the agent stopped on its own in a run with keep-going.
     pub voluntary_stops: u32,
-    /// How often in a row it said at that that the work is finished.
+    /// Number of those stops in a row with a done claim.
     pub done_claims: u32,
-    /// How often in a row nothing had changed since the stop before.
-    pub max_idle_stops: u32,
-    /// What the workspace looked like at the last stop.
+    /// Number of stops in a row without a change since the previous stop.
+    pub idle_stops: u32,
+    /// Fingerprint of the workspace at the last stop.
     pub workspace: Option<u64>,
-    /// Whether it was told that a limit is near.
+    /// Whether the agent was warned that a limit is near.
     pub limit_warning_sent: bool,
-    /// How often the work was judged in the whole run.
+    /// Number of checks in the whole run.
     pub checks: u32,
-    /// How often in vain, since somebody last decided that the run goes on.
+    /// Number of failed checks since the user last started or resumed the run.
     pub checks_failed: u32,
-    /// What all ended attempts used.
+    /// Usage of all ended attempts.
     pub usage: Usage,
-    /// How many calls our guards denied in them.
+    /// Number of calls that guards denied in them.
     pub denied_calls: u32,
-    /// How their questions were answered.
+    /// Counts of their questions.
     pub questions: Questions,
-    /// When it was over last.
+    /// Time of the last finish.
     pub finished_at: Moment,
-    /// How often somebody let it go on after that.
+    /// Number of times the user resumed the finished run.
     pub reopen_count: u32,
-    /// What was used before they did so last.
+    /// Usage before the last resumption.
     pub usage_before_reopen: Usage,
-    /// How many attempts it had made before that.
+    /// Number of attempts before the last resumption.
     pub attempts_before: u32,
-    /// Who asked for the end.
+    /// Source of the cancellation.
     pub cancelled_by: Option<CancelSource>,
-    /// The signal for which the run is being suspended.
+    /// Signal for which the run is being suspended.
     pub suspend: Option<CancelSource>,
 }
 
 impl State {
-    /// How many attempts were ordered.
+    /// Returns the number of planned attempts.
     pub fn attempts(&self) -> u32 {
         self.plan.as_ref().map_or(0, |plan| plan.attempt)
     }
 
-    /// How long the run has worked by then, without the present wait or suspension.
+    /// Returns the time that the run has worked until `at`, without the current wait or suspension.
     pub fn active(&self, at: Moment) -> Span {
         let idle = match self.phase {
             Phase::Waiting { since, .. } | Phase::Suspended { since, .. } => at.since(since),
@@ -208,7 +208,7 @@ impl State {
         self.clocks.active(at) - idle
     }
 
-    /// The outcome, once there is one.
+    /// Returns the outcome, or `None` if the run has not finished.
     pub fn outcome(&self) -> Option<Outcome> {
         match &self.phase {
             Phase::Finished { outcome } => Some(*outcome),
@@ -241,12 +241,12 @@ impl State {
 pub struct FaultSet(u64);
 
 impl FaultSet {
-    /// This set with `fault` in it.
+    /// Returns this set with `fault` added.
     pub fn with(self, fault: Fault) -> FaultSet {
         FaultSet(self.0 | 1 << fault as u64)
     }
 
-    /// Whether `fault` is in it.
+    /// Returns whether the set contains `fault`.
     pub fn contains(self, fault: Fault) -> bool {
         self.0 & 1 << fault as u64 != 0
     }

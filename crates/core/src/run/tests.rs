@@ -1,21 +1,21 @@
-//! One-line traces of runs: what is told to the core on the left, what it writes down and orders on
-//! the right. The language of the traces is in `trace.rs`.
+//! Traces of runs: each line has an event on the left, and the resulting records and actions on the right.
+//! `trace.rs` defines the language of the traces.
 
 mod background;
 mod cancels;
 mod checks;
-mod condensing;
 mod conversations;
 mod endings;
 mod failures;
 mod journal;
 mod keep_going;
-mod ladder;
 mod limits;
 mod presets;
 mod processes;
 mod recovery;
 mod reopening;
+mod resume_strategies;
 mod servers;
 mod silences;
+mod summaries;
 mod trace;

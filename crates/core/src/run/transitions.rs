@@ -1,4 +1,4 @@
-//! What each event means in each phase: the run's transition table.
+//! The run's transition table: decides for each event what follows in each phase.
 
 use super::decide;
 use super::{DeadlineKind, Observations, Phase, Run};
@@ -12,41 +12,41 @@ use crate::{
     Step, StopCause, StopLevel, StrategyReason, SummaryReport, classify,
 };
 
-// The agent retries a rejected key for three minutes; the second rejection already proves it.
+// The agent retries a rejected key for three minutes. The second rejection is sufficient proof.
 const AUTH_RETRIES_MAX: u32 = 2;
-// A process that outlives this many SIGKILLs cannot be ended by us (a dead disk, a debugger).
+// A process that survives this many SIGKILLs cannot be stopped (a dead disk, a debugger).
 const KILLS_MAX: u32 = 3;
 
 impl Run {
-    /// Decides what one event means. The records are applied already; the caller writes them down
-    /// and then performs the actions.
+    /// Decides what follows an event. The records are already applied; the caller writes them to disk and
+    /// then performs the actions.
     pub fn step(&mut self, policy: &Policy, now: Now, event: Event) -> Step {
         let mut step = Step::default();
         self.step_into(policy, now, event, &mut step);
         step
     }
 
-    /// The same as [`Run::step`], added to a step whose buffers are used again: for those who take
+    /// Does the same as [`Run::step`], but appends to a step whose buffers are reused, for callers that take
     /// millions of steps.
     pub fn step_into(&mut self, policy: &Policy, now: Now, event: Event, step: &mut Step) {
         match event {
             Event::Started(session) => self.on_started(policy, now.at, session, step),
-            Event::Reopened(ask, changes) => self.on_reopened(policy, now, (ask, changes), step),
-            Event::SessionInspected(found) => self.on_session_inspected(policy, now, found, step),
+            Event::Reopened(request, changes) => self.on_reopened(policy, now, request, changes, step),
+            Event::SessionInspected(file_state) => self.on_session_inspected(policy, now, file_state, step),
             Event::SummaryEnded(summary_report) => self.on_summary_ended(policy, now, summary_report, step),
-            Event::CheckEnded(result) => self.checked(policy, now, result, step),
+            Event::CheckEnded(result) => self.on_check_ended(policy, now, result, step),
             Event::Spawned(process) => self.on_spawned(now.at, process, step),
             Event::SpawnFailed(error) => self.on_spawn_failed(policy, now, error, step),
             Event::Noticed(notice) => self.on_notice(policy, now.at, &notice, step),
             Event::Exited(evidence) => self.on_exited(policy, now, evidence, step),
-            Event::ProcessesProbed(signs) => self.examined(policy, now.at, signs, step),
-            Event::Swept(ended) => self.on_swept(policy, now.at, ended, step),
+            Event::ProcessesProbed(processes) => self.on_processes_probed(policy, now.at, processes, step),
+            Event::Swept(stopped_processes) => self.on_swept(policy, now.at, stopped_processes, step),
             Event::Ticked => self.on_ticked(policy, now, step),
             Event::Downtime(span) => self.on_downtime(span, step),
-            Event::Cancelled(by) if self.suspends(policy, by) => self.suspend(now.at, by, step),
-            Event::Cancelled(by) => self.on_cancelled(now.at, by, step),
-            Event::Recovered { found, last_record_at: last_at, changes } => {
-                self.on_recovered(policy, now, (found, last_at, changes), step);
+            Event::Cancelled(source) if self.suspends(policy, source) => self.suspend(now.at, source, step),
+            Event::Cancelled(source) => self.on_cancelled(now.at, source, step),
+            Event::Recovered { found, last_record_at, changes } => {
+                self.on_recovered(policy, now, found, last_record_at, changes, step);
             }
         }
     }
@@ -69,14 +69,15 @@ impl Run {
         &mut self,
         policy: &Policy,
         now: Now,
-        (ask, changes): (ResumeRequest, Vec<SettingChange>),
+        request: ResumeRequest,
+        changes: Vec<SettingChange>,
         step: &mut Step,
     ) {
         if self.state.outcome().is_none() {
             return;
         }
-        let plan = decide::reopened(&self.state, now, &ask);
-        self.record(step, Record::RunReopened { at: now.at, request: ask, changes });
+        let plan = decide::plan_reopened(&self.state, now, &request);
+        self.record(step, Record::RunReopened { at: now.at, request, changes });
         self.start_attempt(policy, now.at, plan, step);
     }
 
@@ -90,7 +91,7 @@ impl Run {
                 !self.state.usage.is_empty(),
             );
             self.record(step, Record::ResumeStrategyChosen { at, strategy, reason });
-            // Once for each seed: that rung is not taken again without progress.
+            // Only once per handoff: that strategy is not repeated without progress.
             if strategy == ResumeStrategy::Handoff && policy.summarize {
                 self.record(step, Record::SummaryStarted { at });
             }
@@ -98,17 +99,18 @@ impl Run {
         self.launch_next(at, step);
     }
 
-    /// Continues with the attempt that was ordered, unless the run is being suspended: then the next supervisor does.
+    /// Continues with the planned attempt, unless the run is being suspended. Then the next supervisor
+    /// continues.
     fn launch_next(&mut self, at: Moment, step: &mut Step) {
         if self.is_suspending() {
-            self.suspended(at, step);
+            self.finish_suspend(at, step);
         } else {
             step.actions.extend(self.launch_action());
         }
     }
 
-    /// What is to be done next for the attempt that was ordered: to look for its session, to have older work
-    /// condensed, or to start it.
+    /// Returns the next action for the planned attempt: inspect its session, summarize older work, or start
+    /// it.
     fn launch_action(&self) -> Option<Action> {
         let plan = self.state.plan.as_ref()?;
         if matches!(self.state.phase, Phase::Summarizing { .. }) {
@@ -123,11 +125,17 @@ impl Run {
         )
     }
 
-    fn on_session_inspected(&mut self, policy: &Policy, now: Now, found: SessionFileState, step: &mut Step) {
+    fn on_session_inspected(
+        &mut self,
+        policy: &Policy,
+        now: Now,
+        file_state: SessionFileState,
+        step: &mut Step,
+    ) {
         let Some(plan) = self.state.plan.as_ref().filter(|_| self.state.phase == Phase::Starting) else {
             return;
         };
-        let strategy = resume_strategy::strategy_for(&plan.session, found, self.state.strategies_tried);
+        let strategy = resume_strategy::strategy_for(&plan.session, file_state, self.state.strategies_tried);
         match strategy.filter(|_| self.state.cancelled_by.is_none()) {
             Some(strategy) => {
                 self.record(
@@ -135,12 +143,12 @@ impl Run {
                     Record::ResumeStrategyChosen {
                         at: now.at,
                         strategy,
-                        reason: StrategyReason::SessionFile(found),
+                        reason: StrategyReason::SessionFile(file_state),
                     },
                 );
                 self.launch_next(now.at, step);
             }
-            // As if the agent had been started, had looked, and had found nothing.
+            // Handle it as an agent that started and did not find the session.
             None => {
                 let startup = strategy.is_none().then_some(StartupError::SessionUnknown);
                 let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
@@ -149,7 +157,7 @@ impl Run {
         }
     }
 
-    /// The attempt starts, with a summary or without: no model is asked a second time.
+    /// Starts the attempt, with or without a summary. No second summary is requested.
     fn on_summary_ended(
         &mut self,
         policy: &Policy,
@@ -157,12 +165,12 @@ impl Run {
         mut summary_report: SummaryReport,
         step: &mut Step,
     ) {
-        let Phase::Summarizing { stop_cause: stopped, .. } = self.state.phase else { return };
+        let Phase::Summarizing { stop_cause, .. } = self.state.phase else { return };
         if let SummaryReport::Ended(evidence) = &mut summary_report {
-            evidence.stop_cause = stopped;
+            evidence.stop_cause = stop_cause;
         }
-        let (outcome, usage) = summary_result(&summary_report);
-        self.record(step, Record::SummaryEnded { at: now.at, result: outcome, usage });
+        let (result, usage) = summary_result(&summary_report);
+        self.record(step, Record::SummaryEnded { at: now.at, result, usage });
         self.record_exhausted_limit(policy, now.at, step);
         if self.state.cancelled_by.is_some() || self.is_exhausted() {
             self.on_exited(policy, now, Evidence::of_exit(Exit::NeverSpawned), step);
@@ -171,8 +179,8 @@ impl Run {
         }
     }
 
-    pub(super) fn stop_summary(&mut self, at: Moment, why: StopCause, step: &mut Step) {
-        self.record(step, Record::SummaryStopOrdered { at, cause: why });
+    pub(super) fn stop_summary(&mut self, at: Moment, cause: StopCause, step: &mut Step) {
+        self.record(step, Record::SummaryStopOrdered { at, cause });
         step.actions.push(Action::StopSummary);
     }
 
@@ -182,7 +190,7 @@ impl Run {
         }
         self.record(step, Record::AttemptSpawned { at, process });
         match (self.state.cancelled_by, self.state.suspend) {
-            (Some(by), _) => self.stop(at, StopCause::Cancelled, first_stop_level(by), step),
+            (Some(source), _) => self.stop(at, StopCause::Cancelled, first_stop_level(source), step),
             (None, Some(_)) => self.stop(at, StopCause::Suspended, StopLevel::Interrupt, step),
             (None, None) => {}
         }
@@ -196,14 +204,14 @@ impl Run {
     fn on_notice(&mut self, policy: &Policy, at: Moment, notice: &Notice, step: &mut Step) {
         self.seen.observe(at, notice);
         match &self.state.phase {
-            // A turn may begin just as the input ends: it counts like any other.
+            // An exchange may start just as the input closes. It counts like any other.
             Phase::Running | Phase::Closing { .. } => {}
-            // An interrupt is answered with a result.
-            Phase::Stopping { level: StopLevel::Interrupt, cause: why, .. } => {
-                let why = *why;
+            // The agent answers an interrupt with a result.
+            Phase::Stopping { level: StopLevel::Interrupt, cause, .. } => {
+                let cause = *cause;
                 match notice {
                     Notice::ExchangeEnded(result) if self.has_new_result() => {
-                        self.on_interrupted_exchange_ended(policy, at, (why, *result), step);
+                        self.on_interrupted_exchange_ended(policy, at, cause, *result, step);
                     }
                     _ => self.enforce_limits(policy, at, step),
                 }
@@ -245,29 +253,30 @@ impl Run {
             self.enforce_limits(policy, at, step);
         }
         if self.state.phase == Phase::Running && self.agent_is_idle() {
-            let works_on = self.seen.background_tasks > 0;
-            // One that claims to be done is asked at once whether what it left running is still needed.
-            let continues = (!works_on || self.seen.claimed) && self.keep_going(policy, at, step);
-            if !continues && !works_on {
+            let has_background_work = self.seen.background_tasks > 0;
+            // If the agent claims to be done, ask at once whether its background work is still needed.
+            let continues = (!has_background_work || self.seen.claimed) && self.keep_going(policy, at, step);
+            if !continues && !has_background_work {
                 self.close_input(at, step);
             }
         }
     }
 
-    /// The agent has a result and said that no turn is owed. Background work may be running.
+    /// Returns whether the agent has a result and reported that no exchange is open. Background work may be
+    /// running.
     fn agent_is_idle(&self) -> bool {
         self.seen.idle && self.seen.result.is_some() && self.has_new_result()
     }
 
-    /// Whether a turn has ended since the agent was last told something, or interrupted, or stopped by itself: the stream
-    /// of an adopted one is read again from its beginning.
+    /// Returns whether an exchange has ended since the last prompt, interrupt or voluntary stop. The stream
+    /// of an adopted agent is read again from its start.
     fn has_new_result(&self) -> bool {
         self.seen.turns > self.state.results_before
     }
 
     fn on_session_opened(&mut self, at: Moment, session: &SessionId, step: &mut Step) {
         if self.is_wrong_session(session) {
-            // It is said once.
+            // Stop only once.
             if self.state.phase == Phase::Running {
                 self.stop(at, StopCause::WrongSession, StopLevel::Term, step);
             }
@@ -276,32 +285,32 @@ impl Run {
         }
     }
 
-    /// Whether this is not the session that the attempt was to continue. One that was named by its title has
-    /// an id that only the agent knows.
+    /// Returns whether this is not the session that the attempt resumed. The id of a session resumed by its
+    /// title is known only to the agent.
     fn is_wrong_session(&self, session: &SessionId) -> bool {
         match self.state.plan.as_ref().map(|plan| &plan.session) {
-            Some(SessionPlan::Resume(ordered)) if ordered.is_uuid() => {
-                !ordered.as_str().eq_ignore_ascii_case(session.as_str())
+            Some(SessionPlan::Resume(planned)) if planned.is_uuid() => {
+                !planned.as_str().eq_ignore_ascii_case(session.as_str())
             }
             Some(SessionPlan::Resume(_) | SessionPlan::New(_) | SessionPlan::Fork { .. }) | None => false,
         }
     }
 
-    /// Whether only a result named this session, and the attempt was to start another one. A session that the agent opened is
-    /// announced before its result.
+    /// Returns whether only a result named this session, while the attempt was to start another one. An agent
+    /// reports a session that it opens before its result.
     fn is_foreign(&self, session: &SessionId) -> bool {
         match self.state.plan.as_ref().map(|plan| &plan.session) {
-            Some(SessionPlan::New(ordered) | SessionPlan::Fork { to: ordered, .. }) => {
+            Some(SessionPlan::New(planned) | SessionPlan::Fork { to: planned, .. }) => {
                 self.state.session.is_none()
-                    && ordered.is_uuid()
-                    && !ordered.as_str().eq_ignore_ascii_case(session.as_str())
+                    && planned.is_uuid()
+                    && !planned.as_str().eq_ignore_ascii_case(session.as_str())
             }
             Some(SessionPlan::Resume(_)) | None => false,
         }
     }
 
     fn on_progress(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
-        // Once in an attempt says it all.
+        // One record per attempt is sufficient.
         if !self.state.made_progress {
             self.record(step, Record::ProgressMade { at, resets_retries: policy.progress_resets_retries });
         }
@@ -312,15 +321,15 @@ impl Run {
         step.actions.push(Action::CloseInput);
     }
 
-    pub(super) fn stop(&mut self, at: Moment, why: StopCause, level: StopLevel, step: &mut Step) {
-        self.record(step, Record::StopOrdered { at, cause: why, level, stall: None });
+    pub(super) fn stop(&mut self, at: Moment, cause: StopCause, level: StopLevel, step: &mut Step) {
+        self.record(step, Record::StopOrdered { at, cause, level, stall: None });
         step.actions.push(Action::Stop(level));
     }
 
     fn on_exited(&mut self, policy: &Policy, now: Now, mut evidence: Evidence, step: &mut Step) {
         evidence.stop_cause = match &self.state.phase {
-            Phase::Stopping { cause: why, .. } => Some(*why),
-            // A summary may have used the rest.
+            Phase::Stopping { cause, .. } => Some(*cause),
+            // The summary may have used the rest of the limit.
             Phase::Starting if self.is_exhausted() => Some(StopCause::LimitReached),
             Phase::Starting | Phase::Running | Phase::Closing { .. } => None,
             Phase::New
@@ -331,11 +340,11 @@ impl Run {
             | Phase::Suspended { .. }
             | Phase::Finished { .. } => return,
         };
-        // A program that opened a session of this run is an agent: it died early.
+        // A program that opened a session of this run is an agent that died early.
         if evidence.startup == Some(StartupError::NotAnAgent) && self.state.session.is_some() {
             evidence.startup = None;
         }
-        // What the agent did while nobody listened, or while it was being stopped, was done too.
+        // Work done without a supervisor, or during a stop, counts too.
         match &evidence.session {
             Some(session) if self.is_wrong_session(session) || self.is_foreign(session) => {
                 evidence.stop_cause = Some(StopCause::WrongSession)
@@ -347,18 +356,17 @@ impl Run {
             self.on_progress(policy, now.at, step);
         }
         let fault = classify(&evidence);
-        let stop = self.after_agent_stop(policy, now, (&evidence, fault), step);
-        let next = stop.unwrap_or_else(|| decide::next_step(&self.state, policy, now, &evidence, fault));
+        let after_stop = self.after_agent_stop(policy, now, &evidence, fault, step);
+        let next =
+            after_stop.unwrap_or_else(|| decide::next_step(&self.state, policy, now, &evidence, fault));
         let next = match next {
             AfterAttempt::Attempt { .. } if self.is_last_attempt(policy) => {
                 AfterAttempt::Finish(Outcome::from_limit(Limit::Attempts, fault))
             }
             next => next,
         };
-        let Evidence {
-            usage: tally, result, continuity, denied_calls: denied, questions, background, ..
-        } = evidence;
-        // People need it: no other record says what was seen.
+        let Evidence { usage, result, continuity, denied_calls, questions, background, .. } = evidence;
+        // Users need it: no other record describes what was observed.
         let is_kept = matches!(fault, Some(Fault::Unknown | Fault::AgentUnusable));
         let evidence = is_kept.then(|| Box::new(evidence));
         self.record(
@@ -366,9 +374,9 @@ impl Run {
             Record::AttemptEnded {
                 at: now.at,
                 fault,
-                usage: tally,
+                usage,
                 result,
-                denied_calls: denied,
+                denied_calls,
                 questions,
                 background,
                 continuity,
@@ -379,31 +387,31 @@ impl Run {
         step.actions.push(Action::Sweep);
     }
 
-    /// Whether the run may make no attempt after this one.
+    /// Returns whether the run may make no further attempt.
     pub(super) fn is_last_attempt(&self, policy: &Policy) -> bool {
         self.state.attempts() - self.state.attempts_before >= policy.attempts_max
     }
 
-    fn on_swept(&mut self, policy: &Policy, at: Moment, ended: u32, step: &mut Step) {
+    fn on_swept(&mut self, policy: &Policy, at: Moment, stopped_processes: u32, step: &mut Step) {
         let Phase::Sweeping { next } = &self.state.phase else { return };
         let next = next.clone();
-        self.record(step, Record::Swept { at, stopped_processes: ended });
+        self.record(step, Record::Swept { at, stopped_processes });
         match (next, self.state.cancelled_by) {
             (AfterAttempt::Finish(outcome), _) => self.finish(at, outcome, step),
             (AfterAttempt::Attempt { .. } | AfterAttempt::Check, None) if self.is_suspending() => {
-                self.suspended(at, step)
+                self.finish_suspend(at, step)
             }
             (AfterAttempt::Check, None) => {
                 self.record(step, Record::CheckStarted { at });
                 step.actions.push(Action::StartCheck(self.state.checks));
             }
-            (AfterAttempt::Attempt { .. } | AfterAttempt::Check, Some(by)) => {
-                self.finish(at, Outcome::cancelled(by), step)
+            (AfterAttempt::Attempt { .. } | AfterAttempt::Check, Some(source)) => {
+                self.finish(at, Outcome::cancelled(source), step)
             }
             (AfterAttempt::Attempt { at: until, plan, .. }, None) if until <= at => {
                 self.start_attempt(policy, at, plan, step)
             }
-            // The deadline starts it.
+            // The deadline starts the attempt.
             (AfterAttempt::Attempt { .. }, None) => {}
         }
     }
@@ -444,25 +452,25 @@ impl Run {
             (DeadlineKind::ExitTimeout, _) => self.stop(now.at, StopCause::DidNotExit, StopLevel::Term, step),
             (DeadlineKind::Limit, _) => self.enforce_limits(policy, now.at, step),
             (DeadlineKind::IdleAfterResult, _) => {
-                // One that has not answered to what it was told last did not hear it.
+                // An agent without a result since the last prompt did not receive it.
                 if !self.has_new_result() || !self.keep_going(policy, now.at, step) {
                     self.close_input(now.at, step);
                 }
             }
-            (DeadlineKind::EscalateStop, Phase::Stopping { cause: why, level, .. }) => {
-                let (why, level) = (*why, *level);
-                self.escalate_stop(now.at, why, level, step);
+            (DeadlineKind::EscalateStop, Phase::Stopping { cause, level, .. }) => {
+                let (cause, level) = (*cause, *level);
+                self.escalate_stop(now.at, cause, level, step);
             }
             (DeadlineKind::NextAttempt | DeadlineKind::EscalateStop, _) => {}
         }
     }
 
-    fn escalate_stop(&mut self, at: Moment, why: StopCause, level: StopLevel, step: &mut Step) {
+    fn escalate_stop(&mut self, at: Moment, cause: StopCause, level: StopLevel, step: &mut Step) {
         match level {
-            StopLevel::Interrupt => self.stop(at, why, StopLevel::Term, step),
-            StopLevel::Term => self.stop(at, why, StopLevel::Kill, step),
-            StopLevel::Kill if self.state.kills < KILLS_MAX => self.stop(at, why, StopLevel::Kill, step),
-            // It cannot be ended, and nothing may run beside it.
+            StopLevel::Interrupt => self.stop(at, cause, StopLevel::Term, step),
+            StopLevel::Term => self.stop(at, cause, StopLevel::Kill, step),
+            StopLevel::Kill if self.state.kills < KILLS_MAX => self.stop(at, cause, StopLevel::Kill, step),
+            // The agent cannot be stopped, and no other process may run next to it.
             StopLevel::Kill => {
                 let outcome =
                     Outcome { fault: None, ..Outcome::from_fault(OutcomeKind::Bug, Fault::Unknown) };
@@ -472,27 +480,27 @@ impl Run {
     }
 
     fn on_downtime(&mut self, span: Span, step: &mut Step) {
-        if !self.agent_is_idle() && span > Span::ZERO {
+        if !self.is_idle() && span > Span::ZERO {
             self.record(step, Record::Downtime { duration: span });
         }
     }
 
-    fn on_cancelled(&mut self, at: Moment, by: CancelSource, step: &mut Step) {
-        if self.agent_is_idle() || self.state.cancelled_by == Some(by) {
+    fn on_cancelled(&mut self, at: Moment, source: CancelSource, step: &mut Step) {
+        if self.is_idle() || self.state.cancelled_by == Some(source) {
             return;
         }
-        self.record(step, Record::CancelRequested { at, source: by });
+        self.record(step, Record::CancelRequested { at, source });
         match &self.state.phase {
             Phase::Running | Phase::Closing { .. } => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(by), step)
+                self.stop(at, StopCause::Cancelled, first_stop_level(source), step)
             }
-            Phase::Stopping { level, .. } if *level < first_stop_level(by) => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(by), step);
+            Phase::Stopping { level, .. } if *level < first_stop_level(source) => {
+                self.stop(at, StopCause::Cancelled, first_stop_level(source), step);
             }
-            Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(by), step),
+            Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(source), step),
             Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Cancelled, step),
             Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Cancelled, step),
-            // The next event of the world finds the cancel in the state.
+            // The next event from the supervisor finds the cancellation in the state.
             Phase::Summarizing { stop_cause: Some(_), .. }
             | Phase::Checking { stop_cause: Some(_), .. }
             | Phase::Stopping { .. }
@@ -508,30 +516,29 @@ impl Run {
         &mut self,
         policy: &Policy,
         now: Now,
-        (found, last_at, changes): (FoundAttempt, Option<Moment>, Vec<SettingChange>),
+        found: FoundAttempt,
+        last_record_at: Option<Moment>,
+        changes: Vec<SettingChange>,
         step: &mut Step,
     ) {
-        if let Some(remains) = finding(&self.state.phase, &found) {
-            self.record(
-                step,
-                Record::Recovered { at: now.at, finding: remains, last_record_at: last_at, changes },
-            );
+        if let Some(finding) = finding(&self.state.phase, &found) {
+            self.record(step, Record::Recovered { at: now.at, finding, last_record_at, changes });
         }
         match (&self.state.phase, found) {
-            // Ordered and never started: the order stands, unless somebody cancelled it.
+            // The attempt was planned but never started. It still starts, unless the run was cancelled.
             (Phase::Starting, FoundAttempt::Ended(evidence))
                 if evidence.exit == Exit::NeverSpawned && self.state.cancelled_by.is_none() =>
             {
                 step.actions.extend(self.launch_action());
             }
             (Phase::Starting, FoundAttempt::Running(process)) => self.on_spawned(now.at, process, step),
-            // What it had written when its supervisor died is used; it is not ordered again.
+            // A summary written before the supervisor died is used. It is not requested again.
             (Phase::Summarizing { .. }, FoundAttempt::Ended(evidence)) => {
                 self.on_summary_ended(policy, now, SummaryReport::Ended(evidence), step);
             }
-            // Nothing of it is left: it is done again, or was to be ended anyway.
+            // No process of the check is left: it runs again, or was being stopped anyway.
             (Phase::Checking { stop_cause: Some(_), .. }, FoundAttempt::Ended(_)) => {
-                self.checked(policy, now, CheckResult::Stopped, step);
+                self.on_check_ended(policy, now, CheckResult::Stopped, step);
             }
             (_, FoundAttempt::Running(_)) => {
                 self.seen = Observations::new(now.at);
@@ -558,8 +565,8 @@ impl Run {
     }
 }
 
-fn first_stop_level(by: CancelSource) -> StopLevel {
-    match by {
+fn first_stop_level(source: CancelSource) -> StopLevel {
+    match source {
         CancelSource::Person => StopLevel::Interrupt,
         CancelSource::PersonNow | CancelSource::Sigterm | CancelSource::Sighup => StopLevel::Term,
     }

@@ -1,4 +1,4 @@
-//! What people read of a silence.
+//! Texts about a stall for people.
 
 use super::{ProcessActivity, ProcessState, StallReport};
 use crate::{Span, StopCause};
@@ -12,13 +12,13 @@ const UNSEEN: StallReport = StallReport {
 const SEEN: ProcessActivity =
     ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
 
-fn check(signs: ProcessActivity, expected: &str) {
-    let stall = StallReport { processes: Some(signs), ..UNSEEN };
-    assert_eq!(stall.describe(StopCause::Stalled), format!("no bytes for 7m, no tool running, {expected}"));
+fn check(processes: ProcessActivity, expected: &str) {
+    let stall = StallReport { processes: Some(processes), ..UNSEEN };
+    assert_eq!(stall.describe(StopCause::Stalled), format!("no output for 7m, no tool running, {expected}"));
 }
 
 #[test]
-fn describe() {
+fn describes_stalls() {
     check(SEEN, "socket open");
     check(ProcessActivity { connections: 0, children: 1, ..SEEN }, "no socket open, its child process idle");
     check(
@@ -30,24 +30,21 @@ fn describe() {
         ProcessActivity { children: 5, busy_children: 2, ..SEEN },
         "socket open, 2 of its 5 child processes busy",
     );
-    check(
-        ProcessActivity { agent: ProcessState::Busy, ..SEEN },
-        "the agent keeps the processor busy, socket open",
-    );
+    check(ProcessActivity { agent: ProcessState::Busy, ..SEEN }, "the agent is using the CPU, socket open");
     check(
         ProcessActivity { agent: ProcessState::Blocked, ..SEEN },
-        "the agent waits for the kernel, socket open",
+        "the agent is blocked in the kernel, socket open",
     );
     check(
         ProcessActivity { agent: ProcessState::Frozen, ..SEEN },
-        "the agent's process was stopped by somebody, socket open",
+        "the agent's process is frozen (SIGSTOP), socket open",
     );
     assert_eq!(
         StallReport { open_tools: 2, ..UNSEEN }.describe(StopCause::Stalled),
-        "no bytes for 7m, 2 tools running, its processes could not be looked at"
+        "no output for 7m, 2 tools running, its processes could not be inspected"
     );
     assert_eq!(
         UNSEEN.describe(StopCause::NoProgress),
-        "no message and no tool call finished for 9m, last heard 7m ago"
+        "no message and no tool call finished for 9m, last output 7m ago"
     );
 }

@@ -1,10 +1,10 @@
-//! Which turn a request is for, read from the conversation it carries. There is no counter: retries, resumes and
-//! synthetic messages repeat requests, and only the conversation tells them apart.
+//! Determines the turn that a request is for, from the conversation that the request carries. It never counts
+//! requests: retries, resumes and synthetic messages repeat them.
 
 use serde_json::Value;
 
-/// How the agent words a tool call that did not run to its end. A model would look, and run it again; so does the script.
-/// Seen with Claude Code 2.1.330.
+/// The agent's wording for a tool call that did not finish. A model would inspect the result and repeat the
+/// call; so does the script. Observed with Claude Code 2.1.330.
 const INTERRUPTED: &[&str] = &[
     "[Tool call interrupted:",
     "[Tool result missing due to internal error]",
@@ -14,27 +14,27 @@ const INTERRUPTED: &[&str] = &[
     "Exit code 143",
 ];
 
-/// What a request asks the script for.
+/// The position in the script that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScriptPosition {
-    /// The turn to serve, from 1.
+    /// The turn to serve, starting at 1.
     pub(super) turn: u32,
-    /// How often this turn has been served before; it makes the ids of its tool calls new.
+    /// How often this turn was served before. It makes the ids of the turn's tool calls unique.
     pub(super) repeat: u32,
-    /// Which of its calls have their results already, one bit each: they are not made again.
+    /// Bit set of the turn's calls that already have a result. They are not made again.
     pub(super) done: u64,
 }
 
 impl ScriptPosition {
-    /// Whether the call at this place among the turn's has its result.
+    /// Whether the turn's call with this index has a result.
     pub(super) fn is_done(self, index: usize) -> bool {
         index < 64 && self.done >> index & 1 == 1
     }
 }
 
-/// The id of a scripted tool call.
-pub(super) fn tool_id(place: ScriptPosition, index: usize) -> String {
-    let ScriptPosition { turn, repeat, done: _ } = place;
+/// Returns the id of a scripted tool call.
+pub(super) fn tool_id(position: ScriptPosition, index: usize) -> String {
+    let ScriptPosition { turn, repeat, done: _ } = position;
     if repeat == 0 {
         format!("toolu_drill_{turn}_{index}")
     } else {
@@ -42,10 +42,11 @@ pub(super) fn tool_id(place: ScriptPosition, index: usize) -> String {
     }
 }
 
-/// The turn to serve after `messages`, in a script of `turns` turns: one more than the last turn with results, or that
-/// turn again, without the calls that were not, if one of its calls was interrupted; the final turn for whatever comes
-/// after it.
-pub(super) fn place(messages: &Value, turns: u32) -> ScriptPosition {
+/// Returns the position to serve after `messages`, in a script of `turns` turns.
+///
+/// It is the turn after the last one with results. If a call of that turn was interrupted, the turn is
+/// repeated without its finished calls. After the last turn, the last turn is served again.
+pub(super) fn next_position(messages: &Value, turns: u32) -> ScriptPosition {
     let mut last = ScriptPosition { turn: 0, repeat: 0, done: 0 };
     let mut interrupted = false;
     let mut called = Vec::new();
@@ -76,20 +77,21 @@ pub(super) fn place(messages: &Value, turns: u32) -> ScriptPosition {
     ScriptPosition { turn, repeat, done: if interrupted { last.done } else { 0 } }
 }
 
-/// What the prompts of the conversation say, without what the agent's program says between the model's messages.
+/// Returns the text of the conversation's prompts, without the notes that the agent adds between messages.
 pub(super) fn prompt_text(messages: &Value) -> String {
     texts(messages, "user")
 }
 
-/// What the agent's program says to the model between the prompts, as what a hook adds (Claude Code 2.1.330).
+/// Returns the notes that the agent adds between prompts, such as the output of a hook (Claude Code 2.1.330).
 pub(super) fn notes_text(messages: &Value) -> String {
     texts(messages, "system")
 }
 
 fn texts(messages: &Value, role: &str) -> String {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
-    let said = messages.iter().filter(|message| message["role"] == role).map(|message| &message["content"]);
-    let texts = said.flat_map(|content| match content {
+    let contents =
+        messages.iter().filter(|message| message["role"] == role).map(|message| &message["content"]);
+    let texts = contents.flat_map(|content| match content {
         Value::String(text) => vec![text.as_str()],
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
         _ => Vec::new(),
@@ -97,32 +99,32 @@ fn texts(messages: &Value, role: &str) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Which of the replies to these prompts is asked for, and which of its turns, from 0; nothing where the last prompt is
-/// none of them. One turn of it is over for each message of the model's since.
+/// Returns the index of the reply that the last prompt selects, and the index of its turn. `None` if no reply
+/// matches the last prompt. Each later message of the model completes one turn of the reply.
 pub(super) fn reply(messages: &Value, to: &[&str]) -> Option<(usize, usize)> {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut received = vec![0_usize; to.len()];
-    let mut asked = None;
+    let mut selected = None;
     let mut since = 0;
     for message in messages {
         if message["role"] == "assistant" {
             since += 1;
         }
         for prompt in prompts(message) {
-            // The first of those to the same words that has not been used, or the last of them.
-            let mut fitting = (0..to.len()).filter(|place| prompt.contains(to[*place]));
+            // The first unused reply whose text matches, or the last one that matches.
+            let mut fitting = (0..to.len()).filter(|index| prompt.contains(to[*index]));
             let last = fitting.clone().next_back();
-            asked = fitting.find(|place| received[*place] == 0).or(last);
-            if let Some(place) = asked {
-                received[place] += 1;
+            selected = fitting.find(|index| received[*index] == 0).or(last);
+            if let Some(index) = selected {
+                received[index] += 1;
             }
             since = 0;
         }
     }
-    asked.map(|place| (place, since))
+    selected.map(|index| (index, since))
 }
 
-/// The prompts in a message: what neither a tool nor the agent's program says.
+/// Returns the user's prompts in a message: texts that neither a tool nor the agent produced.
 fn prompts(message: &Value) -> Vec<&str> {
     if message["role"] != "user" {
         return Vec::new();
@@ -132,8 +134,8 @@ fn prompts(message: &Value) -> Vec<&str> {
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
         _ => Vec::new(),
     };
-    let ours = |text: &&str| !text.trim().is_empty() && !text.trim_start().starts_with(['<', '[']);
-    texts.into_iter().filter(ours).collect()
+    let is_prompt = |text: &&str| !text.trim().is_empty() && !text.trim_start().starts_with(['<', '[']);
+    texts.into_iter().filter(is_prompt).collect()
 }
 
 fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
@@ -141,7 +143,7 @@ fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
     messages.iter().filter_map(|message| message.get("content")?.as_array()).flatten()
 }
 
-/// The place that a scripted tool id names, and which of its calls it is; `None` for any other.
+/// Parses a scripted tool id into its position and the index of its call. `None` for other ids.
 fn scripted(id: Option<&Value>) -> Option<(ScriptPosition, u32)> {
     let mut parts = id?.as_str()?.strip_prefix("toolu_drill_")?.split('_');
     let turn = parts.next()?.parse().ok()?;
@@ -168,7 +170,7 @@ mod tests {
     use super::*;
 
     fn check(messages: Value, turn: u32, repeat: u32) {
-        assert_eq!(place(&messages, 3), ScriptPosition { turn, repeat, done: 0 }, "{messages}");
+        assert_eq!(next_position(&messages, 3), ScriptPosition { turn, repeat, done: 0 }, "{messages}");
     }
 
     fn call(id: &str) -> Value {
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_prompt_is_answered_by_its_reply() {
+    fn reply_answers_later_prompt() {
         let user = |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}]});
         let model = json!({"role": "assistant", "content": [{"type": "text", "text": "Yes."}]});
         let check = |messages: Value, expected: Option<(usize, usize)>| {
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn the_turn_follows_from_the_results_present() {
+    fn turn_follows_from_present_results() {
         let prompt = json!({"role": "user", "content": "go"});
         check(json!([prompt]), 1, 0);
         check(json!([prompt, call("toolu_drill_1_0"), result("toolu_drill_1_0", "ok")]), 2, 0);
@@ -209,30 +211,33 @@ mod tests {
     }
 
     #[test]
-    fn what_prompts_say_is_told() {
+    fn prompt_text_contains_only_prompts() {
         let parts = json!({"role": "user", "content": [{"type": "text", "text": "Outcome unknown: `make`"}]});
-        let said = json!({"role": "assistant", "content": [{"type": "text", "text": "I shall `rm`"}]});
-        let messages = json!([{"role": "user", "content": "Build it."}, said, parts, result("a", "`ls`")]);
+        let answer = json!({"role": "assistant", "content": [{"type": "text", "text": "I shall `rm`"}]});
+        let messages = json!([{"role": "user", "content": "Build it."}, answer, parts, result("a", "`ls`")]);
         assert_eq!(prompt_text(&messages), "Build it.\nOutcome unknown: `make`");
     }
 
     #[test]
-    fn a_call_that_has_its_result_is_not_made_again() {
-        let cut = "[Tool call interrupted: x";
-        let first =
-            [call("toolu_drill_2_0"), result("toolu_drill_2_0", "ok"), result("toolu_drill_2_1", cut)]
-                .to_vec();
-        let again = place(&json!(first), 3);
+    fn finished_call_is_not_repeated() {
+        let interruption = "[Tool call interrupted: x";
+        let first = [
+            call("toolu_drill_2_0"),
+            result("toolu_drill_2_0", "ok"),
+            result("toolu_drill_2_1", interruption),
+        ]
+        .to_vec();
+        let again = next_position(&json!(first), 3);
         assert_eq!(again, ScriptPosition { turn: 2, repeat: 1, done: 1 });
         assert!(again.is_done(0) && !again.is_done(1) && !again.is_done(64));
-        let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", cut)].to_vec();
+        let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", interruption)].to_vec();
         assert_eq!(
-            place(&json!([first.clone(), second].concat()), 3),
+            next_position(&json!([first.clone(), second].concat()), 3),
             ScriptPosition { turn: 2, repeat: 2, done: 1 }
         );
         let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", "ok")].to_vec();
         assert_eq!(
-            place(&json!([first, second].concat()), 3),
+            next_position(&json!([first, second].concat()), 3),
             ScriptPosition { turn: 3, repeat: 0, done: 0 }
         );
     }

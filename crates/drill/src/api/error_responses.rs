@@ -1,4 +1,5 @@
-//! Answers that are not a message: error statuses with their bodies and headers, and a captive portal's page.
+//! Responses that are not a message: error statuses with their bodies and headers, and the page of a captive
+//! portal.
 
 use std::time::Duration;
 
@@ -9,20 +10,21 @@ use serde_json::json;
 use crate::clock;
 use crate::scenario::Status;
 
-/// An answer with this status, error type and message.
+/// Returns a response with this status, error type and message.
 pub(super) fn error(code: u16, kind: &str, message: &str, headers: &[(String, String)]) -> Response<Body> {
     let body = json!({"type": "error", "error": {"type": kind, "message": message}});
     with_status(code, "application/json", body.to_string(), headers)
 }
 
-/// The answer a `status` fault gives; behind a wall that is over in `resets_in`, unless that is nothing.
+/// Returns the response of a `status` fault. During an outage, `resets_in` is its remaining time; otherwise
+/// it is zero.
 pub(super) fn status(status: &Status, resets_in: Duration) -> Response<Body> {
     let (kind, message) = usual(status.code);
     let mut headers: Vec<(String, String)> =
         status.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     if let Some(seconds) = status.retry_after {
-        let left = resets_in.as_secs_f64().ceil() as u64;
-        let seconds = if left == 0 { seconds } else { seconds.min(left) };
+        let remaining = resets_in.as_secs_f64().ceil() as u64;
+        let seconds = if remaining == 0 { seconds } else { seconds.min(remaining) };
         headers.push(("retry-after".to_owned(), seconds.to_string()));
     }
     if let Some(should_retry) = status.should_retry {
@@ -36,7 +38,7 @@ pub(super) fn status(status: &Status, resets_in: Duration) -> Response<Body> {
     )
 }
 
-/// The 429 of a subscription whose window is used up and opens again in `resets_in`.
+/// Returns the 429 of a subscription whose usage window is exhausted and resets in `resets_in`.
 pub(super) fn usage_limit(window: &str, resets_in: Duration) -> Response<Body> {
     let reset = resets_at(resets_in);
     let mut headers = unified("rejected", window, 1.0, reset);
@@ -49,17 +51,17 @@ pub(super) fn usage_limit(window: &str, resets_in: Duration) -> Response<Body> {
     )
 }
 
-/// The headers a subscription sees on a good answer: a fifth of the window is used.
+/// Returns the headers of a successful response to a subscription. A fifth of the window is used.
 pub(super) fn allowed() -> Vec<(String, String)> {
     unified("allowed", "five_hour", 0.2, resets_at(Duration::from_secs(3600)))
 }
 
-/// A page where a message was expected.
+/// Returns a page where the client expects a message.
 pub(super) fn html() -> Response<Body> {
     with_status(200, "text/html", "<html><body>Sign in to the network</body></html>".to_owned(), &[])
 }
 
-/// A JSON answer.
+/// Returns a JSON response.
 pub(super) fn json_body(body: &serde_json::Value, headers: &[(String, String)]) -> Response<Body> {
     with_status(200, "application/json", body.to_string(), headers)
 }
@@ -82,12 +84,12 @@ fn with_status(code: u16, kind: &'static str, body: String, headers: &[(String, 
     response
 }
 
-/// Rounded up, so that who waits until then is not too early.
+/// Rounded up, so that a client that waits until then is not too early.
 fn resets_at(resets_in: Duration) -> u64 {
     (clock::unix_ms() + resets_in.as_millis() as u64).div_ceil(1000)
 }
 
-/// The unified rate-limit headers, as Claude Code 2.1.330 reads them.
+/// Returns the unified rate-limit headers, as Claude Code 2.1.330 reads them.
 fn unified(status: &str, window: &str, used: f64, reset: u64) -> Vec<(String, String)> {
     let short = if window == "seven_day" { "7d" } else { "5h" };
     [
@@ -104,7 +106,7 @@ fn unified(status: &str, window: &str, used: f64, reset: u64) -> Vec<(String, St
     .to_vec()
 }
 
-/// The error type and message the real API sends with a status.
+/// Returns the error type and message that the real API sends with a status.
 fn usual(code: u16) -> (&'static str, &'static str) {
     match code {
         400 => ("invalid_request_error", "messages.0: bad request"),

@@ -1,25 +1,26 @@
-//! Which fault strikes which request. The seed draws the turns once, at the start; after that only requests count.
+//! Selects the fault that strikes a request. The seed draws the turns once, at the start; after that only
+//! requests count.
 
 use std::time::{Duration, Instant};
 
 use crate::rng::Rng;
 use crate::scenario::{Fault, FaultKind, Side, Times, When};
 
-/// The faults still to come.
+/// The pending faults.
 #[derive(Debug)]
 pub(super) struct Faults {
     pending: Vec<Pending>,
-    /// What strikes side requests.
+    /// The fault that strikes side requests.
     side: Option<Pending>,
 }
 
 #[derive(Debug)]
 struct Pending {
-    /// The turn it strikes; `None` for any.
+    /// The turn it strikes. `None` if it strikes any turn.
     turn: Option<u32>,
     remaining: Times,
     kind: FaultKind,
-    /// For a usage limit or another wall: when it is over, once it has struck.
+    /// End of a usage limit or another outage. `None` before it strikes.
     resets: Option<Instant>,
 }
 
@@ -27,7 +28,7 @@ struct Pending {
 #[derive(Debug, Clone)]
 pub(super) struct ActiveFault {
     pub(super) kind: FaultKind,
-    /// For a usage limit or another wall: how long until it is over.
+    /// Remaining time of a usage limit or another outage.
     pub(super) resets_in: Duration,
 }
 
@@ -51,17 +52,19 @@ impl Faults {
         Self { pending, side }
     }
 
-    /// The fault that strikes a request for `turn`, if any; it is used up by one. Faults of the same turn strike one
+    /// Consumes and returns the fault that strikes a request for `turn`. Faults of the same turn strike one
     /// after the other, in the order of the file.
     pub(super) fn take_fault(&mut self, turn: u32, stream: bool, now: Instant) -> Option<ActiveFault> {
-        let due = |pending: &Pending| pending.turn.is_none_or(|at| at == turn) || pending.resets.is_some();
+        let due = |pending: &Pending| {
+            pending.turn.is_none_or(|due_turn| due_turn == turn) || pending.resets.is_some()
+        };
         self.pending
             .iter_mut()
             .filter(|pending| due(pending))
             .find_map(|pending| pending.take_fault(stream, now))
     }
 
-    /// The same for a side request, which is for no turn.
+    /// Consumes and returns the fault that strikes a side request, which belongs to no turn.
     pub(super) fn strike_side(&mut self, stream: bool, now: Instant) -> Option<ActiveFault> {
         self.side.as_mut()?.take_fault(stream, now)
     }
@@ -76,7 +79,7 @@ impl Pending {
             self.remaining = one_less(self.remaining);
             return Some(ActiveFault { kind: self.kind.clone(), resets_in: Duration::ZERO });
         };
-        // A wall refuses everything until it is over, however often it is asked.
+        // An outage rejects every request until it ends.
         let resets = *self.resets.get_or_insert(now + lasting);
         if now < resets {
             return Some(ActiveFault { kind: self.kind.clone(), resets_in: resets - now });
@@ -85,7 +88,7 @@ impl Pending {
         None
     }
 
-    /// How long it lasts once it has struck, if it is a matter of time.
+    /// Returns how long the fault lasts once it strikes. `None` if it counts requests instead.
     fn lasting(&self) -> Option<Duration> {
         match (&self.kind, self.remaining) {
             (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
@@ -95,7 +98,7 @@ impl Pending {
     }
 }
 
-/// The fault with what the seed draws of it.
+/// Returns the fault with its random parts drawn.
 fn drawn(kind: &FaultKind, rng: &mut Rng) -> FaultKind {
     let mut kind = kind.clone();
     if let FaultKind::Kill { after, .. } = &mut kind {
@@ -106,7 +109,7 @@ fn drawn(kind: &FaultKind, rng: &mut Rng) -> FaultKind {
 
 fn one_less(times: Times) -> Times {
     match times {
-        // Its one time is over.
+        // An outage happens once.
         Times::Outage(_) => Times::Count(0),
         Times::Count(count) => Times::Count(count.saturating_sub(1)),
         Times::Always => Times::Always,
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_a_turn_strike_in_order_until_they_are_used_up() {
+    fn faults_of_a_turn_strike_in_order_until_consumed() {
         let all = [
             fault(When::Turn(2), Times::Count(2), FaultKind::Html {}),
             fault(When::Turn(2), Times::Count(1), FaultKind::Empty {}),
@@ -144,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn side_requests_are_struck_as_often_as_was_said() {
+    fn side_requests_fail_as_often_as_configured() {
         let struck = |times, count: usize| {
             let side = Side { fault: Some(FaultKind::Html {}), times, ..Side::default() };
             let mut faults = Faults::new(&[], &side, &mut Rng::new(0));
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_the_stream_waits_for_a_stream() {
+    fn stream_fault_waits_for_a_stream() {
         let all = [fault(When::Turn(1), Times::Count(1), FaultKind::Pings { lasting: None })];
         let mut faults = Faults::new(&all, &Side::default(), &mut Rng::new(0));
         assert_eq!(names(&mut faults, &[1], false), ["-"]);
@@ -165,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_stands_for_its_time_before_every_turn() {
-        let wall = fault(When::Turn(2), Times::Outage(Duration::from_secs(14)), FaultKind::Html {});
-        let mut faults = Faults::new(&[wall], &Side::default(), &mut Rng::new(0));
+    fn outage_rejects_every_turn_until_it_ends() {
+        let outage = fault(When::Turn(2), Times::Outage(Duration::from_secs(14)), FaultKind::Html {});
+        let mut faults = Faults::new(&[outage], &Side::default(), &mut Rng::new(0));
         let start = Instant::now();
         let struck = |faults: &mut Faults, turn, after_s| {
             faults.take_fault(turn, true, start + Duration::from_secs(after_s)).is_some()
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usage_limit_refuses_every_turn_until_it_resets() {
+    fn usage_limit_rejects_every_turn_until_reset() {
         let limit = FaultKind::UsageLimit { reset: Duration::from_secs(6), window: "five_hour".into() };
         let limited = [fault(When::Turn(2), Times::Count(1), limit)];
         let mut faults = Faults::new(&limited, &Side::default(), &mut Rng::new(0));

@@ -1,5 +1,5 @@
-//! The listening socket: it can be closed for a while, so that connections are refused, and opened again on the same
-//! port; and single connections can be reset. It knows nothing of requests.
+//! The listening socket. It can close for a while, so that connections are refused, and then reopen on the
+//! same port. Single connections can be reset. It never inspects requests.
 
 use std::net::{Shutdown, SocketAddr, TcpStream as Socket};
 use std::os::fd::AsFd;
@@ -13,17 +13,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time;
 
-/// Pause before another try at a port that is momentarily not to be had, or after a failed accept.
-const AGAIN: Duration = Duration::from_millis(20);
+/// Pause before retrying a port that is temporarily unavailable, or after a failed accept.
+const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// The client's end of one connection, to end it roughly.
+/// The client's connection, kept so that it can be reset.
 #[derive(Debug, Clone)]
 pub(super) struct ClientConnection(Arc<Socket>);
 
 impl ClientConnection {
-    /// From now on closing the connection sends a reset (RST) and discards what is unsent.
+    /// Makes closing the connection send a reset (RST) and discard unsent data.
     pub(super) fn reset_on_close(&self) {
-        // A connection that is gone already needs no reset.
+        // A closed connection needs no reset.
         let _ = rustix::net::sockopt::set_socket_linger(&*self.0, Some(Duration::ZERO));
     }
 }
@@ -34,14 +34,14 @@ impl Connected<IncomingStream<'_, FaultyListener>> for ClientConnection {
     }
 }
 
-/// Tells a doorway to refuse connections for a while.
+/// Makes a listener refuse connections for a while.
 #[derive(Debug, Clone)]
 pub(super) struct ListenerControl(mpsc::UnboundedSender<Duration>);
 
 impl ListenerControl {
-    /// Closes the door and ends every open connection.
+    /// Closes the listener for this long and ends every open connection.
     pub(super) fn close_for(&self, lasting: Duration) {
-        // The doorway is gone only when the API is, and then every connection is refused anyway.
+        // The listener only goes away with the API, and then every connection is refused anyway.
         let _ = self.0.send(lasting);
     }
 }
@@ -51,7 +51,7 @@ impl ListenerControl {
 pub(super) struct FaultyListener {
     listener: Option<TcpListener>,
     address: SocketAddr,
-    orders: mpsc::UnboundedReceiver<Duration>,
+    closures: mpsc::UnboundedReceiver<Duration>,
     callers: Vec<Weak<Socket>>,
 }
 
@@ -60,8 +60,11 @@ impl FaultyListener {
     pub(super) async fn open() -> io::Result<(Self, ListenerControl)> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
-        let (sender, orders) = mpsc::unbounded_channel();
-        Ok((Self { listener: Some(listener), address, orders, callers: Vec::new() }, ListenerControl(sender)))
+        let (sender, closures) = mpsc::unbounded_channel();
+        Ok((
+            Self { listener: Some(listener), address, closures, callers: Vec::new() },
+            ListenerControl(sender),
+        ))
     }
 
     pub(super) fn address(&self) -> SocketAddr {
@@ -75,14 +78,14 @@ impl FaultyListener {
         while self.listener.is_none() {
             match TcpListener::bind(self.address).await {
                 Ok(listener) => self.listener = Some(listener),
-                Err(_) => time::sleep(AGAIN).await,
+                Err(_) => time::sleep(RETRY_PAUSE).await,
             }
         }
     }
 
     fn end_connections(&mut self) {
         for socket in self.callers.drain(..).filter_map(|caller| caller.upgrade()) {
-            // It may have been ended by the client a moment ago.
+            // The client may have closed it a moment ago.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
@@ -116,12 +119,12 @@ impl Listener for FaultyListener {
             };
             tokio::select! {
                 biased;
-                Some(lasting) = self.orders.recv() => self.close_for(lasting).await,
+                Some(lasting) = self.closures.recv() => self.close_for(lasting).await,
                 accepted = accepted => {
                     if let Ok((stream, _)) = accepted && let Ok(admitted) = self.admit(stream) {
                         return admitted;
                     }
-                    time::sleep(AGAIN).await;
+                    time::sleep(RETRY_PAUSE).await;
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! A loopback Messages API that answers as a scenario says and keeps its own account of what it billed.
-//! It never calls a model, never leaves 127.0.0.1 and never sends a signal: it only says when the moment has come.
+//! A loopback Messages API that answers from a scenario and logs what it billed. It never calls a model,
+//! never leaves 127.0.0.1 and never sends a signal: it only announces signal points.
 
 mod conversation;
 mod error_responses;

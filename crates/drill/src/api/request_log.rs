@@ -1,5 +1,5 @@
-//! The API's own account: every request with its status, every message with what was announced and what was sent.
-//! It is what a supervisor's ledger is held against, so it never looks at what the agent reports.
+//! The API's request log: every request with its status, and every message with its announced and sent
+//! tokens. It verifies a supervisor's ledger, so it never reads usage that the agent reports.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::price::{Nanodollars, Tokens, price};
 
-/// Everything the API has seen and billed so far.
+/// Everything the API received and billed so far.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RequestLog {
     /// Every request, in the order of arrival.
@@ -25,32 +25,32 @@ pub struct RequestLog {
 pub struct LoggedRequest {
     /// Milliseconds since the API started.
     pub at_ms: u64,
-    /// What was asked for.
+    /// The kind of the request.
     pub kind: RequestKind,
-    /// The turn the conversation stood at, for a model request.
+    /// The turn of the script, for a model request.
     pub turn: Option<u32>,
     /// The session the agent named.
     pub session: Option<String>,
-    /// What the prompts of the conversation said.
+    /// The text of the conversation's prompts.
     #[serde(skip)]
     pub prompt: String,
-    /// What the agent's program said beside them.
+    /// The notes that the agent added between the prompts.
     #[serde(skip)]
     pub notes: String,
-    /// The hosts whose pages a search by the API is not to find.
+    /// The hosts that a web search by the API must leave out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_domains: Vec<String>,
-    /// The status sent; 0 while there is none, and for ever if the connection was dropped before one.
+    /// The status sent. It is 0 before a response, and stays 0 if the connection was dropped before one.
     pub status: u16,
 }
 
-/// What a request asked for.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
     /// The next message of the conversation.
     Model,
-    /// A message without tools of the agent, such as a title, or a search by the API.
+    /// A message without tools for the agent, such as a title, or a web search by the API.
     Side,
     /// A token count.
     Count,
@@ -67,14 +67,13 @@ pub struct Billed {
     pub session: Option<String>,
     /// The turn, 0 for a side request.
     pub turn: u32,
-    /// The model asked for.
+    /// The requested model.
     pub model: String,
     /// Milliseconds since the API started.
     pub at_ms: u64,
-    /// Input as announced, and the output that was sent: all of it for a complete message, else what was sent until the
-    /// cut.
+    /// Announced input and sent output. A truncated message counts the output sent before the cut.
     pub tokens: Tokens,
-    /// The output the whole message has.
+    /// Output tokens of the whole message.
     pub output_whole: u64,
     /// Whether the final usage was sent.
     pub complete: bool,
@@ -94,7 +93,7 @@ pub struct InjectedFault {
 }
 
 impl LoggedRequest {
-    pub(super) fn asked(kind: RequestKind, session: Option<String>, at_ms: u64) -> LoggedRequest {
+    pub(super) fn new(kind: RequestKind, session: Option<String>, at_ms: u64) -> LoggedRequest {
         LoggedRequest {
             at_ms,
             kind,
@@ -109,12 +108,12 @@ impl LoggedRequest {
 }
 
 impl RequestLog {
-    /// All messages, of side requests too.
+    /// Returns all messages, including those of side requests.
     pub fn billed(&self) -> impl Iterator<Item = &Billed> {
         self.messages.iter().chain(&self.side)
     }
 
-    /// The tokens of all messages, by model.
+    /// Returns the tokens of all messages, by model.
     #[must_use]
     pub fn tokens_by_model(&self) -> BTreeMap<String, Tokens> {
         let mut tokens = BTreeMap::<String, Tokens>::new();
@@ -124,19 +123,19 @@ impl RequestLog {
         tokens
     }
 
-    /// The tokens of all messages.
+    /// Returns the tokens of all messages.
     #[must_use]
     pub fn tokens(&self) -> Tokens {
         self.billed().fold(Tokens::default(), |sum, billed| sum + billed.tokens)
     }
 
-    /// What all messages cost; models without a known price cost nothing.
+    /// Returns the cost of all messages. Models without a known price count as free.
     #[must_use]
     pub fn cost(&self) -> Nanodollars {
         self.billed().filter_map(Billed::cost).fold(Nanodollars(0), |sum, cost| sum + cost)
     }
 
-    /// How many model requests there were.
+    /// Returns the number of model requests.
     #[must_use]
     pub fn model_requests(&self) -> usize {
         self.requests.iter().filter(|request| request.kind == RequestKind::Model).count()
@@ -144,7 +143,7 @@ impl RequestLog {
 }
 
 impl Billed {
-    /// What it cost, if its model has a known price.
+    /// Returns the cost of the message, or `None` if its model has no known price.
     #[must_use]
     pub fn cost(&self) -> Option<Nanodollars> {
         price(&self.model, &self.tokens)

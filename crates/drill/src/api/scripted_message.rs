@@ -1,5 +1,5 @@
-//! A scripted message: as the list of SSE events that carry it and as one JSON object. It is built whole, before
-//! anything is sent, so that what to cut and what it costs are known.
+//! A scripted message, as a list of SSE events and as one JSON object. It is built completely before anything
+//! is sent, so that the cut and the cost are known.
 
 use serde_json::{Value, json};
 
@@ -8,9 +8,9 @@ use crate::price::Tokens;
 use crate::rng::Rng;
 use crate::scenario::{Tool, Turn};
 
-/// Characters per token, about what English has.
+/// Characters per token. Four is roughly right for English.
 const CHARS_PER_TOKEN: u64 = 4;
-/// By how much of it a command is known; those of a scenario differ earlier.
+/// Length of the prefix that identifies a command. The commands of a scenario differ within it.
 const NAMED_CHARS: usize = 32;
 
 /// A message, ready to be sent.
@@ -20,7 +20,7 @@ pub(super) struct ScriptedMessage {
     pub(super) model: String,
     pub(super) content: Vec<Value>,
     pub(super) stop_reason: String,
-    /// The whole message's tokens.
+    /// Tokens of the whole message.
     pub(super) tokens: Tokens,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct ScriptedMessage {
 pub(super) struct SseEvent {
     pub(super) name: &'static str,
     pub(super) data: Value,
-    /// The part of the message's characters that this event carries, for the account of a cut one.
+    /// Characters of the message that this event carries. They determine the bill of a truncated message.
     pub(super) chars: u64,
 }
 
@@ -38,7 +38,7 @@ impl SseEvent {
         Self { name, data, chars: 0 }
     }
 
-    /// What keeps a client waiting without telling it anything.
+    /// Returns an event that keeps the connection alive without content.
     pub(super) fn ping() -> Self {
         Self::new("ping", json!({"type": "ping"}))
     }
@@ -47,33 +47,34 @@ impl SseEvent {
         Self::new("error", json!({"type": "error", "error": {"type": kind, "message": message}}))
     }
 
-    /// The event as it goes over the wire.
+    /// Returns the event as it is sent on the wire.
     pub(super) fn wire(&self) -> String {
         format!("event: {}\ndata: {}\n\n", self.name, self.data)
     }
 }
 
-/// The content of a turn: its text, then its tools but those that have their results. `told` is what the prompts say.
-pub(super) fn content(turn: &Turn, place: ScriptPosition, told: &str) -> Vec<Value> {
+/// Returns the content of a turn: its text, then its tool calls without a result. `prompts` is the text of
+/// the prompts.
+pub(super) fn content(turn: &Turn, position: ScriptPosition, prompts: &str) -> Vec<Value> {
     let text =
         turn.text.iter().filter(|text| !text.is_empty()).map(|text| json!({"type": "text", "text": text}));
     let tools =
-        turn.tools.iter().enumerate().filter(|(index, _)| !place.is_done(*index)).map(|(index, tool)| {
-            let (name, input) = call(tool, |command| place.repeat > 0 || names(told, command));
-            json!({"type": "tool_use", "id": tool_id(place, index), "name": name, "input": input})
+        turn.tools.iter().enumerate().filter(|(index, _)| !position.is_done(*index)).map(|(index, tool)| {
+            let (name, input) = call(tool, |command| position.repeat > 0 || names(prompts, command));
+            json!({"type": "tool_use", "id": tool_id(position, index), "name": name, "input": input})
         });
     text.chain(tools).collect()
 }
 
-/// Whether prompts name a command: lists of commands quote the beginning of each.
-fn names(told: &str, command: &str) -> bool {
-    let beginning: String = command.chars().take(NAMED_CHARS).collect();
-    told.contains(&beginning)
+/// Whether the prompts name a command. Lists of commands quote the start of each.
+fn names(prompts: &str, command: &str) -> bool {
+    let prefix: String = command.chars().take(NAMED_CHARS).collect();
+    prompts.contains(&prefix)
 }
 
-/// A tool call by the agent's name for the tool and with its input. `perhaps_run` tells of commands that may have been
-/// run already.
-fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&str, Value) {
+/// Returns a tool call: the agent's name of the tool and the input. `may_have_run` reports whether a command
+/// may have run already.
+fn call(tool: &Tool, may_have_run: impl Fn(&str) -> bool) -> (&str, Value) {
     match tool {
         Tool::Write { path, content } => ("Write", json!({"file_path": path, "content": content})),
         Tool::Edit { path, old, new } => {
@@ -82,7 +83,7 @@ fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&str, Value) {
         Tool::Read { path } => ("Read", json!({"file_path": path})),
         Tool::Bash { command, unless, run_in_background } => {
             let command = match unless {
-                Some(unless) if perhaps_run(command) => format!("{unless} || {{ {command}; }}"),
+                Some(unless) if may_have_run(command) => format!("{unless} || {{ {command}; }}"),
                 _ => command.clone(),
             };
             let mut input = json!({"command": command, "description": "Run a step of the drill"});
@@ -96,15 +97,15 @@ fn call(tool: &Tool, perhaps_run: impl Fn(&str) -> bool) -> (&str, Value) {
                 .iter()
                 .map(|label| json!({"label": label, "description": format!("Take {label}")}))
                 .collect();
-            let asked =
+            let question =
                 json!({"question": question, "header": "Drill", "options": options, "multiSelect": multiple});
-            ("AskUserQuestion", json!({"questions": [asked]}))
+            ("AskUserQuestion", json!({"questions": [question]}))
         }
         Tool::Call { name, input } => (name, input.clone()),
     }
 }
 
-/// The output tokens of a message with this content.
+/// Returns the output tokens of a message with this content.
 pub(super) fn output_tokens(content: &[Value]) -> u64 {
     (content.iter().map(block_chars).sum::<u64>() / CHARS_PER_TOKEN).max(1)
 }
@@ -116,7 +117,7 @@ fn block_chars(block: &Value) -> u64 {
 }
 
 impl ScriptedMessage {
-    /// The message as one JSON object.
+    /// Returns the message as one JSON object.
     pub(super) fn json(&self) -> Value {
         let mut message = self.head();
         message["content"] = json!(self.content);
@@ -125,7 +126,7 @@ impl ScriptedMessage {
         message
     }
 
-    /// The message as SSE events; the dice choose where the text is split.
+    /// Returns the message as SSE events. `rng` chooses where the text is split.
     pub(super) fn events(&self, rng: &mut Rng) -> Vec<SseEvent> {
         let mut head = self.head();
         head["usage"] = usage(&Tokens { output: 1, ..self.tokens });
@@ -161,8 +162,8 @@ impl ScriptedMessage {
         events
     }
 
-    /// The output sent when `chars` of the message's characters have been: its share, but never none, since the start
-    /// of a message announces one token.
+    /// Returns the output tokens sent with the first `chars` characters of the message. The minimum is 1,
+    /// because the start of a message announces one token.
     pub(super) fn output_sent(&self, chars: u64) -> u64 {
         let whole = self.content.iter().map(block_chars).sum::<u64>().max(1);
         (self.tokens.output * chars.min(whole) / whole).max(1)
@@ -174,7 +175,7 @@ impl ScriptedMessage {
     }
 }
 
-/// The start of a block, the kind and field of its deltas, and the text these carry.
+/// Returns the start of a block, the kind and field of its deltas, and the text that the deltas carry.
 fn opened(block: &Value) -> (Value, &'static str, &'static str, String) {
     if block["type"] == "tool_use" {
         let mut start = block.clone();
@@ -186,16 +187,18 @@ fn opened(block: &Value) -> (Value, &'static str, &'static str, String) {
     }
 }
 
-/// `text` in pieces of 8 to 23 characters, and in at least two, so that there is a middle to cut at.
+/// Splits `text` into pieces of 8 to 23 characters. There are at least two, so that there is a middle to cut
+/// at.
 fn pieces(text: &str, rng: &mut Rng) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
-    let longest = (chars.len().div_ceil(2)).max(1);
+    let piece_chars_max = (chars.len().div_ceil(2)).max(1);
     let mut pieces = Vec::new();
     let mut rest = chars.as_slice();
     while !rest.is_empty() {
-        let (piece, others) = rest.split_at(rest.len().min(longest).min(8 + rng.below(16) as usize));
+        let (piece, rest_of_text) =
+            rest.split_at(rest.len().min(piece_chars_max).min(8 + rng.below(16) as usize));
         pieces.push(piece.iter().collect());
-        rest = others;
+        rest = rest_of_text;
     }
     pieces
 }
@@ -210,23 +213,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_that_may_have_been_run_is_looked_for_first() {
+    fn repeated_command_checks_for_earlier_execution() {
         let turn: Turn = toml::from_str(
             "tools = [{ bash = { command = \"make; echo made >> log\", unless = \"grep -q made log\" } }]",
         )
         .expect("a turn");
-        let command = |repeat, told: &str| {
-            let place = ScriptPosition { turn: 1, repeat, done: 0 };
-            content(&turn, place, told)[0]["input"]["command"].clone()
+        let command = |repeat, prompts: &str| {
+            let position = ScriptPosition { turn: 1, repeat, done: 0 };
+            content(&turn, position, prompts)[0]["input"]["command"].clone()
         };
-        let looks = "grep -q made log || { make; echo made >> log; }";
+        let checked_first = "grep -q made log || { make; echo made >> log; }";
         assert_eq!(command(0, "Build it."), "make; echo made >> log");
-        assert_eq!(command(1, "Build it."), looks);
-        assert_eq!(command(0, "Outcome unknown, check first:\n- `make; echo made >> log`"), looks);
+        assert_eq!(command(1, "Build it."), checked_first);
+        assert_eq!(command(0, "Outcome unknown, check first:\n- `make; echo made >> log`"), checked_first);
     }
 
     #[test]
-    fn the_events_carry_every_character_once() {
+    fn events_carry_every_character_once() {
         let content = vec![
             json!({"type": "text", "text": "Grüße, and a longer text that is split"}),
             json!({"type": "tool_use", "id": "toolu_drill_1_0", "name": "Bash", "input": {"command": "true"}}),

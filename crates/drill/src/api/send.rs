@@ -1,5 +1,4 @@
-//! Sends a planned answer: one event after the other, keeping the account of what went out, and noticing when the
-//! client leaves.
+//! Sends a planned response event by event, logs what was sent, and detects when the client disconnects.
 
 use std::io;
 use std::pin::Pin;
@@ -17,12 +16,12 @@ use super::scripted_message::{ScriptedMessage, SseEvent};
 use super::send_plan::{READ_GRACE, SendStep};
 use super::state::{ApiState, ParsedRequest};
 
-/// The pause between two pings: as long as the API's own, scaled to a drill.
+/// The pause between two pings: that of the real API, scaled to a drill.
 const PING_EVERY: Duration = Duration::from_millis(500);
 
 type Piece = Result<Bytes, io::Error>;
 
-/// The body of a streamed answer.
+/// The body of a streamed response.
 struct BodyStream(mpsc::Receiver<Piece>);
 
 impl Stream for BodyStream {
@@ -32,25 +31,25 @@ impl Stream for BodyStream {
     }
 }
 
-/// Which message is being sent, and for whom.
+/// The message to send, and its receiver.
 pub(super) struct Sender {
-    pub(super) stage: Arc<ApiState>,
+    pub(super) state: Arc<ApiState>,
     pub(super) caller: ClientConnection,
     pub(super) requests: Arc<ParsedRequest>,
     pub(super) answer: ScriptedMessage,
 }
 
-/// Starts sending and returns the body to send from.
-pub(super) fn start(playing: Sender, steps: Vec<SendStep>) -> Body {
-    // A channel of one: what has left it is what the connection took, give or take one event.
+/// Starts sending and returns the body that carries the response.
+pub(super) fn start(sending: Sender, steps: Vec<SendStep>) -> Body {
+    // The channel holds one event, so the log is at most one event ahead of the connection.
     let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(play(playing, steps, sender));
+    tokio::spawn(play(sending, steps, sender));
     Body::from_stream(BodyStream(receiver))
 }
 
-async fn play(playing: Sender, steps: Vec<SendStep>, sender: mpsc::Sender<Piece>) {
-    let Sender { stage, caller, requests: asked, answer } = playing;
-    let turn = asked.position.turn;
+async fn play(sending: Sender, steps: Vec<SendStep>, sender: mpsc::Sender<Piece>) {
+    let Sender { state, caller, requests: request, answer } = sending;
+    let turn = request.position.turn;
     let mut bill = None;
     let mut chars = 0;
     for step in steps {
@@ -60,25 +59,25 @@ async fn play(playing: Sender, steps: Vec<SendStep>, sender: mpsc::Sender<Piece>
                 if sent {
                     chars += event.chars;
                     if event.name == "message_start" {
-                        bill = Some(stage.bill(&asked, &answer));
+                        bill = Some(state.bill(&request, &answer));
                     }
                     if let Some(bill) = bill {
-                        stage.sent(bill, answer.output_sent(chars), event.name == "message_delta");
+                        state.sent(bill, answer.output_sent(chars), event.name == "message_delta");
                     }
                 }
                 sent
             }
             SendStep::Wait(lasting) => wait(&sender, lasting).await,
             SendStep::Ping(lasting) => ping(&sender, lasting).await,
-            SendStep::Announce(at, signal) => {
-                stage.announce(turn, at, signal);
+            SendStep::Announce(point, signal) => {
+                state.announce(turn, point, signal);
                 true
             }
-            SendStep::AnnounceLater(at, signal, after) => {
-                let stage = Arc::clone(&stage);
+            SendStep::AnnounceLater(point, signal, after) => {
+                let state = Arc::clone(&state);
                 tokio::spawn(async move {
                     time::sleep(after).await;
-                    stage.announce(turn, at, signal);
+                    state.announce(turn, point, signal);
                 });
                 true
             }
@@ -94,7 +93,7 @@ async fn play(playing: Sender, steps: Vec<SendStep>, sender: mpsc::Sender<Piece>
     }
 }
 
-/// Waits; false if the client left meanwhile.
+/// Waits. Returns `false` if the client disconnects meanwhile.
 async fn wait(sender: &mpsc::Sender<Piece>, lasting: Duration) -> bool {
     tokio::select! {
         () = sender.closed() => false,
@@ -113,9 +112,9 @@ async fn ping(sender: &mpsc::Sender<Piece>, lasting: Duration) -> bool {
     true
 }
 
-/// Makes the connection end without the last chunk. Always false: nothing can follow.
+/// Ends the connection without the last chunk. Always returns `false`, because nothing can follow.
 async fn fail(sender: &mpsc::Sender<Piece>) -> bool {
-    // An agent that learns of the end together with the beginning drops both, and has nothing to account for.
+    // An agent that receives the end together with the start drops both, and has no usage to account for.
     time::sleep(READ_GRACE).await;
     let _ = sender.send(Err(io::Error::from(io::ErrorKind::ConnectionAborted))).await;
     false

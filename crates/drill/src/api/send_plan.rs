@@ -1,21 +1,21 @@
-//! What to do with a streamed answer, step by step, under a fault. Pure: `play` carries the steps out.
+//! Plans how a streamed response is sent under a fault. Pure: [`send`](super::send) carries out the steps.
 
 use std::time::Duration;
 
 use super::scripted_message::SseEvent;
 use crate::scenario::{CutPoint, FaultKind, KillAt, Signal};
 
-/// How long an answer waits at a moment of killing for the agent to get its signal, before it goes on after all.
+/// How long a response waits at a signal point for the agent to receive its signal, before it continues.
 const KILL_WAIT: Duration = Duration::from_secs(5);
 
-/// How long an agent gets to take in what was sent before it is killed, or cut off, in the middle of it. With 20 ms
-/// most of three real agents side by side on two processors lost the beginning of a cut message, with 400 ms none of 16.
+/// Time for an agent to read the data sent so far before it is killed or cut off. With 20 ms, most of three
+/// real agents on two processors lost the start of a truncated message; with 400 ms, none of 16 did.
 pub(super) const READ_GRACE: Duration = Duration::from_millis(400);
 
-/// How long a hold without an end lasts; nobody waits longer for a drill.
-const FOR_EVER: Duration = Duration::from_secs(3600);
+/// Length of a hold without an end. No drill waits longer.
+const UNLIMITED: Duration = Duration::from_secs(3600);
 
-/// One step of sending an answer.
+/// One step of sending a response.
 #[derive(Debug, Clone)]
 pub(super) enum SendStep {
     /// Send an event.
@@ -24,17 +24,17 @@ pub(super) enum SendStep {
     Wait(Duration),
     /// Send pings for this long, or until the client leaves.
     Ping(Duration),
-    /// Say that a moment of killing has come.
+    /// Announce a signal point.
     Announce(KillAt, Signal),
-    /// Say so this long after the answer was delivered.
+    /// Announce it this long after the response was delivered.
     AnnounceLater(KillAt, Signal, Duration),
     /// End the connection without the last chunk.
     Drop,
-    /// End it with a reset.
+    /// End the connection with a reset.
     Reset,
 }
 
-/// The steps that send `events` under `fault`.
+/// Returns the steps that send `events` under `fault`.
 pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<SendStep> {
     let whole = |events: Vec<SseEvent>| events.into_iter().map(SendStep::Send).collect::<Vec<_>>();
     let until = |cut: CutPoint, end: Vec<SendStep>| {
@@ -45,10 +45,10 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
         Some(FaultKind::Reset { after }) => until(*after, vec![SendStep::Reset]),
         Some(FaultKind::Cut { after }) => until(*after, vec![SendStep::Drop]),
         Some(FaultKind::Pings { lasting }) => {
-            vec![SendStep::Ping(lasting.unwrap_or(FOR_EVER)), SendStep::Drop]
+            vec![SendStep::Ping(lasting.unwrap_or(UNLIMITED)), SendStep::Drop]
         }
         Some(FaultKind::Silence { after, lasting }) => {
-            until(*after, vec![SendStep::Wait(lasting.unwrap_or(FOR_EVER)), SendStep::Drop])
+            until(*after, vec![SendStep::Wait(lasting.unwrap_or(UNLIMITED)), SendStep::Drop])
         }
         Some(FaultKind::SseError { error, message, after }) => {
             until(*after, vec![SendStep::Send(SseEvent::error(error, message))])
@@ -75,7 +75,7 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
             steps.push(SendStep::AnnounceLater(*at, *signal, after.drawn()));
             steps
         }
-        // These change the status, the message or the time before it, not how it is sent.
+        // These change the status, the message or the delay before it, not how it is sent.
         Some(
             FaultKind::Status(_)
             | FaultKind::UsageLimit { .. }
@@ -91,20 +91,21 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
     }
 }
 
-/// How long the answer waits for the agent to leave.
+/// Returns how long the response waits for the agent to disconnect.
 fn wait_for_disconnect(signal: Signal) -> Duration {
     match signal {
-        // A frozen agent takes nothing in, and leaves when somebody ends it.
-        Signal::Stop => FOR_EVER,
+        // A frozen agent reads nothing and disconnects only when it is killed.
+        Signal::Stop => UNLIMITED,
         Signal::Kill | Signal::Int | Signal::Term | Signal::Hup => KILL_WAIT,
     }
 }
 
-/// How many events go out before the cut. A message without the place in question is cut after its start.
+/// Returns how many events are sent before the cut. A message without the requested cut point is cut after
+/// its start.
 fn sent_until(events: &[SseEvent], cut: CutPoint) -> usize {
-    let first = |field: &str, found: &dyn Fn(&SseEvent) -> bool| {
-        let opened = events.iter().position(|event| event.data["content_block"]["type"] == field)?;
-        Some(opened + events.get(opened..)?.iter().position(found)?)
+    let first = |field: &str, matches: &dyn Fn(&SseEvent) -> bool| {
+        let start = events.iter().position(|event| event.data["content_block"]["type"] == field)?;
+        Some(start + events.get(start..)?.iter().position(matches)?)
     };
     let stop = |event: &SseEvent| event.name == "content_block_stop";
     let middle = |field: &str| {
@@ -112,7 +113,7 @@ fn sent_until(events: &[SseEvent], cut: CutPoint) -> usize {
         let end = first(field, &stop)?;
         Some(start + (end - start).div_ceil(2).max(1))
     };
-    let place = match cut {
+    let index = match cut {
         CutPoint::Start => Some(0),
         CutPoint::MidText => middle("text"),
         CutPoint::Text => first("text", &stop).map(|index| index + 1),
@@ -120,7 +121,7 @@ fn sent_until(events: &[SseEvent], cut: CutPoint) -> usize {
         CutPoint::Tool => first("tool_use", &stop).map(|index| index + 1),
         CutPoint::Delta => Some(events.len().saturating_sub(1)),
     };
-    place.unwrap_or(1)
+    index.unwrap_or(1)
 }
 
 #[cfg(test)]
@@ -149,7 +150,7 @@ mod tests {
             tokens: Tokens::default(),
         };
         let steps = steps(answer.events(&mut Rng::new(7)), Some(&fault));
-        let words: Vec<_> = steps
+        let steps: Vec<_> = steps
             .iter()
             .map(|step| match step {
                 SendStep::Send(event) => {
@@ -162,11 +163,11 @@ mod tests {
                 SendStep::Reset => "RESET",
             })
             .collect();
-        assert_eq!(words.join(" "), expected, "{fault:?}");
+        assert_eq!(steps.join(" "), expected, "{fault:?}");
     }
 
     #[test]
-    fn each_fault_strikes_at_its_place() {
+    fn each_fault_cuts_at_its_cut_point() {
         check("cut = { after = 'start' }", "DROP");
         check("cut = { after = 'mid-text' }", "start start ping delta DROP");
         check("cut = { after = 'text' }", "start start ping delta delta stop DROP");

@@ -1,5 +1,5 @@
-//! What all requests share: the script, the faults still to come and the account. It decides what a request is answered
-//! with; it sends nothing.
+//! State that all requests share: the script, the pending faults and the request log. It chooses the response
+//! to a request; it never sends one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,17 +20,17 @@ use crate::price::Tokens;
 use crate::rng::Rng;
 use crate::scenario::{FaultKind, KillAt, Scenario, Signal};
 
-/// Moments of killing that may wait unread; a scenario has a handful.
-const MOMENTS_MAX: usize = 256;
+/// Signal points that may wait unread. A scenario has a handful.
+const SIGNAL_POINTS_MAX: usize = 256;
 
-/// What all requests share.
+/// State that all requests share.
 #[derive(Debug)]
 pub(super) struct ApiState {
     pub(super) scenario: Scenario,
-    pub(super) keeper: ListenerControl,
-    pub(super) moments: broadcast::Sender<SignalPoint>,
+    pub(super) listener_control: ListenerControl,
+    pub(super) signal_points: broadcast::Sender<SignalPoint>,
     started: Instant,
-    books: Mutex<MutableState>,
+    mutable: Mutex<MutableState>,
 }
 
 #[derive(Debug)]
@@ -38,34 +38,34 @@ struct MutableState {
     account: RequestLog,
     faults: Faults,
     rng: Rng,
-    /// The input of each session's last message: what the prompt cache holds of it.
+    /// Input tokens of each session's last message. The prompt cache holds this much of it.
     read: HashMap<String, u64>,
-    /// Numbers requests and messages.
+    /// Counter for the ids of requests and messages.
     serial: u64,
     seed: u64,
 }
 
-/// What a model request asks for.
+/// A model request.
 #[derive(Debug)]
 pub(super) struct ParsedRequest {
     pub(super) position: ScriptPosition,
-    /// The reply that it asks for, and which of its turns.
+    /// The index of the reply that the last prompt selects, and the index of its turn.
     pub(super) reply: Option<(usize, usize)>,
-    /// What the prompts say.
+    /// The text of the prompts.
     pub(super) prompt: String,
-    /// Whether it is a side request, which belongs to no turn.
+    /// Whether this is a side request, which belongs to no turn.
     pub(super) side: bool,
     pub(super) stream: bool,
     pub(super) model: String,
     pub(super) session: Option<String>,
-    /// Its size in tokens.
+    /// Size of the request in tokens.
     pub(super) input: u64,
-    /// Its entry in the account's list of requests.
+    /// Index in the log's list of requests.
     pub(super) entry: usize,
     pub(super) request_id: String,
 }
 
-/// Where in the account a message stands.
+/// Position of a message in the request log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BilledIndex {
     side: bool,
@@ -73,10 +73,10 @@ pub(super) struct BilledIndex {
 }
 
 impl ApiState {
-    pub(super) fn new(scenario: &Scenario, seed: u64, keeper: ListenerControl) -> Self {
+    pub(super) fn new(scenario: &Scenario, seed: u64, listener_control: ListenerControl) -> Self {
         let mut rng = Rng::new(seed);
         let faults = Faults::new(&scenario.faults, &scenario.side, &mut rng);
-        let books = MutableState {
+        let mutable = MutableState {
             account: RequestLog::default(),
             faults,
             rng,
@@ -86,144 +86,148 @@ impl ApiState {
         };
         Self {
             scenario: scenario.clone(),
-            keeper,
-            moments: broadcast::channel(MOMENTS_MAX).0,
+            listener_control,
+            signal_points: broadcast::channel(SIGNAL_POINTS_MAX).0,
             started: Instant::now(),
-            books: Mutex::new(books),
+            mutable: Mutex::new(mutable),
         }
     }
 
-    /// A copy of the account as it stands.
+    /// Returns a copy of the request log.
     pub(super) fn account(&self) -> RequestLog {
-        self.books().account.clone()
+        self.lock().account.clone()
     }
 
-    /// The events that carry an answer.
+    /// Returns the events that carry a message.
     pub(super) fn events(&self, answer: &ScriptedMessage) -> Vec<SseEvent> {
-        answer.events(&mut self.books().rng)
+        answer.events(&mut self.lock().rng)
     }
 
     pub(super) fn announce(&self, turn: u32, at: KillAt, signal: Signal) {
-        // Nobody listening is nobody who would kill.
-        let _ = self.moments.send(SignalPoint { turn, at, signal, at_ms: self.at_ms() });
+        // Without a subscriber, no drill is running that could send the signal.
+        let _ = self.signal_points.send(SignalPoint { turn, at, signal, at_ms: self.at_ms() });
     }
 
-    /// Notes how much of a message has gone out.
+    /// Logs how much of a message was sent.
     pub(super) fn sent(&self, bill: BilledIndex, output: u64, complete: bool) {
-        let mut books = self.books();
-        let billed = if bill.side { &mut books.account.side } else { &mut books.account.messages };
+        let mut lock = self.lock();
+        let billed = if bill.side { &mut lock.account.side } else { &mut lock.account.messages };
         if let Some(billed) = billed.get_mut(bill.index) {
             billed.complete |= complete;
             billed.tokens.output = if billed.complete { billed.output_whole } else { output };
         }
     }
 
-    fn books(&self) -> MutexGuard<'_, MutableState> {
-        // A request that died while it wrote its line leaves an account that is still worth reading.
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, MutableState> {
+        // The log stays readable if a request panicked while it wrote its line.
+        self.mutable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn at_ms(&self) -> u64 {
         self.started.elapsed().as_millis() as u64
     }
 
-    /// Notes a request; the returned number and id are its own.
+    /// Logs a request and returns its index and its id.
     pub(super) fn note(&self, request: LoggedRequest) -> (usize, String) {
-        let mut books = self.books();
-        books.serial += 1;
-        let request_id = format!("req_drill_{:x}_{}", books.seed, books.serial);
-        books.account.requests.push(request);
-        (books.account.requests.len() - 1, request_id)
+        let mut lock = self.lock();
+        lock.serial += 1;
+        let request_id = format!("req_drill_{:x}_{}", lock.seed, lock.serial);
+        lock.account.requests.push(request);
+        (lock.account.requests.len() - 1, request_id)
     }
 
     pub(super) fn answered(&self, entry: usize, status: u16) {
-        if let Some(request) = self.books().account.requests.get_mut(entry) {
+        if let Some(request) = self.lock().account.requests.get_mut(entry) {
             request.status = status;
         }
     }
 
-    pub(super) fn take_fault(&self, asked: &ParsedRequest) -> Option<ActiveFault> {
+    pub(super) fn take_fault(&self, request: &ParsedRequest) -> Option<ActiveFault> {
         let at_ms = self.at_ms();
-        let mut books = self.books();
-        let strike = if asked.side {
-            books.faults.strike_side(asked.stream, Instant::now())?
+        let mut lock = self.lock();
+        let strike = if request.side {
+            lock.faults.strike_side(request.stream, Instant::now())?
         } else {
-            books.faults.take_fault(asked.position.turn, asked.stream, Instant::now())?
+            lock.faults.take_fault(request.position.turn, request.stream, Instant::now())?
         };
         let detail = detail(&strike);
-        let injected =
-            InjectedFault { fault: strike.kind.name().to_owned(), detail, turn: asked.position.turn, at_ms };
-        books.account.injected.push(injected);
+        let injected = InjectedFault {
+            fault: strike.kind.name().to_owned(),
+            detail,
+            turn: request.position.turn,
+            at_ms,
+        };
+        lock.account.injected.push(injected);
         Some(strike)
     }
 
-    /// The message for a request, as the script and the fault have it.
-    pub(super) fn answer(&self, asked: &ParsedRequest, fault: Option<&FaultKind>) -> ScriptedMessage {
-        let turn = match asked.reply {
+    /// Returns the message for a request, from the script and the fault.
+    pub(super) fn answer(&self, request: &ParsedRequest, fault: Option<&FaultKind>) -> ScriptedMessage {
+        let turn = match request.reply {
             Some((reply, turn)) => self
                 .scenario
                 .replies
                 .get(reply)
                 .and_then(|reply| reply.turns.get(turn).or(reply.turns.last())),
-            None => self.scenario.turns.get(asked.position.turn.saturating_sub(1) as usize),
+            None => self.scenario.turns.get(request.position.turn.saturating_sub(1) as usize),
         };
         let (mut content, mut output) = match turn {
-            _ if asked.side && asked.reply.is_none() => {
+            _ if request.side && request.reply.is_none() => {
                 (vec![json!({"type": "text", "text": self.scenario.side.text})], None)
             }
             Some(turn) => {
-                (scripted_message::content(turn, asked.position, &asked.prompt), turn.output_tokens)
+                (scripted_message::content(turn, request.position, &request.prompt), turn.output_tokens)
             }
             None => (Vec::new(), None),
         };
         let calls = content.iter().any(|block| block["type"] == "tool_use");
-        let scripted = turn.and_then(|turn| turn.stop_reason.clone()).filter(|_| !asked.side);
+        let scripted = turn.and_then(|turn| turn.stop_reason.clone()).filter(|_| !request.side);
         let mut stop_reason = scripted.unwrap_or(if calls { "tool_use" } else { "end_turn" }.to_owned());
-        let mut instead = |text: &str, reason: &str| {
+        let mut replace = |text: &str, reason: &str| {
             content = if text.is_empty() { Vec::new() } else { vec![json!({"type": "text", "text": text})] };
             (stop_reason, output) = (reason.to_owned(), None);
         };
         match fault {
-            Some(FaultKind::Refusal {}) => instead("I can't help with", "refusal"),
-            Some(FaultKind::Empty {}) => instead("", "end_turn"),
-            Some(FaultKind::PauseTurn {}) => instead("I will go on in a moment.", "pause_turn"),
+            Some(FaultKind::Refusal {}) => replace("I can't help with", "refusal"),
+            Some(FaultKind::Empty {}) => replace("", "end_turn"),
+            Some(FaultKind::PauseTurn {}) => replace("I will go on in a moment.", "pause_turn"),
             Some(FaultKind::MaxTokens {}) => {
-                instead("A long text that ends in the middle of a", "max_tokens")
+                replace("A long text that ends in the middle of a", "max_tokens")
             }
             _ => {}
         }
         let output = output.unwrap_or_else(|| scripted_message::output_tokens(&content));
-        let mut books = self.books();
-        books.serial += 1;
-        let id = format!("msg_drill_{:x}_{}", books.seed, books.serial);
-        let session = asked.session.clone().unwrap_or_default();
-        let cache_read = books.read.get(&session).copied().unwrap_or(0).min(asked.input.saturating_sub(3));
-        let fresh = asked.input - cache_read;
-        // What the cache did not hold is written to it, but for a few tokens at the end.
+        let mut lock = self.lock();
+        lock.serial += 1;
+        let id = format!("msg_drill_{:x}_{}", lock.seed, lock.serial);
+        let session = request.session.clone().unwrap_or_default();
+        let cache_read = lock.read.get(&session).copied().unwrap_or(0).min(request.input.saturating_sub(3));
+        let fresh = request.input - cache_read;
+        // Input that the cache does not hold is written to it, except for a few tokens at the end.
         let input = fresh.min(3 + fresh % 8);
         let tokens = Tokens { input, cache_creation: fresh - input, cache_read, output };
-        ScriptedMessage { id, model: asked.model.clone(), content, stop_reason, tokens }
+        ScriptedMessage { id, model: request.model.clone(), content, stop_reason, tokens }
     }
 
-    /// Enters a message in the account, with one token of output so far.
-    pub(super) fn bill(&self, asked: &ParsedRequest, answer: &ScriptedMessage) -> BilledIndex {
+    /// Adds a message to the request log, with one token of output so far.
+    pub(super) fn bill(&self, request: &ParsedRequest, answer: &ScriptedMessage) -> BilledIndex {
         let at_ms = self.at_ms();
-        let mut books = self.books();
-        books.read.insert(asked.session.clone().unwrap_or_default(), asked.input);
+        let mut lock = self.lock();
+        lock.read.insert(request.session.clone().unwrap_or_default(), request.input);
         let billed = Billed {
             id: answer.id.clone(),
-            request_id: asked.request_id.clone(),
-            session: asked.session.clone(),
-            turn: if asked.side { 0 } else { asked.position.turn },
+            request_id: request.request_id.clone(),
+            session: request.session.clone(),
+            turn: if request.side { 0 } else { request.position.turn },
             model: answer.model.clone(),
             at_ms,
             tokens: Tokens { output: 1, ..answer.tokens },
             output_whole: answer.tokens.output,
             complete: false,
         };
-        let list = if asked.side { &mut books.account.side } else { &mut books.account.messages };
+        let list = if request.side { &mut lock.account.side } else { &mut lock.account.messages };
         list.push(billed);
-        BilledIndex { side: asked.side, index: list.len() - 1 }
+        BilledIndex { side: request.side, index: list.len() - 1 }
     }
 
     pub(super) fn accepts(&self, headers: &HeaderMap) -> bool {
@@ -258,7 +262,7 @@ fn detail(strike: &ActiveFault) -> String {
     }
 }
 
-/// The word that a scenario has for a value.
+/// Returns the scenario file's word for a value.
 fn status_word(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()

@@ -1,4 +1,4 @@
-//! The API as a client sees it, over a real connection.
+//! Tests of the API over a real connection.
 
 use std::io::Read;
 
@@ -23,8 +23,8 @@ bash = { command = "true" }
 text = "done"
 "#;
 
-/// Sends `requests` one after the other to an API that plays the script with `faults`; their statuses and bodies, and
-/// the account after them.
+/// Sends `requests` one after the other to an API that plays the script with `faults`. Returns their statuses
+/// and bodies, and the request log.
 fn check(
     faults: &str,
     requests: Vec<(&'static str, Option<&'static str>, Value)>,
@@ -40,7 +40,7 @@ fn check(
         let answer = post(&base, path, &headers, body.to_string().as_bytes(), &ConnectionHandle::default());
         answers.push(answer.map_or((0, String::new()), |mut answer| {
             let mut text = String::new();
-            // A cut body is what was read of it.
+            // A truncated body yields the part that was read.
             let _ = answer.body.read_to_string(&mut text);
             (answer.status, text)
         }));
@@ -48,7 +48,7 @@ fn check(
     (answers, api.account())
 }
 
-fn ask(stream: bool) -> Value {
+fn request(stream: bool) -> Value {
     json!({"model": "claude-sonnet-4-5", "stream": stream, "tools": [{"name": "Bash"}],
         "messages": [{"role": "user", "content": "go"}]})
 }
@@ -56,9 +56,11 @@ fn ask(stream: bool) -> Value {
 const KEY: Option<&str> = Some(DUMMY_KEY);
 
 #[test]
-fn a_whole_and_a_streamed_answer_say_the_same() {
-    let (answers, account) =
-        check("", vec![("/v1/messages?beta=true", KEY, ask(false)), ("/v1/messages", KEY, ask(true))]);
+fn streamed_and_whole_answers_are_equal() {
+    let (answers, account) = check(
+        "",
+        vec![("/v1/messages?beta=true", KEY, request(false)), ("/v1/messages", KEY, request(true))],
+    );
     let whole: Value = serde_json::from_str(&answers[0].1).unwrap_or_default();
     assert_eq!(whole["content"][1]["id"], "toolu_drill_1_0");
     assert_eq!(whole["stop_reason"], "tool_use");
@@ -71,20 +73,20 @@ fn a_whole_and_a_streamed_answer_say_the_same() {
     let [first, second] = account.messages.as_slice() else { unreachable!("two messages") };
     assert_eq!(first.tokens.output, second.tokens.output);
     assert!(first.complete && second.complete && first.id != second.id);
-    // The second request is about the first again: all but the last tokens of it stood in the cache.
+    // The second request repeats the first, so the cache holds all of it but the last tokens.
     let input = first.tokens.input + first.tokens.cache_creation;
     assert!((input - 4..=input).contains(&second.tokens.cache_read), "{first:?} {second:?}");
 }
 
 #[test]
-fn strangers_counts_and_side_requests_are_no_turns() {
+fn rejected_count_and_side_requests_are_not_turns() {
     let side = json!({"model": "claude-haiku-4-5", "messages": [{"role": "user", "content": "a title"}]});
     let (answers, account) = check(
         "",
         vec![
-            ("/v1/messages", None, ask(true)),
-            ("/v1/messages", Some("sk-ant-another"), ask(true)),
-            ("/v1/messages/count_tokens", KEY, ask(false)),
+            ("/v1/messages", None, request(true)),
+            ("/v1/messages", Some("sk-ant-another"), request(true)),
+            ("/v1/messages/count_tokens", KEY, request(false)),
             ("/v1/messages", KEY, side),
         ],
     );
@@ -96,20 +98,25 @@ fn strangers_counts_and_side_requests_are_no_turns() {
 }
 
 #[test]
-fn a_cut_answer_is_billed_as_far_as_it_was_sent() {
+fn truncated_answer_bills_sent_output() {
     let (answers, account) =
-        check("[[fault]]\ncut = { after = \"mid-text\" }\n", vec![("/v1/messages", KEY, ask(true))]);
+        check("[[fault]]\ncut = { after = \"mid-text\" }\n", vec![("/v1/messages", KEY, request(true))]);
     assert!(answers[0].1.contains("text_delta") && !answers[0].1.contains("message_delta"));
-    let [cut] = account.messages.as_slice() else { unreachable!("one message") };
-    assert!(!cut.complete && cut.tokens.output < cut.output_whole && cut.tokens.output >= 1, "{cut:?}");
+    let [truncated] = account.messages.as_slice() else { unreachable!("one message") };
+    assert!(
+        !truncated.complete
+            && truncated.tokens.output < truncated.output_whole
+            && truncated.tokens.output >= 1,
+        "{truncated:?}"
+    );
     assert_eq!(account.injected[0].fault, "cut");
 }
 
 #[test]
-fn a_refused_connection_is_refused_and_the_port_comes_back() {
+fn refused_connection_is_dropped_and_port_reopens() {
     let (answers, account) = check(
         "[[fault]]\nrefuse = { for_s = 0.2 }\n",
-        vec![("/v1/messages", KEY, ask(true)), ("/v1/messages", KEY, ask(true))],
+        vec![("/v1/messages", KEY, request(true)), ("/v1/messages", KEY, request(true))],
     );
     assert_eq!((answers[0].0, answers[1].0), (0, 0), "dropped, then refused");
     assert_eq!(account.requests.len(), 1);

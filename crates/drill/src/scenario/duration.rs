@@ -1,10 +1,11 @@
-//! Durations in a scenario file: a number of seconds, whole or not, in a field whose name ends in `_s`.
+//! Parses durations of a scenario file: a number of seconds, possibly with decimals, in a field whose name
+//! ends in `_s`.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-/// Nothing in a drill lasts longer; a larger number is a slip of the pen.
+/// No drill lasts longer; a larger number is a typing error.
 const SECONDS_MAX: f64 = 86_400.0;
 
 pub(super) fn seconds<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {

@@ -1,4 +1,4 @@
-//! A duration that the seed draws: written as a number of seconds, or as the least and the most of them.
+//! A duration that the seed draws, written as a number of seconds or as a minimum and a maximum.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::de::{Deserializer, Error as _};
 use super::duration::checked;
 use crate::rng::Rng;
 
-/// From the least to the most; the same twice, if it is not for the seed to draw.
+/// A minimum and a maximum. They are equal if the seed has nothing to draw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DurationRange {
     least: Duration,
@@ -16,25 +16,25 @@ pub struct DurationRange {
 }
 
 impl DurationRange {
-    /// This long, whatever the seed.
+    /// Returns a range of exactly this duration.
     #[must_use]
     pub fn exactly(duration: Duration) -> Self {
         Self { least: duration, most: duration }
     }
 
-    /// The duration, once it is drawn; until then the least.
+    /// Returns the drawn duration, or the minimum before it is drawn.
     #[must_use]
     pub fn drawn(self) -> Duration {
         self.least
     }
 
-    /// Draws; an exact one leaves the dice alone, so that it does not change what else they draw.
+    /// Draws a duration. An exact range consumes no random number, so that it does not change later draws.
     pub(crate) fn draw(self, rng: &mut Rng) -> Self {
-        let room = (self.most - self.least).as_millis() as u64;
-        if room == 0 {
+        let range_ms = (self.most - self.least).as_millis() as u64;
+        if range_ms == 0 {
             return self;
         }
-        Self::exactly(self.least + Duration::from_millis(rng.below(room + 1)))
+        Self::exactly(self.least + Duration::from_millis(rng.below(range_ms + 1)))
     }
 }
 
@@ -42,13 +42,13 @@ impl<'de> Deserialize<'de> for DurationRange {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum RawRange {
             Exact(f64),
             Between(f64, f64),
         }
-        let (least, most) = match Written::deserialize(input)? {
-            Written::Exact(seconds) => (seconds, seconds),
-            Written::Between(least, most) => (least, most),
+        let (least, most) = match RawRange::deserialize(input)? {
+            RawRange::Exact(seconds) => (seconds, seconds),
+            RawRange::Between(least, most) => (least, most),
         };
         if least > most {
             return Err(D::Error::custom(format!("the least, {least}, is more than the most, {most}")));

@@ -1,11 +1,11 @@
-//! The scenarios that ship in the binary, in the order in which they are listed.
+//! The scenarios embedded in the binary, in the order of the list.
 
 use std::path::Path;
 
 use super::script::{Scenario, ScenarioError};
 use longhaul_agent::did_you_mean;
 
-/// Name and text of each; the name is that of the file.
+/// Defines the table of names and texts. The name is that of the file.
 macro_rules! scenarios {
     ($($name:literal),+ $(,)?) => {
         const EMBEDDED: &[(&str, &str)] =
@@ -41,18 +41,18 @@ scenarios![
     "hook-stopped",
 ];
 
-/// Every embedded scenario.
+/// Returns every embedded scenario.
 ///
 /// # Errors
-/// If one of them is broken, which a test of this crate rules out.
+/// Returns [`ScenarioError`] if a scenario is invalid, which a test of this crate rules out.
 pub fn all() -> Result<Vec<Scenario>, ScenarioError> {
     EMBEDDED.iter().map(|(name, toml)| Scenario::parse(name, toml)).collect()
 }
 
-/// The embedded scenario called `name`, else the file at that path.
+/// Returns the embedded scenario `name`, or else the scenario in the file at that path.
 ///
 /// # Errors
-/// If there is neither, or if it cannot be read or played.
+/// Returns [`ScenarioError`] if neither exists, or if the scenario cannot be read or played.
 pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
     if let Some((name, toml)) = EMBEDDED.iter().find(|(embedded, _)| *embedded == name) {
         return Scenario::parse(name, toml);

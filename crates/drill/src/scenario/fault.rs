@@ -1,4 +1,5 @@
-//! The faults a scenario can inject, as written in its file. This only names them; `api` acts them out.
+//! The faults that a scenario can inject, as written in its file. This module only defines them; `api`
+//! injects them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,14 +11,14 @@ use super::duration::{maybe_seconds, seconds};
 use super::duration_range::DurationRange;
 use super::signal::Signal;
 
-/// One fault: when it strikes, how often, and what it is.
+/// One fault: when it strikes, how often, and its kind.
 #[derive(Debug, Clone)]
 pub struct Fault {
     /// The turns it may strike.
     pub when: When,
     /// How many requests it strikes.
     pub times: Times,
-    /// What happens to them.
+    /// The effect on a request.
     pub kind: FaultKind,
 }
 
@@ -27,9 +28,9 @@ pub struct Fault {
 pub enum When {
     /// This turn (the first is 1).
     Turn(u32),
-    /// One of these turns; the seed draws which.
+    /// One of these turns, drawn by the seed.
     OneOf(Vec<u32>),
-    /// Whatever turn is asked for.
+    /// Any turn.
     #[default]
     Always,
 }
@@ -37,11 +38,11 @@ pub enum When {
 /// How many requests a fault strikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
-    /// This many.
+    /// This many requests.
     Count(u32),
-    /// Every one, for ever (`times = "always"`).
+    /// Every request (`times = "always"`).
     Always,
-    /// Every one from the first that it strikes until this long after it, whatever turn they are for (`wall_s = 14`).
+    /// Every request of any turn, from the first strike until this long after it (`outage_s = 14`).
     Outage(Duration),
 }
 
@@ -49,63 +50,64 @@ impl<'de> Deserialize<'de> for Times {
     fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Written {
+        enum RawTimes {
             Count(u32),
             Word(String),
         }
-        match Written::deserialize(input)? {
-            Written::Count(count) => Ok(Self::Count(count)),
-            Written::Word(word) if word == "always" => Ok(Self::Always),
-            Written::Word(word) => {
+        match RawTimes::deserialize(input)? {
+            RawTimes::Count(count) => Ok(Self::Count(count)),
+            RawTimes::Word(word) if word == "always" => Ok(Self::Always),
+            RawTimes::Word(word) => {
                 Err(D::Error::custom(format!("times is a number or \"always\", not `{word}`")))
             }
         }
     }
 }
 
-/// What a fault does to the request it strikes.
+/// The effect of a fault on the request that it strikes.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FaultKind {
     /// Answers with this HTTP status.
     Status(Status),
-    /// Answers 429 as a subscription whose window is used up, until the reset.
+    /// Answers 429 like a subscription whose usage window is exhausted, until the reset.
     UsageLimit {
-        /// From the first request that is refused until the window opens again.
+        /// Time from the first rejected request until the window resets.
         #[serde(rename = "reset_s", deserialize_with = "seconds")]
         reset: Duration,
         /// `five_hour` or `seven_day`.
         #[serde(default = "five_hour")]
         window: String,
     },
-    /// Drops the request and closes the listener, so that connections are refused; then listens on the same port again.
+    /// Drops the request and closes the listener, so that connections are refused. Then listens on the same
+    /// port again.
     Refuse {
-        /// How long nobody listens.
+        /// How long the listener is closed.
         #[serde(rename = "for_s", deserialize_with = "seconds")]
         lasting: Duration,
     },
-    /// Resets the connection (RST) at this point of the answer.
+    /// Resets the connection (RST) at this point of the response.
     Reset {
-        /// Where.
+        /// The point of the reset.
         after: CutPoint,
     },
-    /// Ends the connection in the middle of the answer, without the last chunk.
+    /// Ends the connection in the middle of the response, without the last chunk.
     Cut {
-        /// Where.
+        /// The point of the cut.
         after: CutPoint,
     },
     /// Sends only SSE pings, every half second, then drops the connection.
     Pings {
-        /// For how long; without it until the client leaves.
+        /// How long. If absent, until the client disconnects.
         #[serde(default, rename = "for_s", deserialize_with = "maybe_seconds")]
         lasting: Option<Duration>,
     },
-    /// Sends nothing more, then drops the connection.
+    /// Sends no more data, then drops the connection.
     Silence {
-        /// After which part of the answer.
+        /// The point of the response after which nothing is sent.
         #[serde(default)]
         after: CutPoint,
-        /// For how long; without it until the client leaves.
+        /// How long. If absent, until the client disconnects.
         #[serde(default, rename = "for_s", deserialize_with = "maybe_seconds")]
         lasting: Option<Duration>,
     },
@@ -113,10 +115,10 @@ pub enum FaultKind {
     SseError {
         /// The error's type, such as `overloaded_error`.
         error: String,
-        /// Its message.
+        /// The error's message.
         #[serde(default)]
         message: String,
-        /// After which part of the answer.
+        /// The point of the response after which the error is sent.
         #[serde(default)]
         after: CutPoint,
     },
@@ -124,24 +126,24 @@ pub enum FaultKind {
     Html {},
     /// The model stops with `refusal`.
     Refusal {},
-    /// The model says nothing: empty content, `end_turn`.
+    /// The model returns no text: empty content, `end_turn`.
     Empty {},
     /// The model stops with `pause_turn`.
     PauseTurn {},
     /// The model stops with `max_tokens`.
     MaxTokens {},
-    /// Announces that now is the moment to send the agent a signal. The API itself sends none.
+    /// Announces the moment to send the agent a signal. The API itself never sends one.
     Kill {
-        /// The moment.
+        /// The moment to announce.
         at: KillAt,
-        /// For `mid-tool`: how long after the answer was delivered; of a span, the seed draws it.
+        /// For `mid-tool`: the delay after the response was delivered. The seed draws it from a range.
         #[serde(default = "half_a_second", rename = "after_s")]
         after: DurationRange,
-        /// Which signal.
+        /// The signal to send.
         #[serde(default)]
         signal: Signal,
     },
-    /// Answers normally, but late.
+    /// Answers normally after a delay.
     Hold {
         /// The delay before the first byte.
         #[serde(rename = "for_s", deserialize_with = "seconds")]
@@ -150,7 +152,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// The word the scenario file uses for it, for reports.
+    /// Returns the fault's name in the scenario file, for reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -172,7 +174,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether it can only happen to a streamed answer.
+    /// Whether the fault only applies to a streamed response.
     #[must_use]
     pub fn needs_stream(&self) -> bool {
         match self {
@@ -195,26 +197,26 @@ impl FaultKind {
     }
 }
 
-/// An HTTP status and the error body that goes with it.
+/// An HTTP status and its error body.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
     /// The status code.
     pub code: u16,
-    /// The API's `error.type`; the usual one of the code if absent.
+    /// The API's `error.type`. If absent, the usual one for the code.
     pub error: Option<String>,
-    /// The API's `error.message`; the usual one of the code if absent.
+    /// The API's `error.message`. If absent, the usual one for the code.
     pub message: Option<String>,
-    /// The `retry-after` header, in seconds; within a wall never more than what is left of it.
+    /// The `retry-after` header, in seconds. During an outage, never more than the remaining time.
     pub retry_after: Option<u64>,
     /// The `x-should-retry` header.
     pub should_retry: Option<bool>,
-    /// Further headers.
+    /// Additional headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
 }
 
-/// A point in a streamed answer.
+/// A point in a streamed response.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CutPoint {
@@ -233,20 +235,20 @@ pub enum CutPoint {
     Delta,
 }
 
-/// The moment at which the agent should get a signal.
+/// The moment at which the agent should receive a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KillAt {
-    /// The request has arrived and nothing of the answer has been sent.
+    /// The request arrived and no part of the response was sent.
     BeforeFirstToken,
-    /// About half the answer has been sent.
+    /// About half of the response was sent.
     MidStream,
-    /// The answer was delivered and its tools are running.
+    /// The response was delivered and its tools are running.
     MidTool,
 }
 
 impl<'de> Deserialize<'de> for Fault {
-    /// By hand, because serde cannot both flatten `kind` and refuse a misspelt field.
+    /// Implemented by hand, because serde cannot both flatten `kind` and reject a misspelled field.
     fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let mut table = toml::Table::deserialize(input)?;
         let when = match table.remove("turn") {
@@ -255,8 +257,8 @@ impl<'de> Deserialize<'de> for Fault {
             }
             None => When::Always,
         };
-        let times = match (table.remove("times"), table.remove("wall_s")) {
-            (Some(_), Some(_)) => return Err(D::Error::custom("a fault has times or wall_s, not both")),
+        let times = match (table.remove("times"), table.remove("outage_s")) {
+            (Some(_), Some(_)) => return Err(D::Error::custom("a fault has times or outage_s, not both")),
             (Some(value), None) => value.try_into().map_err(D::Error::custom)?,
             (None, Some(value)) => Times::Outage(seconds(value).map_err(D::Error::custom)?),
             (None, None) => Times::Count(1),
@@ -264,7 +266,7 @@ impl<'de> Deserialize<'de> for Fault {
         if table.len() != 1 {
             let names: Vec<_> = table.keys().map(String::as_str).collect();
             return Err(D::Error::custom(format!(
-                "a fault has turn, times or wall_s, and exactly one kind; found [{}]",
+                "a fault has turn, times or outage_s, and exactly one kind; found [{}]",
                 names.join(", ")
             )));
         }

@@ -1,16 +1,16 @@
-//! What a drill plays: a conversation, the faults that strike it, and how a run over it must end.
+//! A scenario: a conversation, the faults injected into it, and the expected outcome of a run.
 //!
 //! ```toml
 //! name = "small"
 //! summary = "one line for the list"
 //! auth = "key"                        # or "oauth"; the credentials are dummies
 //! model = "claude-sonnet-4-5"
-//! prompt = "what the agent is asked"
+//! prompt = "the task of the agent"
 //!
 //! [expect]
-//! outcome = "done"                    # with `fault = "…"` if it is another
+//! outcome = "done"                    # with `fault = "…"` for another outcome
 //! exit = 0
-//! survives = ["overloaded"]           # faults the supervisor itself meets
+//! survives = ["overloaded"]           # faults that the supervisor must recover from
 //!
 //! [run]                               # all optional, see `Overrides`
 //! inner_retries = 1
@@ -24,21 +24,21 @@
 //! [[turn]]
 //! text = "All done."
 //!
-//! [[fault]]                           # without `turn` it strikes any; a list lets the seed draw one
+//! [[fault]]                           # without `turn` it strikes any turn; the seed draws one of a list
 //! turn = [1, 2]
-//! times = 3                           # 1 if absent, or "always"; or wall_s = 14 for 14 s from the first on
+//! times = 3                           # default 1; or "always"; or outage_s = 14 for 14 s from the first strike
 //! status = { code = 529 }             # or another kind, see `FaultKind`
 //!
-//! [side]                              # how requests without tools are answered that no reply is to: for titles, or summaries
+//! [side]                              # answers requests without tools (titles, summaries) that no reply matches
 //! text = "- Both steps are taken."
-//! fault = { status = { code = 400 } } # what happens to each of them, if anything does
-//! times = 2                           # or to the first so many alone
+//! fault = { status = { code = 400 } } # optional fault of each such request
+//! times = 2                           # or only of the first two
 //!
-//! [workspace.files]                   # what the workspace must hold in the end
+//! [workspace.files]                   # expected files of the workspace at the end
 //! "a.txt" = "a"
 //!
 //! [workspace]
-//! effects = ["step-1"]                # lines of effects.log, each there once: what was done twice or never shows
+//! effects = ["step-1"]                # lines of effects.log, once each, to detect missing and repeated steps
 //! ```
 
 mod duration;

@@ -1,4 +1,4 @@
-//! A scenario: the file format, read once and checked, so that whoever plays it meets no surprise.
+//! Parses and validates scenario files. A scenario that parses can be played without further errors.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,51 +11,51 @@ use super::duration::maybe_seconds;
 use super::fault::{Fault, FaultKind, Times, When};
 use crate::workspace::Files;
 
-/// Bytes a scenario file may have: it is written by hand.
+/// Size limit of a scenario file, which is written by hand.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// One drill, as its TOML file says.
+/// One drill, as its TOML file describes it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is called on the command line.
+    /// Name on the command line.
     pub name: String,
     /// One sentence for `--list`.
     pub summary: String,
-    /// How a run over it must end.
+    /// Expected end of a run.
     pub expect: Expect,
-    /// How the agent logs in.
+    /// How the agent authenticates.
     #[serde(default)]
     pub auth: Auth,
-    /// The model the agent is told to use.
+    /// Model that the agent must use.
     #[serde(default = "default_model")]
     pub model: String,
-    /// What the agent is asked to do.
+    /// Task of the agent.
     pub prompt: String,
-    /// What the supervisor does differently from its `drill` preset.
+    /// Deviations from the supervisor's `drill` preset.
     #[serde(default)]
     pub run: Overrides,
-    /// Further environment of the agent.
+    /// Additional environment variables of the agent.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// The agent's side of the conversation; every turn but the last uses tools.
+    /// The model's turns. Every turn but the last uses tools.
     #[serde(rename = "turn")]
     pub turns: Vec<Turn>,
-    /// What it says and does when a later prompt asks for something else.
+    /// The model's replies to later prompts.
     #[serde(default, rename = "reply")]
     pub replies: Vec<Reply>,
-    /// How a request without tools is answered: for a title, or a summary.
+    /// The answer to a request without tools, such as a title or a summary.
     #[serde(default)]
     pub side: Side,
-    /// What goes wrong.
+    /// The faults to inject.
     #[serde(default, rename = "fault")]
     pub faults: Vec<Fault>,
-    /// What the workspace must hold in the end.
+    /// Expected content of the workspace at the end.
     #[serde(default)]
     pub workspace: Option<Workspace>,
 }
 
-/// How a run must end. The words are those of the supervisor's JSON.
+/// Expected end of a run, in the words of the supervisor's JSON.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
@@ -65,12 +65,12 @@ pub struct Expect {
     pub fault: Option<String>,
     /// The supervisor's exit code.
     pub exit: u8,
-    /// Faults that the supervisor itself must meet and survive (inner retries of the agent do not count).
+    /// Faults that the supervisor must recover from. Inner retries of the agent do not count.
     #[serde(default)]
     pub survives: Vec<String>,
 }
 
-/// How the agent logs in; the credentials are dummies that only the loopback API accepts.
+/// How the agent authenticates. The credentials are dummies that only the loopback API accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Auth {
@@ -81,7 +81,7 @@ pub enum Auth {
     Oauth,
 }
 
-/// What the supervisor does differently in this scenario. `None` leaves the preset's value.
+/// The supervisor's settings for this scenario. `None` keeps the preset's value.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
@@ -91,64 +91,65 @@ pub struct Overrides {
     pub inner_retries: Option<u32>,
     /// Attempts without progress before the supervisor gives up.
     pub max_retries: Option<u32>,
-    /// Silence after which the supervisor takes the agent for hung.
+    /// Silence after which the supervisor considers the agent stalled.
     #[serde(rename = "stall_timeout_s", deserialize_with = "maybe_seconds")]
     pub stall_timeout: Option<Duration>,
-    /// The longest single wait the supervisor may enter.
-    #[serde(rename = "max_wait_s", deserialize_with = "maybe_seconds")]
+    /// The longest single wait that the supervisor may start.
+    #[serde(rename = "max_reset_wait_s", deserialize_with = "maybe_seconds")]
     pub max_reset_wait: Option<Duration>,
-    /// The longest one attempt may take.
+    /// Time limit of one attempt.
     #[serde(rename = "attempt_timeout_s", deserialize_with = "maybe_seconds")]
     pub attempt_timeout: Option<Duration>,
     /// The agent's permission mode; `bypassPermissions` if absent.
     pub permission_mode: Option<String>,
-    /// How many times faster the scripted agent's inner waits pass (a real agent's cannot be changed).
+    /// Factor by which the scripted agent's inner waits are shortened. A real agent's waits cannot be
+    /// changed.
     pub time_scale: Option<f64>,
     /// A settings object for the agent (`--settings`), as JSON.
     pub settings: Option<String>,
-    /// Further arguments of the agent.
+    /// Additional arguments of the agent.
     pub agent_args: Vec<String>,
-    /// Further flags of the supervisor.
+    /// Additional flags of the supervisor.
     pub flags: Vec<String>,
 }
 
-/// One answer of the model.
+/// One turn of the model.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// What it says.
+    /// Text of the turn.
     #[serde(default)]
     pub text: Option<String>,
-    /// What it does.
+    /// Tool calls of the turn.
     #[serde(default)]
     pub tools: Vec<Tool>,
-    /// Why it stops; `tool_use` with tools, else `end_turn`.
+    /// The stop reason. If absent, `tool_use` with tools, else `end_turn`.
     pub stop_reason: Option<String>,
-    /// The output tokens it announces; a quarter of what it sends, in characters, if absent.
+    /// The announced output tokens. If absent, a quarter of the sent characters.
     pub output_tokens: Option<u64>,
 }
 
-/// What the model says and does in answer to a later prompt.
+/// The model's turns in reply to a later prompt.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
-    /// What such a prompt holds. Where several replies are to the same, the first one answers the first such prompt,
-    /// and the last one all that are left.
+    /// Text that the prompt contains. If several replies have the same text, the first one answers the first
+    /// such prompt, and the last one answers all remaining prompts.
     pub to: String,
-    /// Its answers; every one but the last uses tools.
+    /// The turns of the reply. Every turn but the last uses tools.
     #[serde(rename = "turn")]
     pub turns: Vec<Turn>,
 }
 
-/// How requests without tools are answered, each of them.
+/// The answer to every request without tools.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Side {
-    /// With these words.
+    /// Text of the answer.
     pub text: String,
-    /// What happens to them.
+    /// The fault that strikes these requests.
     pub fault: Option<FaultKind>,
-    /// To how many of them, from the first on; to every one if absent.
+    /// How many requests the fault strikes, starting with the first. If absent, every one.
     pub times: Times,
 }
 
@@ -164,64 +165,64 @@ impl Default for Side {
 pub enum Tool {
     /// Writes a file.
     Write {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// With what.
+        /// Content of the file.
         content: String,
     },
     /// Replaces a text that occurs once in a file.
     Edit {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What to replace.
+        /// Text to replace.
         old: String,
-        /// By what.
+        /// Replacement text.
         new: String,
     },
     /// Reads a file.
     Read {
-        /// Which.
+        /// Path of the file.
         path: String,
     },
     /// Runs a shell command.
     Bash {
-        /// Which.
+        /// The command.
         command: String,
-        /// What succeeds once it has been run. The model looks first where the conversation shows that it may have
-        /// been run already: it was called there before, or a prompt names it.
+        /// A command that succeeds once `command` has run. The model runs it first if the conversation shows
+        /// that `command` may have run already: through an earlier call, or because a prompt names it.
         #[serde(default)]
         unless: Option<String>,
-        /// Whether the agent goes on before it has ended.
+        /// Whether the agent continues before the command exits.
         #[serde(default)]
         run_in_background: bool,
     },
-    /// Asks a person.
+    /// Asks the user.
     AskUser {
-        /// What.
+        /// The question.
         question: String,
-        /// What it offers, by label: two to four.
+        /// Labels of the options: two to four.
         options: Vec<String>,
-        /// Whether more than one may be chosen.
+        /// Whether several options may be chosen.
         #[serde(default)]
         multiple: bool,
     },
     /// Calls any other tool.
     Call {
-        /// By the agent's name for it.
+        /// The agent's name of the tool.
         name: String,
-        /// With what.
+        /// Input of the tool.
         input: serde_json::Value,
     },
 }
 
-/// What the workspace must hold in the end.
+/// Expected content of the workspace at the end.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workspace {
     /// The contents of every file, by path.
     pub files: BTreeMap<String, String>,
-    /// The lines of `effects.log`, in any order: what each step of the work leaves once, however often it was begun.
-    /// Without any, that file is one like the others.
+    /// The lines of `effects.log`, in any order. Each step of the work writes one line, however often it was
+    /// started. If empty, the file is compared like any other.
     #[serde(default)]
     pub effects: Vec<String>,
 }
@@ -230,41 +231,41 @@ pub struct Workspace {
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
     /// No embedded scenario has this name and no such file exists.
-    #[error("find scenario {name}: no such scenario and no such file")]
+    #[error("cannot find scenario {name}: no such scenario and no such file")]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Embedded ones whose names are like it.
+        /// Embedded scenarios with similar names.
         near: Vec<String>,
     },
     /// Its file could not be read.
-    #[error("read scenario {}: {source}", path.display())]
+    #[error("cannot read scenario {}: {source}", path.display())]
     Read {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Its file is not TOML of this format.
-    #[error("parse scenario {name}: {source}")]
+    #[error("cannot parse scenario {name}: {source}")]
     Parse {
         /// The file or name.
         name: String,
-        /// What TOML said, with line and column.
+        /// Error of the TOML parser, with line and column.
         source: Box<toml::de::Error>,
     },
-    /// It says something that cannot be played.
-    #[error("check scenario {name}: {problem}")]
+    /// The scenario cannot be played.
+    #[error("cannot check scenario {name}: {problem}")]
     Invalid {
         /// The file or name.
         name: String,
-        /// What, and what would be right.
+        /// The problem, and the fix.
         problem: String,
     },
 }
 
 impl ScenarioError {
-    /// The name that was probably meant.
+    /// Returns the most similar name of a scenario.
     pub fn did_you_mean(&self) -> Option<&str> {
         match self {
             ScenarioError::Unknown { near, .. } => near.first().map(String::as_str),
@@ -274,10 +275,10 @@ impl ScenarioError {
 }
 
 impl Scenario {
-    /// Reads a scenario from TOML; `name` is what errors call it.
+    /// Parses a scenario from TOML. Errors call it `name`.
     ///
     /// # Errors
-    /// If it is not TOML of this format or cannot be played.
+    /// Returns [`ScenarioError`] if the text is not TOML of this format or cannot be played.
     pub fn parse(name: &str, toml: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = toml::from_str(toml)
             .map_err(|source| ScenarioError::Parse { name: name.to_owned(), source: Box::new(source) })?;
@@ -290,7 +291,8 @@ impl Scenario {
     /// Reads a scenario from a file.
     ///
     /// # Errors
-    /// If the file cannot be read, is over 1 MiB, is not TOML of this format or cannot be played.
+    /// Returns [`ScenarioError`] if the file cannot be read, exceeds 1 MiB, is not TOML of this format or
+    /// cannot be played.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let failed = |source| ScenarioError::Read { path: path.to_path_buf(), source };
         let bytes = fs::metadata(path).map_err(failed)?.len();
@@ -301,20 +303,20 @@ impl Scenario {
         Self::parse(&path.display().to_string(), &toml)
     }
 
-    /// The files the workspace must hold in the end, if the scenario says so.
+    /// Returns the expected files of the workspace, or `None` if the scenario does not check the workspace.
     #[must_use]
     pub fn expected_files(&self) -> Option<Files> {
         let workspace = self.workspace.as_ref()?;
         Some(workspace.files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes())).collect())
     }
 
-    /// The lines of `effects.log` in the end.
+    /// Returns the expected lines of `effects.log`.
     #[must_use]
     pub fn expected_effects(&self) -> &[String] {
         self.workspace.as_ref().map(|workspace| workspace.effects.as_slice()).unwrap_or_default()
     }
 
-    /// Why it cannot be played, if it cannot.
+    /// Returns why the scenario cannot be played, or `None` if it can.
     fn problem(&self) -> Option<String> {
         let replies = self.replies.iter().map(|reply| reply.turns.as_slice());
         let scripts = || replies.clone().chain([self.turns.as_slice()]);
@@ -349,16 +351,16 @@ impl Scenario {
     }
 }
 
-/// Why these answers cannot be played, if they cannot.
+/// Returns why these turns cannot be played, or `None` if they can.
 fn problem_of(turns: &[Turn]) -> Option<String> {
-    let Some((last, others)) = turns.split_last() else {
+    let Some((last, earlier)) = turns.split_last() else {
         return Some("it has no [[turn]]".to_owned());
     };
     if !last.tools.is_empty() {
         return Some("the last turn uses tools; it must be the final text".to_owned());
     }
-    let idle = others.iter().position(|turn| turn.tools.is_empty())?;
-    Some(format!("turn {} uses no tool, but is not the last", idle + 1))
+    let first_without_tools = earlier.iter().position(|turn| turn.tools.is_empty())?;
+    Some(format!("turn {} uses no tool, but is not the last", first_without_tools + 1))
 }
 
 impl Tool {

@@ -1,4 +1,4 @@
-//! The signals a drill sends to an agent, by the names that `kill` takes.
+//! The signals that a drill sends to an agent, with the names that `kill` accepts.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Signal {
-    /// Ends the process at once, and nothing else: its tools live on.
+    /// SIGKILL: ends only this process; its tools keep running.
     #[default]
     Kill,
-    /// Freezes the process until it is continued, which nobody does.
+    /// SIGSTOP: freezes the process until SIGCONT, which is never sent.
     Stop,
-    /// What Ctrl-C sends.
+    /// SIGINT, as sent by Ctrl-C.
     Int,
-    /// What asks a process to end.
+    /// SIGTERM: asks the process to exit.
     Term,
-    /// What a closing terminal sends.
+    /// SIGHUP, as sent by a closing terminal.
     Hup,
 }
 

@@ -1,4 +1,4 @@
-//! The embedded scenarios are sound, and a user's mistakes are named.
+//! Tests that the embedded scenarios are valid and that parse errors name the mistake.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn problem(toml: &str) -> String {
 }
 
 #[test]
-fn every_embedded_scenario_parses_under_its_own_name() {
+fn every_embedded_scenario_parses_under_its_name() {
     let scenarios = all().unwrap_or_default();
     assert!(scenarios.len() >= 25);
     for scenario in scenarios {
@@ -41,7 +41,7 @@ fn every_embedded_scenario_parses_under_its_own_name() {
 }
 
 #[test]
-fn faults_are_read_with_their_turns_and_counts() {
+fn fault_has_turns_and_times() {
     let toml = format!("{SMALL}\n[[fault]]\nturn = [1, 2]\ntimes = \"always\"\nstatus = {{ code = 529 }}\n");
     let faults = Scenario::parse("small", &toml).map(|scenario| scenario.faults).unwrap_or_default();
     let [fault] = faults.as_slice() else { unreachable!("one fault") };
@@ -50,9 +50,9 @@ fn faults_are_read_with_their_turns_and_counts() {
 }
 
 #[test]
-fn a_kill_is_read_with_its_signal_and_its_moment() {
+fn kill_has_signal_and_delay_range() {
     let toml = format!(
-        "{SMALL}\n[[fault]]\nwall_s = 14\nkill = {{ at = \"mid-tool\", after_s = [0.5, 1.5], signal = \"STOP\" }}\n"
+        "{SMALL}\n[[fault]]\noutage_s = 14\nkill = {{ at = \"mid-tool\", after_s = [0.5, 1.5], signal = \"STOP\" }}\n"
     );
     let faults = Scenario::parse("small", &toml).map(|scenario| scenario.faults).unwrap_or_default();
     let [Fault { times, kind: FaultKind::Kill { after, signal, .. }, .. }] = faults.as_slice() else {
@@ -65,13 +65,13 @@ fn a_kill_is_read_with_its_signal_and_its_moment() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn errors_name_the_mistake() {
     let with = |rest: &str| problem(&format!("{SMALL}\n{rest}"));
     assert_eq!(with(""), "none");
     assert!(with("[[fault]]\ntims = 3\nempty = {}").contains("found [empty, tims]"));
     assert!(with("[[fault]]\nturn = 3\nempty = {}").contains("turn 3, but there are 2 turns"));
     assert!(with("[[fault]]\nexplode = {}").contains("explode"));
-    assert!(with("[[fault]]\ntimes = 2\nwall_s = 3\nempty = {}").contains("not both"));
+    assert!(with("[[fault]]\ntimes = 2\noutage_s = 3\nempty = {}").contains("not both"));
     assert!(with("[[fault]]\nkill = { at = \"mid-tool\", after_s = [2, 1] }").contains("more than the most"));
     assert!(with("[[fault]]\nhold = { for_s = -1 }").contains("seconds between"));
     assert!(with("[[turn]]\ntext = \"x\"").contains("turn 2 uses no tool"));

@@ -1,5 +1,5 @@
-//! The agent: what it holds between turns, and the one place where it waits. Whatever happens while it waits, be it a
-//! control request, a signal or the end of a background command, is dealt with here.
+//! The scripted agent: its state between turns, and the only function that waits. That function handles every
+//! control request, signal and end of a background command that arrives meanwhile.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ use super::inbox::{Inbox, InboxEvent};
 use super::mcp_servers::Servers;
 use super::session_file::SessionFile;
 use super::shell::Background;
-use super::stdout::{EventWriter, complain};
+use super::stdout::{EventWriter, print_error};
 use crate::clock;
 
-/// The agent between and during its turns.
+/// The agent's state.
 #[derive(Debug)]
 pub(super) struct Agent {
     pub(super) flags: Flags,
@@ -27,52 +27,52 @@ pub(super) struct Agent {
     pub(super) out: EventWriter,
     pub(super) inbox: Inbox,
     pub(super) session: SessionFile,
-    /// The conversation as the API gets it.
+    /// The conversation as sent to the API.
     pub(super) messages: Vec<Value>,
-    pub(super) spend: CostMeter,
+    pub(super) cost_meter: CostMeter,
     pub(super) model: String,
     pub(super) mode: String,
     pub(super) hooks: Hooks,
     pub(super) callbacks: Callbacks,
     pub(super) servers: Servers,
-    /// What waits for a turn.
+    /// Prompts that wait for a turn.
     pub(super) queue: VecDeque<QueuedPrompt>,
     pub(super) background: Vec<Background>,
     pub(super) input_ended: bool,
-    pub(super) in_turn: bool,
-    /// Numbers requests and commands.
+    pub(super) in_exchange: bool,
+    /// Counter for the ids of requests and commands.
     pub(super) serial: u64,
-    /// The last rate-limit information told.
+    /// The rate-limit information last reported.
     pub(super) limits: Option<Value>,
     pub(super) results: u32,
     pub(super) api_time: Duration,
-    /// The exit code if the process ended now.
+    /// The exit code if the process exited now.
     pub(super) exit_code: u8,
     pub(super) started: Instant,
 }
 
-/// A reason for a turn.
+/// A prompt that waits for a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueuedPrompt {
     pub(super) text: String,
-    /// The host's id for a user line.
+    /// The host's id of a user line.
     pub(super) uuid: Option<String>,
-    /// The background command whose end this is about.
+    /// The background command whose end this prompt reports.
     pub(super) origin: Option<String>,
 }
 
-/// Why the agent drops what it is doing.
+/// Why the agent drops its current work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The host or a person interrupted the turn; after a signal the process ends with it.
+    /// The host or the user interrupted the turn. After a signal, the process ends with the turn.
     Interrupted { by_signal: bool },
-    /// The process ends now, with this exit code.
+    /// The process ends immediately, with this exit code.
     Exit(u8),
 }
 
 impl Agent {
-    /// Waits for something the caller has to deal with, at most until `until`; between turns also returns for whatever
-    /// makes a turn due or ends the process.
+    /// Waits for an event that the caller must handle, at most until `until`. Between turns, it also returns
+    /// when a turn becomes due or the process must end.
     pub(super) fn wait(&mut self, until: Option<Instant>) -> Result<Option<InboxEvent>, Stop> {
         loop {
             let received = match until {
@@ -81,8 +81,8 @@ impl Agent {
                     self.inbox.receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
                 }
             };
-            let Some(happening) = received else { return Ok(None) };
-            match happening {
+            let Some(event) = received else { return Ok(None) };
+            match event {
                 InboxEvent::Line(line) => self.take_line(&line)?,
                 InboxEvent::InputEnded => self.input_ended = true,
                 InboxEvent::Signal(signal) => return Err(self.signalled(signal)),
@@ -91,27 +91,27 @@ impl Agent {
                         return Ok(Some(InboxEvent::Ended(serial, code)));
                     }
                 }
-                InboxEvent::Answered(..) => return Ok(Some(happening)),
+                InboxEvent::Answered(..) => return Ok(Some(event)),
             }
-            if !self.in_turn || self.callbacks.is_answered() || self.lost_host() {
+            if !self.in_exchange || self.callbacks.is_answered() || self.lost_host() {
                 return Ok(None);
             }
         }
     }
 
-    /// Whether it asked somebody who will never answer.
+    /// Whether the agent waits for an answer that can no longer arrive.
     fn lost_host(&self) -> bool {
         self.input_ended && self.callbacks.requests.is_some()
     }
 
-    /// A line of stdin.
+    /// Handles a line of stdin.
     fn take_line(&mut self, line: &str) -> Result<(), Stop> {
         let line = line.trim();
         if line.is_empty() {
             return Ok(());
         }
         let Ok(message) = serde_json::from_str::<Value>(line) else {
-            complain(&format!(
+            print_error(&format!(
                 "Error parsing streaming input line ({} chars): SyntaxError",
                 line.chars().count()
             ));
@@ -136,14 +136,15 @@ impl Agent {
 
     fn signalled(&mut self, signal: i32) -> Stop {
         match signal {
-            SIGINT if self.in_turn => Stop::Interrupted { by_signal: true },
+            SIGINT if self.in_exchange => Stop::Interrupted { by_signal: true },
             SIGINT => Stop::Exit(0),
             SIGHUP => Stop::Exit(129),
             _ => Stop::Exit(143),
         }
     }
 
-    /// Tells of the end of a background command and queues the turn it causes; false if it is none.
+    /// Reports the end of a background command and queues the turn that it causes. Returns `false` if there
+    /// is no such command.
     fn background_ended(&mut self, serial: u64, code: i32) -> bool {
         let Some(index) = self.background.iter().position(|background| background.shell.serial == serial)
         else {
@@ -168,7 +169,7 @@ impl Agent {
         true
     }
 
-    /// Tells which background commands run.
+    /// Reports the running background commands.
     pub(super) fn emit_background(&mut self) {
         let tasks: Vec<Value> = self
             .background
@@ -181,7 +182,7 @@ impl Agent {
         self.out.system("background_tasks_changed", json!({"tasks": tasks}));
     }
 
-    /// Ends the background commands; the process is about to end.
+    /// Kills the background commands before the process exits.
     pub(super) fn end_background(&mut self) {
         for ended in std::mem::take(&mut self.background) {
             ended.shell.kill();
@@ -199,17 +200,17 @@ impl Agent {
         }
     }
 
-    /// Calls the hooks of an event of the session, and returns what they want the model to know.
-    pub(super) fn emit_hooks(&self, event: &str, more: Value) -> Vec<String> {
+    /// Runs the hooks of a session event. Returns the texts that they add for the model.
+    pub(super) fn emit_hooks(&self, event: &str, fields: Value) -> Vec<String> {
         let mut input = json!({"session_id": self.session.id, "transcript_path": self.session.path,
             "cwd": self.environment.cwd, "permission_mode": self.mode, "hook_event_name": event});
-        if let (Some(input), Value::Object(more)) = (input.as_object_mut(), more) {
-            input.extend(more);
+        if let (Some(input), Value::Object(fields)) = (input.as_object_mut(), fields) {
+            input.extend(fields);
         }
-        self.hooks.tell(event, &input, &[("CLAUDE_PROJECT_DIR", &self.environment.cwd)])
+        self.hooks.run_session_event(event, &input, &[("CLAUDE_PROJECT_DIR", &self.environment.cwd)])
     }
 
-    /// Calls the hooks for the end of the session: an end in order, also one by a signal.
+    /// Runs the hooks for the end of the session. This also happens at an end by a signal.
     pub(super) fn emit_session_end(&self) {
         self.emit_hooks(SESSION_END, json!({"reason": "other"}));
     }
@@ -226,9 +227,9 @@ impl Agent {
         }
     }
 
-    /// Writes what the session has cost, as every orderly end does.
+    /// Writes the session's cost, as at every orderly exit.
     pub(super) fn write_cost_state(&mut self) {
-        let mut state = self.spend.cost_state();
+        let mut state = self.cost_meter.cost_state();
         state["totalAPIDuration"] = json!(self.api_time.as_millis() as u64);
         state["totalDuration"] = json!(self.started.elapsed().as_millis() as u64);
         if self.session.leaf.is_some() {
@@ -236,13 +237,13 @@ impl Agent {
         }
     }
 
-    /// A time of the real agent, as long as this one takes it.
-    pub(super) fn scaled(&self, real: Duration) -> Duration {
-        real.div_f64(self.environment.time_scale)
+    /// Returns how long this agent takes for a duration of the real agent.
+    pub(super) fn scaled(&self, duration: Duration) -> Duration {
+        duration.div_f64(self.environment.time_scale)
     }
 }
 
-/// The text of a message's content, be it a string or blocks.
+/// Returns the text of a message's content, which is a string or a list of blocks.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

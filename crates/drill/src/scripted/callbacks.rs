@@ -1,5 +1,5 @@
-//! `PreToolUse` hooks that the host answers itself: it is asked on stdout and answers on stdin. As with the real agent,
-//! a tool whose question is not answered does not run, and once stdin has ended no tool of the turn does.
+//! `PreToolUse` hooks that the host answers itself, through stdout and stdin. As with the real agent, a tool
+//! whose question is not answered does not run. After stdin closes, no tool of the turn runs.
 
 use std::time::{Duration, Instant};
 
@@ -9,19 +9,19 @@ use super::agent::{Agent, Stop};
 use super::hooks::Verdict;
 use super::tools::Outcome;
 
-/// How long the host may take unless it says otherwise.
+/// Time for the host to answer, unless it registers another one.
 const TIMEOUT: Duration = Duration::from_secs(60);
-const GONE: &str = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user \
+const DISCONNECTED: &str = "The user doesn't want to take this action right now. STOP what you are action and wait for the user \
                     to tell you how to proceed.";
 const FAILED: &str = "Hook callback failed: the SDK host replied with an error or an invalid answer.";
-const SILENT: &str = "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool \
+const TIMED_OUT: &str = "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool \
                       call was not executed; other configured hooks may not have completed.";
 
-/// The hooks that the host has registered.
+/// The hooks that the host registered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Callbacks {
     registered: Vec<Callback>,
-    /// The question that is open, and its answer when it has come.
+    /// The id of the open question, and its answer once it has arrived.
     pub(super) requests: Option<(String, Option<Value>)>,
 }
 
@@ -30,12 +30,12 @@ struct Callback {
     matcher: String,
     id: String,
     timeout: Duration,
-    /// `onFailure: "block"`: an answer that went wrong does not let the tool run.
+    /// `onFailure: "block"`: a failed answer prevents the tool from running.
     blocks: bool,
 }
 
 impl Callbacks {
-    /// Those of an `initialize` request.
+    /// Reads the hooks of an `initialize` request.
     pub(super) fn read(hooks: &Value) -> Callbacks {
         let groups = hooks["PreToolUse"].as_array().cloned().unwrap_or_default();
         let registered = groups.iter().flat_map(|group| {
@@ -50,7 +50,7 @@ impl Callbacks {
         Callbacks { registered: registered.collect(), requests: None }
     }
 
-    /// The host answers; what nobody asked is passed over.
+    /// Stores the host's answer. Ignores an answer to any other question.
     pub(super) fn take(&mut self, response: &Value) {
         if let Some((id, answer)) = &mut self.requests
             && response["request_id"] == id.as_str()
@@ -59,42 +59,43 @@ impl Callbacks {
         }
     }
 
-    /// Whether the open question has its answer.
+    /// Whether the open question is answered.
     pub(super) fn is_answered(&self) -> bool {
         self.requests.as_ref().is_some_and(|(_, answer)| answer.is_some())
     }
 }
 
-/// What came of asking the host about a call.
+/// The host's decision about a call.
 pub(super) enum HookDecision {
-    /// It has nothing against the call.
+    /// The host does not object.
     Pass,
-    /// The call is made with this input, and is permitted.
+    /// The call is permitted with this input.
     Modify(Value),
-    /// The call is not made: what it comes to, and what is said about that.
+    /// The call is not made. Contains its result and the metadata of the refusal.
     Refuse(Outcome, Value),
 }
 
-/// What is heard after a question.
+/// The host's reaction to a question.
 enum HostReply {
     Answer(Value),
-    /// That the host could not answer.
+    /// The host could not answer.
     Failure,
-    /// Nobody is there any more.
+    /// The host disconnected.
     Gone,
-    /// Nothing in time.
+    /// No answer before the timeout.
     Silence,
 }
 
 impl Agent {
-    /// Asks the hooks of the host about a call.
+    /// Asks the host's hooks about a call.
     pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<HookDecision, Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
-        let fits = |callback: &&Callback| {
+        let matches_tool = |callback: &&Callback| {
             matches!(callback.matcher.as_str(), "" | "*" | ".*")
                 || callback.matcher.split('|').any(|name| name == tool)
         };
-        let callbacks: Vec<Callback> = self.callbacks.registered.iter().filter(fits).cloned().collect();
+        let callbacks: Vec<Callback> =
+            self.callbacks.registered.iter().filter(matches_tool).cloned().collect();
         for callback in callbacks {
             let question = json!({"subtype": "hook_callback", "callback_id": callback.id, "input": input,
                 "tool_use_id": call["id"]});
@@ -126,14 +127,14 @@ impl Agent {
                 }
                 HostReply::Gone => return Ok(gone()),
                 HostReply::Silence => {
-                    return Ok(HookDecision::Refuse(Outcome::bad(SILENT.to_owned()), json!({})));
+                    return Ok(HookDecision::Refuse(Outcome::bad(TIMED_OUT.to_owned()), json!({})));
                 }
             }
         }
         Ok(HookDecision::Pass)
     }
 
-    /// Asks the host for a permission that the mode does not give; it waits for as long as the host takes.
+    /// Asks the host for a permission that the mode does not grant. There is no timeout.
     pub(super) fn ask_permission(&mut self, call: &Value) -> Result<HookDecision, Stop> {
         let question = json!({"subtype": "can_use_tool", "tool_name": call["name"], "display_name": call["name"],
             "input": call["input"], "permission_suggestions": [], "tool_use_id": call["id"]});
@@ -156,11 +157,11 @@ impl Agent {
     fn ask_question(&mut self, question: &Value, timeout: Option<Duration>) -> Result<HostReply, Stop> {
         let id = self.out.rng.uuid();
         self.callbacks.requests = Some((id.clone(), None));
-        self.out.ask(&id, question);
-        let until = timeout.map(|timeout| Instant::now() + timeout);
-        let has_time = || until.is_none_or(|until| Instant::now() < until);
+        self.out.request(&id, question);
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        let has_time = || deadline.is_none_or(|deadline| Instant::now() < deadline);
         while !self.callbacks.is_answered() && !self.input_ended && has_time() {
-            self.wait(until)?;
+            self.wait(deadline)?;
         }
         Ok(match self.callbacks.requests.take().and_then(|(_, answer)| answer) {
             Some(answer) if answer["subtype"] == "error" => HostReply::Failure,
@@ -180,5 +181,5 @@ fn refused(text: String, decision: Value) -> HookDecision {
 }
 
 fn gone() -> HookDecision {
-    HookDecision::Refuse(Outcome::bad(GONE.to_owned()), json!({"non_execution_kind": "cancelled"}))
+    HookDecision::Refuse(Outcome::bad(DISCONNECTED.to_owned()), json!({"non_execution_kind": "cancelled"}))
 }

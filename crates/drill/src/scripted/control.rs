@@ -1,4 +1,4 @@
-//! Control requests from the host, and their answers.
+//! Answers control requests from the host.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::callbacks::Callbacks;
 use super::{VERSION, init};
 
 impl Agent {
-    /// Answers a control request; an interrupt during a turn and `end_session` stop what is going on.
+    /// Answers a control request. An interrupt during a turn and `end_session` stop the current work.
     pub(super) fn control(&mut self, message: &Value) -> Result<(), Stop> {
         let id = message["request_id"].clone();
         let request = &message["request"];
@@ -16,10 +16,10 @@ impl Agent {
         let response = match request["subtype"].as_str().unwrap_or_default() {
             "initialize" => {
                 self.callbacks = Callbacks::read(&request["hooks"]);
-                init::answer(&self.environment, &self.mode, self.in_turn)
+                init::answer(&self.environment, &self.mode, self.in_exchange)
             }
             "interrupt" => {
-                stop = self.in_turn.then_some(Stop::Interrupted { by_signal: false });
+                stop = self.in_exchange.then_some(Stop::Interrupted { by_signal: false });
                 json!({"still_queued": []})
             }
             "end_session" => {
@@ -48,14 +48,14 @@ impl Agent {
                 return Ok(());
             }
             "get_usage" => json!({
-                "session": {"total_cost_usd": self.spend.dollars(), "model_usage": self.spend.model_usage(),
+                "session": {"total_cost_usd": self.cost_meter.dollars(), "model_usage": self.cost_meter.model_usage(),
                     "total_api_duration_ms": self.api_time.as_millis() as u64,
                     "total_duration_ms": self.started.elapsed().as_millis() as u64,
                     "total_lines_added": 0, "total_lines_removed": 0},
                 "subscription_type": null, "rate_limits_available": false, "rate_limits": null,
             }),
             "get_session_cost" => {
-                json!({"text": format!("Estimated cost:        ${:.4}", self.spend.dollars())})
+                json!({"text": format!("Estimated cost:        ${:.4}", self.cost_meter.dollars())})
             }
             "get_context_usage" => {
                 json!({"totalTokens": 0, "maxTokens": 1_000_000, "percentage": 0, "categories": []})

@@ -1,5 +1,5 @@
-//! What the session has cost, as the agent reports it: cumulative over resumed processes, with the last known
-//! `cost-state` as its start. What a killed process spent is missing from it, as it is from the real agent's.
+//! The session's cost, as the agent reports it. It accumulates over resumed processes, starting from the last
+//! `cost-state`. As with the real agent, it lacks the cost of a killed process.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::price::{Nanodollars, Tokens, price};
 
-/// Tokens and money by model.
+/// Tokens and cost by model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Usage(BTreeMap<String, (Tokens, Nanodollars)>);
 
@@ -23,9 +23,9 @@ impl Usage {
     }
 
     fn without(&self, earlier: &Self) -> Self {
-        let mut rest = Self::default();
+        let mut difference = Self::default();
         for (model, (tokens, cost)) in &self.0 {
-            let (before, paid) = earlier.0.get(model).copied().unwrap_or_default();
+            let (before, cost_before) = earlier.0.get(model).copied().unwrap_or_default();
             let tokens = Tokens {
                 input: tokens.input.saturating_sub(before.input),
                 cache_creation: tokens.cache_creation.saturating_sub(before.cache_creation),
@@ -33,13 +33,13 @@ impl Usage {
                 output: tokens.output.saturating_sub(before.output),
             };
             if tokens.total() > 0 {
-                rest.add(model, tokens, Nanodollars(cost.0.saturating_sub(paid.0)));
+                difference.add(model, tokens, Nanodollars(cost.0.saturating_sub(cost_before.0)));
             }
         }
-        rest
+        difference
     }
 
-    /// As `modelUsage` has it.
+    /// Returns the usage in the format of `modelUsage`.
     fn json(&self, with_limits: bool) -> Value {
         let models = self.0.iter().map(|(model, (tokens, cost))| {
             let mut usage = json!({
@@ -63,14 +63,14 @@ impl Usage {
     }
 }
 
-/// The agent's own account.
+/// The agent's own cost accounting.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CostMeter {
-    /// Session so far, estimates included.
+    /// Usage of the session so far, including estimates.
     total: Usage,
-    /// The part of it that is only an estimate; it is not written to the session.
+    /// The estimated part of `total`. It is not written to the session.
     estimated: Usage,
-    /// `total` when the process began.
+    /// `total` when the process started.
     at_start: Usage,
     /// `total` at the last result.
     at_result: Usage,
@@ -96,13 +96,13 @@ impl CostMeter {
         Self { at_start: total.clone(), at_result: total.clone(), total, ..Self::default() }
     }
 
-    /// Adds a message that the API has billed.
+    /// Adds a message that the API billed.
     pub(super) fn add(&mut self, model: &str, tokens: Tokens) {
         self.unknown_model |= price(model, &tokens).is_none();
         self.total.add(model, tokens, price(model, &tokens).unwrap_or_default());
     }
 
-    /// Adds what an interrupted message probably cost.
+    /// Adds the estimated usage of an interrupted message.
     pub(super) fn estimate(&mut self, model: &str, tokens: Tokens) {
         self.add(model, tokens);
         self.estimated.add(model, tokens, price(model, &tokens).unwrap_or_default());
@@ -112,7 +112,7 @@ impl CostMeter {
         self.total.cost().dollars()
     }
 
-    /// What this process has spent, which is what `--max-budget-usd` limits.
+    /// Returns the cost of this process, which `--max-budget-usd` limits.
     pub(super) fn process_dollars(&self) -> f64 {
         self.total.without(&self.at_start).cost().dollars()
     }
@@ -121,17 +121,17 @@ impl CostMeter {
         self.total.json(true)
     }
 
-    /// The usage since the last result, which this call makes the last one.
+    /// Returns the usage since the last result, and marks this point as the last result.
     pub(super) fn since_last_result(&mut self) -> Value {
         let since = self.total.without(&self.at_result).json(true);
         self.at_result = self.total.clone();
         since
     }
 
-    /// The fields of a `cost-state` row.
+    /// Returns the fields of a `cost-state` row.
     pub(super) fn cost_state(&self) -> Value {
-        let known = self.total.without(&self.estimated);
-        json!({"totalCostUSD": known.cost().dollars(), "modelUsage": known.json(false),
+        let billed = self.total.without(&self.estimated);
+        json!({"totalCostUSD": billed.cost().dollars(), "modelUsage": billed.json(false),
             "hasUnknownModelCost": self.unknown_model})
     }
 }
@@ -141,13 +141,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resumed_session_continues_from_its_cost_state_and_forgets_estimates() {
+    fn resumed_session_continues_from_cost_state_without_estimates() {
         let tokens = Tokens { input: 1000, cache_creation: 200, cache_read: 3000, output: 50 };
-        let mut spend = CostMeter::default();
-        spend.add("claude-opus-5-5", tokens);
-        spend.estimate("claude-opus-5-5", tokens);
-        assert_eq!(spend.dollars(), 0.0132);
-        let mut resumed = CostMeter::continued(Some(&spend.cost_state()));
+        let mut meter = CostMeter::default();
+        meter.add("claude-opus-5-5", tokens);
+        meter.estimate("claude-opus-5-5", tokens);
+        assert_eq!(meter.dollars(), 0.0132);
+        let mut resumed = CostMeter::continued(Some(&meter.cost_state()));
         assert_eq!(resumed.dollars(), 0.0066);
         assert_eq!(resumed.process_dollars(), 0.0);
         resumed.add("claude-opus-5-5", tokens);

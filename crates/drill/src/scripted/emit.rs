@@ -1,4 +1,4 @@
-//! How messages are told to the host and written to the session: events as they happen, rows when a message is through.
+//! Emits messages: events to the host as they happen, and rows to the session when a message is complete.
 
 use serde_json::{Value, json};
 
@@ -9,18 +9,19 @@ use super::message_builder::Message;
 use crate::price::Tokens;
 
 impl Agent {
-    /// Tells one complete block of a message, with the usage its start announced, as the real agent does.
+    /// Emits one complete block of a message. Like the real agent, it includes the usage that the message's
+    /// start announced.
     pub(super) fn emit_block(&mut self, message: &Message, block: &Value) {
         // A message without a stream has its final usage from the start.
         let stop_reason = message.head["stop_reason"].as_str();
-        let told = message.with_block(block, &message.head["usage"], stop_reason);
+        let content = message.with_block(block, &message.head["usage"], stop_reason);
         self.out.event(
             "assistant",
-            json!({"message": told, "parent_tool_use_id": null, "request_id": message.request_id}),
+            json!({"message": content, "parent_tool_use_id": null, "request_id": message.request_id}),
         );
     }
 
-    /// Ends the stream events of a message whose stream was lost: what is not kept is abandoned.
+    /// Ends the stream events of a message whose stream was lost. Blocks that were not stored are abandoned.
     pub(super) fn abandon(&mut self, message: &Message) {
         let from = message.blocks.len();
         if message.open_text().is_some() {
@@ -29,20 +30,21 @@ impl Agent {
         self.stream_event(message, json!({"type": "message_stop"}), Some(from));
     }
 
-    /// Ends the stream events of a message that was interrupted: its text so far is kept.
+    /// Ends the stream events of an interrupted message. Its text so far is stored.
     pub(super) fn close_interrupted(&mut self, message: &Message) {
         let from = message.blocks.len();
-        let kept = message.open_text().is_some();
-        if kept {
+        let has_text = message.open_text().is_some();
+        if has_text {
             self.stream_event(message, json!({"type": "content_block_stop", "index": from}), None);
         }
         let delta = json!({"stop_reason": null, "stop_sequence": null});
         let usage = &message.head["usage"];
         self.stream_event(message, json!({"type": "message_delta", "delta": delta, "usage": usage}), None);
-        self.stream_event(message, json!({"type": "message_stop"}), Some(from + usize::from(kept)));
+        self.stream_event(message, json!({"type": "message_stop"}), Some(from + usize::from(has_text)));
     }
 
-    /// An event of a message's stream, if the host wants these; `abandoned` is the first block that is given up.
+    /// Emits an event of a message's stream if the host requested partial messages. `abandoned` is the index
+    /// of the first abandoned block.
     pub(super) fn stream_event(&mut self, message: &Message, event: Value, abandoned: Option<usize>) {
         if !self.flags.partial_messages || !message.started() {
             return;
@@ -54,16 +56,16 @@ impl Agent {
         self.out.event("stream_event", fields);
     }
 
-    /// Adds a message to what the session and the turn have cost.
-    pub(super) fn bill(&mut self, turn: &mut Exchange, message: &Message) {
+    /// Adds the usage of a message to the session and the exchange.
+    pub(super) fn bill(&mut self, exchange: &mut Exchange, message: &Message) {
         let model = message.head["model"].as_str().unwrap_or_default().to_owned();
         let tokens = message.tokens();
-        self.spend.add(&model, tokens);
-        turn.usage += tokens;
+        self.cost_meter.add(&model, tokens);
+        exchange.usage += tokens;
     }
 
-    /// Writes a message's blocks to the session, with its final usage, and puts it into the conversation.
-    pub(super) fn keep(&mut self, message: &Message) {
+    /// Writes a message's blocks to the session, with its final usage, and appends it to the conversation.
+    pub(super) fn store(&mut self, message: &Message) {
         if message.blocks.is_empty() {
             return;
         }
@@ -75,21 +77,21 @@ impl Agent {
         self.messages.push(json!({"role": "assistant", "content": message.blocks}));
     }
 
-    /// A user message the agent itself puts in; `fields` go on its event.
-    pub(super) fn put_user(&mut self, turn: &mut Exchange, text: &str, fields: Value) {
+    /// Adds a user message that the agent itself creates. Its event contains `fields`.
+    pub(super) fn add_user(&mut self, exchange: &mut Exchange, text: &str, fields: Value) {
         let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
-        self.emit_user(turn, message, fields, json!({}));
+        self.emit_user(exchange, message, fields, json!({}));
     }
 
-    /// A user message: told, written and put into the conversation.
+    /// Emits a user message, writes it to the session and appends it to the conversation.
     pub(super) fn emit_user(
         &mut self,
-        turn: &mut Exchange,
+        exchange: &mut Exchange,
         message: Value,
         mut fields: Value,
         mut row: Value,
     ) {
-        turn.user_events += 1;
+        exchange.user_events += 1;
         fields["message"] = message.clone();
         fields["parent_tool_use_id"] = Value::Null;
         self.out.event("user", fields);
@@ -99,7 +101,7 @@ impl Agent {
         self.messages.push(message);
     }
 
-    /// The message that stands for a failure.
+    /// Emits the synthetic message of a failure.
     pub(super) fn emit_failure(&mut self, failure: &Failure) {
         let stop_reason = if failure.stop_reason.is_empty() { "stop_sequence" } else { failure.stop_reason };
         let message = self.synthetic(&failure.text, stop_reason);
@@ -122,14 +124,14 @@ impl Agent {
         self.session.link("assistant", uuid, row);
     }
 
-    /// A message no model made.
+    /// Creates a message that no model produced.
     pub(super) fn synthetic(&mut self, text: &str, stop_reason: &str) -> Value {
         json!({"id": self.out.rng.uuid(), "type": "message", "role": "assistant", "model": "<synthetic>",
             "content": [{"type": "text", "text": text}], "stop_reason": stop_reason, "stop_sequence": "",
             "usage": usage(&Tokens::default()), "context_management": null})
     }
 
-    /// Tells a subscription's limits when they change.
+    /// Reports a subscription's limits if they changed.
     pub(super) fn emit_limits(&mut self, headers: &[(String, String)]) {
         let oauth = matches!(self.environment.credential, super::environment::Credential::Token(_));
         let Some(info) = limit_info(headers).filter(|info| oauth && self.limits.as_ref() != Some(info))
@@ -141,7 +143,7 @@ impl Agent {
     }
 }
 
-/// `usage` as results and messages carry it.
+/// Returns `usage` as results and messages contain it.
 pub(super) fn usage(tokens: &Tokens) -> Value {
     json!({
         "input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_creation,

@@ -1,4 +1,4 @@
-//! What the agent takes from its environment and folders, read once at its start.
+//! The agent's environment variables and folders, read once at the start.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use super::http::BaseUrl;
 use super::{SEED, TIME_SCALE};
 use crate::clock;
 
-/// Inner retries unless `CLAUDE_CODE_MAX_RETRIES` says otherwise.
+/// Default of `CLAUDE_CODE_MAX_RETRIES`.
 const RETRIES: u32 = 10;
-/// How long the real agent waits for an answer's headers.
+/// How long the real agent waits for the headers of a response.
 const HEADERS_WAIT: Duration = Duration::from_secs(360);
-/// How long it waits for the next byte of a stream.
+/// How long the real agent waits for the next byte of a stream.
 const STREAM_WAIT: Duration = Duration::from_secs(300);
-/// How long it lets pings alone keep it waiting.
+/// How long the real agent waits while it receives only pings.
 const PINGS_WAIT: Duration = Duration::from_secs(740);
-/// How often it tells of pings.
+/// How often the agent reports pings.
 const PING_EVERY: Duration = Duration::from_secs(10);
 
-/// How it logs in.
+/// How the agent authenticates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credential {
     Key(String),
@@ -27,7 +27,7 @@ pub(super) enum Credential {
     None,
 }
 
-/// What the environment says.
+/// The settings from the environment.
 #[derive(Debug, Clone)]
 pub(super) struct Environment {
     pub(super) base: Option<BaseUrl>,
@@ -53,7 +53,7 @@ pub(super) struct Environment {
 impl Environment {
     pub(super) fn read() -> Self {
         let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-        let set = |name: &str| text(name).is_some_and(|value| value == "1" || value == "true");
+        let is_set = |name: &str| text(name).is_some_and(|value| value == "1" || value == "true");
         let time_scale = text(TIME_SCALE)
             .and_then(|value| value.parse().ok())
             .filter(|scale: &f64| *scale > 0.0)
@@ -80,16 +80,16 @@ impl Environment {
             stream_wait: scaled(STREAM_WAIT),
             pings_wait: scaled(PINGS_WAIT),
             ping_every: scaled(PING_EVERY),
-            session_state: set("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
-            startup_results: set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS"),
-            sandbox: set("IS_SANDBOX"),
+            session_state: is_set("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
+            startup_results: is_set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS"),
+            sandbox: is_set("IS_SANDBOX"),
             seed: text(SEED)
                 .and_then(|value| value.parse().ok())
                 .unwrap_or_else(|| clock::unix_ms() ^ (u64::from(std::process::id()) << 40)),
         }
     }
 
-    /// `sub` of the settings' key source, as `init` and `initialize` report it.
+    /// Returns the source of the API key, as `init` and `initialize` report it.
     pub(super) fn key_source(&self) -> &'static str {
         match self.credential {
             Credential::Key(_) => "ANTHROPIC_API_KEY",

@@ -1,5 +1,5 @@
-//! One turn: from a prompt to a result. It asks, runs tools and asks again until the model is through, a limit is
-//! reached, a request fails for good or somebody interrupts.
+//! One exchange, from a prompt to a result. The agent sends requests and runs tools until the model is done,
+//! a limit is reached, a request fails for good, or an interrupt arrives.
 
 use std::time::{Duration, Instant};
 
@@ -12,27 +12,28 @@ use super::init;
 use super::message_builder::Message;
 use super::model_request::RequestOutcome;
 use super::result::ExchangeEnd;
-use super::stdout::complain;
+use super::stdout::print_error;
 use super::tools::Outcome;
 use crate::price::Tokens;
 
-/// After an interrupt a host often says at once what to do instead; so long its line may be on its way.
+/// After an interrupt, a host often sends the next prompt immediately. This is how long its line may take to
+/// arrive.
 const LINE_GRACE: Duration = Duration::from_millis(10);
-/// Continuations after an answer that hit the output limit.
+/// Maximum number of continuations after a response that hit the output limit.
 const CONTINUATIONS: u32 = 3;
 
 const NUDGE: &str = "[Your previous response had no visible output. Please continue and produce a user-visible \
                      response.]";
-const GO_ON_SMALLER: &str = "Output token limit hit. Resume directly — no apology, no recap of what you were doing. \
+const CONTINUE_SMALLER: &str = "Output token limit hit. Resume directly — no apology, no recap of what you were action. \
                              Pick up mid-thought if that is where the cut happened. Break remaining work into smaller \
                              pieces.";
-const GO_ON_CUT: &str = "Your response above was cut off mid-stream. Resume directly from where it stops — no \
+const CONTINUE_TRUNCATED: &str = "Your response above was cut off mid-stream. Resume directly from where it stops — no \
                          apology, no recap. If none of it survived, answer the request from the start.";
 const REFUSED_ONCE: &str = "Your response above was stopped by a safety classifier — this is not a tool or API error. \
                             The rest of it was withheld, and tool calls in it that had not finished did not run. Do \
                             not produce that content again, even reworded.";
 const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was \
-                        a file edit, the new_string was NOT written to the file). STOP what you are doing and wait \
+                        a file edit, the new_string was NOT written to the file). STOP what you are action and wait \
                         for the user to tell you how to proceed.";
 const REJECTED_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused \
                                 before it ran. It may have run in part or in full, and its changes may have been \
@@ -40,77 +41,77 @@ const REJECTED_RUNNING: &str = " Correction to the text above: this call was sto
                                 command, a background process) may still be running, so check before starting the \
                                 same work again. The instruction to stop and wait still stands.";
 
-/// What a turn has come to so far.
+/// The state of an exchange.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) started: Instant,
-    /// The background command whose end caused it.
+    /// The background command whose end caused the exchange.
     pub(super) origin: Option<String>,
-    /// The host's ids of the user lines it serves.
+    /// The host's ids of the user lines that the exchange serves.
     pub(super) uuids: Vec<String>,
-    /// User messages told, which is what `num_turns` counts.
+    /// Number of user messages emitted, which `num_turns` reports.
     pub(super) user_events: u32,
     pub(super) usage: Tokens,
     pub(super) denials: Vec<Value>,
     pub(super) stop_reason: Option<String>,
-    /// Ids of the messages whose start was seen.
+    /// Ids of the messages whose start arrived.
     pub(super) started_at: Vec<String>,
-    /// A message that an interrupt cut.
+    /// The message that an interrupt truncated.
     pub(super) cut: Option<Message>,
-    /// Whether a stream broke off in this request.
+    /// Whether a stream was lost during this request.
     pub(super) lost_in_stream: bool,
     pub(super) safety_stops: u32,
     requests: u32,
     continuations: u32,
     nudged: bool,
-    /// Tool calls without a result yet.
+    /// Tool calls without a result.
     pub(super) pending: Vec<Value>,
-    /// Whether a hook wants the turn to end.
+    /// Whether a hook ends the exchange.
     pub(super) hook_stopped: bool,
 }
 
 impl Agent {
-    /// Serves what waits, to its result.
-    pub(super) fn run_turn(&mut self, waiting: QueuedPrompt) -> Result<(), Stop> {
-        self.in_turn = true;
-        let mut turn = Exchange::new(&waiting);
+    /// Runs an exchange for a queued prompt, up to its result.
+    pub(super) fn run_exchange(&mut self, waiting: QueuedPrompt) -> Result<(), Stop> {
+        self.in_exchange = true;
+        let mut exchange = Exchange::new(&waiting);
         self.state_changed("running");
         self.lifecycle(waiting.uuid.as_deref(), "started");
         self.take_prompt(&waiting);
         let declared = self.servers.declared();
-        let of_servers = declared.iter().filter_map(|tool| tool["name"].as_str());
-        let tools: Vec<&str> = init::tools(&self.flags).iter().copied().chain(of_servers).collect();
+        let server_tools = declared.iter().filter_map(|tool| tool["name"].as_str());
+        let tools: Vec<&str> = init::tools(&self.flags).iter().copied().chain(server_tools).collect();
         let mut init = init::event(&self.environment, &tools, &self.model, &self.mode);
         init["mcp_servers"] = self.servers.listed();
         self.out.system("init", init);
-        let mut leave = None;
-        let ending = match self.converse(&mut turn) {
+        let mut stop = None;
+        let ending = match self.converse(&mut exchange) {
             Ok(ending) => ending,
             Err(Stop::Interrupted { by_signal }) => {
-                leave = by_signal.then_some(Stop::Exit(0));
-                self.interrupted(&mut turn, by_signal)
+                stop = by_signal.then_some(Stop::Exit(0));
+                self.interrupted(&mut exchange, by_signal)
             }
-            Err(stop @ Stop::Exit(code)) => {
+            Err(exit @ Stop::Exit(code)) => {
                 if code != 0 {
-                    self.killed(&mut turn);
+                    self.killed(&mut exchange);
                 }
-                return Err(stop);
+                return Err(exit);
             }
         };
-        let mut uuids = turn.uuids.iter();
-        let own = uuids.next();
+        let mut uuids = exchange.uuids.iter();
+        let main_uuid = uuids.next();
         for injected in uuids {
             self.lifecycle(Some(injected), "completed");
         }
-        self.emit_result(&turn, &ending);
-        self.lifecycle(own.map(String::as_str), "completed");
+        self.emit_result(&exchange, &ending);
+        self.lifecycle(main_uuid.map(String::as_str), "completed");
         let row = json!({"lastPrompt": waiting.text, "leafUuid": self.session.leaf});
         self.session.row("last-prompt", row);
-        self.in_turn = false;
-        if let Some(stop) = leave {
+        self.in_exchange = false;
+        if let Some(stop) = stop {
             return Err(stop);
         }
-        // A line that has come by now makes the next turn follow without an idle state between (2.1.330).
+        // A line that arrived by now starts the next exchange without an idle state in between (2.1.330).
         let grace = if matches!(ending, ExchangeEnd::Aborted(_)) { LINE_GRACE } else { Duration::ZERO };
         self.wait(Some(Instant::now() + grace))?;
         if self.queue.is_empty() {
@@ -131,39 +132,39 @@ impl Agent {
         self.emit_prompt(waiting);
     }
 
-    /// Calls the hooks for a prompt, and tells the model what they say.
+    /// Runs the hooks of a prompt and adds their context for the model.
     fn emit_prompt(&mut self, waiting: &QueuedPrompt) {
-        let told = self.emit_hooks(hooks::USER_PROMPT_SUBMIT, json!({"prompt": waiting.text}));
-        for text in told {
-            let said = format!("UserPromptSubmit hook additional context: {text}");
+        let contexts = self.emit_hooks(hooks::USER_PROMPT_SUBMIT, json!({"prompt": waiting.text}));
+        for text in contexts {
+            let context = format!("UserPromptSubmit hook additional context: {text}");
             let attachment = json!({"type": "hook_additional_context", "content": [text],
                 "hookName": hooks::USER_PROMPT_SUBMIT, "hookEvent": hooks::USER_PROMPT_SUBMIT});
             let uuid = self.out.rng.uuid();
             self.session.link("attachment", uuid, json!({"attachment": attachment}));
             self.messages.push(json!({"role": "user",
-                "content": [{"type": "text", "text": format!("<system-reminder>\n{said}\n</system-reminder>")}]}));
+                "content": [{"type": "text", "text": format!("<system-reminder>\n{context}\n</system-reminder>")}]}));
         }
     }
 
-    fn converse(&mut self, turn: &mut Exchange) -> Result<ExchangeEnd, Stop> {
+    fn converse(&mut self, exchange: &mut Exchange) -> Result<ExchangeEnd, Stop> {
         loop {
-            if let Some(limit) = self.flags.max_turns.filter(|limit| turn.requests >= *limit) {
+            if let Some(limit) = self.flags.max_turns.filter(|limit| exchange.requests >= *limit) {
                 return Ok(ExchangeEnd::MaxTurns(limit));
             }
             if let Some(ending) = self.budget_used_up() {
                 return Ok(ending);
             }
-            turn.requests += 1;
-            turn.lost_in_stream = false;
-            let message = match self.ask(turn)? {
+            exchange.requests += 1;
+            exchange.lost_in_stream = false;
+            let message = match self.request_message(exchange)? {
                 RequestOutcome::Answered(message) => message,
                 RequestOutcome::Failed(failure) => return Ok(self.failed(failure)),
             };
-            self.bill(turn, &message);
+            self.bill(exchange, &message);
             let ending = if message.complete {
-                self.take_message(turn, &message)?
+                self.take_message(exchange, &message)?
             } else {
-                self.take_rest(turn, &message)?
+                self.take_rest(exchange, &message)?
             };
             if let Some(ending) = ending {
                 return Ok(ending);
@@ -173,58 +174,62 @@ impl Agent {
 
     fn budget_used_up(&self) -> Option<ExchangeEnd> {
         let limit = self.flags.max_budget_usd?;
-        (self.spend.process_dollars() >= limit).then_some(ExchangeEnd::MaxBudget(limit))
+        (self.cost_meter.process_dollars() >= limit).then_some(ExchangeEnd::MaxBudget(limit))
     }
 
     fn failed(&mut self, failure: Failure) -> ExchangeEnd {
         if failure.error == "model_not_found" {
-            let named = json!({"model": self.model, "query_source": "sdk"});
-            complain(&format!("[claude-code:unrecognized_model] {named}"));
+            let model = json!({"model": self.model, "query_source": "sdk"});
+            print_error(&format!("[claude-code:unrecognized_model] {model}"));
         }
         self.emit_failure(&failure);
         ExchangeEnd::Failed(failure)
     }
 
-    /// Goes by a whole message; an ending, if it is one.
-    fn take_message(&mut self, turn: &mut Exchange, message: &Message) -> Result<Option<ExchangeEnd>, Stop> {
-        turn.stop_reason.clone_from(&message.stop_reason);
+    /// Processes a complete message. Returns `Some` if it ends the exchange.
+    fn take_message(
+        &mut self,
+        exchange: &mut Exchange,
+        message: &Message,
+    ) -> Result<Option<ExchangeEnd>, Stop> {
+        exchange.stop_reason.clone_from(&message.stop_reason);
         if message.stop_reason.as_deref() == Some("refusal") {
-            return Ok(self.refused(turn, message));
+            return Ok(self.refused(exchange, message));
         }
-        self.keep(message);
-        turn.pending = message.tool_calls().cloned().collect();
+        self.store(message);
+        exchange.pending = message.tool_calls().cloned().collect();
         if let Some(ending) = self.budget_used_up() {
             return Ok(Some(ending));
         }
         if message.stop_reason.as_deref() == Some("max_tokens") {
-            if turn.continuations == CONTINUATIONS {
+            if exchange.continuations == CONTINUATIONS {
                 return Ok(Some(self.failed(failure::of_output_limit())));
             }
-            turn.continuations += 1;
-            self.put_user(turn, GO_ON_SMALLER, json!({"isSynthetic": true}));
+            exchange.continuations += 1;
+            self.add_user(exchange, CONTINUE_SMALLER, json!({"isSynthetic": true}));
             return Ok(None);
         }
-        if !turn.pending.is_empty() {
-            return self.run_tools(turn);
+        if !exchange.pending.is_empty() {
+            return self.run_tools(exchange);
         }
-        if message.blocks.is_empty() && !turn.nudged {
-            turn.nudged = true;
-            self.put_user(turn, NUDGE, json!({"isSynthetic": true}));
+        if message.blocks.is_empty() && !exchange.nudged {
+            exchange.nudged = true;
+            self.add_user(exchange, NUDGE, json!({"isSynthetic": true}));
             return Ok(None);
         }
         Ok(Some(ExchangeEnd::Completed { text: message.text(), reason: "completed" }))
     }
 
-    /// Goes by what is left of a message whose stream broke off.
-    fn take_rest(&mut self, turn: &mut Exchange, message: &Message) -> Result<Option<ExchangeEnd>, Stop> {
-        self.keep(message);
-        turn.pending = message.tool_calls().cloned().collect();
-        if turn.pending.is_empty() {
-            self.put_user(turn, GO_ON_CUT, json!({"isSynthetic": true}));
+    /// Processes the received part of a message whose stream was lost.
+    fn take_rest(&mut self, exchange: &mut Exchange, message: &Message) -> Result<Option<ExchangeEnd>, Stop> {
+        self.store(message);
+        exchange.pending = message.tool_calls().cloned().collect();
+        if exchange.pending.is_empty() {
+            self.add_user(exchange, CONTINUE_TRUNCATED, json!({"isSynthetic": true}));
             return Ok(None);
         }
-        // The tools of a broken message are run all the same (2.1.330), and the loss is told beside them.
-        turn.stop_reason = Some("tool_use".to_owned());
+        // The tools of an incomplete message run anyway (2.1.330), and the loss is reported as well.
+        exchange.stop_reason = Some("tool_use".to_owned());
         let text =
             "API Error: Connection lost mid-response. The response above may be incomplete.".to_owned();
         self.emit_failure(&Failure {
@@ -234,17 +239,17 @@ impl Agent {
             stop_reason: "tool_use",
             ..Failure::default()
         });
-        self.run_tools(turn)
+        self.run_tools(exchange)
     }
 
-    fn refused(&mut self, turn: &mut Exchange, message: &Message) -> Option<ExchangeEnd> {
-        turn.safety_stops += 1;
-        if turn.safety_stops == 1 {
+    fn refused(&mut self, exchange: &mut Exchange, message: &Message) -> Option<ExchangeEnd> {
+        exchange.safety_stops += 1;
+        if exchange.safety_stops == 1 {
             let content =
                 "The model's safeguards stopped the response above · continuing once with that noted";
             self.out.system("informational", json!({"content": content, "level": "notice"}));
             let fields = json!({"isSynthetic": true, "refused_message_id": message.id});
-            self.put_user(turn, REFUSED_ONCE, fields);
+            self.add_user(exchange, REFUSED_ONCE, fields);
             return None;
         }
         self.out.system(
@@ -256,11 +261,11 @@ impl Agent {
         Some(self.failed(failure))
     }
 
-    /// Puts in the user lines that came during the turn.
-    pub(super) fn take_injected(&mut self, turn: &mut Exchange) {
-        let (lines, others) =
+    /// Adds the user lines that arrived during the exchange.
+    pub(super) fn take_injected(&mut self, exchange: &mut Exchange) {
+        let (lines, notifications) =
             std::mem::take(&mut self.queue).into_iter().partition(|waiting| waiting.origin.is_none());
-        self.queue = others;
+        self.queue = notifications;
         for line in Vec::from(lines) {
             self.lifecycle(line.uuid.as_deref(), "started");
             let text = format!("The user sent a new message while you were working: {}", line.text);
@@ -268,63 +273,64 @@ impl Agent {
             let uuid = self.out.rng.uuid();
             self.session.link("user", uuid, json!({"message": message}));
             self.messages.push(message);
-            turn.uuids.extend(line.uuid);
+            exchange.uuids.extend(line.uuid);
         }
     }
 
-    /// Ends what an interrupt stopped.
-    fn interrupted(&mut self, turn: &mut Exchange, by_signal: bool) -> ExchangeEnd {
-        let in_tools = !turn.pending.is_empty();
-        for (index, call) in turn.pending.clone().iter().enumerate() {
+    /// Finishes the work that an interrupt stopped.
+    fn interrupted(&mut self, exchange: &mut Exchange, by_signal: bool) -> ExchangeEnd {
+        let in_tools = !exchange.pending.is_empty();
+        for (index, call) in exchange.pending.clone().iter().enumerate() {
             let running = if index == 0 && !by_signal { REJECTED_RUNNING } else { "" };
             let mut outcome = Outcome::bad(format!("{REJECTED}{running}"));
             outcome.detail = json!("User rejected tool use");
-            self.emit_outcome(turn, call, &outcome, json!({"non_execution_kind": "user-rejected"}));
+            self.emit_outcome(exchange, call, &outcome, json!({"non_execution_kind": "user-rejected"}));
         }
         if in_tools {
-            self.put_user(turn, "[Request interrupted by user for tool use]", json!({}));
+            self.add_user(exchange, "[Request interrupted by user for tool use]", json!({}));
             return ExchangeEnd::Aborted("aborted_tools");
         }
-        let cut = turn.cut.take();
-        if let Some(message) = &cut {
-            self.keep_cut(message);
+        let truncated = exchange.cut.take();
+        if let Some(message) = &truncated {
+            self.store_truncated(message);
         }
-        self.put_user(turn, "[Request interrupted by user]", json!({}));
-        if let Some(message) = &cut {
+        self.add_user(exchange, "[Request interrupted by user]", json!({}));
+        if let Some(message) = &truncated {
             self.close_interrupted(message);
         }
         ExchangeEnd::Aborted("aborted_streaming")
     }
 
-    /// Keeps what had arrived of an interrupted message, and its cost as an estimate.
-    fn keep_cut(&mut self, message: &Message) {
+    /// Stores the received part of an interrupted message, and its estimated cost.
+    fn store_truncated(&mut self, message: &Message) {
         let model = message.head["model"].as_str().unwrap_or_default().to_owned();
         let text = message.open_text().unwrap_or_default().to_owned();
         let mut tokens = message.tokens();
-        // Three characters a token, as 2.1.330 estimates.
+        // Three characters per token, as 2.1.330 estimates.
         tokens.output = tokens.output.max((text.chars().count() as u64 * 2 + 3) / 6);
-        self.spend.estimate(&model, tokens);
-        let mut kept = message.clone();
+        self.cost_meter.estimate(&model, tokens);
+        let mut stored = message.clone();
         if !text.is_empty() {
             let block = json!({"type": "text", "text": text});
-            let told = message.with_block(&block, &message.head["usage"], None);
+            let content = message.with_block(&block, &message.head["usage"], None);
             self.out.event(
                 "assistant",
-                json!({"message": told, "parent_tool_use_id": null, "request_id": message.request_id,
+                json!({"message": content, "parent_tool_use_id": null, "request_id": message.request_id,
                     "aborted": true}),
             );
-            kept.blocks.push(block);
+            stored.blocks.push(block);
         }
-        kept.blocks.retain(|block| block["type"] == "text");
-        self.keep(&kept);
+        stored.blocks.retain(|block| block["type"] == "text");
+        self.store(&stored);
     }
 
-    /// The process is about to end on a signal: a running command, killed with it, still gets its result.
-    fn killed(&mut self, turn: &mut Exchange) {
-        if let Some(call) = turn.pending.first().cloned() {
+    /// The process is about to exit on a signal. A running command is killed with it and still receives its
+    /// result.
+    fn killed(&mut self, exchange: &mut Exchange) {
+        if let Some(call) = exchange.pending.first().cloned() {
             let accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
             let meta = json!({"permission_decision": accepted});
-            self.emit_outcome(turn, &call, &Outcome::bad("Exit code 137"), meta);
+            self.emit_outcome(exchange, &call, &Outcome::bad("Exit code 137"), meta);
         }
     }
 }

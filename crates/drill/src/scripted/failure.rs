@@ -1,5 +1,5 @@
-//! What the agent makes of a request that failed: whether it tries again, and how it reports the failure. Pure tables,
-//! measured with Claude Code 2.1.330.
+//! Decides whether the agent retries a failed request, and how it reports the failure. Pure tables, measured
+//! with Claude Code 2.1.330.
 
 use std::io::ErrorKind;
 
@@ -9,7 +9,7 @@ use super::http::header;
 use super::retry::RETRY_AFTER_MAX_S;
 use crate::clock;
 
-/// How a failed request is reported: on the assistant's synthetic message and on the result.
+/// The report of a failed request, on the assistant's synthetic message and on the result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Failure {
     pub(super) text: String,
@@ -30,20 +30,20 @@ pub(super) struct Failure {
     pub(super) request_id: Option<String>,
 }
 
-/// What to do about it.
+/// The reaction to a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryDecision {
-    /// Wait and try again, at most this often.
+    /// Wait and retry, at most this often.
     Retry { at_most: Option<u32>, after_s: Option<u64> },
-    /// Try again at once without a word, at most this often.
+    /// Retry immediately without reporting it, at most this often.
     Silently(u32),
-    /// One try without streaming.
+    /// Retry once without streaming.
     Whole,
-    /// Nothing.
+    /// Report the failure.
     GiveUp,
 }
 
-/// A refusal by the API.
+/// An error response of the API.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
     pub(super) status: u16,
@@ -61,7 +61,7 @@ impl Refusal {
     }
 }
 
-/// The word of `api_retry.error`.
+/// Returns the value of `api_retry.error`.
 pub(super) fn retry_word(status: Option<u16>) -> &'static str {
     match status {
         Some(429) => "rate_limit",
@@ -72,7 +72,7 @@ pub(super) fn retry_word(status: Option<u16>) -> &'static str {
     }
 }
 
-/// What to do about a refusal, and how to report it if that does not help.
+/// Returns the reaction to an error response, and the failure to report if retries do not help.
 pub(super) fn of_refusal(
     refusal: &Refusal,
     oauth: bool,
@@ -82,8 +82,8 @@ pub(super) fn of_refusal(
     let message = refusal.message();
     let kind = refusal.body["error"]["type"].as_str().map(str::to_owned);
     let after_s = refusal.retry_after_s();
-    let told_not_to = header(&refusal.headers, "x-should-retry") == Some("false");
-    let patient = if told_not_to || after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
+    let must_not_retry = header(&refusal.headers, "x-should-retry") == Some("false");
+    let retry = if must_not_retry || after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
         RetryDecision::GiveUp
     } else {
         RetryDecision::Retry { at_most: None, after_s }
@@ -109,14 +109,12 @@ pub(super) fn of_refusal(
             limited.params = Some(json!({"rate_limit_info": info}));
             (RetryDecision::GiveUp, limited)
         }
-        429 => (patient, failure("rate_limit", format!("API Error: Request rejected (429) · {message}"))),
+        429 => (retry, failure("rate_limit", format!("API Error: Request rejected (429) · {message}"))),
         401 if oauth => (
             RetryDecision::Retry { at_most: Some(2), after_s },
             failure("authentication_failed", format!("Failed to authenticate. API Error: 401 {message}")),
         ),
-        401 => {
-            (patient, failure("authentication_failed", "Invalid API key · Fix external API key".to_owned()))
-        }
+        401 => (retry, failure("authentication_failed", "Invalid API key · Fix external API key".to_owned())),
         403 => (
             RetryDecision::GiveUp,
             failure("authentication_failed", format!("Failed to authenticate. API Error: 403 {message}")),
@@ -159,13 +157,13 @@ pub(super) fn of_refusal(
                 "API Error: {status} {message}. This is a server-side issue, usually temporary — try again in a \
                  moment. If it persists, check your inference gateway ({host})."
             );
-            (patient, failure("server_error", text))
+            (retry, failure("server_error", text))
         }
         status => (RetryDecision::GiveUp, failure("unknown", format!("API Error: {status} {message}"))),
     }
 }
 
-/// A connection that could not be made or broke before anything came.
+/// A connection that could not be opened, or that broke before a response.
 pub(super) fn of_connection(kind: ErrorKind) -> Failure {
     let text = match kind {
         ErrorKind::ConnectionRefused => {
@@ -177,7 +175,7 @@ pub(super) fn of_connection(kind: ErrorKind) -> Failure {
     Failure { text: text.to_owned(), error: "server_error", api_error, ..Failure::default() }
 }
 
-/// No headers in time.
+/// No headers before the timeout.
 pub(super) fn of_timeout(waited_ms: u128) -> Failure {
     let text = format!(
         "Request timed out. If the API is slow to answer, or a proxy or gateway holds responses, set API_TIMEOUT_MS \
@@ -186,7 +184,7 @@ pub(super) fn of_timeout(waited_ms: u128) -> Failure {
     Failure { text, error: "server_error", ..Failure::default() }
 }
 
-/// A 200 that holds no message.
+/// A status 200 without a message.
 pub(super) fn of_malformed(bytes: usize) -> Failure {
     let text = format!(
         "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway \
@@ -195,14 +193,14 @@ pub(super) fn of_malformed(bytes: usize) -> Failure {
     Failure { text, error: "unknown", ..Failure::default() }
 }
 
-/// An SSE `error` event that no repeat got rid of.
+/// An SSE `error` event that persisted through retries.
 pub(super) fn of_event(event: &Value) -> Failure {
     let kind = event["error"]["type"].as_str().map(str::to_owned);
     let message = event["error"]["message"].as_str().unwrap_or_default();
     Failure { text: format!("API Error: {message}"), error: "server_error", kind, ..Failure::default() }
 }
 
-/// The fourth answer in a row that hit the output limit.
+/// The fourth response in a row that hit the output limit.
 pub(super) fn of_output_limit() -> Failure {
     let text = "API Error: Claude's response exceeded the 128000 output token maximum. To configure this behavior, \
                 set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable.";
@@ -215,13 +213,13 @@ pub(super) fn of_output_limit() -> Failure {
     }
 }
 
-/// No credential at all; no request is made.
+/// No credential. No request is made.
 pub(super) fn of_no_login() -> Failure {
     let text = "Not logged in · Please run /login".to_owned();
     Failure { text, error: "authentication_failed", ..Failure::default() }
 }
 
-/// A second refusal by the model itself.
+/// A second refusal by the model.
 pub(super) fn of_model_refusal(model: &str, request_id: Option<String>, message_id: &str) -> Failure {
     let request = request_id.as_deref().unwrap_or_default();
     let text = format!(
@@ -233,7 +231,7 @@ pub(super) fn of_model_refusal(model: &str, request_id: Option<String>, message_
     Failure { text, error: "invalid_request", stop_reason: "refusal", request_id, ..Failure::default() }
 }
 
-/// `rate_limit_info` from the unified headers; `None` without them.
+/// Returns `rate_limit_info` from the unified headers, or `None` without them.
 pub(super) fn limit_info(headers: &[(String, String)]) -> Option<Value> {
     let unified = |name: &str| header(headers, &format!("anthropic-ratelimit-unified-{name}"));
     let mut info = json!({"status": unified("status")?, "isUsingOverage": false});
@@ -285,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_taken_as_measured() {
+    fn refusals_map_to_measured_reactions() {
         let retry = RetryDecision::Retry { at_most: None, after_s: None };
         check(529, "Overloaded", &[], (retry, "server_error", ""));
         check(500, "x", &[("x-should-retry", "false")], (RetryDecision::GiveUp, "server_error", ""));

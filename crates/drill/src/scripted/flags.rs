@@ -1,12 +1,12 @@
-//! The command line, by hand: the few flags of Claude Code that a supervisor uses. An unknown one is refused as the real
-//! one refuses it.
+//! Parses the command line by hand: the few flags of Claude Code that a supervisor uses. Rejects an unknown
+//! flag with the real agent's message.
 
 use std::ffi::OsString;
 
-/// What the command line asks for.
+/// The parsed command line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flags {
-    /// `-p`, without which there is only `--version`.
+    /// `-p`. Without it, only `--version` works.
     pub(super) print: bool,
     /// The prompt, if it is an argument.
     pub(super) prompt: Option<String>,
@@ -18,7 +18,7 @@ pub(super) struct Flags {
     pub(super) hook_events: bool,
     pub(super) session_id: Option<String>,
     pub(super) resume: Option<String>,
-    /// `--resume-session-at`: the message after which the history is left out.
+    /// `--resume-session-at`: the message after which the history is dropped.
     pub(super) resume_at: Option<String>,
     pub(super) fork_session: bool,
     pub(super) model: Option<String>,
@@ -29,17 +29,17 @@ pub(super) struct Flags {
     pub(super) max_budget_usd: Option<f64>,
     pub(super) system_prompt: Option<String>,
     pub(super) append_system_prompt: Option<String>,
-    /// `--permission-prompt-tool stdio`: the host answers prompts, and questions.
+    /// `--permission-prompt-tool stdio`: the host answers permission prompts and questions.
     pub(super) prompts_host: bool,
     /// `--tools ""`.
     pub(super) no_tools: bool,
-    /// `--mcp-config`: each JSON, or the path of a file with JSON.
+    /// `--mcp-config`: JSON texts, or paths of files with JSON.
     pub(super) mcp_configs: Vec<String>,
-    /// `--allowedTools`: tools that need no permission, by name.
+    /// `--allowedTools`: names of the tools that need no permission.
     pub(super) allowed_tools: Vec<String>,
-    /// `--no-session-persistence`: no file is kept.
+    /// `--no-session-persistence`: no session file is written.
     pub(super) no_session: bool,
-    /// `--safe-mode`: hooks and other customisations are off.
+    /// `--safe-mode`: hooks and other customizations are off.
     pub(super) safe_mode: bool,
     pub(super) version: bool,
 }
@@ -53,7 +53,7 @@ pub(super) enum Output {
     Stream,
 }
 
-/// Reads the command line; the error is what goes to stderr.
+/// Parses the command line. The error is the text for stderr.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, String> {
     let mut flags = Flags::default();
     let mut arguments = arguments.map(|argument| argument.to_string_lossy().into_owned()).peekable();
@@ -104,7 +104,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--append-system-prompt" => flags.append_system_prompt = Some(value()?),
             "--max-turns" => flags.max_turns = Some(number(&value()?, &name)?),
             "--max-budget-usd" => flags.max_budget_usd = Some(number(&value()?, &name)?),
-            // They change nothing here, but a supervisor may pass them.
+            // These have no effect here, but a supervisor may pass them.
             "--disallowedTools" | "--disallowed-tools" | "--add-dir" | "--fallback-model" | "--effort"
             | "--setting-sources" => {
                 value()?;
@@ -133,21 +133,21 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
 /// Whether `text` has the form of a UUID.
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
-        && text.chars().enumerate().all(|(index, char)| match index {
-            8 | 13 | 18 | 23 => char == '-',
-            _ => char.is_ascii_hexdigit(),
+        && text.chars().enumerate().all(|(index, c)| match index {
+            8 | 13 | 18 | 23 => c == '-',
+            _ => c.is_ascii_hexdigit(),
         })
 }
 
-/// A permission mode of 2.1.330; `default` is the old name of `manual`.
-fn mode(named: String) -> Result<String, String> {
+/// Parses a permission mode of 2.1.330. `default` is the old name of `manual`.
+fn mode(mode: String) -> Result<String, String> {
     const MODES: [&str; 6] = ["acceptEdits", "auto", "bypassPermissions", "manual", "dontAsk", "plan"];
-    if named == "default" || MODES.contains(&named.as_str()) {
-        return Ok(named);
+    if mode == "default" || MODES.contains(&mode.as_str()) {
+        return Ok(mode);
     }
     let choices = MODES.join(", ");
     Err(format!(
-        "error: option '--permission-mode <mode>' argument '{named}' is invalid. Allowed choices are {choices}."
+        "error: option '--permission-mode <mode>' argument '{mode}' is invalid. Allowed choices are {choices}."
     ))
 }
 
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_supervisors_command_line_is_understood() {
+    fn parses_command_line_of_a_supervisor() {
         let flags = check(
             "-p --input-format stream-json --output-format=stream-json --verbose --resume abc --max-turns 3",
         );
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn one_answer_without_tools_and_without_a_file_can_be_asked_for() {
+    fn parses_single_response_without_tools_or_session() {
         let arguments = ["-p", "--tools", "", "--no-session-persistence", "--safe-mode"];
         let flags = parse(arguments.into_iter().map(OsString::from));
         let expected =
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_and_allowed_tools_add_up() {
+    fn servers_and_allowed_tools_accumulate() {
         let flags =
             check("-p --mcp-config={} --allowedTools=Read,mcp__a__b --mcp-config b.json --allowedTools Bash");
         let expected = Flags {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_worded_as_the_real_agents() {
+    fn errors_match_the_real_agent() {
         assert!(
             check("-p --permission-mode never").is_err_and(|error| error.contains("Allowed choices are"))
         );

@@ -1,5 +1,6 @@
-//! Reads a session's file and makes of it the conversation to go on with: the branch of the last row, without the
-//! agent's own error messages, with an answer to every tool call; or that up to one message. It never changes the file.
+//! Reads a session's file into the conversation to resume. The conversation is the branch of the last row,
+//! without the agent's own error messages, and with a result for every tool call. It may also end at a given
+//! message. The file is never changed.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -7,29 +8,29 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// What a tool call whose process was killed gets for a result (Claude Code 2.1.330).
+/// The result of a tool call whose process was killed (Claude Code 2.1.330).
 const UNKNOWN_OUTCOME: &str = "[Tool call interrupted: the session ended before this call's result was recorded, so \
 its outcome is unknown. Check whether it took effect before relying on it or running it again.]";
-/// What a tool call gets for a result whose own was cut off with what follows it. It is in no file: later resumes find the
-/// result again, if there was one.
-const CUT_OFF: &str = "[Tool result missing due to internal error]";
-/// What is put between an unanswered prompt and the next one.
+/// The result of a tool call whose own result was dropped with the rows after it. It is never written to a
+/// file, so later resumes find the original result if there was one.
+const MISSING_RESULT: &str = "[Tool result missing due to internal error]";
+/// The text inserted between an unanswered prompt and the next one.
 const NO_RESPONSE: &str = "No response requested.";
 
-/// A session, read.
+/// A session as read from its file.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The rows, for a fork to copy.
     pub(super) rows: Vec<Value>,
-    /// The conversation as the API gets it.
+    /// The conversation as sent to the API.
     pub(super) messages: Vec<Value>,
-    /// What of it is new, for the file: rows of type and message.
+    /// The new rows to write to the file: type and message.
     pub(super) repairs: Vec<(&'static str, Value)>,
     pub(super) leaf: Option<String>,
     pub(super) cost_state: Option<Value>,
 }
 
-/// Reads the session in `path`; `None` if no row of a conversation is in it. Broken rows are passed over.
+/// Reads the session in `path`. Returns `None` if it contains no conversation. Skips invalid rows.
 pub(super) fn read(path: &Path) -> Option<History> {
     let (rows, leaf, cost_state) = rows_of(path)?;
     let branch = branch(&rows, leaf.as_deref());
@@ -51,21 +52,22 @@ pub(super) fn read(path: &Path) -> Option<History> {
     Some(History { rows, messages, repairs, leaf, cost_state })
 }
 
-/// Reads the session in `path` up to a message of the model's; `None` if that is not in the conversation.
+/// Reads the session in `path` up to a message of the model. Returns `None` if the conversation does not
+/// contain it.
 pub(super) fn read_until(path: &Path, message: &str) -> Option<History> {
     let (rows, leaf, cost_state) = rows_of(path)?;
     let mut branch = branch(&rows, leaf.as_deref());
-    let at = branch.iter().position(|row| row["type"] == "assistant" && row["uuid"] == message)?;
-    branch.truncate(at + 1);
+    let index = branch.iter().position(|row| row["type"] == "assistant" && row["uuid"] == message)?;
+    branch.truncate(index + 1);
     let mut messages = messages_of(&branch, &rows);
-    let results: Vec<Value> = unanswered(&messages).iter().map(|id| result(id, CUT_OFF)).collect();
+    let results: Vec<Value> = unanswered(&messages).iter().map(|id| result(id, MISSING_RESULT)).collect();
     if !results.is_empty() {
         messages.push(json!({"role": "user", "content": results}));
     }
     Some(History { rows, messages, repairs: Vec::new(), leaf: Some(message.to_owned()), cost_state })
 }
 
-/// The rows, the last of the conversation, and what was spent.
+/// Returns the rows, the id of the conversation's last row, and the last `cost-state`.
 fn rows_of(path: &Path) -> Option<(Vec<Value>, Option<String>, Option<Value>)> {
     let bytes = fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -75,7 +77,8 @@ fn rows_of(path: &Path) -> Option<(Vec<Value>, Option<String>, Option<Value>)> {
     Some((rows, leaf, cost_state))
 }
 
-/// The messages on this branch of these rows. A call that another prompt follows has its result on another branch.
+/// Returns the messages on this branch. If another prompt follows a call, the call's result is on another
+/// branch.
 fn messages_of(branch: &[&Value], rows: &[Value]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     for row in branch.iter().filter(|row| row["isApiErrorMessage"] != true && row["message"].is_object()) {
@@ -83,7 +86,7 @@ fn messages_of(branch: &[&Value], rows: &[Value]) -> Vec<Value> {
         if row["message"]["role"] == "user" && content[0]["type"] != "tool_result" {
             let results: Vec<Value> = unanswered(&messages)
                 .iter()
-                .map(|id| found(rows, id).unwrap_or_else(|| result(id, CUT_OFF)))
+                .map(|id| find_result(rows, id).unwrap_or_else(|| result(id, MISSING_RESULT)))
                 .collect();
             if !results.is_empty() {
                 messages.push(json!({"role": "user", "content": results}));
@@ -94,8 +97,8 @@ fn messages_of(branch: &[&Value], rows: &[Value]) -> Vec<Value> {
     messages
 }
 
-/// The result of a call, wherever it stands.
-fn found(rows: &[Value], id: &str) -> Option<Value> {
+/// Returns the result of a call, on whichever branch it is.
+fn find_result(rows: &[Value], id: &str) -> Option<Value> {
     let blocks = rows.iter().filter_map(|row| row["message"]["content"].as_array()).flatten();
     blocks.into_iter().find(|block| block["tool_use_id"] == id).cloned()
 }
@@ -109,22 +112,22 @@ fn linked(row: &Value) -> bool {
     conversation && row["uuid"].is_string() && row["isSidechain"] != true
 }
 
-/// The rows from the first to `leaf`, by way of their parents.
+/// Returns the rows from the first to `leaf`, following their parents.
 fn branch<'a>(rows: &'a [Value], leaf: Option<&str>) -> Vec<&'a Value> {
-    let by_id: HashMap<&str, &Value> =
+    let rows_by_id: HashMap<&str, &Value> =
         rows.iter().filter(|row| linked(row)).filter_map(|row| Some((row["uuid"].as_str()?, row))).collect();
     let mut branch = Vec::new();
-    let mut next = leaf;
-    // A row can be on the way only once; more steps than rows would be a circle.
-    while let Some(row) = next.and_then(|id| by_id.get(id)).filter(|_| branch.len() < rows.len()) {
+    let mut next_id = leaf;
+    // A row occurs on the path only once; more steps than rows would be a cycle.
+    while let Some(row) = next_id.and_then(|id| rows_by_id.get(id)).filter(|_| branch.len() < rows.len()) {
         branch.push(*row);
-        next = row["parentUuid"].as_str();
+        next_id = row["parentUuid"].as_str();
     }
     branch.reverse();
     branch
 }
 
-/// The tool calls without a result, in their order.
+/// Returns the ids of the tool calls without a result, in order.
 fn unanswered(messages: &[Value]) -> Vec<String> {
     let blocks = || messages.iter().filter_map(|message| message["content"].as_array()).flatten();
     let answered: HashSet<&str> = blocks().filter_map(|block| block["tool_use_id"].as_str()).collect();
@@ -147,7 +150,7 @@ mod tests {
         let path = folder.path().join("s.jsonl");
         fs::write(&path, rows).expect("it can be written to");
         let history = read(&path).unwrap_or_default();
-        let words: Vec<String> = history
+        let contents: Vec<String> = history
             .messages
             .iter()
             .map(|message| match &message["content"] {
@@ -157,34 +160,34 @@ mod tests {
                 }
             })
             .collect();
-        assert_eq!(words.join(" "), expected, "{rows}");
+        assert_eq!(contents.join(" "), expected, "{rows}");
     }
 
     #[test]
-    fn a_session_is_cut_after_a_message() {
+    fn history_ends_after_a_message() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let path = folder.path().join("s.jsonl");
         let call = json!([{"type": "tool_use", "id": "t1"}]);
         let answer = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]);
         let first = row("user", "a", "", json!("go"), false) + &row("assistant", "b", "a", call, false);
-        let cut =
+        let rows =
             first + &row("user", "c", "b", answer, false) + &row("user", "d", "c", json!("save"), false);
-        let cut = cut + &row("assistant", "e", "d", json!([{"type": "text", "text": "saved"}]), false);
+        let rows = rows + &row("assistant", "e", "d", json!([{"type": "text", "text": "saved"}]), false);
         let later = row("user", "f", "b", json!("more"), false);
         let later = later + &row("assistant", "g", "f", json!([{"type": "text", "text": "on"}]), false);
         let result = |history: &History| history.messages[2]["content"][0]["content"].clone();
-        fs::write(&path, &cut).expect("it can be written to");
+        fs::write(&path, &rows).expect("it can be written to");
         let history = read_until(&path, "b").expect("the message is there");
         assert_eq!((history.leaf.as_deref(), history.messages.len()), (Some("b"), 3));
-        assert_eq!(result(&history), CUT_OFF);
+        assert_eq!(result(&history), MISSING_RESULT);
         assert!(read_until(&path, "c").is_none() && read_until(&path, "x").is_none());
-        fs::write(&path, cut + &later).expect("it can be written to");
+        fs::write(&path, rows + &later).expect("it can be written to");
         let history = read(&path).expect("there is a conversation");
         assert_eq!((history.messages.len(), result(&history)), (5, json!("ok")));
     }
 
     #[test]
-    fn a_killed_session_is_repaired() {
+    fn killed_session_is_repaired() {
         let prompt = row("user", "a", "", json!("go"), false);
         let call = row("assistant", "b", "a", json!([{"type": "tool_use", "id": "t1"}]), false);
         let result = row(

@@ -1,5 +1,5 @@
-//! Command hooks from settings: those before a tool, and those at the events of a session. Each is really run, with the
-//! hook's JSON on its stdin. Whatever one does not say clearly lets the tool run, as with the real agent.
+//! Runs command hooks from settings: before a tool, and at session events. Each hook is a real process with
+//! the hook's JSON on stdin. As with the real agent, unclear output lets the tool run.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -11,12 +11,12 @@ use std::{fs, thread};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
-/// How long a hook may take unless it says otherwise.
+/// Time limit of a hook that sets none.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a running hook is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+/// How often a running hook is polled.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// When hooks are called, of all events that the real agent has.
+/// The hook events that are supported, out of those of the real agent.
 pub(super) const PRE_TOOL_USE: &str = "PreToolUse";
 pub(super) const USER_PROMPT_SUBMIT: &str = "UserPromptSubmit";
 pub(super) const SESSION_END: &str = "SessionEnd";
@@ -34,7 +34,7 @@ struct Hook {
     timeout: Duration,
 }
 
-/// What a hook did.
+/// The output of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HookResult {
     pub(super) stdout: String,
@@ -43,25 +43,25 @@ pub(super) struct HookResult {
     pub(super) timed_out: bool,
 }
 
-/// What its words mean for the tool.
+/// The hook's decision about the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     Run,
-    /// The tool does not run; why.
+    /// The tool does not run, for this reason.
     Deny(String),
     /// The tool runs with this input, whatever the permission mode.
     Modify(Value),
-    /// The tool runs, then the turn ends.
+    /// The tool runs, then the exchange ends.
     StopAfter,
 }
 
 impl Hooks {
-    /// Those of the user's and the project's settings, as far as they can be read, and of `--settings`: JSON, or the path of
-    /// a file with JSON; the error is what goes to stderr. All of them are called.
+    /// Reads the hooks of the user's and the project's settings, skipping unreadable files, and of
+    /// `--settings`: JSON, or the path of a file with JSON. The error is the text for stderr.
     pub(super) fn read(files: &[PathBuf], settings: Option<&str>) -> Result<Self, String> {
-        let of_file = |file: &PathBuf| serde_json::from_slice::<Value>(&fs::read(file).ok()?).ok();
-        let mut all: Vec<Value> = files.iter().filter_map(of_file).collect();
-        all.extend(settings.map(given).transpose()?);
+        let settings_of = |file: &PathBuf| serde_json::from_slice::<Value>(&fs::read(file).ok()?).ok();
+        let mut all: Vec<Value> = files.iter().filter_map(settings_of).collect();
+        all.extend(settings.map(read_settings).transpose()?);
         Ok(Self(
             all.iter()
                 .flat_map(|settings| EVENTS.into_iter().flat_map(|event| parse(settings, event)))
@@ -69,22 +69,27 @@ impl Hooks {
         ))
     }
 
-    /// Runs every hook that matches `tool` with `input` on its stdin.
+    /// Runs every hook that matches `tool`, with `input` on stdin.
     pub(super) fn run(&self, tool: &str, input: &Value) -> Vec<HookResult> {
-        let before = self.0.iter().filter(|hook| hook.event == PRE_TOOL_USE);
-        before.filter(|hook| hook.matches(tool)).map(|hook| hook.run(input, &[])).collect()
+        let tool_hooks = self.0.iter().filter(|hook| hook.event == PRE_TOOL_USE);
+        tool_hooks.filter(|hook| hook.matches(tool)).map(|hook| hook.run(input, &[])).collect()
     }
 
-    /// Runs every hook of an event of the session, with these variables besides, and returns what they want the model to
-    /// know.
-    pub(super) fn tell(&self, event: &str, input: &Value, variables: &[(&str, &Path)]) -> Vec<String> {
-        let called = self.0.iter().filter(|hook| hook.event == event);
-        called.filter_map(|hook| hook.run(input, variables).additional_context()).collect()
+    /// Runs every hook of a session event with these additional variables. Returns the contexts that the
+    /// hooks add for the model.
+    pub(super) fn run_session_event(
+        &self,
+        event: &str,
+        input: &Value,
+        variables: &[(&str, &Path)],
+    ) -> Vec<String> {
+        let matching = self.0.iter().filter(|hook| hook.event == event);
+        matching.filter_map(|hook| hook.run(input, variables).additional_context()).collect()
     }
 }
 
-/// What `--settings` says.
-fn given(settings: &str) -> Result<Value, String> {
+/// Reads the value of `--settings`.
+fn read_settings(settings: &str) -> Result<Value, String> {
     let text = if settings.trim_start().starts_with('{') {
         settings.to_owned()
     } else {
@@ -93,7 +98,7 @@ fn given(settings: &str) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|_| "Error: Invalid JSON provided to --settings".to_owned())
 }
 
-/// The hooks of an event in some settings.
+/// Returns the hooks of an event in these settings.
 fn parse(settings: &Value, event: &'static str) -> Vec<Hook> {
     let groups = settings["hooks"][event].as_array().cloned().unwrap_or_default();
     let hooks = groups.iter().flat_map(|group| {
@@ -130,7 +135,7 @@ impl Hook {
             Err(error) => return failed(error.to_string()),
         };
         if let Some(mut stdin) = child.stdin.take() {
-            // A hook need not read what it is given.
+            // A hook need not read its input.
             let _ = writeln!(stdin, "{input}");
         }
         let stdout = child.stdout.take().map(reader);
@@ -140,14 +145,14 @@ impl Hook {
         let exit_code = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break status.code().unwrap_or(1),
-                Ok(None) if Instant::now() < end => thread::sleep(LOOK_EVERY),
+                Ok(None) if Instant::now() < end => thread::sleep(POLL_INTERVAL),
                 Ok(None) | Err(_) => {
                     timed_out = true;
                     if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-                        // It may end at this very moment.
+                        // It may exit at this very moment.
                         let _ = kill_process_group(group, Signal::KILL);
                     }
-                    // Killed, it ends at once.
+                    // A killed process exits immediately.
                     let _ = child.wait();
                     break 1;
                 }
@@ -161,13 +166,13 @@ impl Hook {
 }
 
 impl HookResult {
-    /// What it wants the model to know.
+    /// Returns the context that the hook adds for the model.
     fn additional_context(&self) -> Option<String> {
-        let said: Value = serde_json::from_str(&self.stdout).ok().filter(|_| self.exit_code == 0)?;
-        said["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)
+        let output: Value = serde_json::from_str(&self.stdout).ok().filter(|_| self.exit_code == 0)?;
+        output["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)
     }
 
-    /// What it means for the tool.
+    /// Returns the hook's decision about the tool.
     pub(super) fn verdict(&self) -> Verdict {
         if self.timed_out {
             return Verdict::Run;
@@ -175,19 +180,19 @@ impl HookResult {
         if self.exit_code == 2 {
             return Verdict::Deny(self.stderr.trim().to_owned());
         }
-        let said: Value = if self.exit_code == 0 {
+        let output: Value = if self.exit_code == 0 {
             serde_json::from_str(&self.stdout).unwrap_or_default()
         } else {
             json!({})
         };
-        Verdict::parse(&said)
+        Verdict::parse(&output)
     }
 }
 
 impl Verdict {
-    /// What a hook's answer says.
-    pub(super) fn parse(said: &Value) -> Verdict {
-        let decision = &said["hookSpecificOutput"];
+    /// Reads the decision from a hook's output.
+    pub(super) fn parse(output: &Value) -> Verdict {
+        let decision = &output["hookSpecificOutput"];
         if decision["permissionDecision"] == "deny" {
             return Verdict::Deny(
                 decision["permissionDecisionReason"].as_str().unwrap_or_default().to_owned(),
@@ -196,14 +201,14 @@ impl Verdict {
         if decision["permissionDecision"] == "allow" && decision["updatedInput"].is_object() {
             return Verdict::Modify(decision["updatedInput"].clone());
         }
-        if said["continue"] == false { Verdict::StopAfter } else { Verdict::Run }
+        if output["continue"] == false { Verdict::StopAfter } else { Verdict::Run }
     }
 }
 
 fn reader(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before a failure is what it said.
+        // A read error keeps the part read before it.
         let _ = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })
@@ -218,12 +223,16 @@ mod tests {
             {"matcher": "Bash|Write", "hooks": [{"type": "command", "command": command, "timeout": timeout}]}]}});
         let hooks = Hooks::read(&[], Some(&settings.to_string())).unwrap_or_default();
         assert_eq!(hooks.run("Read", &json!({})), []);
-        let ran = hooks.run("Bash", &json!({"tool_name": "Bash"}));
-        assert_eq!(ran.iter().map(HookResult::verdict).collect::<Vec<_>>(), [expected], "{command}: {ran:?}");
+        let results = hooks.run("Bash", &json!({"tool_name": "Bash"}));
+        assert_eq!(
+            results.iter().map(HookResult::verdict).collect::<Vec<_>>(),
+            [expected],
+            "{command}: {results:?}"
+        );
     }
 
     #[test]
-    fn what_hooks_say_is_taken_as_measured() {
+    fn hook_output_maps_to_measured_verdicts() {
         check("echo '{\"continue\":false,\"stopReason\":\"x\"}'", 5, Verdict::StopAfter);
         check("echo no >&2; exit 2", 5, Verdict::Deny("no".into()));
         check("grep -q '\"tool_name\":\"Bash\"' && exit 2", 5, Verdict::Deny(String::new()));
@@ -233,27 +242,28 @@ mod tests {
         let deny =
             r#"echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"r"}}'"#;
         check(deny, 5, Verdict::Deny("r".into()));
-        let amend =
+        let modify =
             r#"echo '{"hookSpecificOutput":{"permissionDecision":"allow","updatedInput":{"command":"ls"}}}'"#;
-        check(amend, 5, Verdict::Modify(json!({"command": "ls"})));
-        // Another input needs a permission that is given in so many words.
-        let unasked = r#"echo '{"hookSpecificOutput":{"updatedInput":{"command":"ls"}}}'"#;
-        check(unasked, 5, Verdict::Run);
+        check(modify, 5, Verdict::Modify(json!({"command": "ls"})));
+        // A changed input requires an explicit permission.
+        let without_permission = r#"echo '{"hookSpecificOutput":{"updatedInput":{"command":"ls"}}}'"#;
+        check(without_permission, 5, Verdict::Run);
         assert!(Hooks::read(&[], Some("/no/such/file")).is_err());
     }
 
     #[test]
-    fn a_session_is_told_what_its_hooks_say() {
-        let say = r#"{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"tabs"}}"#;
-        let command = format!(r#"grep -q '"prompt":"p"' && test "$PROJECT" = /p && echo '{say}'"#);
+    fn session_hooks_add_context() {
+        let output =
+            r#"{"hookSpecificOutput":{"hookEventName":"UserPromptSubmit","additionalContext":"tabs"}}"#;
+        let command = format!(r#"grep -q '"prompt":"p"' && test "$PROJECT" = /p && echo '{output}'"#);
         let settings =
             json!({"hooks": {USER_PROMPT_SUBMIT: [{"hooks": [{"type": "command", "command": command}]}]}});
         let hooks =
             Hooks::read(&[PathBuf::from("/no/such/file")], Some(&settings.to_string())).unwrap_or_default();
-        let told = |event, prompt: &str| {
-            hooks.tell(event, &json!({"prompt": prompt}), &[("PROJECT", Path::new("/p"))])
+        let contexts = |event, prompt: &str| {
+            hooks.run_session_event(event, &json!({"prompt": prompt}), &[("PROJECT", Path::new("/p"))])
         };
-        assert_eq!(told(USER_PROMPT_SUBMIT, "p"), ["tabs"]);
-        assert!(told(USER_PROMPT_SUBMIT, "q").is_empty() && told(SESSION_END, "p").is_empty());
+        assert_eq!(contexts(USER_PROMPT_SUBMIT, "p"), ["tabs"]);
+        assert!(contexts(USER_PROMPT_SUBMIT, "q").is_empty() && contexts(SESSION_END, "p").is_empty());
     }
 }

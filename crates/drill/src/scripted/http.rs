@@ -1,29 +1,29 @@
-//! One HTTP/1.1 request on one connection, plain text, closable from another thread: all the agent needs to reach a
-//! loopback API. It never retries, never follows a redirect and never speaks TLS.
+//! Sends one HTTP/1.1 request per connection, in plain text; another thread may close the connection. It
+//! never retries, never follows a redirect and never uses TLS.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A header block longer than this is not one.
+/// Size limit of a header block. A longer one is rejected.
 const HEAD_BYTES_MAX: u64 = 64 << 10;
-/// A chunk longer than this is garbage.
+/// Size limit of a chunk. A longer one is rejected.
 const CHUNK_BYTES_MAX: usize = 64 << 20;
-/// A loopback connection is made or refused at once.
+/// A loopback connection opens or fails immediately.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 
-/// Where the API is, taken apart once.
+/// The address of the API.
 #[derive(Debug, Clone)]
 pub(crate) struct BaseUrl {
     /// `host:port`.
     pub(super) authority: String,
-    /// The path before `/v1`, without a slash at its end.
+    /// The path before `/v1`, without a trailing slash.
     prefix: String,
 }
 
 impl BaseUrl {
-    /// Takes `http://host:port/prefix` apart; `None` for anything but plain HTTP.
+    /// Parses `http://host:port/prefix`. Returns `None` for anything but plain HTTP.
     pub(crate) fn parse(url: &str) -> Option<Self> {
         let rest = url.strip_prefix("http://")?;
         let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
@@ -34,21 +34,21 @@ impl BaseUrl {
     }
 }
 
-/// Closes a request's connection, from whatever thread.
+/// Closes a request's connection from any thread.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ConnectionHandle(Arc<Mutex<Option<TcpStream>>>);
 
 impl ConnectionHandle {
-    /// Ends the connection; its reader sees an end or an error.
+    /// Closes the connection. Its reader gets an end or an error.
     pub(super) fn abort(&self) {
         if let Some(socket) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // It may have ended by itself.
+            // It may already be closed.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 }
 
-/// The head of an answer, and its body to be read.
+/// The head of a response, and its unread body.
 pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(super) headers: Vec<(String, String)>,
@@ -61,23 +61,23 @@ impl HttpResponse {
     }
 }
 
-/// The value of a header; `name` in lower case.
+/// Returns the value of a header. `name` must be in lower case.
 pub(super) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
 }
 
-/// Sends a POST and reads the head of its answer.
+/// Sends a POST request and reads the head of the response.
 pub(crate) fn post(
     base: &BaseUrl,
     path: &str,
     headers: &[(String, String)],
     body: &[u8],
-    plug: &ConnectionHandle,
+    connection: &ConnectionHandle,
 ) -> io::Result<HttpResponse> {
     let address = base.authority.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
     let mut socket = TcpStream::connect_timeout(&address, CONNECT_MAX)?;
     socket.set_nodelay(true)?;
-    *plug.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket.try_clone()?);
+    *connection.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket.try_clone()?);
     let mut head = format!("POST {}{path} HTTP/1.1\r\nhost: {}\r\n", base.prefix, base.authority);
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -87,13 +87,13 @@ pub(crate) fn post(
     socket.write_all(body)?;
     let mut reader = BufReader::new(socket);
     let (status, headers) = read_head(&mut reader)?;
-    let left = if header(&headers, "transfer-encoding").is_some_and(|value| value.contains("chunked")) {
+    let remaining = if header(&headers, "transfer-encoding").is_some_and(|value| value.contains("chunked")) {
         BodyRemaining::Chunk(0)
     } else {
         let length = header(&headers, "content-length").and_then(|value| value.parse().ok());
         length.map_or(BodyRemaining::UntilClosed, BodyRemaining::Bytes)
     };
-    Ok(HttpResponse { status, headers, body: Body { reader, remaining: left } })
+    Ok(HttpResponse { status, headers, body: Body { reader, remaining } })
 }
 
 fn read_head(reader: &mut BufReader<TcpStream>) -> io::Result<(u16, Vec<(String, String)>)> {
@@ -122,20 +122,20 @@ fn read_line(reader: &mut impl BufRead) -> io::Result<String> {
     Ok(line)
 }
 
-/// What is still to come of a body.
+/// The unread rest of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BodyRemaining {
     /// This many bytes.
     Bytes(usize),
-    /// This many bytes of the current chunk, then further chunks.
+    /// This many bytes of the current chunk, then more chunks.
     Chunk(usize),
-    /// Whatever comes until the connection ends.
+    /// All bytes until the connection closes.
     UntilClosed,
-    /// Nothing: it came to its end.
+    /// The body is complete.
     Nothing,
 }
 
-/// The body of an answer. A connection that ends too early is an error, not an end.
+/// The body of a response. A connection that closes too early is an error, not an end.
 #[derive(Debug)]
 pub(crate) struct Body {
     reader: BufReader<TcpStream>,
@@ -164,7 +164,7 @@ impl Read for Body {
         }
         let limit = match self.remaining {
             BodyRemaining::Nothing | BodyRemaining::Bytes(0) => return Ok(0),
-            BodyRemaining::Bytes(left) | BodyRemaining::Chunk(left) => left.min(buffer.len()),
+            BodyRemaining::Bytes(remaining) | BodyRemaining::Chunk(remaining) => remaining.min(buffer.len()),
             BodyRemaining::UntilClosed => buffer.len(),
         };
         let count = self.reader.read(buffer.get_mut(..limit).unwrap_or_default())?;
@@ -172,11 +172,11 @@ impl Read for Body {
             return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
         match &mut self.remaining {
-            BodyRemaining::Bytes(left) => *left -= count,
-            BodyRemaining::Chunk(left) => {
-                *left -= count;
-                if *left == 0 {
-                    // The line end behind a chunk.
+            BodyRemaining::Bytes(remaining) => *remaining -= count,
+            BodyRemaining::Chunk(remaining) => {
+                *remaining -= count;
+                if *remaining == 0 {
+                    // The line end after a chunk.
                     read_line(&mut self.reader)?;
                 }
             }
@@ -193,14 +193,14 @@ mod tests {
 
     use super::*;
 
-    fn served(answer: &'static str) -> io::Result<(u16, io::Result<String>)> {
+    fn serve(answer: &'static str) -> io::Result<(u16, io::Result<String>)> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let base =
             BaseUrl::parse(&format!("http://{}/r/x/", listener.local_addr()?)).ok_or(io::ErrorKind::Other)?;
         let server = thread::spawn(move || -> io::Result<String> {
             let (mut socket, _) = listener.accept()?;
             let mut request = Vec::new();
-            // To its end: closing a connection with something unread in it resets it.
+            // Read the whole request: closing a connection with unread data resets it.
             while !request.ends_with(b"{}") {
                 let mut piece = [0; 4096];
                 let count = socket.read(&mut piece)?;
@@ -220,13 +220,13 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_read_to_their_end_and_no_further() -> io::Result<()> {
-        let (status, text) = served("HTTP/1.1 429 Too Many\r\nContent-Length: 2\r\n\r\nokrest")?;
+    fn reads_bodies_up_to_their_end() -> io::Result<()> {
+        let (status, text) = serve("HTTP/1.1 429 Too Many\r\nContent-Length: 2\r\n\r\nokrest")?;
         assert_eq!((status, text?.as_str()), (429, "ok"));
         let (_, text) =
-            served("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")?;
+            serve("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")?;
         assert_eq!(text?, "abcde");
-        let (_, text) = served("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nd")?;
+        let (_, text) = serve("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nd")?;
         assert_eq!(text.map_err(|error| error.kind()), Err(io::ErrorKind::UnexpectedEof));
         Ok(())
     }

@@ -1,5 +1,5 @@
-//! Everything that happens to the agent, in one queue: lines from its host, signals, pieces of an answer, ends of tools.
-//! One thread reads it; the others only put things in.
+//! A queue of all events of the agent: lines from its host, signals, chunks of a response, ends of tools. One
+//! thread receives them; the others only send.
 
 use std::io::{self, BufRead};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -10,7 +10,7 @@ use signal_hook::iterator::Signals;
 
 use super::http_request::ResponseChunk;
 
-/// Something that happened.
+/// An event.
 #[derive(Debug)]
 pub(super) enum InboxEvent {
     /// A line from the host.
@@ -19,9 +19,9 @@ pub(super) enum InboxEvent {
     InputEnded,
     /// A signal.
     Signal(i32),
-    /// A piece of the answer to request number `.0`.
+    /// A chunk of the response to request number `.0`.
     Answered(u64, ResponseChunk),
-    /// Shell command number `.0` ended; its exit code, or 128 + the signal that ended it.
+    /// Shell command number `.0` exited, with this exit code, or 128 + the signal that killed it.
     Ended(u64, i32),
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// A queue that signals are put into.
+    /// Opens a queue that receives signals.
     pub(super) fn open() -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
         let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
@@ -48,7 +48,7 @@ impl Inbox {
         Ok(Self { sender, receiver })
     }
 
-    /// Puts every line of stdin in, from now on.
+    /// Starts sending every line of stdin to the queue.
     pub(super) fn listen(&self) {
         let to = self.sender.clone();
         thread::spawn(move || {
@@ -61,7 +61,7 @@ impl Inbox {
                 }
                 line.clear();
             }
-            // The main thread is gone only when the process is.
+            // The receiver only goes away when the process exits.
             let _ = to.send(InboxEvent::InputEnded);
         });
     }

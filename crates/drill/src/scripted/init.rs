@@ -1,4 +1,5 @@
-//! The event that opens every turn, and the answer to `initialize`: shortened to the fields hosts use.
+//! Builds the event that opens every exchange and the answer to `initialize`, reduced to the fields that
+//! hosts use.
 
 use serde_json::{Value, json};
 
@@ -6,11 +7,11 @@ use super::VERSION;
 use super::environment::Environment;
 use super::flags::Flags;
 
-/// The tools it lists. The first is offered only to a host that answers prompts.
+/// The names of all tools. The first is only offered to a host that answers prompts.
 const TOOLS: [&str; 9] =
     ["AskUserQuestion", "Task", "Bash", "Edit", "Monitor", "Read", "WebFetch", "WebSearch", "Write"];
 
-/// The tools that it offers.
+/// Returns the tools that the agent offers.
 pub(super) fn tools(flags: &Flags) -> &'static [&'static str] {
     match (flags.no_tools, flags.prompts_host) {
         (true, _) => &[],
@@ -19,7 +20,7 @@ pub(super) fn tools(flags: &Flags) -> &'static [&'static str] {
     }
 }
 
-/// The fields of `system/init`.
+/// Returns the fields of `system/init`.
 pub(super) fn event(environment: &Environment, tools: &[&str], model: &str, mode: &str) -> Value {
     json!({
         "cwd": environment.cwd, "tools": tools, "mcp_servers": [], "model": model, "permissionMode": mode,
@@ -31,18 +32,18 @@ pub(super) fn event(environment: &Environment, tools: &[&str], model: &str, mode
     })
 }
 
-/// The answer to `initialize`.
-pub(super) fn answer(environment: &Environment, mode: &str, in_turn: bool) -> Value {
+/// Returns the answer to `initialize`.
+pub(super) fn answer(environment: &Environment, mode: &str, in_exchange: bool) -> Value {
     json!({
         "commands": [], "agents": [], "models": [], "output_style": "default", "available_output_styles": ["default"],
         "account": {"tokenSource": "none", "apiKeySource": environment.key_source(), "apiProvider": "firstParty"},
         "pid": std::process::id(), "claude_code_version": VERSION, "current_permission_mode": mode,
         "hooks_applied": true, "hook_on_failure_supported": true, "hooks_when_unanswered_kept": 0, "analytics_disabled": true,
-        "fast_mode_state": "off", "session_state": if in_turn { "running" } else { "idle" }, "capabilities": [],
+        "fast_mode_state": "off", "session_state": if in_exchange { "running" } else { "idle" }, "capabilities": [],
     })
 }
 
-/// The tools as a request declares them.
+/// Returns the tools as a request declares them.
 pub(super) fn declared(tools: &[&str]) -> Vec<Value> {
     let tool = |name: &str, required: Value, properties: Value| {
         let schema = json!({"type": "object", "required": required, "properties": properties});

@@ -1,5 +1,6 @@
-//! The MCP servers of the command line: started with the agent, asked for their tools, called, and ended with it.
-//! Of the protocol it speaks what a server with a few tools needs; every tool is declared from the start.
+//! The MCP servers of the command line: started with the agent, called for it, and stopped with it. It
+//! implements the part of the protocol that a server with a few tools needs, and declares every tool from the
+//! start.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,19 +16,19 @@ use serde_json::{Value, json};
 use super::VERSION;
 use super::tools::Outcome;
 
-/// How long an answer may take; servers of a story answer at once.
+/// Time limit of a response. The servers of drills answer immediately.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
-/// The version of the protocol that it speaks.
+/// The supported version of the protocol.
 const PROTOCOL: &str = "2025-11-25";
 
-/// A file, or a value, of `--mcp-config`.
+/// A file or a value of `--mcp-config`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Config {
     mcp_servers: BTreeMap<String, Program>,
 }
 
-/// How a server is started. One that is reached in another way cannot be.
+/// The command that starts a server. Other transports are not supported.
 #[derive(Debug, Deserialize)]
 struct Program {
     command: String,
@@ -46,17 +47,17 @@ pub(super) struct Servers {
 #[derive(Debug)]
 struct Server {
     name: String,
-    /// Nothing for one that could not be started.
+    /// `None` if the server could not be started.
     connection: Option<Connection>,
-    /// Its tools, as it describes them.
+    /// The server's tools, as it describes them.
     tools: Vec<Value>,
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 struct Connection {
     child: Child,
-    /// Nothing when it is being ended.
+    /// `None` while the server is being stopped.
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     requests: u64,
@@ -81,7 +82,7 @@ impl Servers {
         Ok(Servers { servers })
     }
 
-    /// What `init` lists of them.
+    /// Returns the servers as `init` lists them.
     pub(super) fn listed(&self) -> Value {
         let status = |server: &Server| if server.connection.is_some() { "connected" } else { "failed" };
         let listed = self
@@ -91,27 +92,28 @@ impl Servers {
         listed.collect()
     }
 
-    /// Their tools, as a request declares them.
+    /// Returns the servers' tools, as a request declares them.
     pub(super) fn declared(&self) -> Vec<Value> {
-        let of_server = |server: &Server| {
+        let tools_of = |server: &Server| {
             let declared = server.tools.iter().map(|tool| {
                 json!({"name": full_name(&server.name, tool), "description": tool["description"],
                     "input_schema": tool["inputSchema"]})
             });
             declared.collect::<Vec<_>>()
         };
-        self.servers.iter().flat_map(of_server).collect()
+        self.servers.iter().flat_map(tools_of).collect()
     }
 
-    /// Calls a tool by its full name; nothing if no server has it.
+    /// Calls a tool by its full name. Returns `None` if no server has it.
     pub(super) fn call(&mut self, tool: &str, input: &Value) -> Option<Outcome> {
         let (server, name) = self.servers.iter_mut().find_map(|server| {
-            let own = server.tools.iter().find(|own| full_name(&server.name, own) == tool)?;
-            let name = own["name"].clone();
+            let definition =
+                server.tools.iter().find(|definition| full_name(&server.name, definition) == tool)?;
+            let name = definition["name"].clone();
             Some((server, name))
         })?;
         let params = json!({"name": name, "arguments": input});
-        Some(match server.connection.as_mut()?.ask("tools/call", &params) {
+        Some(match server.connection.as_mut()?.request("tools/call", &params) {
             Ok(result) => Outcome {
                 content: result["content"].clone(),
                 is_error: result["isError"] == true,
@@ -123,10 +125,10 @@ impl Servers {
 }
 
 impl Server {
-    /// One that does not start fails nothing, as with the real agent.
+    /// A server that cannot start is not an error, as with the real agent.
     fn start(name: String, program: &Program) -> Server {
         let started = Connection::open(program).and_then(|mut connection| {
-            let tools = connection.ask("tools/list", &json!({}))?;
+            let tools = connection.request("tools/list", &json!({}))?;
             Ok((connection, tools["tools"].as_array().cloned().unwrap_or_default()))
         });
         match started {
@@ -147,40 +149,40 @@ impl Connection {
             .spawn()
             .map_err(|error| error.to_string())?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-        let (to, lines) = channel();
+        let (sender, lines) = channel();
         thread::spawn(move || {
             let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
-            lines.map_while(Result::ok).try_for_each(|line| to.send(line))
+            lines.map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
         let mut connection = Connection { child, stdin, lines, requests: 0 };
         let client = json!({"protocolVersion": PROTOCOL, "capabilities": {},
             "clientInfo": {"name": "claude-code", "version": VERSION}});
-        connection.ask("initialize", &client)?;
-        connection.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        connection.request("initialize", &client)?;
+        connection.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
         Ok(connection)
     }
 
-    /// Asks and waits for the answer.
-    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+    /// Sends a request and waits for the response.
+    fn request(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.requests += 1;
         let id = self.requests;
-        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
-        let until = Instant::now() + ANSWER_WAIT;
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        let deadline = Instant::now() + ANSWER_WAIT;
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(left).map_err(|error| match error {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(remaining).map_err(|error| match error {
                 RecvTimeoutError::Timeout => format!("MCP request timed out: {method}"),
                 RecvTimeoutError::Disconnected => "MCP error -32000: Connection closed".to_owned(),
             })?;
-            // What else a server says has no place in a story.
+            // Drills ignore all other messages of a server.
             match serde_json::from_str::<Value>(&line) {
-                Ok(answer) if answer["id"] == id => return answer_of(&answer),
+                Ok(answer) if answer["id"] == id => return parse_response(&answer),
                 Ok(_) | Err(_) => {}
             }
         }
     }
 
-    fn say(&mut self, message: &Value) -> Result<(), String> {
+    fn write(&mut self, message: &Value) -> Result<(), String> {
         let Some(stdin) = &mut self.stdin else {
             return Err("MCP error -32000: Connection closed".to_owned());
         };
@@ -191,18 +193,19 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // One that does not end with its input must not outlive the agent; one that has ended is only waited for.
+        // A server that ignores the end of its input must not outlive the agent. One that exited is only
+        // reaped.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn answer_of(answer: &Value) -> Result<Value, String> {
+fn parse_response(answer: &Value) -> Result<Value, String> {
     match &answer["error"] {
         Value::Null => Ok(answer["result"].clone()),
         error => {
-            let said = error["message"].as_str().unwrap_or_default();
-            Err(format!("MCP error {}: {said}", error["code"]))
+            let message = error["message"].as_str().unwrap_or_default();
+            Err(format!("MCP error {}: {message}", error["code"]))
         }
     }
 }

@@ -1,36 +1,36 @@
-//! Puts a message together from its stream, and says what is left of one that broke off.
+//! Assembles a message from its stream, including an incomplete one.
 
 use serde_json::{Value, json};
 
 use crate::price::Tokens;
 
-/// A message, whole or in parts.
+/// A message, complete or partial.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Message {
     pub(super) id: String,
     pub(super) request_id: Option<String>,
-    /// As `message_start` announced it: without content, with its usage.
+    /// The message as `message_start` announced it: without content, with its usage.
     pub(super) head: Value,
     /// Complete content blocks.
     pub(super) blocks: Vec<Value>,
-    /// The block that is being sent.
+    /// The block that is still incomplete.
     open: Option<OpenBlock>,
     pub(super) stop_reason: Option<String>,
     /// The latest usage.
     pub(super) usage: Value,
-    /// Whether the final usage has arrived; a message is complete with it, even without `message_stop`.
+    /// Whether the final usage arrived. It completes the message, even without `message_stop`.
     pub(super) complete: bool,
 }
 
 #[derive(Debug, Clone)]
 struct OpenBlock {
     block: Value,
-    /// The text or JSON of its deltas.
+    /// The text or JSON of the block's deltas.
     text: String,
 }
 
 impl Message {
-    /// A message that came whole, as one JSON object.
+    /// Creates a message from one JSON object.
     pub(super) fn whole(mut body: Value, request_id: Option<String>) -> Option<Self> {
         let blocks = body["content"].as_array()?.clone();
         let stop_reason = body["stop_reason"].as_str().map(str::to_owned);
@@ -40,7 +40,7 @@ impl Message {
         Some(Self { id, request_id, head: body, blocks, open: None, stop_reason, usage, complete: true })
     }
 
-    /// Takes in one event; returns the block it completed, if it did.
+    /// Applies one event. Returns the block that it completed, if any.
     pub(super) fn feed(&mut self, event: &Value) -> Option<Value> {
         match event["type"].as_str()? {
             "message_start" => {
@@ -78,12 +78,12 @@ impl Message {
         None
     }
 
-    /// Whether anything of it has arrived.
+    /// Whether the start of the message arrived.
     pub(super) fn started(&self) -> bool {
         !self.id.is_empty()
     }
 
-    /// What it cost in tokens as far as the agent knows: the latest usage it has seen.
+    /// Returns the tokens of the message according to its latest usage.
     pub(super) fn tokens(&self) -> Tokens {
         let count = |field: &str| self.usage[field].as_u64().unwrap_or(0);
         Tokens {
@@ -94,7 +94,7 @@ impl Message {
         }
     }
 
-    /// The text of the block that broke off, if it is a text.
+    /// Returns the text of the incomplete block, or `None` if it is not a text block or is empty.
     pub(super) fn open_text(&self) -> Option<&str> {
         let open = self.open.as_ref()?;
         (open.block["type"] == "text" && !open.text.is_empty()).then_some(open.text.as_str())
@@ -104,13 +104,13 @@ impl Message {
         self.blocks.iter().filter(|block| block["type"] == "tool_use")
     }
 
-    /// The text of its last text block.
+    /// Returns the text of the last text block.
     pub(super) fn text(&self) -> String {
         let last = self.blocks.iter().rev().find_map(|block| block["text"].as_str());
         last.unwrap_or_default().to_owned()
     }
 
-    /// The message with this one block, as events and session rows carry it.
+    /// Returns the message with only this block, as events and session rows contain it.
     pub(super) fn with_block(&self, block: &Value, usage: &Value, stop_reason: Option<&str>) -> Value {
         let mut message = self.head.clone();
         message["content"] = json!([block]);

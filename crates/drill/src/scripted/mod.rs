@@ -1,9 +1,9 @@
-//! The scripted agent: a stand-in for Claude Code 2.1.330 that speaks its stream-json and control protocol, asks a
-//! Messages API on loopback for its turns and really runs their tools. It starts in milliseconds and needs no install,
-//! key or money. It has no mind of its own: it does what the API says.
+//! A stand-in for Claude Code 2.1.330: it speaks the stream-json and control protocols, requests turns from a
+//! Messages API on loopback, and really runs their tools. It starts in milliseconds and needs no
+//! installation, key or money. It never decides by itself: the API scripts every turn.
 //!
-//! Its environment is the real agent's (`ANTHROPIC_BASE_URL`, `CLAUDE_CODE_MAX_RETRIES`, …) and, of its own,
-//! [`TIME_SCALE`], [`SEED`], [`REPLAY`], [`REPLAY_EXIT`], [`FLOOD`] and [`INSTANT`].
+//! It reads the real agent's environment variables (`ANTHROPIC_BASE_URL`, `CLAUDE_CODE_MAX_RETRIES`, …) and
+//! additionally [`TIME_SCALE`], [`SEED`], [`REPLAY`], [`REPLAY_EXIT`], [`FLOOD`] and [`INSTANT`].
 
 mod agent;
 mod callbacks;
@@ -40,9 +40,10 @@ use longhaul_agent::claude::environment::VERSION_TESTED;
 pub use replay::{FLOOD, INSTANT, REPLAY, REPLAY_EXIT};
 pub use start::main;
 
-/// Divides the agent's inner waits (retry delays, `retry-after`, timeouts): 20 makes a minute three seconds.
+/// Divides the agent's inner waits (retry delays, `retry-after`, timeouts). With 20, a minute lasts three
+/// seconds.
 pub const TIME_SCALE: &str = "LONGHAUL_DRILL_TIME_SCALE";
-/// Makes the agent's ids and jitter repeatable; without it they differ from run to run.
+/// Makes the agent's ids and jitter repeatable. If unset, they differ between runs.
 pub const SEED: &str = "LONGHAUL_DRILL_SEED";
-/// The version it claims to be.
+/// The version that the agent reports.
 pub(crate) const VERSION: &str = VERSION_TESTED;

@@ -1,5 +1,5 @@
-//! One message from the API, with the agent's own retries: what it does on refusals, lost connections, cut streams and
-//! silence, and what it tells its host meanwhile.
+//! Requests one message from the API, with the agent's own retries. It handles refusals, lost connections,
+//! cut streams and silence, and reports them to the host.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -16,35 +16,35 @@ use super::inbox::InboxEvent;
 use super::message_builder::Message;
 use super::{VERSION, init, retry};
 
-/// How often a long wait is announced again.
+/// Interval between reports of a long wait.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(30);
-/// Streaming repeats for an SSE error before any content.
+/// Streaming retries after an SSE error before any content.
 const STREAM_REPEATS: u32 = 2;
 
-/// What came of asking.
+/// The result of a request with its retries.
 pub(super) enum RequestOutcome {
-    /// A message, or what is left of one that broke off after something usable.
+    /// A message, or the received part of a message whose stream was lost after usable content.
     Answered(Message),
     Failed(Failure),
 }
 
-/// What came of one request.
+/// The result of a single request.
 enum RawOutcome {
     Message(Message),
     Refused(Refusal),
-    /// No answer, or none that could be kept.
+    /// No response, or an unusable one.
     Lost(Failure),
-    /// A stream that said nothing usable; without streaming it may work.
+    /// A stream without usable content. A request without streaming may succeed.
     Useless(Failure),
-    /// An SSE error; whether content had begun.
+    /// An SSE error. The flag says whether content had started.
     Error(Failure, bool),
-    /// Nothing but pings for too long; repeated without a word.
+    /// Only pings for too long. The request is repeated without a report.
     OnlyPings,
 }
 
 impl Agent {
-    /// Asks for the next message.
-    pub(super) fn ask(&mut self, turn: &mut Exchange) -> Result<RequestOutcome, Stop> {
+    /// Requests the next message.
+    pub(super) fn request_message(&mut self, exchange: &mut Exchange) -> Result<RequestOutcome, Stop> {
         if self.environment.credential == Credential::None {
             return Ok(RequestOutcome::Failed(failure::of_no_login()));
         }
@@ -54,18 +54,18 @@ impl Agent {
         }
         loop {
             let started = Instant::now();
-            let exchange = self.exchange(turn, stream);
+            let outcome = self.send_once(exchange, stream);
             self.api_time += started.elapsed();
-            let (status, next, failure) = match exchange? {
+            let (status, decision, failure) = match outcome? {
                 RawOutcome::Message(message) => return Ok(RequestOutcome::Answered(message)),
                 RawOutcome::OnlyPings => continue,
                 RawOutcome::Refused(refusal) => {
                     let oauth = matches!(self.environment.credential, Credential::Token(_));
                     let host =
                         self.environment.base.as_ref().map(|base| base.authority.clone()).unwrap_or_default();
-                    let (next, failure) = failure::of_refusal(&refusal, oauth, &self.model, &host);
+                    let (decision, failure) = failure::of_refusal(&refusal, oauth, &self.model, &host);
                     self.emit_limits(&refusal.headers);
-                    (Some(refusal.status), next, failure)
+                    (Some(refusal.status), decision, failure)
                 }
                 RawOutcome::Lost(failure) => {
                     (None, RetryDecision::Retry { at_most: None, after_s: None }, failure)
@@ -81,7 +81,7 @@ impl Agent {
                     )
                 }
             };
-            match next {
+            match decision {
                 RetryDecision::GiveUp => return Ok(RequestOutcome::Failed(failure)),
                 RetryDecision::Whole if !stream => return Ok(RequestOutcome::Failed(failure)),
                 RetryDecision::Whole => stream = false,
@@ -90,8 +90,8 @@ impl Agent {
                 RetryDecision::Retry { at_most, after_s } => {
                     let retries = self.environment.max_retries;
                     if attempt >= retries {
-                        // A connection that kept breaking gets a last request without a stream.
-                        if status.is_none() && stream && turn.lost_in_stream {
+                        // A connection that keeps breaking gets a last request without streaming.
+                        if status.is_none() && stream && exchange.lost_in_stream {
                             stream = false;
                             continue;
                         }
@@ -118,55 +118,60 @@ impl Agent {
         let end = Instant::now() + self.scaled(delay);
         let mut written = false;
         loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let remaining = end.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
                 return Ok(());
             }
             self.out.system(
                 "api_retry",
-                json!({"attempt": attempt, "max_retries": retries, "retry_delay_ms": left.as_millis() as u64,
+                json!({"attempt": attempt, "max_retries": retries, "retry_delay_ms": remaining.as_millis() as u64,
                     "error_status": status, "error": failure::retry_word(status)}),
             );
             if !written {
                 written = true;
                 let uuid = self.out.rng.uuid();
                 let row = json!({"subtype": "api_error", "level": "error", "error": {"status": status},
-                    "retryInMs": left.as_millis() as u64, "retryAttempt": attempt, "maxRetries": retries});
+                    "retryInMs": remaining.as_millis() as u64, "retryAttempt": attempt, "maxRetries": retries});
                 self.session.link("system", uuid, row);
             }
             let until = end.min(Instant::now() + ANNOUNCE_EVERY);
-            // A late piece of an earlier answer ends no wait.
+            // A late chunk of an earlier response does not end the wait.
             while self.wait(Some(until))?.is_some() {}
         }
     }
 
-    /// Sends one request and takes in its answer.
-    fn exchange(&mut self, turn: &mut Exchange, stream: bool) -> Result<RawOutcome, Stop> {
+    /// Sends one request and processes its response.
+    fn send_once(&mut self, exchange: &mut Exchange, stream: bool) -> Result<RawOutcome, Stop> {
         let Some(request) = self.request(stream) else {
             return Ok(RawOutcome::Lost(failure::of_connection(ErrorKind::ConnectionRefused)));
         };
         self.serial += 1;
         let call = self.serial;
-        let plug = http_request::send(request, call, self.inbox.sender.clone());
+        let connection = http_request::send(request, call, self.inbox.sender.clone());
         let mut message = Message::default();
-        let received = self.receive(turn, &mut message, call);
+        let received = self.receive(exchange, &mut message, call);
         if received.is_err() && message.started() && !message.complete {
-            turn.cut = Some(message.clone());
+            exchange.cut = Some(message.clone());
         }
-        // Whatever is still to come of this answer is for nobody.
-        ConnectionHandle::abort(&plug);
-        let exchange = received?;
-        if matches!(exchange, RawOutcome::Lost(_) | RawOutcome::Error(..) | RawOutcome::Useless(_))
+        // Later chunks of this response are discarded.
+        ConnectionHandle::abort(&connection);
+        let outcome = received?;
+        if matches!(outcome, RawOutcome::Lost(_) | RawOutcome::Error(..) | RawOutcome::Useless(_))
             && message.started()
         {
-            turn.lost_in_stream = true;
-            self.bill(turn, &message);
+            exchange.lost_in_stream = true;
+            self.bill(exchange, &message);
             self.abandon(&message);
         }
-        Ok(exchange)
+        Ok(outcome)
     }
 
-    fn receive(&mut self, turn: &mut Exchange, message: &mut Message, call: u64) -> Result<RawOutcome, Stop> {
+    fn receive(
+        &mut self,
+        exchange: &mut Exchange,
+        message: &mut Message,
+        call: u64,
+    ) -> Result<RawOutcome, Stop> {
         let started = Instant::now();
         let mut headers = None;
         let (mut any_byte, mut any_event, mut pinged) = (started, started, started);
@@ -188,9 +193,10 @@ impl Agent {
             };
             any_byte = Instant::now();
             match piece {
-                ResponseChunk::Streaming(found) => {
-                    message.request_id = super::http::header(&found, "request-id").map(str::to_owned);
-                    headers = Some(found);
+                ResponseChunk::Streaming(response_headers) => {
+                    message.request_id =
+                        super::http::header(&response_headers, "request-id").map(str::to_owned);
+                    headers = Some(response_headers);
                     any_event = any_byte;
                 }
                 ResponseChunk::Event(Some(event)) => {
@@ -205,7 +211,7 @@ impl Agent {
                     if event["type"] == "error" {
                         return Ok(RawOutcome::Error(failure::of_event(&event), message.started()));
                     }
-                    self.take_event(turn, message, &event);
+                    self.take_event(exchange, message, &event);
                     if event["type"] == "message_stop" {
                         return Ok(self.finished(message, headers.as_deref()));
                     }
@@ -235,13 +241,13 @@ impl Agent {
         }
     }
 
-    fn take_event(&mut self, turn: &mut Exchange, message: &mut Message, event: &Value) {
+    fn take_event(&mut self, exchange: &mut Exchange, message: &mut Message, event: &Value) {
         if let Some(block) = message.feed(event) {
-            // The block is told before the event that closed it.
+            // The block is emitted before the event that closed it.
             self.emit_block(message, &block);
         }
         if event["type"] == "message_start" {
-            turn.started_at.push(message.id.clone());
+            exchange.started_at.push(message.id.clone());
         }
         self.stream_event(message, event.clone(), None);
     }
@@ -251,7 +257,7 @@ impl Agent {
         RawOutcome::Message(message.clone())
     }
 
-    /// What is left of a stream that ended without `message_stop`.
+    /// Returns the outcome of a stream that ended without `message_stop`.
     fn broken_off(
         &mut self,
         message: &Message,
@@ -287,10 +293,10 @@ impl Agent {
             Credential::Token(token) => ("authorization".to_owned(), format!("Bearer {token}")),
             Credential::None => return None,
         });
-        let ours = || format!("You are an agent in {}.", self.environment.cwd.display());
+        let default_prompt = || format!("You are an agent in {}.", self.environment.cwd.display());
         let system = format!(
             "{}{}",
-            self.flags.system_prompt.clone().unwrap_or_else(ours),
+            self.flags.system_prompt.clone().unwrap_or_else(default_prompt),
             self.flags.append_system_prompt.as_deref().map(|text| format!(" {text}")).unwrap_or_default()
         );
         let mut tools = init::declared(init::tools(&self.flags));
@@ -301,7 +307,7 @@ impl Agent {
     }
 }
 
-/// The messages with neighbours of the same role made one.
+/// Returns the messages with neighbors of the same role merged.
 fn merged(messages: &[Value]) -> Vec<Value> {
     let blocks = |content: &Value| match content {
         Value::Array(blocks) => blocks.clone(),

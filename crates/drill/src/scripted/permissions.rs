@@ -1,20 +1,20 @@
-//! Which tools a permission mode lets through when there is nobody to ask. Pure.
+//! Decides which tools a permission mode allows without asking. Pure.
 
-use super::questions::ASK;
+use super::questions::ASK_USER_QUESTION;
 use serde_json::Value;
 
 /// Whether `mode` allows a call of `tool`.
 pub(super) fn allows(mode: &str, tool: &str) -> bool {
     match mode {
-        // A question is for a person in every mode.
-        _ if tool == ASK => false,
+        // Every mode requires a person to answer a question.
+        _ if tool == ASK_USER_QUESTION => false,
         "bypassPermissions" => true,
         "acceptEdits" => tool != "Bash",
         _ => tool == "Read",
     }
 }
 
-/// How a denial is worded (Claude Code 2.1.330).
+/// Returns the text of a denial (Claude Code 2.1.330).
 pub(super) fn denial(tool: &str, input: &Value) -> String {
     match input["file_path"].as_str() {
         Some(path) => {
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_bypass_lets_everything_through() {
+    fn only_bypass_mode_allows_all_tools() {
         let allowed = |mode: &str| {
             ["AskUserQuestion", "Bash", "Edit", "Read", "Write"]
                 .iter()

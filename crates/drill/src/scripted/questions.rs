@@ -1,16 +1,16 @@
-//! The tool that asks a person: offered only where the host answers prompts, and called with the answers among its
-//! input. Worded as the real agent's. Pure.
+//! The tool that asks the user. It is offered only if the host answers prompts, and its input then contains
+//! the answers. All texts are the real agent's. Pure.
 
 use serde_json::Value;
 
-/// Its name.
-pub(super) const ASK: &str = "AskUserQuestion";
+/// Name of the tool.
+pub(super) const ASK_USER_QUESTION: &str = "AskUserQuestion";
 
-/// What a call comes to where it is not offered.
+/// Result of a call if the tool is not offered.
 pub(super) const DISABLED: &str = "<tool_use_error>Error: No such tool available: AskUserQuestion. AskUserQuestion is \
                                    disabled for this session, in subagents as well as here.</tool_use_error>";
 
-/// What the model is told of the answers in a call.
+/// Returns the tool result that reports the answers to the model.
 pub(super) fn render_answers(input: &Value) -> String {
     let questions = input["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let answered: Vec<(&Value, &str)> = questions
@@ -48,7 +48,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn answers_are_told_as_measured() {
+    fn answers_are_rendered_as_measured() {
         let check = |answer: Value, expected: &str| {
             let question = json!({"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]});
             let input = json!({"questions": [question], "answers": {"Which?": answer}});

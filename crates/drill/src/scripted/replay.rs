@@ -1,5 +1,5 @@
-//! Modes without an API, for tests and benches: a recorded stream, a flood of events, an instant end. The agent then
-//! understands nothing; it only writes.
+//! Modes without an API, for tests and benchmarks: a recorded stream, a flood of events, an instant result.
+//! In these modes the agent ignores its prompt.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -14,40 +14,40 @@ use super::{emit, init};
 use crate::price::Tokens;
 use crate::rng::Rng;
 
-/// A recorded stream to write as it is, once the first user line has come.
+/// Path of a recorded stream to write unchanged after the first user line.
 pub const REPLAY: &str = "LONGHAUL_SCRIPTED_REPLAY";
 /// The exit code after a replay; 0 if unset.
 pub const REPLAY_EXIT: &str = "LONGHAUL_SCRIPTED_EXIT";
-/// `<n>:<bytes>[:<lines>]`: write `init`, this many partial-message events of about this many bytes, and a good
-/// result; with a third number only so many lines a second, each by itself.
+/// `<n>:<bytes>[:<lines>]`: writes `init`, `n` partial-message events of about `bytes` bytes, and a
+/// successful result. With a third number, writes that many lines per second and flushes each one.
 pub const FLOOD: &str = "LONGHAUL_SCRIPTED_FLOOD";
-/// `1`: write `init` and a good result at once, without any request.
+/// `1`: writes `init` and a successful result immediately, without any request.
 pub const INSTANT: &str = "LONGHAUL_SCRIPTED_INSTANT";
 
-/// Acts out the mode the environment asks for; the exit code, or `None` if it asks for none.
+/// Runs the mode that the environment selects and returns the exit code, or `None` if it selects none.
 pub(super) fn run(flags: &Flags, environment: &Environment) -> Option<u8> {
-    let set = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-    let asked = |name: &str| set(name).is_some();
-    if !asked(REPLAY) && !asked(FLOOD) && !asked(INSTANT) {
+    let value = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let is_set = |name: &str| value(name).is_some();
+    if !is_set(REPLAY) && !is_set(FLOOD) && !is_set(INSTANT) {
         return None;
     }
-    if flags.input_lines && !user_came(environment) {
+    if flags.input_lines && !wait_for_user_line(environment) {
         return Some(0);
     }
-    let written = if let Some(file) = set(REPLAY) {
-        let code = set(REPLAY_EXIT).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let written = if let Some(file) = value(REPLAY) {
+        let code = value(REPLAY_EXIT).and_then(|code| code.parse().ok()).unwrap_or(0);
         copy(Path::new(&file)).map(|()| code)
-    } else if let Some(size) = set(FLOOD) {
+    } else if let Some(size) = value(FLOOD) {
         flood(flags, environment, &Flood::parse(&size)).map(|()| 0)
     } else {
         flood(flags, environment, &Flood { count: 0, bytes: 0, lines_per_second: None }).map(|()| 0)
     };
-    // A reader that has gone away is no failure; a recording that cannot be read is.
+    // A closed stdout is not a failure; an unreadable recording is.
     Some(written.unwrap_or(1))
 }
 
-/// Reads lines until one is a user's, and whether one was; `initialize` is answered.
-fn user_came(environment: &Environment) -> bool {
+/// Reads lines up to the first one of the user. Returns whether there was one. Answers `initialize`.
+fn wait_for_user_line(environment: &Environment) -> bool {
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
         if message["type"] == "user" {
@@ -74,7 +74,7 @@ fn copy(file: &Path) -> io::Result<()> {
 struct Flood {
     count: u32,
     bytes: usize,
-    /// As fast as it goes if absent.
+    /// `None` to write as fast as possible.
     lines_per_second: Option<u32>,
 }
 
@@ -102,13 +102,13 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     init["session_id"] = json!(session_id);
     init["uuid"] = json!(rng.uuid());
     writeln!(stdout, "{init}")?;
-    // The fields around the text come to about 300 bytes.
+    // The fields around the text are about 300 bytes.
     let text = "x".repeat(flood.bytes.saturating_sub(300));
     let started = Instant::now();
     for index in 0..flood.count {
         if let Some(rate) = flood.lines_per_second {
             stdout.flush()?;
-            // By the clock, not by the gap: what one line is late by, the next ones make up for.
+            // Due times are absolute, so that the lines after a late one catch up.
             let due = Duration::from_secs(1) * index / rate;
             thread::sleep(due.saturating_sub(started.elapsed()));
         }

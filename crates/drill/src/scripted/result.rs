@@ -1,4 +1,4 @@
-//! The result event that ends a turn.
+//! Builds the result event that ends an exchange.
 
 use serde_json::{Value, json};
 
@@ -8,14 +8,14 @@ use super::exchange::Exchange;
 use super::failure::Failure;
 use crate::price::Tokens;
 
-/// How a turn ended.
+/// How an exchange ended.
 #[derive(Debug, Clone)]
 pub(super) enum ExchangeEnd {
-    /// The model was through, or a hook ended the turn (`hook_stopped`); its last text.
+    /// The model was done, or a hook ended the exchange (`hook_stopped`). Contains the last text.
     Completed { text: String, reason: &'static str },
     /// A request failed for good.
     Failed(Failure),
-    /// The turn was stopped: `aborted_tools`, `aborted_streaming`.
+    /// The exchange was stopped: `aborted_tools`, `aborted_streaming`.
     Aborted(&'static str),
     /// `--max-turns`.
     MaxTurns(u32),
@@ -24,37 +24,37 @@ pub(super) enum ExchangeEnd {
 }
 
 impl Agent {
-    /// Tells how a turn ended and sets the exit code by it.
-    pub(super) fn emit_result(&mut self, turn: &Exchange, ending: &ExchangeEnd) {
+    /// Emits the result of an exchange and sets the exit code.
+    pub(super) fn emit_result(&mut self, exchange: &Exchange, ending: &ExchangeEnd) {
         let mut result = json!({
-            "duration_ms": turn.started.elapsed().as_millis() as u64,
+            "duration_ms": exchange.started.elapsed().as_millis() as u64,
             "duration_api_ms": self.api_time.as_millis() as u64,
-            "num_turns": 1 + turn.user_events, "stop_reason": turn.stop_reason, "usage": usage(&turn.usage),
-            "total_cost_usd": self.spend.dollars(), "modelUsage": self.spend.model_usage(),
-            "model_usage_since_last_result": self.spend.since_last_result(),
-            "permission_denials": turn.denials, "queued_turn_count": self.queue.len(), "result_index": self.results,
-            "fast_mode_state": "off", "safety_stops": turn.safety_stops,
+            "num_turns": 1 + exchange.user_events, "stop_reason": exchange.stop_reason, "usage": usage(&exchange.usage),
+            "total_cost_usd": self.cost_meter.dollars(), "modelUsage": self.cost_meter.model_usage(),
+            "model_usage_since_last_result": self.cost_meter.since_last_result(),
+            "permission_denials": exchange.denials, "queued_turn_count": self.queue.len(), "result_index": self.results,
+            "fast_mode_state": "off", "safety_stops": exchange.safety_stops,
         });
-        if self.flags.partial_messages && !turn.started_at.is_empty() {
-            result["begun_message_ids"] = json!(turn.started_at);
+        if self.flags.partial_messages && !exchange.started_at.is_empty() {
+            result["begun_message_ids"] = json!(exchange.started_at);
         }
-        if let Some(run_id) = &turn.origin {
+        if let Some(run_id) = &exchange.origin {
             result["origin"] =
                 json!({"kind": "task-notification", "producer": "session-task", "runId": run_id});
         }
-        if let Some(first) = turn.uuids.first() {
+        if let Some(first) = exchange.uuids.first() {
             result["user_message_uuid"] = json!(first);
-            result["user_message_uuids"] = json!(turn.uuids);
+            result["user_message_uuids"] = json!(exchange.uuids);
         }
-        let is_error = fill(&mut result, turn, ending);
+        let is_error = fill(&mut result, exchange, ending);
         self.exit_code = u8::from(is_error);
         self.results += 1;
         self.out.result(result);
     }
 }
 
-/// Fills in what depends on the ending; returns whether it is an error.
-fn fill(result: &mut Value, turn: &Exchange, ending: &ExchangeEnd) -> bool {
+/// Adds the fields that depend on the ending. Returns whether it is an error.
+fn fill(result: &mut Value, exchange: &Exchange, ending: &ExchangeEnd) -> bool {
     let (subtype, is_error, reason) = match ending {
         ExchangeEnd::Completed { text, reason } => {
             result["result"] = json!(text);
@@ -74,11 +74,11 @@ fn fill(result: &mut Value, turn: &Exchange, ending: &ExchangeEnd) -> bool {
                     result[name] = value;
                 }
             }
-            let named = failure.terminal_reason;
-            ("success", true, if named.is_empty() { "api_error" } else { named })
+            let terminal_reason = failure.terminal_reason;
+            ("success", true, if terminal_reason.is_empty() { "api_error" } else { terminal_reason })
         }
         ExchangeEnd::Aborted(reason) => {
-            let stop_reason = turn.stop_reason.as_deref().unwrap_or("null");
+            let stop_reason = exchange.stop_reason.as_deref().unwrap_or("null");
             let diagnostic =
                 format!("[ede_diagnostic] result_type=user last_content_type=n/a stop_reason={stop_reason}");
             result["errors"] = json!([diagnostic]);
@@ -99,7 +99,7 @@ fn fill(result: &mut Value, turn: &Exchange, ending: &ExchangeEnd) -> bool {
     is_error
 }
 
-/// The zeroed result of a start that was refused.
+/// Returns the result of a failed start, with zero usage.
 pub(super) fn refused_start(error: &str, reason: Option<&str>) -> Value {
     let mut result = json!({
         "subtype": "error_during_execution", "duration_ms": 0, "duration_api_ms": 0, "is_error": true, "num_turns": 0,

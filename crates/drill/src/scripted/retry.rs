@@ -1,25 +1,25 @@
-//! The agent's own retries: how long it waits before each. Pure; measured with Claude Code 2.1.330.
+//! Computes the delays between the agent's own retries. Pure; measured with Claude Code 2.1.330.
 
 use std::time::Duration;
 
 use crate::rng::Rng;
 
-/// The wait before the first retry; it doubles with each.
+/// The delay before the first retry. It doubles with each.
 const BASE_MS: u64 = 500;
-/// The longest wait, before jitter.
+/// The longest delay, before jitter.
 const CAP_MS: u64 = 32_000;
-/// The longest `retry-after` the agent waits for; above it, it gives up at once.
+/// The longest `retry-after` that the agent waits for. Above it, the agent gives up immediately.
 pub(super) const RETRY_AFTER_MAX_S: u64 = 60;
 
-/// The wait before retry number `attempt` (from 1): 0.5 s doubling to 32 s and up to a quarter more; a `retry-after` is
-/// a floor, with 5 to 10 percent on top.
+/// Returns the delay before retry number `attempt`, starting at 1. It doubles from 0.5 s to 32 s, plus up to
+/// 25 percent. A `retry-after` is a minimum, plus 5 to 10 percent.
 pub(super) fn delay(attempt: u32, retry_after_s: Option<u64>, rng: &mut Rng) -> Duration {
-    let own = BASE_MS.checked_shl(attempt.saturating_sub(1)).unwrap_or(CAP_MS).min(CAP_MS);
-    let hinted = retry_after_s.unwrap_or(0) * 1000;
-    let milliseconds = if hinted > own {
-        hinted + hinted / 20 + rng.below(hinted / 20 + 1)
+    let backoff_ms = BASE_MS.checked_shl(attempt.saturating_sub(1)).unwrap_or(CAP_MS).min(CAP_MS);
+    let retry_after_ms = retry_after_s.unwrap_or(0) * 1000;
+    let milliseconds = if retry_after_ms > backoff_ms {
+        retry_after_ms + retry_after_ms / 20 + rng.below(retry_after_ms / 20 + 1)
     } else {
-        own + rng.below(own / 4 + 1)
+        backoff_ms + rng.below(backoff_ms / 4 + 1)
     };
     Duration::from_millis(milliseconds)
 }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_lie_in_the_measured_ranges() {
+    fn delays_lie_in_the_measured_ranges() {
         let mut rng = Rng::new(3);
         for (attempt, hint, low, high) in [
             (1, None, 500, 625),

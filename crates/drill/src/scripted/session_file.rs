@@ -1,5 +1,5 @@
-//! The session's file: rows of JSON, one a line, linked by `parentUuid`. It only writes; `history` reads. A folder that
-//! cannot be written is no error: the session is then simply not kept, as with the real agent.
+//! Writes the session's file: one JSON row per line, linked by `parentUuid`. It never reads; `history` does.
+//! If the folder is not writable, the session is not stored, as with the real agent.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -10,24 +10,24 @@ use serde_json::{Value, json};
 use super::VERSION;
 use crate::clock;
 
-/// The longest folder name before it is cut and a hash put behind it.
+/// Length limit of a folder name. A longer one is truncated and gets a hash as its suffix.
 const FOLDER_CHARS_MAX: usize = 200;
 
-/// A session being written.
+/// A session that is being written.
 #[derive(Debug)]
 pub(super) struct SessionFile {
     pub(super) id: String,
     pub(super) path: PathBuf,
     file: Option<File>,
     cwd: String,
-    /// Whether anything is written.
+    /// Whether the session is stored.
     pub(super) is_kept: bool,
-    /// The last row of the conversation, which the next one names as its parent.
+    /// The last row of the conversation. It is the parent of the next row.
     pub(super) leaf: Option<String>,
 }
 
 impl SessionFile {
-    /// The file of a new session, made with its first row.
+    /// Returns the file of a new session. The first row creates it.
     pub(super) fn new(config: &Path, cwd: &Path, id: &str) -> Self {
         let path = path(config, cwd, id);
         Self {
@@ -40,17 +40,17 @@ impl SessionFile {
         }
     }
 
-    /// Goes on with a session whose last row is `leaf`.
+    /// Continues a session whose last row is `leaf`.
     pub(super) fn resumed(path: PathBuf, cwd: &Path, id: &str, leaf: Option<String>) -> Self {
         Self { id: id.to_owned(), path, file: None, is_kept: true, cwd: cwd.display().to_string(), leaf }
     }
 
-    /// Where tools of this session put their output.
+    /// Returns the folder for the output of this session's tools.
     pub(super) fn outputs(&self) -> PathBuf {
         self.path.with_extension("").join("tasks")
     }
 
-    /// A row of the conversation; returns its id.
+    /// Writes a row of the conversation and returns its id.
     pub(super) fn link(&mut self, kind: &str, uuid: String, mut fields: Value) -> String {
         fields["parentUuid"] = json!(self.leaf);
         fields["isSidechain"] = json!(false);
@@ -64,7 +64,7 @@ impl SessionFile {
         uuid
     }
 
-    /// A row beside the conversation.
+    /// Writes a row outside the conversation.
     pub(super) fn row(&mut self, kind: &str, mut fields: Value) {
         fields["type"] = json!(kind);
         fields["sessionId"] = json!(self.id);
@@ -72,7 +72,7 @@ impl SessionFile {
         self.write(&fields);
     }
 
-    /// A row as it is, for the copy that a fork starts with.
+    /// Writes a row unchanged, for the copy that a fork starts with.
     pub(super) fn write(&mut self, row: &Value) {
         if !self.is_kept {
             return;
@@ -84,33 +84,32 @@ impl SessionFile {
             });
         }
         if let Some(file) = &mut self.file {
-            // One write, so that a kill leaves a row whole or absent.
+            // A single write, so that a kill leaves the row complete or absent.
             let _ = file.write_all(format!("{row}\n").as_bytes());
         }
     }
 }
 
-/// The file of session `id` when started in `cwd`.
+/// Returns the file of session `id` for the working directory `cwd`.
 pub(super) fn path(config: &Path, cwd: &Path, id: &str) -> PathBuf {
     config.join("projects").join(folder(&cwd.display().to_string())).join(format!("{id}.jsonl"))
 }
 
-/// The file of session `id`: in the folder of `cwd` if it is there, else in any other.
+/// Returns the file of session `id`: from the folder of `cwd`, or else from any other folder.
 pub(super) fn find(config: &Path, cwd: &Path, id: &str) -> Option<PathBuf> {
-    let own = path(config, cwd, id);
-    if own.is_file() {
-        return Some(own);
+    let file_of_cwd = path(config, cwd, id);
+    if file_of_cwd.is_file() {
+        return Some(file_of_cwd);
     }
     let folders = fs::read_dir(config.join("projects")).ok()?;
     let mut files = folders.flatten().map(|folder| folder.path().join(format!("{id}.jsonl")));
     files.find(|file| file.is_file())
 }
 
-/// The folder name of a working directory (Claude Code 2.1.330): every character but ASCII letters and digits becomes
-/// `-`; a long name is cut and gets a hash of the whole path.
+/// Returns the folder name of a working directory (Claude Code 2.1.330). Every character but ASCII letters
+/// and digits becomes `-`. A long name is truncated and gets a hash of the whole path.
 pub(super) fn folder(cwd: &str) -> String {
-    let name: String =
-        cwd.chars().map(|char| if char.is_ascii_alphanumeric() { char } else { '-' }).collect();
+    let name: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     if name.len() <= FOLDER_CHARS_MAX {
         return name;
     }
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_are_named_as_the_real_agent_names_them() {
+    fn folder_names_match_the_real_agent() {
         assert_eq!(folder("/demo/a.b_c d"), "-demo-a-b-c-d");
         assert_eq!(folder("/ü"), "--");
         let long = folder(&format!("/{}", "a".repeat(280)));

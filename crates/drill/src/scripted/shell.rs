@@ -1,5 +1,5 @@
-//! Shell commands, each in a process group of its own, so that the agent's death does not end them and the agent can end
-//! them whole. Their output goes to a file.
+//! Runs shell commands. Each has its own process group, so that it survives the agent's death and the agent
+//! can kill all of it. Output goes to a file.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::inbox::InboxEvent;
 
-/// Characters of output a tool result carries; the real agent cuts at about this length.
+/// Limit of the output in a tool result. The real agent truncates at about this length.
 const OUTPUT_CHARS_MAX: usize = 30_000;
 
 /// A running command.
@@ -25,7 +25,7 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// Starts `command`; its end is put into the inbox under `serial`.
+    /// Starts `command`. Its end is sent to the inbox with `serial`.
     pub(super) fn start(
         command: &str,
         cwd: &Path,
@@ -57,15 +57,15 @@ impl Shell {
         Ok(Self { serial, group, output })
     }
 
-    /// Kills the command and what it started in its group.
+    /// Kills the command's process group.
     pub(super) fn kill(&self) {
         if let Some(group) = self.group {
-            // It may have ended a moment ago.
+            // It may have exited a moment ago.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
 
-    /// What it has written so far, without the line end at its end.
+    /// Returns the output so far, without trailing whitespace.
     pub(super) fn text(&self) -> String {
         let bytes = fs::read(&self.output).unwrap_or_default();
         let text: String = String::from_utf8_lossy(&bytes).chars().take(OUTPUT_CHARS_MAX).collect();
@@ -77,7 +77,7 @@ impl Shell {
     }
 }
 
-/// A command the agent did not wait for.
+/// A command that runs in the background.
 #[derive(Debug)]
 pub(super) struct Background {
     pub(super) shell: Shell,

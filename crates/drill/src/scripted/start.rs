@@ -1,4 +1,5 @@
-//! From the command line to the exit code: refused starts, new and resumed sessions, and the loop over turns.
+//! Starts and runs the agent, from the command line to the exit code: failed starts, new and resumed
+//! sessions, and the loop over exchanges.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -19,14 +20,14 @@ use super::hooks::Hooks;
 use super::inbox::Inbox;
 use super::mcp_servers::Servers;
 use super::session_file::{self, SessionFile};
-use super::stdout::{self, EventWriter, complain};
+use super::stdout::{self, EventWriter, print_error};
 use super::{VERSION, replay, result};
 use crate::rng::Rng;
 
-/// The model if none is named.
+/// The default model.
 const MODEL: &str = "claude-sonnet-4-5";
 
-/// Runs the scripted agent with these arguments (without the program's name) to its exit code.
+/// Runs the scripted agent with these arguments, without the program's name. Returns its exit code.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let flags = match flags::parse(arguments) {
         Ok(flags) => flags,
@@ -41,16 +42,16 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(code);
     }
     match start(flags, environment) {
-        Ok(agent) => ExitCode::from(live(agent)),
+        Ok(agent) => ExitCode::from(run(agent)),
         Err(code) => code,
     }
 }
 
-/// Serves turns until there is nothing left to do or a reason to stop.
-fn live(mut agent: Agent) -> u8 {
+/// Runs exchanges until none is due or a reason to stop appears.
+fn run(mut agent: Agent) -> u8 {
     let code = loop {
         let step = match agent.queue.pop_front() {
-            Some(waiting) => agent.run_turn(waiting),
+            Some(waiting) => agent.run_exchange(waiting),
             None if agent.input_ended && agent.background.is_empty() => break agent.exit_code,
             None => agent.wait(None).map(|_| ()),
         };
@@ -69,12 +70,12 @@ fn live(mut agent: Agent) -> u8 {
 fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     let mut rng = Rng::new(environment.seed);
     let settings = flags.settings.as_deref().filter(|_| !flags.safe_mode);
-    let own = [environment.config.join("settings.json"), environment.cwd.join(".claude/settings.json")];
-    let own: &[PathBuf] = if flags.safe_mode { &[] } else { &own };
-    let hooks = Hooks::read(own, settings).map_err(|error| refuse(&error))?;
+    let files = [environment.config.join("settings.json"), environment.cwd.join(".claude/settings.json")];
+    let files: &[PathBuf] = if flags.safe_mode { &[] } else { &files };
+    let hooks = Hooks::read(files, settings).map_err(|error| refuse(&error))?;
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
-    let named = flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
-    let id = named.unwrap_or_else(|| rng.uuid());
+    let known_id = flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
+    let id = known_id.unwrap_or_else(|| rng.uuid());
     let mut out = EventWriter::new(flags.output, id.clone(), rng);
     if mode == "bypassPermissions" && !environment.sandbox && rustix::process::geteuid().is_root() {
         let error =
@@ -92,18 +93,18 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
         Some(from) => resume(from, &id, &flags, &environment, &mut out)?,
     };
     session.is_kept = !flags.no_session;
-    // Its model is to speak once, without tools and servers, in a safe mode.
+    // A model in safe mode only answers once, without tools and servers.
     let configs: &[String] = if flags.safe_mode { &[] } else { &flags.mcp_configs };
     let servers = Servers::start(configs).map_err(|error| refuse(&error))?;
     let inbox = Inbox::open().map_err(|error| refuse(&format!("Error: {error}")))?;
     let mut agent = Agent {
         model: flags.model.clone().unwrap_or_else(|| MODEL.to_owned()),
-        spend: CostMeter::continued(history.cost_state.as_ref()),
+        cost_meter: CostMeter::continued(history.cost_state.as_ref()),
         messages: history.messages,
         queue: VecDeque::new(),
         background: Vec::new(),
         input_ended: false,
-        in_turn: false,
+        in_exchange: false,
         serial: 0,
         limits: None,
         results: 0,
@@ -138,7 +139,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     Ok(agent)
 }
 
-/// The session to go on with, and its repaired history; a fork starts with a copy of the rows.
+/// Returns the session to resume and its repaired history. A fork starts with a copy of the rows.
 fn resume(
     from: &str,
     id: &str,
@@ -147,14 +148,14 @@ fn resume(
     out: &mut EventWriter,
 ) -> Result<(SessionFile, History), ExitCode> {
     let file = session_file::find(&environment.config, &environment.cwd, from);
-    let whole = file.and_then(|path| Some((history::read(&path)?, path)));
-    let is_there = whole.is_some();
-    let found = match &flags.resume_at {
-        Some(message) => whole.and_then(|(_, path)| Some((history::read_until(&path, message)?, path))),
-        None => whole,
+    let history = file.and_then(|path| Some((history::read(&path)?, path)));
+    let session_exists = history.is_some();
+    let history = match &flags.resume_at {
+        Some(message) => history.and_then(|(_, path)| Some((history::read_until(&path, message)?, path))),
+        None => history,
     };
-    let Some((mut history, path)) = found else {
-        let error = if let Some(message) = flags.resume_at.as_ref().filter(|_| is_there) {
+    let Some((mut history, path)) = history else {
+        let error = if let Some(message) = flags.resume_at.as_ref().filter(|_| session_exists) {
             format!("No message found with message.uuid of: {message}")
         } else if is_uuid(from) {
             format!("No conversation found with session ID: {from}")
@@ -192,12 +193,12 @@ fn fork(history: &History, id: &str, environment: &Environment) -> SessionFile {
 
 fn read_prompt() -> String {
     let mut bytes = Vec::new();
-    // A prompt that cannot be read is an empty one, which is refused.
+    // An unreadable prompt counts as empty, which is an error.
     let _ = io::stdin().lock().read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn refuse(error: &str) -> ExitCode {
-    complain(error);
+    print_error(error);
     ExitCode::FAILURE
 }

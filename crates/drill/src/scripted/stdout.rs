@@ -1,5 +1,5 @@
-//! What the agent says on stdout: one JSON object a line, with its session and an id of its own. A reader that has gone
-//! away stops nothing, as with the real agent. The one place here that writes to stdout.
+//! Writes the agent's stdout: one JSON object per line, with the session and a unique id. A closed stdout
+//! stops nothing, as with the real agent. No other module of the agent writes to stdout.
 
 use std::io::{self, Write};
 
@@ -24,48 +24,48 @@ impl EventWriter {
         Self { format, session_id, rng, last: None }
     }
 
-    /// An event of this type with these further fields. Messages say when they were told, nothing else does (2.1.330).
+    /// Writes an event with these fields. Only messages have a timestamp (2.1.330).
     pub(super) fn event(&mut self, kind: &str, mut fields: Value) {
         if self.format == Output::Stream {
             if matches!(kind, "assistant" | "user") {
                 fields["timestamp"] = json!(clock::rfc3339(clock::unix_ms()));
             }
             let identity = self.identity();
-            write(&format!("{{\"type\":\"{kind}\"{}{}}}", inner(&fields), inner(&identity)));
+            write(&format!("{{\"type\":\"{kind}\"{}{}}}", fields_of(&fields), fields_of(&identity)));
         }
     }
 
-    /// A `system` event of this subtype.
+    /// Writes a `system` event of this subtype.
     pub(super) fn system(&mut self, subtype: &str, fields: Value) {
         if self.format == Output::Stream {
             let identity = self.identity();
-            let (fields, identity) = (inner(&fields), inner(&identity));
+            let (fields, identity) = (fields_of(&fields), fields_of(&identity));
             write(&format!("{{\"type\":\"system\",\"subtype\":\"{subtype}\"{fields}{identity}}}"));
         }
     }
 
-    /// An answer to the host; it carries no session.
+    /// Writes an answer to the host. It contains no session.
     pub(super) fn answer(&mut self, response: Value) {
         if self.format == Output::Stream {
             write(&json!({"type": "control_response", "response": response}).to_string());
         }
     }
 
-    /// A question to the host.
-    pub(super) fn ask(&mut self, id: &str, request: &Value) {
+    /// Writes a control request to the host.
+    pub(super) fn request(&mut self, id: &str, request: &Value) {
         if self.format == Output::Stream {
             write(&json!({"type": "control_request", "request_id": id, "request": request}).to_string());
         }
     }
 
-    /// No longer waits for the answer to a question.
+    /// Withdraws a control request.
     pub(super) fn cancel(&mut self, id: &str) {
         if self.format == Output::Stream {
             write(&json!({"type": "control_cancel_request", "request_id": id}).to_string());
         }
     }
 
-    /// The result of a turn; `type` is not its first key, as with the real agent.
+    /// Writes the result of an exchange. As with the real agent, `type` is not its first key.
     pub(super) fn result(&mut self, mut fields: Value) {
         let identity = self.identity();
         fields["uuid"] = identity["uuid"].clone();
@@ -77,7 +77,7 @@ impl EventWriter {
         self.last = Some(fields);
     }
 
-    /// Prints what the other formats print at the end.
+    /// Prints the final output of the other formats.
     pub(super) fn close(&self) {
         let Some(result) = &self.last else { return };
         match self.format {
@@ -95,20 +95,20 @@ impl EventWriter {
 /// Writes one line and flushes it.
 pub(super) fn write(line: &str) {
     let mut stdout = io::stdout().lock();
-    // Without a reader the agent works on to its end (2.1.330 does).
+    // Without a reader, the agent keeps working to its end (as 2.1.330 does).
     let _ = stdout
         .write_all(line.as_bytes())
         .and_then(|()| stdout.write_all(b"\n"))
         .and_then(|()| stdout.flush());
 }
 
-/// Says something on stderr.
-pub(super) fn complain(line: &str) {
+/// Prints an error to stderr.
+pub(super) fn print_error(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// The fields of an object, each behind a comma.
-fn inner(object: &Value) -> String {
+/// Returns the fields of an object, each with a comma before it.
+fn fields_of(object: &Value) -> String {
     let text = object.to_string();
     match text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
         None | Some("") => String::new(),

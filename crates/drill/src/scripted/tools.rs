@@ -1,4 +1,5 @@
-//! The tools, for real: files are written, edited and read, commands are run. Results are worded as the real agent's.
+//! Runs the tools: writes, edits and reads files, and runs commands. The results have the real agent's
+//! wording.
 
 use std::fs;
 use std::io;
@@ -12,13 +13,13 @@ use super::inbox::InboxEvent;
 use super::questions;
 use super::shell::{Background, Shell};
 
-/// How long a foreground command may take unless the call says otherwise.
+/// Time limit of a foreground command whose call sets none.
 const COMMAND_WAIT: Duration = Duration::from_secs(120);
 
-/// What a tool call gave.
+/// The result of a tool call.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// The result as the model sees it.
+    /// The result for the model.
     pub(super) content: Value,
     pub(super) is_error: bool,
     /// `tool_use_result` of the event.
@@ -30,7 +31,7 @@ impl Outcome {
         Self { content: content.into(), is_error: false, detail }
     }
 
-    /// A call that failed or was refused.
+    /// Creates the result of a call that failed or was rejected.
     pub(super) fn bad(content: impl Into<String>) -> Self {
         let content = content.into();
         Self { detail: json!(format!("Error: {content}")), content: content.into(), is_error: true }
@@ -49,7 +50,7 @@ impl Agent {
             "Read" => Ok(read(&path)),
             "Bash" if input["run_in_background"] == true => Ok(self.start_in_background(call)),
             "Bash" => self.run_command(call),
-            questions::ASK => {
+            questions::ASK_USER_QUESTION => {
                 let detail = json!({"questions": input["questions"], "answers": input["answers"]});
                 Ok(Outcome::good(questions::render_answers(input), detail))
             }
@@ -132,8 +133,8 @@ impl Agent {
     }
 }
 
-/// `shown` is the path as the model named it.
-fn write(path: &Path, shown: &str, content: &str) -> Outcome {
+/// Writes a file. `requested_path` is the path as the model wrote it.
+fn write(path: &Path, requested_path: &str, content: &str) -> Outcome {
     let before = fs::read_to_string(path).ok();
     let made = path.parent().map_or(Ok(()), fs::create_dir_all);
     if let Err(error) = made.and_then(|()| fs::write(path, content)) {
@@ -145,13 +146,13 @@ fn write(path: &Path, shown: &str, content: &str) -> Outcome {
         "originalFile": before, "userModified": false});
     Outcome::good(
         format!(
-            "File {verb} successfully at: {shown} (file state is current in your context — no need to Read it back)"
+            "File {verb} successfully at: {requested_path} (file state is current in your context — no need to Read it back)"
         ),
         detail,
     )
 }
 
-fn edit(path: &Path, shown: &str, input: &Value) -> Outcome {
+fn edit(path: &Path, requested_path: &str, input: &Value) -> Outcome {
     let text = |field: &str| input[field].as_str().unwrap_or_default();
     let (old, new, all) = (text("old_string"), text("new_string"), input["replace_all"] == true);
     let Ok(before) = fs::read_to_string(path) else {
@@ -178,7 +179,7 @@ fn edit(path: &Path, shown: &str, input: &Value) -> Outcome {
         "structuredPatch": [], "userModified": false, "replaceAll": all});
     Outcome::good(
         format!(
-            "The file {shown} has been updated successfully. (file state is current in your context — no need to Read \
+            "The file {requested_path} has been updated successfully. (file state is current in your context — no need to Read \
              it back)"
         ),
         detail,

@@ -1,12 +1,13 @@
-//! What the agent makes of each fault when nobody supervises it: one table, as measured with Claude Code 2.1.330.
+//! Tests how the agent reacts to each fault without a supervisor, as measured with Claude Code 2.1.330.
 
 use serde_json::{Value, json};
 
-use crate::host::{Checked, Stage};
+use crate::host::{Checked, Drill};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
-/// Plays a scenario with `retries` inner retries; checks terminal reason, status, kind of error, requests and retries.
+/// Plays a scenario with `retries` inner retries. Checks terminal reason, status, kind of error, requests and
+/// retries.
 fn check(
     name: &str,
     retries: &str,
@@ -14,26 +15,26 @@ fn check(
     requests: usize,
     announced: usize,
 ) -> Checked {
-    let stage = Stage::of(name)?;
-    let mut agent = stage.start(
+    let drill = Drill::find(name)?;
+    let mut agent = drill.start(
         &["--session-id", SESSION, "--permission-mode", "bypassPermissions"],
         &[("CLAUDE_CODE_MAX_RETRIES", retries)],
     )?;
-    agent.say("go")?;
-    let ended = stage.end(agent)?;
+    agent.send_prompt("go")?;
+    let ended = drill.end(agent)?;
     let result = ended.last()?;
     let (reason, status, kind) = expected;
     let found = (&result["terminal_reason"], &result["api_error_status"], &result["api_error"]);
     assert_eq!(found, (&json!(reason), &status, &kind), "{name}");
     assert_eq!(ended.status.code(), Some(i32::from(result["is_error"] == true)), "{name}");
-    assert_eq!(stage.api.account().model_requests(), requests, "{name}");
+    assert_eq!(drill.api.account().model_requests(), requests, "{name}");
     let retried = ended.events.iter().filter(|event| event["subtype"] == "api_retry").count();
     assert_eq!(retried, announced, "{name}");
     Ok(())
 }
 
 #[test]
-fn faults_end_as_measured() -> Checked {
+fn faults_end_the_agent_as_measured() -> Checked {
     let null = || Value::Null;
     check("overload", "1", ("api_error", json!(529), null()), 3, 1)?;
     check("overload", "5", ("completed", null(), null()), 8, 5)?;
@@ -53,35 +54,37 @@ fn faults_end_as_measured() -> Checked {
 }
 
 #[test]
-fn a_cut_after_a_tool_call_runs_the_tool_and_tells_the_loss_beside_it() -> Checked {
-    let stage = Stage::of("stream-cut")?;
-    let ended = stage.end(stage.prompt(SESSION)?)?;
+fn stream_cut_after_tool_call_runs_tool_and_reports_loss() -> Checked {
+    let drill = Drill::find("stream-cut")?;
+    let ended = drill.end(drill.prompt(SESSION)?)?;
     assert_eq!((ended.status.code(), &ended.last()?["terminal_reason"]), (Some(0), &json!("completed")));
     let errors = ended.events.iter().filter(|event| event["api_error"] == "connection_failed").count();
     assert_eq!(errors, 1);
-    let cut_off = ended.events.iter().filter(|event| {
+    let continuations = ended.events.iter().filter(|event| {
         event["message"]["content"][0]["text"]
             .as_str()
             .is_some_and(|text| text.contains("cut off mid-stream"))
     });
-    assert_eq!(cut_off.count(), 1, "the reset inside a tool's input kept its text");
+    assert_eq!(continuations.count(), 1, "the reset inside a tool's input kept its text");
     let abandoned = ended.events.iter().filter(|event| event["abandoned_blocks"].is_object()).count();
     assert!(abandoned >= 3, "{abandoned}");
     Ok(())
 }
 
 #[test]
-fn a_usage_limit_tells_its_reset() -> Checked {
-    let stage = Stage::of("usage-limit")?;
-    let ended = stage.end(stage.prompt(SESSION)?)?;
-    let told: Vec<_> = ended
+fn usage_limit_reports_its_reset() -> Checked {
+    let drill = Drill::find("usage-limit")?;
+    let ended = drill.end(drill.prompt(SESSION)?)?;
+    let limits: Vec<_> = ended
         .events
         .iter()
         .filter(|event| event["type"] == "rate_limit_event")
         .map(|event| &event["rate_limit_info"])
         .collect();
-    let statuses: Vec<_> = told.iter().map(|info| &info["status"]).collect();
+    let statuses: Vec<_> = limits.iter().map(|info| &info["status"]).collect();
     assert_eq!(statuses, [&json!("allowed"), &json!("rejected")]);
-    assert!(told[1]["resetsAt"].is_u64() && told[1]["unifiedWindows"]["five_hour"]["status"] == "rejected");
+    assert!(
+        limits[1]["resetsAt"].is_u64() && limits[1]["unifiedWindows"]["five_hour"]["status"] == "rejected"
+    );
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A host for the agent: starts it in folders of its own, writes lines, reads events. It decides nothing.
+//! A host for the agent: starts it in its own folders, writes lines, reads events. It decides nothing.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -15,11 +15,11 @@ use tokio::runtime::Runtime;
 
 pub type Checked = Result<(), Box<dyn Error>>;
 
-/// No test waits longer for one event or the end.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit of waiting for one event or the end.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A scenario being played, with folders for the agent.
-pub struct Stage {
+/// A scenario that is being played, with folders for the agent.
+pub struct Drill {
     pub api: Api,
     pub scenario: Scenario,
     folder: TempDir,
@@ -33,19 +33,19 @@ pub struct Agent {
     pub events: Vec<Value>,
 }
 
-/// An agent that has ended.
+/// An agent that exited.
 pub struct Ended {
     pub status: ExitStatus,
     pub events: Vec<Value>,
     pub stderr: String,
 }
 
-impl Stage {
-    pub fn of(name: &str) -> Result<Self, Box<dyn Error>> {
-        Self::set(scenario::find(name)?)
+impl Drill {
+    pub fn find(name: &str) -> Result<Self, Box<dyn Error>> {
+        Self::new(scenario::find(name)?)
     }
 
-    pub fn set(scenario: Scenario) -> Result<Self, Box<dyn Error>> {
+    pub fn new(scenario: Scenario) -> Result<Self, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let api = runtime.block_on(Api::start(&scenario, 11))?;
         let folder = tempfile::tempdir()?;
@@ -57,7 +57,7 @@ impl Stage {
         self.folder.path().join("work")
     }
 
-    /// Starts the agent with these further arguments and variables.
+    /// Starts the agent with these additional arguments and variables.
     pub fn start(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Agent, Box<dyn Error>> {
         let mut command = Command::new(program()?);
         command
@@ -92,23 +92,23 @@ impl Stage {
         Ok(Agent { child, lines, events: Vec::new() })
     }
 
-    /// Starts the agent on a new session that may do everything, and says the scenario's prompt.
+    /// Starts the agent on a new session with all permissions, and sends the scenario's prompt.
     pub fn prompt(&self, session: &str) -> Result<Agent, Box<dyn Error>> {
         let mut agent =
             self.start(&["--session-id", session, "--permission-mode", "bypassPermissions"], &[])?;
-        agent.say(&self.scenario.prompt)?;
+        agent.send_prompt(&self.scenario.prompt)?;
         Ok(agent)
     }
 
     pub fn resume(&self, session: &str) -> Result<Agent, Box<dyn Error>> {
         let mut agent = self.start(&["--resume", session, "--permission-mode", "bypassPermissions"], &[])?;
-        agent.say("Continue.")?;
+        agent.send_prompt("Continue.")?;
         Ok(agent)
     }
 
     pub fn end(&self, mut agent: Agent) -> Result<Ended, Box<dyn Error>> {
         drop(agent.child.stdin.take());
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let status = loop {
             match agent.child.try_wait()? {
                 Some(status) => break status,
@@ -119,7 +119,7 @@ impl Stage {
                 None => thread::sleep(Duration::from_millis(2)),
             }
         };
-        while let Ok(line) = agent.lines.recv_timeout(PATIENCE) {
+        while let Ok(line) = agent.lines.recv_timeout(TIMEOUT) {
             agent.events.push(serde_json::from_str(&line)?);
         }
         let stderr = fs::read_to_string(self.folder.path().join("stderr"))?;
@@ -128,7 +128,7 @@ impl Stage {
 }
 
 impl Agent {
-    pub fn say(&mut self, text: &str) -> Checked {
+    pub fn send_prompt(&mut self, text: &str) -> Checked {
         self.send(
             &json!({"type": "user", "message": {"role": "user", "content": text}, "parent_tool_use_id": null,
             "session_id": ""}),
@@ -148,27 +148,27 @@ impl Agent {
         Ok(stdin.write_all(text.as_bytes())?)
     }
 
-    /// Reads events until one satisfies `found`, and returns it.
-    pub fn until(&mut self, found: impl Fn(&Value) -> bool) -> Result<Value, Box<dyn Error>> {
+    /// Reads events until one satisfies `matches`, and returns it.
+    pub fn until(&mut self, matches: impl Fn(&Value) -> bool) -> Result<Value, Box<dyn Error>> {
         loop {
             let line = self
                 .lines
-                .recv_timeout(PATIENCE)
-                .map_err(|_| format!("no such event in {:?}", words(&self.events)))?;
+                .recv_timeout(TIMEOUT)
+                .map_err(|_| format!("no such event in {:?}", event_kinds(&self.events)))?;
             let event: Value = serde_json::from_str(&line)?;
             self.events.push(event.clone());
-            if found(&event) {
+            if matches(&event) {
                 return Ok(event);
             }
         }
     }
 
-    /// Reads to the next result.
+    /// Reads up to the next result.
     pub fn result(&mut self) -> Result<Value, Box<dyn Error>> {
         self.until(|event| event["type"] == "result")
     }
 
-    /// Waits for the call of `tool` and a moment longer, until it runs.
+    /// Waits for the call of `tool`, and a moment longer, so that it runs.
     pub fn until_tool(&mut self, tool: &str) -> Checked {
         let tool = tool.to_owned();
         self.until(|event| event["message"]["content"][0]["name"] == tool.as_str())?;
@@ -189,15 +189,15 @@ impl Ended {
     }
 
     pub fn last(&self) -> Result<&Value, Box<dyn Error>> {
-        self.results()
-            .pop()
-            .ok_or_else(|| format!("no result in {:?}, stderr {}", words(&self.events), self.stderr).into())
+        self.results().pop().ok_or_else(|| {
+            format!("no result in {:?}, stderr {}", event_kinds(&self.events), self.stderr).into()
+        })
     }
 }
 
-/// The events by type and subtype, neighbours that are alike once.
-pub fn words(events: &[Value]) -> Vec<String> {
-    let mut words: Vec<String> = events
+/// Returns type and subtype of the events. Equal neighbors are listed once.
+pub fn event_kinds(events: &[Value]) -> Vec<String> {
+    let mut kinds: Vec<String> = events
         .iter()
         .map(|event| {
             let kind = event["type"].as_str().unwrap_or("?");
@@ -207,19 +207,19 @@ pub fn words(events: &[Value]) -> Vec<String> {
             }
         })
         .collect();
-    words.dedup();
-    words
+    kinds.dedup();
+    kinds
 }
 
-/// The files in `folder`, hashed.
+/// Returns the hash of the files in `folder`.
 pub fn hash(folder: &Path) -> Result<String, Box<dyn Error>> {
     Ok(longhaul_drill::workspace::hash(&longhaul_drill::workspace::read(folder)?))
 }
 
-/// The example program `agent`, which cargo builds with the tests and puts beside them.
+/// Returns the example program `agent`, which cargo builds with the tests.
 fn program() -> Result<PathBuf, Box<dyn Error>> {
-    let here = std::env::current_exe()?;
-    let folder = here.parent().and_then(Path::parent).ok_or("tests lie in target/<profile>/deps")?;
+    let test_binary = std::env::current_exe()?;
+    let folder = test_binary.parent().and_then(Path::parent).ok_or("tests lie in target/<profile>/deps")?;
     let program = folder.join("examples/agent");
     if program.is_file() { Ok(program) } else { Err(format!("{} is not built", program.display()).into()) }
 }

@@ -1,4 +1,4 @@
-//! The scripted agent as a process, against the API: what its host sees, and what is left when it is killed.
+//! Tests of the scripted agent as a process, against the API: its events, and its state after a kill.
 
 mod faults;
 mod host;

@@ -1,33 +1,33 @@
 //! The modes without an API.
 
-use crate::host::{Checked, Stage, words};
+use crate::host::{Checked, Drill, event_kinds};
 
 #[test]
-fn a_recording_is_written_as_it_is() -> Checked {
-    let stage = Stage::of("storm")?;
-    let recording = stage.work().join("recorded.jsonl");
+fn replay_writes_the_recording_unchanged() -> Checked {
+    let drill = Drill::find("storm")?;
+    let recording = drill.work().join("recorded.jsonl");
     std::fs::write(
         &recording,
         "{\"type\":\"system\",\"subtype\":\"init\"}\n{\"type\":\"result\",\"subtype\":\"x\"}\n",
     )?;
     let path = recording.display().to_string();
     let mut agent =
-        stage.start(&[], &[("LONGHAUL_SCRIPTED_REPLAY", &path), ("LONGHAUL_SCRIPTED_EXIT", "7")])?;
-    agent.say("go")?;
-    let ended = stage.end(agent)?;
+        drill.start(&[], &[("LONGHAUL_SCRIPTED_REPLAY", &path), ("LONGHAUL_SCRIPTED_EXIT", "7")])?;
+    agent.send_prompt("go")?;
+    let ended = drill.end(agent)?;
     assert_eq!(
-        (ended.status.code(), words(&ended.events)),
+        (ended.status.code(), event_kinds(&ended.events)),
         (Some(7), vec!["system/init".into(), "result/x".into()])
     );
     Ok(())
 }
 
 #[test]
-fn a_flood_has_the_events_asked_for_and_a_good_result() -> Checked {
-    let stage = Stage::of("storm")?;
-    let mut agent = stage.start(&[], &[("LONGHAUL_SCRIPTED_FLOOD", "500:1200")])?;
-    agent.say("go")?;
-    let ended = stage.end(agent)?;
+fn flood_writes_requested_events_and_a_result() -> Checked {
+    let drill = Drill::find("storm")?;
+    let mut agent = drill.start(&[], &[("LONGHAUL_SCRIPTED_FLOOD", "500:1200")])?;
+    agent.send_prompt("go")?;
+    let ended = drill.end(agent)?;
     let streamed: Vec<usize> = ended
         .events
         .iter()
@@ -41,12 +41,12 @@ fn a_flood_has_the_events_asked_for_and_a_good_result() -> Checked {
 }
 
 #[test]
-fn an_instant_end_asks_nobody() -> Checked {
-    let stage = Stage::of("storm")?;
-    let mut agent = stage.start(&[], &[("LONGHAUL_SCRIPTED_INSTANT", "1")])?;
-    agent.say("go")?;
-    let ended = stage.end(agent)?;
-    assert_eq!(words(&ended.events), ["system/init", "result/success", "system/session_state_changed"]);
-    assert_eq!(stage.api.account().requests.len(), 0);
+fn instant_end_sends_no_request() -> Checked {
+    let drill = Drill::find("storm")?;
+    let mut agent = drill.start(&[], &[("LONGHAUL_SCRIPTED_INSTANT", "1")])?;
+    agent.send_prompt("go")?;
+    let ended = drill.end(agent)?;
+    assert_eq!(event_kinds(&ended.events), ["system/init", "result/success", "system/session_state_changed"]);
+    assert_eq!(drill.api.account().requests.len(), 0);
     Ok(())
 }

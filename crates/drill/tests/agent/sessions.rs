@@ -1,18 +1,18 @@
-//! Sessions: refused starts, resuming, forking, and a conversation over control requests.
+//! Sessions: failed starts, resuming, forking, and control requests.
 
 use serde_json::json;
 
-use crate::host::{Checked, Stage};
+use crate::host::{Checked, Drill};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 const OTHER: &str = "99999999-2222-4333-8444-555555555555";
 
 #[test]
-fn refused_starts_are_worded_as_the_real_agents() -> Checked {
-    let stage = Stage::of("rate-limit-3")?;
-    stage.end(stage.prompt(SESSION)?)?;
+fn failed_starts_are_worded_like_the_real_agents() -> Checked {
+    let drill = Drill::find("rate-limit-3")?;
+    drill.end(drill.prompt(SESSION)?)?;
     let check = |arguments: &[&str], environment: &[(&str, &str)], stderr: &str, events: usize| -> Checked {
-        let ended = stage.end(stage.start(arguments, environment)?)?;
+        let ended = drill.end(drill.start(arguments, environment)?)?;
         assert_eq!(ended.status.code(), Some(1), "{arguments:?}");
         assert!(ended.stderr.contains(stderr), "{arguments:?}: {}", ended.stderr);
         assert_eq!(ended.events.len(), events, "{arguments:?}");
@@ -34,38 +34,38 @@ fn refused_starts_are_worded_as_the_real_agents() -> Checked {
 }
 
 #[test]
-fn a_resumed_session_adds_to_its_cost_and_a_fork_starts_with_it() -> Checked {
-    let stage = Stage::of("rate-limit-3")?;
+fn resumed_session_adds_to_its_cost_and_fork_starts_with_it() -> Checked {
+    let drill = Drill::find("rate-limit-3")?;
     let cost = |ended: &crate::host::Ended| -> Result<f64, Box<dyn std::error::Error>> {
         ended.last()?["total_cost_usd"].as_f64().ok_or_else(|| "a result has a cost".into())
     };
-    let first = cost(&stage.end(stage.prompt(SESSION)?)?)?;
-    let second = cost(&stage.end(stage.resume(SESSION)?)?)?;
+    let first = cost(&drill.end(drill.prompt(SESSION)?)?)?;
+    let second = cost(&drill.end(drill.resume(SESSION)?)?)?;
     assert!(second > first);
-    let mut fork = stage.start(&["--resume", SESSION, "--fork-session", "--session-id", OTHER], &[])?;
-    fork.say("go on")?;
-    let ended = stage.end(fork)?;
+    let mut fork = drill.start(&["--resume", SESSION, "--fork-session", "--session-id", OTHER], &[])?;
+    fork.send_prompt("go on")?;
+    let ended = drill.end(fork)?;
     assert_eq!(ended.last()?["session_id"], OTHER);
     assert!(cost(&ended)? > second);
-    assert!((cost(&ended)? - stage.api.account().cost().dollars()).abs() < 1e-9);
+    assert!((cost(&ended)? - drill.api.account().cost().dollars()).abs() < 1e-9);
     Ok(())
 }
 
 #[test]
-fn control_requests_are_answered() -> Checked {
-    let stage = Stage::of("rate-limit-3")?;
-    let mut agent = stage.start(&["--permission-mode", "plan"], &[])?;
+fn answers_control_requests() -> Checked {
+    let drill = Drill::find("rate-limit-3")?;
+    let mut agent = drill.start(&["--permission-mode", "plan"], &[])?;
     agent.control("i1", json!({"subtype": "initialize"}))?;
     agent.control("m1", json!({"subtype": "set_model", "model": "claude-haiku-4-5"}))?;
     agent.control("p1", json!({"subtype": "set_permission_mode", "mode": "acceptEdits"}))?;
     agent.control("x1", json!({"subtype": "no_such_thing"}))?;
     agent.control("int", json!({"subtype": "interrupt"}))?;
-    agent.say("go")?;
+    agent.send_prompt("go")?;
     let result = agent.result()?;
     assert_eq!(result["modelUsage"]["claude-haiku-4-5"]["provider"], "firstParty");
     agent.control("u1", json!({"subtype": "get_usage"}))?;
     agent.control("e1", json!({"subtype": "end_session"}))?;
-    let ended = stage.end(agent)?;
+    let ended = drill.end(agent)?;
     assert_eq!(ended.status.code(), Some(0));
     let answer = |id: &str| {
         ended
@@ -88,11 +88,11 @@ fn control_requests_are_answered() -> Checked {
 }
 
 #[test]
-fn a_line_that_is_no_json_ends_it_at_once() -> Checked {
-    let stage = Stage::of("rate-limit-3")?;
-    let mut agent = stage.start(&[], &[])?;
+fn invalid_json_line_ends_the_agent() -> Checked {
+    let drill = Drill::find("rate-limit-3")?;
+    let mut agent = drill.start(&[], &[])?;
     agent.write("\n{\"type\":\"nothing known\"}\n{half a line\n")?;
-    let ended = stage.end(agent)?;
+    let ended = drill.end(agent)?;
     assert_eq!((ended.status.code(), ended.events.len()), (Some(1), 0));
     assert!(ended.stderr.contains("Error parsing streaming input line"));
     Ok(())

@@ -1,55 +1,55 @@
-//! The work itself: tools, background commands, permissions, and an account that both sides agree on.
+//! The work itself: tools, background commands, permissions, and token counts on which both sides agree.
 
 use longhaul_drill::scenario::{FaultKind, find};
 use longhaul_drill::{Scenario, Tokens, workspace};
 use serde_json::Value;
 
-use crate::host::{Checked, Stage, hash};
+use crate::host::{Checked, Drill, hash};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
 #[test]
-fn storm_without_a_kill_is_finished_and_both_sides_count_the_same() -> Checked {
+fn storm_without_kill_completes_and_both_sides_count_the_same() -> Checked {
     let mut storm = find("storm")?;
     storm.faults.retain(|fault| !matches!(fault.kind, FaultKind::Kill { .. } | FaultKind::Cut { .. }));
-    let stage = Stage::set(storm)?;
-    let ended = stage.end(stage.prompt(SESSION)?)?;
+    let drill = Drill::new(storm)?;
+    let ended = drill.end(drill.prompt(SESSION)?)?;
     let result = ended.last()?;
     assert_eq!((ended.status.code(), &result["terminal_reason"]), (Some(0), &Value::from("completed")));
-    let expected = workspace::hash(&stage.scenario.expected_files().unwrap_or_default());
-    assert_eq!(hash(&stage.work())?, expected);
-    let account = stage.api.account();
+    let expected = workspace::hash(&drill.scenario.expected_files().unwrap_or_default());
+    assert_eq!(hash(&drill.work())?, expected);
+    let account = drill.api.account();
     let usage = &result["modelUsage"]["claude-sonnet-4-5"];
     let count = |field: &str| usage[field].as_u64().unwrap_or(0);
-    let counted = Tokens {
+    let reported = Tokens {
         input: count("inputTokens"),
         cache_creation: count("cacheCreationInputTokens"),
         cache_read: count("cacheReadInputTokens"),
         output: count("outputTokens"),
     };
-    assert_eq!(counted, account.tokens());
+    assert_eq!(reported, account.tokens());
     assert_eq!(result["total_cost_usd"].as_f64(), Some(account.cost().dollars()));
     Ok(())
 }
 
-fn script(tool: &str) -> Result<Stage, Box<dyn std::error::Error>> {
+fn script(tool: &str) -> Result<Drill, Box<dyn std::error::Error>> {
     let toml = format!(
         "name = \"x\"\nsummary = \"s\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
          [[turn]]\ntext = \"I do it now.\"\n[[turn.tools]]\n{tool}\n[[turn]]\ntext = \"Done with it.\"\n"
     );
-    Stage::set(Scenario::parse("x", &toml)?)
+    Drill::new(Scenario::parse("x", &toml)?)
 }
 
 #[test]
-fn a_background_command_causes_a_second_turn_and_idle_comes_before_it() -> Checked {
-    let stage = script("bash = { command = \"sleep 0.3; echo late > late.txt\", run_in_background = true }")?;
-    let ended = stage.end(stage.prompt(SESSION)?)?;
+fn background_command_causes_second_exchange_after_idle() -> Checked {
+    let drill = script("bash = { command = \"sleep 0.3; echo late > late.txt\", run_in_background = true }")?;
+    let ended = drill.end(drill.prompt(SESSION)?)?;
     let results = ended.results();
     assert_eq!(results.len(), 2);
     assert_eq!(results[1]["origin"]["kind"], "task-notification");
-    let place = |found: &dyn Fn(&Value) -> bool| ended.events.iter().position(found);
-    let idle = place(&|event| event["state"] == "idle");
-    let notified = place(&|event| event["subtype"] == "task_notification");
+    let position = |matches: &dyn Fn(&Value) -> bool| ended.events.iter().position(matches);
+    let idle = position(&|event| event["state"] == "idle");
+    let notified = position(&|event| event["subtype"] == "task_notification");
     assert!(idle.is_some() && idle < notified);
     let tasks: Vec<_> =
         ended.events.iter().filter_map(|event| Some(event["tasks"].as_array()?.len())).collect();
@@ -58,40 +58,40 @@ fn a_background_command_causes_a_second_turn_and_idle_comes_before_it() -> Check
 }
 
 #[test]
-fn without_permission_nothing_is_written_and_the_denial_is_told() -> Checked {
-    let stage = script("write = { path = \"a.txt\", content = \"x\" }")?;
-    let mut agent = stage.start(&["--permission-mode", "default"], &[])?;
-    agent.say("go")?;
-    let ended = stage.end(agent)?;
+fn without_permission_nothing_is_written_and_denial_is_reported() -> Checked {
+    let drill = script("write = { path = \"a.txt\", content = \"x\" }")?;
+    let mut agent = drill.start(&["--permission-mode", "default"], &[])?;
+    agent.send_prompt("go")?;
+    let ended = drill.end(agent)?;
     let result = ended.last()?;
     assert_eq!(result["terminal_reason"], "completed");
     assert_eq!(result["permission_denials"][0]["tool_name"], "Write");
     assert!(ended.events.iter().any(|event| event["subtype"] == "permission_denied"));
-    assert!(!stage.work().join("a.txt").exists());
+    assert!(!drill.work().join("a.txt").exists());
     Ok(())
 }
 
 #[test]
-fn a_line_sent_during_a_tool_is_served_by_the_same_result() -> Checked {
-    let stage = script("bash = { command = \"sleep 0.5\" }")?;
-    let mut agent = stage.prompt(SESSION)?;
+fn line_sent_during_a_tool_shares_its_result() -> Checked {
+    let drill = script("bash = { command = \"sleep 0.5\" }")?;
+    let mut agent = drill.prompt(SESSION)?;
     agent.until_tool("Bash")?;
-    agent.say("and another thing")?;
-    let ended = stage.end(agent)?;
+    agent.send_prompt("and another thing")?;
+    let ended = drill.end(agent)?;
     assert_eq!(ended.results().len(), 1);
-    assert_eq!(stage.api.account().model_requests(), 2);
+    assert_eq!(drill.api.account().model_requests(), 2);
     Ok(())
 }
 
 #[test]
-fn limits_end_the_turn() -> Checked {
+fn limits_end_the_exchange() -> Checked {
     for (flag, value, subtype) in
         [("--max-turns", "1", "error_max_turns"), ("--max-budget-usd", "0.0000001", "error_max_budget_usd")]
     {
-        let stage = script("bash = { command = \"true\" }")?;
-        let mut agent = stage.start(&[flag, value, "--permission-mode", "bypassPermissions"], &[])?;
-        agent.say("go")?;
-        let ended = stage.end(agent)?;
+        let drill = script("bash = { command = \"true\" }")?;
+        let mut agent = drill.start(&[flag, value, "--permission-mode", "bypassPermissions"], &[])?;
+        agent.send_prompt("go")?;
+        let ended = drill.end(agent)?;
         assert_eq!((ended.status.code(), &ended.last()?["subtype"]), (Some(1), &Value::from(subtype)));
     }
     Ok(())

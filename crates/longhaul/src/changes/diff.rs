@@ -1,5 +1,5 @@
-//! What a run changed, for somebody who looks: between its beginning and its end, or else the workspace as it is now.
-//! Nothing is changed by it, neither the run nor the workspace.
+//! Compares a run's workspace at its start with its end, or with the current workspace. It changes neither
+//! the run nor the workspace.
 
 use super::repository::UserRepo;
 use super::scratch_repo::ScratchRepo;
@@ -11,29 +11,29 @@ use longhaul_store::{DiffStat, Home, Journal, RunBoundary, RunDir, UnrecordedRea
 use std::ffi::OsString;
 use tempfile::TempDir;
 
-/// What a run changed.
+/// The changes of a run.
 pub struct WorkspaceDiff {
-    /// Before anything of the run was started.
+    /// State before any process of the run started.
     pub from: WorkspaceState,
-    /// When it was over, or now.
+    /// State when the run finished, or the current state.
     pub to: WorkspaceState,
-    /// Why that is now; nothing if it is not.
+    /// Why `to` is the current state. `None` if it is the recorded end.
     pub live: Option<LiveReason>,
-    /// What differs in between.
+    /// Files that differ between the two states.
     pub files: Vec<ChangedFile>,
-    /// The commits that came, the oldest first; nothing if the history is another one, or is not there any more.
+    /// Commits in between, the oldest first. `None` if the history was rewritten or is missing.
     pub commits: Option<Vec<Commit>>,
     scratch_repo: ScratchRepo,
     paths: Vec<OsString>,
     _scratch: TempDir,
 }
 
-/// Why a run is compared with its workspace as it is now.
+/// The reason why a run is compared with the current workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LiveReason {
-    /// It is not over.
+    /// The run is not finished.
     NotFinished,
-    /// It is over, and its end could not be recorded, for this reason.
+    /// The run is finished, but its end could not be recorded, for this reason.
     Unrecorded(Option<UnrecordedReason>),
 }
 
@@ -41,40 +41,40 @@ pub enum LiveReason {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Commit {
-    /// Its name.
+    /// Full hash.
     pub id: String,
-    /// The first line of its message.
+    /// First line of the message.
     pub subject: String,
 }
 
-/// How changes are printed.
+/// The output format of the changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffFormat {
-    /// As a patch.
+    /// A patch.
     Patch {
-        /// Whether it also has files that are no text, so that it can be applied.
+        /// Whether the patch includes binary files, so that it can be applied.
         binary: bool,
     },
-    /// The files with a bar for each, in lines so long.
+    /// The files, with a bar for each.
     Stat {
-        /// In characters.
+        /// Line width in characters.
         width: usize,
     },
-    /// The files' names.
+    /// The names of the files.
     NameOnly,
 }
 
-/// Looks at what the run of this directory changed in these paths, as git takes them from the top of its repository;
-/// in none for everywhere.
+/// Compares the run of this directory in these paths, which are pathspecs relative to the top of its
+/// repository. An empty list selects everything.
 ///
 /// # Errors
-/// If the run's files cannot be read; if its beginning is not recorded ([`ChangesError::Unrecorded`]); if the workspace is in
-/// no repository any more, or git cannot compare.
+/// Returns [`ChangesError::Unrecorded`] if the run's start is not recorded. Also returns an error if the
+/// run's files cannot be read, if its workspace is no longer in a repository, or if git fails.
 pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<WorkspaceDiff, ChangesError> {
     let history = Journal::load(&dir.journal_path())?;
     let run = Run::replay(history.records());
     let record = dir.changes()?.filter(|record| {
-        record.start.is_valid() && record.end.as_ref().is_none_or(|ended| ended.state.is_valid())
+        record.start.is_valid() && record.end.as_ref().is_none_or(|end| end.state.is_valid())
     });
     let record = record.ok_or(ChangesError::Unrecorded(UnrecordedReason::NotWritten))?;
     if record.start.tree.is_none() {
@@ -88,71 +88,73 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
         error => error,
     })?;
     let scratch = tempfile::tempdir().map_err(ChangesError::io("write", &std::env::temp_dir()))?;
-    let kept = [RunBoundary::Start, RunBoundary::End].map(|of| dir.objects_path(of));
-    let ours = ScratchRepo::make(scratch.path(), &repository, &[&kept[0], &kept[1]])?;
-    let is_over = run.state().outcome().is_some();
-    let (to, now) = match record.end(run.state().reopen_count).filter(|_| is_over) {
-        Some(ended) => (ended.state.clone(), None),
+    let objects = [RunBoundary::Start, RunBoundary::End].map(|boundary| dir.objects_path(boundary));
+    let scratch_repo = ScratchRepo::make(scratch.path(), &repository, &[&objects[0], &objects[1]])?;
+    let is_finished = run.state().outcome().is_some();
+    let (to, live) = match record.end(run.state().reopen_count).filter(|_| is_finished) {
+        Some(end) => (end.state.clone(), None),
         None => {
             let excluded = excluded(home, dir, &repository)?;
-            let now = workspace_tree::take(&repository, &ours, &excluded, LiveClock::new().now().at).await?;
-            let unrecorded = record.end.as_ref().and_then(|ended| ended.state.unrecorded_reason);
-            (now, Some(if is_over { LiveReason::Unrecorded(unrecorded) } else { LiveReason::NotFinished }))
+            let current =
+            workspace_tree::take(&repository, &scratch_repo, &excluded, LiveClock::new().current().at).await?;
+            let unrecorded = record.end.as_ref().and_then(|end| end.state.unrecorded_reason);
+            (current, Some(if is_finished { LiveReason::Unrecorded(unrecorded) } else { LiveReason::NotFinished }))
         }
     };
-    let files = stats::figures(&ours, &record.start, &to, &paths).await?;
-    let commits = commits(&ours, record.start.head.as_deref(), to.head.as_deref()).await;
+    let files = stats::figures(&scratch_repo, &record.start, &to, &paths).await?;
+    let commits = commits(&scratch_repo, record.start.head.as_deref(), to.head.as_deref()).await;
     Ok(WorkspaceDiff {
         from: record.start,
         to,
-        live: now,
+        live,
         files,
         commits,
-        scratch_repo: ours,
+        scratch_repo,
         paths,
         _scratch: scratch,
     })
 }
 
 impl WorkspaceDiff {
-    /// All of it in figures.
+    /// Returns the sums of all files.
     pub fn figures(&self) -> DiffStat {
         stats::sum(&self.files)
     }
 
-    /// The changes as git prints them, without colours.
+    /// Returns git's output for the changes, without colors.
     ///
     /// # Errors
-    /// If an object is not there any more.
-    pub async fn printed(&self, form: DiffFormat) -> Result<Vec<u8>, ChangesError> {
-        let form = match form {
+    /// Returns an error if an object is missing.
+    pub async fn printed(&self, format: DiffFormat) -> Result<Vec<u8>, ChangesError> {
+        let format = match format {
             DiffFormat::Patch { binary: false } => "--patch".to_owned(),
             DiffFormat::Patch { binary: true } => "--binary".to_owned(),
             DiffFormat::Stat { width } => format!("--stat={width}"),
             DiffFormat::NameOnly => "--name-only".to_owned(),
         };
         let [trees, paths] = between(&self.from, &self.to, &self.paths);
-        let how = COMPARE.iter().map(OsString::from).chain([form.into()]);
-        let args: Vec<OsString> = how.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
+        let options = COMPARE.iter().map(OsString::from).chain([format.into()]);
+        let args: Vec<OsString> = options.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
         self.scratch_repo.git.call(&args).await
     }
 }
 
-/// The commits between the two; nothing if the second does not follow the first, or if git does not have them.
-async fn commits(ours: &ScratchRepo, began: Option<&str>, ended: Option<&str>) -> Option<Vec<Commit>> {
-    let git = &ours.git;
-    let range = match (began, ended) {
-        (began, ended) if began == ended => return Some(Vec::new()),
+/// Returns the commits between the two, or `None` if the second does not descend from the first or git lacks
+/// one of them.
+async fn commits(scratch_repo: &ScratchRepo, start: Option<&str>, end: Option<&str>) -> Option<Vec<Commit>> {
+    let git = &scratch_repo.git;
+    let range = match (start, end) {
+        (start, end) if start == end => return Some(Vec::new()),
         (_, None) => return None,
-        (None, Some(ended)) => ended.to_owned(),
-        (Some(began), Some(ended)) => {
-            git.ask(&["merge-base", "--is-ancestor", began, ended]).await.ok()??;
-            format!("{began}..{ended}")
+        (None, Some(end)) => end.to_owned(),
+        (Some(start), Some(end)) => {
+            git.ask(&["merge-base", "--is-ancestor", start, end]).await.ok()??;
+            format!("{start}..{end}")
         }
     };
-    let told =
+    let log =
         git.call(&["log", "-z", "--reverse", "--no-color", "--format=%H %s", &range, "--"]).await.ok()?;
-    let commits = workspace_tree::paths(&told).map(|line| {
+    let commits = workspace_tree::paths(&log).map(|line| {
         let line = String::from_utf8_lossy(line);
         let (id, subject) = line.split_once(' ').unwrap_or((&line, ""));
         Commit { id: id.to_owned(), subject: subject.to_owned() }

@@ -1,55 +1,55 @@
-//! Why a workspace is not recorded, or cannot be compared.
+//! Errors of recording or comparing a workspace.
 
 use longhaul_store::{StoreError, UnrecordedReason};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// What is in the way. No run fails for it.
+/// An error of recording or comparing a workspace. It never fails a run.
 #[derive(Debug, Error)]
 pub enum ChangesError {
-    /// The run's own files.
+    /// A file of the run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is nothing to compare, for this reason.
+    /// There is no recorded state, for this reason.
     #[error("its workspace is not recorded")]
     Unrecorded(UnrecordedReason),
-    /// The workspace is not where it was, or is in no repository any more.
+    /// The workspace was moved, or is no longer in a repository.
     #[error("its workspace {} is not in a git repository any more", .0.display())]
     WorkspaceMoved(PathBuf),
     /// Git cannot be started.
-    #[error("start git: {0}")]
+    #[error("cannot start git: {0}")]
     NoGit(io::Error),
-    /// Git refused.
-    #[error("git {doing}: {git_error}")]
+    /// Git failed.
+    #[error("git {action}: {git_error}")]
     Git {
-        /// What it was asked to do.
-        doing: String,
-        /// The first lines of its complaint.
+        /// Subcommand of git.
+        action: String,
+        /// First lines of git's error output.
         git_error: String,
     },
-    /// The system refused something.
-    #[error("{doing} {}: {source}", path.display())]
+    /// The system refused an operation.
+    #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was being done.
-        doing: &'static str,
-        /// To which file or directory.
+        /// Operation.
+        action: &'static str,
+        /// File or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl ChangesError {
-    /// For `map_err`: the system refused `doing` at `path`.
-    pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ChangesError {
-        move |source| ChangesError::Io { doing, path: path.to_owned(), source }
+    /// Returns a function for `map_err` that reports a failed operation at `path`.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ChangesError {
+        move |source| ChangesError::Io { action, path: path.to_owned(), source }
     }
 
-    /// The same as it is recorded: in a closed word, and in git's own.
+    /// Returns the recorded form: a closed reason, and git's own message if there is one.
     pub(super) fn describe(&self) -> (UnrecordedReason, Option<String>) {
         match self {
-            ChangesError::Unrecorded(why) => (*why, None),
+            ChangesError::Unrecorded(reason) => (*reason, None),
             ChangesError::WorkspaceMoved(_) => (UnrecordedReason::NotInGit, None),
             ChangesError::NoGit(_) => (UnrecordedReason::NoGit, None),
             ChangesError::Git { .. } => (UnrecordedReason::GitFailed, Some(self.to_string())),

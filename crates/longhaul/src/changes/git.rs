@@ -1,4 +1,4 @@
-//! Calling git beside other work: whoever stops waiting for it ends it.
+//! Runs git asynchronously. Dropping the future kills the git process.
 
 use super::ChangesError;
 use crate::transfer::{complaint, git_in};
@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// Git, in one directory, with settings and an environment of its own.
+/// Git in one directory, with additional settings and variables.
 #[derive(Clone, Debug)]
 pub(super) struct Git {
     dir: PathBuf,
@@ -18,53 +18,53 @@ pub(super) struct Git {
 }
 
 impl Git {
-    /// Git in the repository that `dir` belongs to.
+    /// Creates a git for the repository that contains `dir`.
     pub(super) fn at(dir: &Path) -> Git {
         Git { dir: dir.to_owned(), settings: Vec::new(), env: Vec::new() }
     }
 
-    /// The same with a variable.
+    /// Adds a variable.
     pub(super) fn with(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
         self.env.push((name, value.as_ref().to_owned()));
         self
     }
 
-    /// The same with settings.
+    /// Replaces the settings.
     pub(super) fn set(self, settings: &[OsString]) -> Git {
         Git { settings: settings.to_vec(), ..self }
     }
 
-    /// What it prints.
+    /// Runs git and returns its output.
     ///
     /// # Errors
-    /// [`ChangesError::NoGit`] and [`ChangesError::Git`].
+    /// Returns [`ChangesError::NoGit`] if git cannot be started, and [`ChangesError::Git`] if it fails.
     pub(super) async fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, ChangesError> {
         self.feed(args, &[]).await
     }
 
-    /// What it prints when it is told `input`.
+    /// Runs git with this input and returns its output.
     ///
     /// # Errors
-    /// As [`Git::call`].
+    /// Returns the errors of [`Git::call`].
     pub(super) async fn feed<S: AsRef<OsStr>>(
         &self,
         args: &[S],
         input: &[u8],
     ) -> Result<Vec<u8>, ChangesError> {
         let output = self.output(args, input).await?;
-        if output.status.success() { Ok(output.stdout) } else { Err(refusal(args, &output)) }
+        if output.status.success() { Ok(output.stdout) } else { Err(failure(args, &output)) }
     }
 
-    /// What it prints, if it does not say no by its exit code 1.
+    /// Runs git and returns its output, or `None` if it answers "no" with exit code 1.
     ///
     /// # Errors
-    /// As [`Git::call`].
+    /// Returns the errors of [`Git::call`].
     pub(super) async fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, ChangesError> {
         let output = self.output(args, &[]).await?;
         match output.status.code() {
             Some(0) => Ok(Some(output.stdout)),
             Some(1) => Ok(None),
-            Some(_) | None => Err(refusal(args, &output)),
+            Some(_) | None => Err(failure(args, &output)),
         }
     }
 
@@ -82,18 +82,18 @@ impl Git {
             .kill_on_drop(true);
         let mut child = command.spawn().map_err(ChangesError::NoGit)?;
         let stdin = child.stdin.take();
-        let telling = async move {
+        let write_input = async move {
             if let Some(mut stdin) = stdin {
-                // One that does not read to the end says why it failed.
+                // If git stops reading early, its error output explains the failure.
                 let _ = stdin.write_all(input).await;
             }
         };
-        let ((), output) = tokio::join!(telling, child.wait_with_output());
+        let ((), output) = tokio::join!(write_input, child.wait_with_output());
         output.map_err(ChangesError::NoGit)
     }
 }
 
-fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> ChangesError {
-    let doing = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
-    ChangesError::Git { doing, git_error: complaint(output) }
+fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> ChangesError {
+    let action = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
+    ChangesError::Git { action, git_error: complaint(output) }
 }

@@ -1,5 +1,5 @@
-//! The user's repository: where its parts are, what is checked out, and the few of its settings by which git knows
-//! whether a file has changed. It is asked nothing that would start a program which its files name.
+//! The user's repository: its layout, what is checked out, and the few settings that decide whether a file
+//! has changed. The queries never start a program that the repository's files name.
 
 use super::ChangesError;
 use super::git::Git;
@@ -10,59 +10,59 @@ use std::fs;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Settings without which every file may look changed, or an ignored one new. None of them names a program.
+/// Settings without which every file could look changed, or an ignored one new. None of them names a program.
 const SETTINGS: &str = r"^core\.(autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|excludesfile|trustctime|checkstat)$";
 
-/// Where a workspace is in git.
+/// A workspace's repository.
 #[derive(Debug)]
 pub(super) struct UserRepo {
-    /// The directory that the agent works in, links resolved.
+    /// Working directory of the agent, with links resolved.
     pub(super) cwd: PathBuf,
-    /// The top of its files.
+    /// Top of the working tree.
     pub(super) top: PathBuf,
-    /// How it names objects: `sha1`, `sha256`.
+    /// Hash of its object names: `sha1` or `sha256`.
     pub(super) object_format: String,
     pub(super) index: PathBuf,
     pub(super) objects: PathBuf,
     pub(super) exclude: PathBuf,
     pub(super) shallow: PathBuf,
-    /// The commit that is checked out; nothing before the first one.
+    /// Commit that is checked out. `None` before the first commit.
     pub(super) head: Option<String>,
-    /// The branch that is checked out; nothing for a detached head.
+    /// Branch that is checked out. `None` for a detached head.
     pub(super) branch: Option<String>,
     /// Each as `name=value`.
     pub(super) settings: Vec<OsString>,
 }
 
 impl UserRepo {
-    /// The repository that has `cwd` among its files.
+    /// Finds the repository that contains `cwd`.
     ///
     /// # Errors
-    /// If there is none, or if git cannot work with it.
+    /// Returns `NotInGit` if there is none or if it ignores `cwd`, and an error if git fails.
     pub(super) async fn new(cwd: &Path) -> Result<UserRepo, ChangesError> {
-        let none = || ChangesError::Unrecorded(UnrecordedReason::NotInGit);
-        let cwd = fs::canonicalize(cwd).map_err(|_| none())?;
-        // Without any, git need not be installed.
+        let not_in_git = || ChangesError::Unrecorded(UnrecordedReason::NotInGit);
+        let cwd = fs::canonicalize(cwd).map_err(|_| not_in_git())?;
+        // Outside of a repository, git need not be installed.
         if !cwd.ancestors().any(|dir| dir.join(".git").exists()) {
-            return Err(none());
+            return Err(not_in_git());
         }
         let git = Git::at(&cwd);
-        let (looked, set) =
-            tokio::join!(look(&git), git.ask(&["config", "--null", "--get-regexp", SETTINGS]));
-        let RepoPaths { paths, object_format, head, branch } = looked.map_err(|error| match error {
-            ChangesError::Git { git_error: said, .. } if said.starts_with(NO_REPOSITORY) => none(),
+        let (paths, settings) =
+        tokio::join!(rev_parse(&git), git.ask(&["config", "--null", "--get-regexp", SETTINGS]));
+        let RepoPaths { paths, object_format, head, branch } = paths.map_err(|error| match error {
+            ChangesError::Git { git_error, .. } if git_error.starts_with(NO_REPOSITORY) => not_in_git(),
             error => error,
         })?;
         let [top, index, objects, exclude, shallow] = paths;
         if top != cwd && git.ask(&["check-ignore", "--quiet", "."]).await?.is_some() {
-            return Err(none());
+            return Err(not_in_git());
         }
-        let settings = settings(&set?.unwrap_or_default());
+        let settings = parse_settings(&settings?.unwrap_or_default());
         Ok(UserRepo { cwd, top, object_format, index, objects, exclude, shallow, head, branch, settings })
     }
 }
 
-/// What one call tells.
+/// The output of one `git rev-parse`.
 struct RepoPaths {
     paths: [PathBuf; 5],
     object_format: String,
@@ -70,8 +70,8 @@ struct RepoPaths {
     branch: Option<String>,
 }
 
-async fn look(git: &Git) -> Result<RepoPaths, ChangesError> {
-    const PLACES: [&str; 12] = [
+async fn rev_parse(git: &Git) -> Result<RepoPaths, ChangesError> {
+    const ARGS: [&str; 12] = [
         "rev-parse",
         "--path-format=absolute",
         "--show-toplevel",
@@ -85,26 +85,26 @@ async fn look(git: &Git) -> Result<RepoPaths, ChangesError> {
         "shallow",
         "--show-object-format",
     ];
-    // Together, because each call takes as long as all of them.
-    let whole = [&PLACES[..], &["HEAD", "--symbolic-full-name", "HEAD"]].concat();
-    let (told, is_born) = match git.call(&whole).await {
-        Ok(told) => (told, true),
-        // Before the first commit there is no HEAD.
-        Err(ChangesError::Git { .. }) => (git.call(&PLACES).await?, false),
+    // One call, because a second one would take as long again.
+    let args = [&ARGS[..], &["HEAD", "--symbolic-full-name", "HEAD"]].concat();
+    let (output, has_commits) = match git.call(&args).await {
+        Ok(output) => (output, true),
+        // HEAD does not resolve before the first commit.
+        Err(ChangesError::Git { .. }) => (git.call(&ARGS).await?, false),
         Err(error) => return Err(error),
     };
-    let mut lines: Vec<&[u8]> = told.split(|byte| *byte == b'\n').collect();
+    let mut lines: Vec<&[u8]> = output.split(|byte| *byte == b'\n').collect();
     lines.pop();
-    let odd = || ChangesError::Git {
-        doing: "rev-parse".to_owned(),
+    let unexpected = || ChangesError::Git {
+        action: "rev-parse".to_owned(),
         git_error: "the repository's path has a line break in it".to_owned(),
     };
-    if lines.len() != if is_born { 8 } else { 6 } {
-        return Err(odd());
+    if lines.len() != if has_commits { 8 } else { 6 } {
+        return Err(unexpected());
     }
     let text = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
     let path = |line: &[u8]| PathBuf::from(OsString::from_vec(line.to_vec()));
-    let (head, branch) = if is_born {
+    let (head, branch) = if has_commits {
         (Some(text(lines[6])), Some(text(lines[7])))
     } else {
         (None, git.ask(&["symbolic-ref", "--quiet", "HEAD"]).await?.map(|line| text(line.trim_ascii_end())))
@@ -113,17 +113,17 @@ async fn look(git: &Git) -> Result<RepoPaths, ChangesError> {
         paths: [lines[0], lines[1], lines[2], lines[3], lines[4]].map(path),
         object_format: text(lines[5]),
         head,
-        // A detached one is called `HEAD`.
+        // The name of a detached head is `HEAD`.
         branch: branch.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
     })
 }
 
-/// What `git config --null` lists, as arguments; of a setting that is there twice the last holds.
-fn settings(listed: &[u8]) -> Vec<OsString> {
-    let entries = listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
+/// Converts the output of `git config --null` to arguments. If a setting occurs twice, the last one wins.
+fn parse_settings(listed: &[u8]) -> Vec<OsString> {
+    let entries = output.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     let arguments = entries.map(|entry| match entry.iter().position(|byte| *byte == b'\n') {
         Some(end) => [&entry[..end], b"=", &entry[end + 1..]].concat(),
-        // A name alone says yes.
+        // A name without a value means true.
         None => entry.to_vec(),
     });
     arguments.map(OsString::from_vec).collect()

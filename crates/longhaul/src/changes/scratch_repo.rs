@@ -1,5 +1,5 @@
-//! A repository of ours for one look at a workspace: the user's objects and files, our index, and no settings but
-//! those that it is given. It is gone after the look, but for the objects that were written.
+//! A temporary repository that captures a workspace: the user's objects and files, an own index, and only the
+//! given settings. It never writes to the user's repository, and only its new objects outlive it.
 
 use super::ChangesError;
 use super::git::Git;
@@ -9,24 +9,24 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Such a repository.
+/// A temporary repository over the user's files.
 pub(super) struct ScratchRepo {
     pub(super) git: Git,
     objects: PathBuf,
 }
 
 impl ScratchRepo {
-    /// Makes one in the empty directory `scratch`. It also has what is in these directories of objects.
+    /// Creates one in the empty directory `scratch`. It also borrows the objects of these directories.
     ///
     /// # Errors
-    /// If `scratch` cannot be written, or the repository cannot be read.
+    /// Returns an error if `scratch` cannot be written, or if the repository cannot be read.
     pub(super) fn make(
         scratch: &Path,
         repository: &UserRepo,
         borrowed: &[&Path],
     ) -> Result<ScratchRepo, ChangesError> {
         let objects = scratch.join("objects");
-        // As `git init` lays it out (gitrepository-layout), without starting one.
+        // The layout of `git init` (gitrepository-layout), without starting git.
         for dir in [objects.join("info"), scratch.join("refs"), scratch.join("info")] {
             fs::create_dir_all(&dir).map_err(ChangesError::io("write", &dir))?;
         }
@@ -40,33 +40,34 @@ impl ScratchRepo {
             }
         }
         write(&objects.join("info/alternates"), &alternates)?;
-        copy_if_there(&repository.exclude, &scratch.join("info/exclude"))?;
-        copy_if_there(&repository.shallow, &scratch.join("shallow"))?;
+        copy_if_exists(&repository.exclude, &scratch.join("info/exclude"))?;
+        copy_if_exists(&repository.shallow, &scratch.join("shallow"))?;
         copy_index(&repository.index, scratch)?;
         let git = Git::at(&repository.top)
             .set(&repository.settings)
             .with("GIT_DIR", scratch)
             .with("GIT_WORK_TREE", &repository.top)
-            // These name the user's own programs, which are not needed for a look.
+            // The user's configuration may name programs, which this repository does not need.
             .with("GIT_CONFIG_GLOBAL", "/dev/null")
             .with("GIT_CONFIG_NOSYSTEM", "1");
         Ok(ScratchRepo { git, objects })
     }
 
-    /// The objects that were written into it; nothing if none were.
+    /// Returns the directory of the objects that were written, or `None` if there are none.
     ///
     /// # Errors
-    /// If they cannot be read.
+    /// Returns an error if they cannot be read.
     pub(super) fn written(&self) -> Result<Option<&Path>, ChangesError> {
         let failed = || ChangesError::io("read", &self.objects);
-        // That it borrows is a matter of this look.
+        // The borrowed directories matter only to this repository, not to the stored objects.
         fs::remove_dir_all(self.objects.join("info")).map_err(failed())?;
         let is_empty = fs::read_dir(&self.objects).map_err(failed())?.next().is_none();
         Ok((!is_empty).then_some(&self.objects))
     }
 }
 
-/// Compressed, objects would be a third as large, and take four times as long to write.
+/// Returns the repository's configuration. Compression would make objects a third as large but four times as
+/// slow to write.
 fn config(object_format: &str) -> String {
     let (version, extensions) = match object_format {
         "sha1" => (0, String::new()),
@@ -77,25 +78,25 @@ fn config(object_format: &str) -> String {
     )
 }
 
-/// A copy of an index, so that git need not read again what has not changed, with the time of the original: a file that
-/// was changed in the second in which the index was written is only recognised by that time. One that is kept in
-/// two parts is copied whole.
+/// Copies an index, so that git need not reread unchanged files. The copy keeps the original's modification
+/// time: git needs it to detect a file that changed in the second when the index was written. Both parts of a
+/// split index are copied.
 fn copy_index(from: &Path, scratch: &Path) -> Result<(), ChangesError> {
     let to = scratch.join("index");
-    copy_if_there(from, &to)?;
+    copy_if_exists(from, &to)?;
     if let Ok(copy) = File::options().write(true).open(&to) {
-        let original = fs::metadata(from).and_then(|found| found.modified());
+        let original = fs::metadata(from).and_then(|metadata| metadata.modified());
         original.and_then(|modified| copy.set_modified(modified)).map_err(ChangesError::io("write", &to))?;
     }
     for entry in from.parent().and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten() {
         if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
-            copy_if_there(&entry.path(), &scratch.join(entry.file_name()))?;
+            copy_if_exists(&entry.path(), &scratch.join(entry.file_name()))?;
         }
     }
     Ok(())
 }
 
-fn copy_if_there(from: &Path, to: &Path) -> Result<(), ChangesError> {
+fn copy_if_exists(from: &Path, to: &Path) -> Result<(), ChangesError> {
     match fs::copy(from, to) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

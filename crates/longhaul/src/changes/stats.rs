@@ -1,4 +1,4 @@
-//! What differs between two states, file by file and in figures.
+//! Lists the files that differ between two workspace states, with line counts.
 
 use super::ChangesError;
 use super::scratch_repo::ScratchRepo;
@@ -12,74 +12,74 @@ use std::os::unix::ffi::OsStringExt;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangedFile {
-    /// Its path from the top of the repository on.
+    /// Path relative to the top of the repository.
     pub path: OsText,
-    /// What became of it.
+    /// Kind of the change.
     pub status: ChangeKind,
-    /// What it was called before, if that was otherwise.
+    /// Former path, if the file was renamed.
     pub from: Option<OsText>,
-    /// Lines that came; nothing for one that is no text.
+    /// Added lines. `None` for a binary file.
     pub insertions: Option<u64>,
-    /// Lines that went; nothing for one that is no text.
+    /// Deleted lines. `None` for a binary file.
     pub deletions: Option<u64>,
-    /// Whether it is no text.
+    /// Whether the file is binary.
     pub binary: bool,
 }
 
-/// What became of a file.
+/// The kind of a file's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// It was not there.
+    /// The file is new.
     Added,
-    /// Its content, its mode or its kind is another.
+    /// Its content, mode or type changed.
     Modified,
-    /// It is not there any more.
+    /// The file was deleted.
     Deleted,
-    /// It has another name, and most of its content.
+    /// The file was renamed and kept most of its content.
     Renamed,
 }
 
-/// Beginning and end of a comparison, as git takes them: what was left out of one state is told of neither.
+/// Returns git's arguments for the two trees and for the paths. Files that either state omitted are excluded.
 pub(super) fn between(
-    began: &WorkspaceState,
-    ended: &WorkspaceState,
+    start: &WorkspaceState,
+    end: &WorkspaceState,
     paths: &[OsString],
 ) -> [Vec<OsString>; 2] {
-    let trees = [began, ended].map(|state| OsString::from(state.tree.clone().unwrap_or_default()));
-    let omitted: Vec<_> = began.omitted.iter().chain(&ended.omitted).map(OsText::as_path).collect();
+    let trees = [start, end].map(|state| OsString::from(state.tree.clone().unwrap_or_default()));
+    let omitted: Vec<_> = start.omitted.iter().chain(&end.omitted).map(OsText::as_path).collect();
     let excluded = pathspecs(&omitted);
-    // Excluded alone is excluded from everything.
+    // An exclusion alone would match no file.
     let paths = if paths.is_empty() { vec![OsString::from(".")] } else { paths.to_vec() };
     [trees.to_vec(), [paths, excluded].concat()]
 }
 
-/// How git is asked to compare: without a program that somebody has named for it.
+/// The comparison command. It starts none of the user's diff programs.
 pub(super) const COMPARE: [&str; 6] =
     ["diff-tree", "-r", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
 
-/// The files that differ between two states, of these paths; of none for all.
+/// Returns the files that differ between two states in these paths. An empty list selects everything.
 ///
 /// # Errors
-/// If git cannot compare them.
+/// Returns an error if git cannot compare them.
 pub(super) async fn figures(
-    ours: &ScratchRepo,
-    began: &WorkspaceState,
-    ended: &WorkspaceState,
+    scratch_repo: &ScratchRepo,
+    start: &WorkspaceState,
+    end: &WorkspaceState,
     paths: &[OsString],
 ) -> Result<Vec<ChangedFile>, ChangesError> {
-    let [trees, paths] = between(began, ended, paths);
-    let how = COMPARE.iter().chain(&["-z", "--raw", "--numstat"]).map(OsString::from);
-    let args: Vec<OsString> = how.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
-    let listed = ours.git.call(&args).await?;
-    parsed(&listed).ok_or_else(|| ChangesError::Git {
-        doing: "diff-tree".to_owned(),
+    let [trees, paths] = between(start, end, paths);
+    let options = COMPARE.iter().chain(&["-z", "--raw", "--numstat"]).map(OsString::from);
+    let args: Vec<OsString> = options.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
+    let output = scratch_repo.git.call(&args).await?;
+    parse(&output).ok_or_else(|| ChangesError::Git {
+        action: "diff-tree".to_owned(),
         git_error: "it lists the files in a way that this version does not know".to_owned(),
     })
 }
 
-/// All of that added up.
+/// Sums up the files.
 pub(super) fn sum(files: &[ChangedFile]) -> DiffStat {
     DiffStat {
         files: files.len() as u64,
@@ -88,15 +88,15 @@ pub(super) fn sum(files: &[ChangedFile]) -> DiffStat {
     }
 }
 
-/// What `-z --raw --numstat` prints: first every file with what became of it, then every one with its lines.
-fn parsed(listed: &[u8]) -> Option<Vec<ChangedFile>> {
-    let mut parts = listed.split(|byte| *byte == 0).peekable();
+/// Parses the output of `-z --raw --numstat`: first the kind of change of each file, then its line counts.
+fn parse(output: &[u8]) -> Option<Vec<ChangedFile>> {
+    let mut parts = output.split(|byte| *byte == 0).peekable();
     let path = |part: Option<&[u8]>| Some(OsText::from(OsString::from_vec(part?.to_vec())));
     let mut files = Vec::new();
     while let Some(raw) = parts.next_if(|part| part.starts_with(b":")) {
-        let how = raw.rsplit(|byte| *byte == b' ').next()?.first()?;
+        let kind = raw.rsplit(|byte| *byte == b' ').next()?.first()?;
         let first = path(parts.next())?;
-        let (status, from, path) = match how {
+        let (status, from, path) = match kind {
             b'A' => (ChangeKind::Added, None, first),
             b'D' => (ChangeKind::Deleted, None, first),
             b'M' | b'T' => (ChangeKind::Modified, None, first),
@@ -111,7 +111,7 @@ fn parsed(listed: &[u8]) -> Option<Vec<ChangedFile>> {
         (file.insertions, file.deletions) = (lines()?, lines()?);
         file.binary = file.insertions.is_none();
         if columns.next()?.is_empty() {
-            // Both names follow.
+            // Both names of a renamed file follow.
             parts.nth(1)?;
         }
     }
@@ -120,19 +120,19 @@ fn parsed(listed: &[u8]) -> Option<Vec<ChangedFile>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChangeKind, parsed, sum};
+    use super::{ChangeKind, parse, sum};
 
     #[test]
-    fn what_git_lists_is_read() {
-        let listed = b":100644 100644 0a 0b M\0a \xff\nb\0:100644 100644 0a 0b R087\0old\0new\0:000000 100644 0 0b A\0z\0\
+    fn parses_the_output_of_git() {
+        let output = b":100644 100644 0a 0b M\0a \xff\nb\0:100644 100644 0a 0b R087\0old\0new\0:000000 100644 0 0b A\0z\0\
                        3\t1\ta \xff\nb\x000\t2\t\0old\0new\0-\t-\tz\0";
-        let files = parsed(listed).expect("it is as git writes it");
-        let told: Vec<_> = files
+        let files = parse(output).expect("it is as git writes it");
+        let changes: Vec<_> = files
             .iter()
             .map(|file| (file.status, file.insertions, file.deletions, file.binary, file.from.is_some()))
             .collect();
         assert_eq!(
-            told,
+            changes,
             [
                 (ChangeKind::Modified, Some(3), Some(1), false, false),
                 (ChangeKind::Renamed, Some(0), Some(2), false, true),
@@ -141,9 +141,9 @@ mod tests {
         );
         let all = sum(&files);
         assert_eq!((all.files, all.insertions, all.deletions), (3, 3, 3));
-        assert_eq!(parsed(b""), Some(Vec::new()));
-        for odd in [&b":100644 100644 0a 0b X\0a\0"[..], b":100644 100644 0a 0b M\0a\0", b":1 R1\0old\0"] {
-            assert_eq!(parsed(odd), None);
+        assert_eq!(parse(b""), Some(Vec::new()));
+        for unexpected in [&b":100644 100644 0a 0b X\0a\0"[..], b":100644 100644 0a 0b M\0a\0", b":1 R1\0old\0"] {
+            assert_eq!(parse(unexpected), None);
         }
     }
 }

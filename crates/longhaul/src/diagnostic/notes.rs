@@ -1,5 +1,5 @@
-//! Which records are noteworthy, and what is said of them: in closed words only, those of the journal. No prose of an
-//! agent is in them.
+//! Decides which records are noteworthy, and describes them in the journal's wire words. The notes never
+//! contain text of the agent.
 
 use longhaul_core::{
     AfterAttempt, FoundAttempt, Phase, Record, ResumeStrategy, Run, SessionFileState, StopCause,
@@ -9,16 +9,16 @@ use longhaul_store::rfc3339;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What is to be said of one event.
+/// The description of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DiagnosticNote {
-    /// What its file is called, behind the time.
+    /// Name of its file, after the time.
     pub(super) name: String,
     /// The event in one line.
     pub(super) title: String,
-    /// What was seen and decided, by name.
+    /// Observations and decisions, by name.
     pub(super) lines: Vec<(&'static str, String)>,
-    /// Whether an attempt ended: then its exit and its last words belong to it.
+    /// Whether an attempt ended, so that its exit and the end of its stderr are added.
     pub(super) is_ending: bool,
 }
 
@@ -33,7 +33,7 @@ impl DiagnosticNote {
     }
 }
 
-/// What there is to say of a record; `run` is the run after its step.
+/// Returns the notes for a record. `run` is the run after its step.
 pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
     let attempt = run.state().attempts();
     match record {
@@ -51,19 +51,18 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             }]
         }
         Record::StallDeferred { until, stall, .. } => {
-            let title = format!("attempt {attempt} is silent, and something of it works");
-            let note = DiagnosticNote::new("silence_excused", title).with("until", rfc3339(*until));
+            let title = format!("attempt {attempt} is silent but its processes are busy");
+            let note = DiagnosticNote::new("stall_deferred", title).with("until", rfc3339(*until));
             vec![note.with("seen", stall.describe(StopCause::Stalled))]
         }
-        // What most attempts do.
+        // The default of most attempts.
         Record::ResumeStrategyChosen {
             strategy: ResumeStrategy::AsIs,
             reason: StrategyReason::SessionFile(SessionFileState::Ready),
             ..
         } => Vec::new(),
         Record::ResumeStrategyChosen { strategy, reason, .. } => {
-            let title =
-                format!("the conversation reaches attempt {attempt} by the rung {}", strategy.as_str());
+            let title = format!("attempt {attempt} uses resume strategy {}", strategy.as_str());
             let note = DiagnosticNote::new(format!("rung_{}", strategy.as_str()), title);
             vec![note.with("rung", strategy.as_str()).with("because", word(reason))]
         }
@@ -83,10 +82,10 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             let note = DiagnosticNote::new("summary_failed", "no model told older work in a summary");
             vec![note.with("fault", fault.word())]
         }
-        // Told with what was found, before it is decided what that means.
+        // `of_recovery` notes it with what was found, before the core decides.
         Record::Recovered { .. } => Vec::new(),
         Record::CancelRequested { source: by, .. } => {
-            vec![DiagnosticNote::new("cancel", "somebody wants the run to end").with("by", word(by))]
+            vec![DiagnosticNote::new("cancel", "cancel requested").with("by", word(by))]
         }
         Record::SuspendOrdered { source: by, .. } => {
             let title = format!("{}: the run is suspended, and `longhaul recover` continues it", by.signal());
@@ -108,27 +107,21 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             ]
         }
         Record::AgentStopped { claimed_done: claimed, .. } => {
-            let title = if *claimed {
-                "the agent says that the work is finished"
-            } else {
-                "the agent stopped by itself"
-            };
+            let title =
+                if *claimed { "the agent reports that the work is done" } else { "the agent stopped" };
             vec![DiagnosticNote::new("stopped", title).with("stop", run.state().voluntary_stops.to_string())]
         }
         Record::CheckStopOrdered { cause: why, .. } => {
-            vec![
-                DiagnosticNote::new("check_stopped", "the commands that judge the work are ended")
-                    .with("why", word(why)),
-            ]
+            vec![DiagnosticNote::new("check_stop_ordered", "check stopped").with("why", word(why))]
         }
         Record::CheckEnded { result, .. } => {
             let result = word(result);
-            vec![DiagnosticNote::new(format!("check_{result}"), "the work was judged").with("result", result)]
+            vec![DiagnosticNote::new(format!("check_{result}"), "check finished").with("result", result)]
         }
-        Record::RunReopened { .. } => vec![DiagnosticNote::new("reopened", "a run that was over goes on")],
+        Record::RunReopened { .. } => vec![DiagnosticNote::new("reopened", "run resumed")],
         Record::RunFinished { outcome, .. } => {
             let kind = outcome.kind.as_str();
-            let note = DiagnosticNote::new(format!("outcome_{kind}"), format!("the run is over: {kind}"));
+            let note = DiagnosticNote::new(format!("outcome_{kind}"), format!("the run finished: {kind}"));
             let note = note.with("outcome", kind).with("exit code", outcome.exit_code().to_string());
             let fault = outcome.fault.map(|fault| ("fault", fault.word().to_owned()));
             let limit = outcome.limit.map(|limit| ("limit", limit.as_str().to_owned()));
@@ -149,9 +142,9 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
     }
 }
 
-/// What there is to say of a run that was taken over.
+/// Returns the note for a takeover.
 pub(super) fn of_recovery(found: &FoundAttempt) -> DiagnosticNote {
-    let note = DiagnosticNote::new("recovered", "a new supervisor took the run over");
+    let note = DiagnosticNote::new("recovered", "taken over by a new supervisor");
     match found {
         FoundAttempt::Running(process) => note.with("agent", format!("lives as process {}", process.pid)),
         FoundAttempt::Ended(evidence) => note.with("agent", "gone").with("exit", word(&evidence.exit)),
@@ -173,7 +166,7 @@ fn ended(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
         let mut note = DiagnosticNote::new(format!("fault_{fault}"), title).with("fault", fault.word());
         note.lines.extend(result.map(|result| ("result", word(&result))));
         note.lines.extend(continuity.map(|continuity| ("history", word(&continuity))));
-        // Kept for faults that nobody could name.
+        // Recorded only for faults that could not be classified.
         note.lines.extend(evidence.as_ref().map(|evidence| ("evidence", word(evidence))));
         note.is_ending = true;
         match next {
@@ -188,7 +181,7 @@ fn ended(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
     failure.into_iter().chain(denials).collect()
 }
 
-/// The wait that the run is in, if its next attempt is not at once.
+/// Returns a note for the current wait, unless the next attempt starts at once.
 fn waiting(run: &Run) -> Option<DiagnosticNote> {
     let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
     let note = DiagnosticNote::new("wait", format!("waiting for attempt {}", plan.attempt));
@@ -199,7 +192,8 @@ fn waiting(run: &Run) -> Option<DiagnosticNote> {
     })
 }
 
-/// A value in the journal's words: `code 143`, or `ending api_error, api_status 529`. What is not there is left out.
+/// Formats a value in the journal's words: `code 143`, or `ending api_error, api_status 529`. It omits absent
+/// fields.
 pub(super) fn word(value: &impl Serialize) -> String {
     plain(&serde_json::to_value(value).expect("what is in a journal serialises"))
 }

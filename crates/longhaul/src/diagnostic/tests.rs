@@ -1,4 +1,4 @@
-//! What people read, whether it was asked for, and that nothing fails for it.
+//! Tests of the diagnostic texts and of the conditions under which they are written.
 
 use super::{Diagnostic, end_of};
 use crate::Environment;
@@ -15,15 +15,15 @@ use tempfile::TempDir;
 
 const AT: Moment = Moment::from_unix_seconds(1_790_000_000);
 
-/// A run's directory beside a project.
-struct Place(TempDir);
+/// A run's directory next to a project.
+struct Workspace(TempDir);
 
-impl Place {
-    fn new() -> Place {
-        let place = Place(tempfile::tempdir().expect("there is a temporary folder"));
-        fs::create_dir_all(place.project().join(".claude")).expect("the place is new");
-        fs::create_dir(place.run()).expect("the place is new");
-        place
+impl Workspace {
+    fn new() -> Workspace {
+        let workspace = Workspace(tempfile::tempdir().expect("there is a temporary folder"));
+        fs::create_dir_all(workspace.project().join(".claude")).expect("the place is new");
+        fs::create_dir(workspace.run()).expect("the place is new");
+        workspace
     }
 
     fn project(&self) -> PathBuf {
@@ -38,9 +38,9 @@ impl Place {
         fs::write(self.project().join(".claude/diagnostic_mode"), "").expect("the place can be written");
     }
 
-    fn texts(&self, asked: bool, records: &[Record]) -> Texts {
+    fn texts(&self, requested: bool, records: &[Record]) -> Texts {
         let dir = RunDir::at(self.run()).expect("it is named like a run");
-        let mut diagnostic = Diagnostic::new(asked, &dir, &self.project(), &Environment::default());
+        let mut diagnostic = Diagnostic::new(requested, &dir, &self.project(), &Environment::default());
         let mut run = Run::new();
         for record in records {
             run.apply(record);
@@ -60,14 +60,14 @@ struct Texts {
     in_project: Vec<(String, String)>,
 }
 
-/// Every text of a folder, by its name without the time.
+/// Returns every text of a folder, by its name without the time.
 fn texts(dir: &Path, hidden: &str) -> Vec<(String, String)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut texts: Vec<_> = entries
         .map(|entry| {
             let name = entry.file_name().into_string().expect("names are text");
             let (time, name) = name.split_at("20260921_120000_".len());
-            assert!(time.chars().all(|letter| letter.is_ascii_digit() || letter == '_'), "{time}");
+            assert!(time.chars().all(|c| c.is_ascii_digit() || c == '_'), "{time}");
             let text = fs::read_to_string(entry.path()).expect("it can be read");
             (name.to_owned(), text.replace(hidden, ""))
         })
@@ -82,12 +82,12 @@ fn plan(attempt: u32) -> AttemptPlan {
 }
 
 fn stalled_and_waiting() -> Vec<Record> {
-    let signs = ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
+    let activity = ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
     let stall = StallReport {
         silent_for: Span::from_mins(7),
         no_progress_for: Span::from_mins(7),
         open_tools: 0,
-        processes: Some(signs),
+        processes: Some(activity),
     };
     let next = AfterAttempt::Attempt { at: AT + Span::from_secs(9), remedy: Remedy::Resume, plan: plan(2) };
     vec![
@@ -117,15 +117,15 @@ fn check(texts: &[(String, String)], name: &str, expected: Expect) {
 }
 
 #[test]
-fn what_people_read() {
-    let place = Place::new();
-    let dir = RunDir::at(place.run()).expect("it is named like a run");
+fn texts_are_readable() {
+    let workspace = Workspace::new();
+    let dir = RunDir::at(workspace.run()).expect("it is named like a run");
     let attempt = dir.create_attempt(1).expect("the place can be written");
     let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT, process: None, oom_killed: false };
     attempt.write_exit(&exit).expect("the place can be written");
     fs::write(attempt.stderr_path(), "warning: key sk-ant-api03-secret is old\nbye\n").expect("likewise");
 
-    let Texts { in_run, in_project } = place.texts(true, &stalled_and_waiting());
+    let Texts { in_run, in_project } = workspace.texts(true, &stalled_and_waiting());
     assert_eq!(in_project, []);
     let names: Vec<&str> = in_run.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
@@ -174,7 +174,7 @@ fn what_people_read() {
         directory  /project
         why        stalled
         level      term
-        seen       no bytes for 7m, no tool running, socket open
+        seen       no output for 7m, no tool running, socket open
     "#]],
     );
     check(
@@ -211,7 +211,7 @@ fn what_people_read() {
         &in_run,
         "outcome_failed.txt",
         expect![[r#"
-        the run is over: failed
+        the run finished: failed
 
         at         2026-09-21T14:13:20.000Z
         run        onerun
@@ -227,7 +227,7 @@ fn what_people_read() {
         &in_run,
         "recovered.txt",
         expect![[r#"
-        a new supervisor took the run over
+        taken over by a new supervisor
 
         at         2026-09-21T14:13:20.000Z
         run        onerun
@@ -241,44 +241,44 @@ fn what_people_read() {
 }
 
 #[test]
-fn nothing_is_left_that_nobody_asked_for() {
-    let place = Place::new();
-    let Texts { in_run, in_project } = place.texts(false, &stalled_and_waiting());
+fn writes_nothing_unless_requested() {
+    let workspace = Workspace::new();
+    let Texts { in_run, in_project } = workspace.texts(false, &stalled_and_waiting());
     assert_eq!((in_run, in_project), (Vec::new(), Vec::new()));
-    assert!(!place.run().join("diagnostic").exists());
+    assert!(!workspace.run().join("diagnostic").exists());
 }
 
 #[test]
-fn a_project_asks_by_a_file_and_has_the_same_texts() {
-    let place = Place::new();
-    place.flag();
-    let Texts { in_run, in_project } = place.texts(false, &stalled_and_waiting());
+fn project_file_enables_the_same_texts() {
+    let workspace = Workspace::new();
+    workspace.flag();
+    let Texts { in_run, in_project } = workspace.texts(false, &stalled_and_waiting());
     assert_eq!(in_run.len(), 6);
     assert_eq!(in_run, in_project);
 }
 
 #[test]
-fn events_of_one_second_stay_apart() {
-    let place = Place::new();
+fn events_of_one_second_get_separate_files() {
+    let workspace = Workspace::new();
     let records = [
         Record::Downtime { duration: Span::from_mins(1) },
         Record::Downtime { duration: Span::from_mins(2) },
     ];
-    let names: Vec<String> = place.texts(true, &records).in_run.into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = workspace.texts(true, &records).in_run.into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["downtime.txt", "downtime_2.txt", "recovered.txt"]);
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_left_out() {
-    let place = Place::new();
-    place.flag();
-    fs::write(place.project().join(".claude/diagnostic"), "in the way").expect("the place can be written");
-    let Texts { in_run, in_project } = place.texts(false, &stalled_and_waiting());
+fn ignores_an_unwritable_directory() {
+    let workspace = Workspace::new();
+    workspace.flag();
+    fs::write(workspace.project().join(".claude/diagnostic"), "in the way").expect("the place can be written");
+    let Texts { in_run, in_project } = workspace.texts(false, &stalled_and_waiting());
     assert_eq!((in_run.len(), in_project.len()), (6, 0));
 }
 
 #[test]
-fn the_end_of_a_long_text_begins_with_a_line() {
+fn the_end_of_a_long_text_starts_with_a_line() {
     let check = |text: &str, bytes: usize, expected: &str| assert_eq!(end_of(text, bytes), expected);
     check("one\ntwo", 100, "one\ntwo");
     check("one\ntwo\nthree", 8, "three");

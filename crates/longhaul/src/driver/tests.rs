@@ -7,14 +7,14 @@ use longhaul_core::{
 };
 use std::collections::VecDeque;
 
-/// A world that writes down what it is asked to do, and breaks after so many appends.
-struct Paper {
+/// A world that logs its actions, and fails after a number of appends.
+struct LogWorld {
     events: VecDeque<Event>,
     log: Vec<String>,
-    appends_left: u32,
+    appends_remaining: u32,
 }
 
-impl World for Paper {
+impl World for LogWorld {
     type Error = String;
 
     fn now(&mut self) -> Now {
@@ -22,7 +22,7 @@ impl World for Paper {
     }
 
     fn append(&mut self, _at: Moment, records: &[Record]) -> Result<(), String> {
-        self.appends_left = self.appends_left.checked_sub(1).ok_or("the disk is full")?;
+        self.appends_remaining = self.appends_remaining.checked_sub(1).ok_or("the disk is full")?;
         self.log.push(format!("append {}", records.len()));
         Ok(())
     }
@@ -39,7 +39,7 @@ impl World for Paper {
     }
 }
 
-fn check(appends: u32, ended: Result<Outcome, String>, log: Expect) {
+fn check(appends: u32, expected: Result<Outcome, String>, log: Expect) {
     let done = Evidence { result: Some(AgentResult::COMPLETED), ..Evidence::of_exit(Exit::Code(0)) };
     let events = VecDeque::from([
         Event::Spawned(ProcessId { pid: 1, start_ticks: 1 }),
@@ -50,16 +50,16 @@ fn check(appends: u32, ended: Result<Outcome, String>, log: Expect) {
         Event::Exited(done),
         Event::Swept(0),
     ]);
-    let mut world = Paper { events, log: Vec::new(), appends_left: appends };
+    let mut world = LogWorld { events, log: Vec::new(), appends_remaining: appends };
     let first = Event::Started(SessionPlan::New(SessionId::from("s")));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime without drivers");
     let policy = Preset::Default.policy();
-    assert_eq!(runtime.block_on(drive(&mut Run::new(), &policy, &mut world, first)), ended);
+    assert_eq!(runtime.block_on(drive(&mut Run::new(), &policy, &mut world, first)), expected);
     log.assert_eq(&world.log.join("\n"));
 }
 
 #[test]
-fn nothing_is_touched_before_it_is_written_down() {
+fn appends_before_it_acts() {
     check(
         u32::MAX,
         Ok(Outcome::DONE),
@@ -79,7 +79,7 @@ fn nothing_is_touched_before_it_is_written_down() {
 }
 
 #[test]
-fn what_cannot_be_written_down_is_not_done() {
+fn does_not_act_if_the_append_fails() {
     check(0, Err("the disk is full".to_owned()), expect![[""]]);
     check(
         4,

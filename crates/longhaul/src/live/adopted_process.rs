@@ -1,4 +1,4 @@
-//! Waiting for the end of a process that is not our child: it was started by a supervisor that died.
+//! Waits until a process exits that another supervisor started, so that it is not a child of this process.
 
 use super::file_watch::readable;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use tokio::io::unix::AsyncFd;
 
-/// A process that somebody else started. Its number cannot be taken by another one while we hold this.
+/// A process that another supervisor started. Its PID cannot be reused while this handle is open.
 pub(crate) struct AdoptedProcess(AsyncFd<OwnedFd>);
 
 impl AdoptedProcess {
@@ -14,14 +14,14 @@ impl AdoptedProcess {
         AdoptedProcess::from_handle(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
     }
 
-    /// The process of this handle.
+    /// Creates one from a pidfd.
     pub(crate) fn from_handle(process: OwnedFd) -> io::Result<AdoptedProcess> {
         readable(process).map(AdoptedProcess)
     }
 
-    /// Returns when the process is gone.
+    /// Returns once the process has exited.
     pub(crate) async fn gone(&mut self) -> io::Result<()> {
-        // It stays readable: the next caller returns at once.
+        // The handle stays readable, so the next caller returns at once.
         self.0.readable().await.map(drop)
     }
 }

@@ -1,5 +1,5 @@
-//! One agent process: started into files and a process group of its own, told things over a pipe,
-//! stopped with signals.
+//! An agent process: writes its output to files, has a process group of its own, receives prompts over a pipe
+//! or FIFO, and is stopped by signals.
 
 use super::adopted_process::AdoptedProcess;
 use super::run_marker::{MARK_VARIABLE, RUN_VARIABLE, RunMarker};
@@ -22,7 +22,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
-/// Everything that is needed to start one process.
+/// The settings of one process.
 pub(crate) struct LaunchSpec {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<OsString>,
@@ -32,11 +32,11 @@ pub(crate) struct LaunchSpec {
     pub(crate) env_remove: Vec<String>,
     pub(crate) stdout: File,
     pub(crate) stderr: File,
-    /// Where its input outlives us; a pipe if nowhere.
+    /// Input that outlives the supervisor. `None` for a pipe.
     pub(crate) input: Option<InputFifo>,
 }
 
-/// An input that outlives its writer: a FIFO that the agent itself holds open.
+/// An input that outlives its writer: a FIFO that the agent itself holds open for writing.
 pub(crate) struct InputFifo {
     /// The agent's end.
     pub(crate) end: File,
@@ -44,7 +44,7 @@ pub(crate) struct InputFifo {
 }
 
 impl LaunchSpec {
-    /// What a dialect asks for, in this environment and with the run's mark, with these files for what it says.
+    /// Creates the settings of an invocation in this environment, with the run marker and these output files.
     pub(crate) fn new(
         invocation: &Invocation,
         environment: &Environment,
@@ -67,13 +67,14 @@ impl LaunchSpec {
         }
     }
 
-    /// The same apart from the run: no sweep of it ends this process. It still belongs to the runs around it.
+    /// Removes the run marker, so that no sweep of the run stops this process. Markers of enclosing runs stay.
     pub(crate) fn unmarked(mut self) -> LaunchSpec {
         self.env_set.retain(|name, _| name != RUN_VARIABLE && name != MARK_VARIABLE);
         self
     }
 
-    /// The same as it is written down: no secret has a place in it.
+    /// Returns the command for the attempt's records. It contains no values of variables, because they may be
+    /// secret.
     pub(crate) fn argv(&self) -> Argv {
         let (set, removed) = (self.env_set.keys(), self.env_remove.iter());
         Argv {
@@ -89,30 +90,30 @@ impl LaunchSpec {
 pub(crate) struct AgentProcess {
     process: Process,
     pid: Pid,
-    /// To the one writer of its standard input; dropped, the input ends once all is written.
+    /// Channel to the only writer of the standard input. Dropping it closes the input after the last write.
     input: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    /// Whether its input outlives us: then it is told to leave.
+    /// Whether the input outlives the supervisor, so that the agent must be asked to exit.
     input_outlives_supervisor: bool,
 }
 
 enum Process {
-    /// We started it.
+    /// A process that this supervisor started.
     Child(Child),
-    /// Another supervisor did, and died.
+    /// A process that a dead supervisor started.
     Adopted(AdoptedProcess),
 }
 
 impl AgentProcess {
-    /// Takes over a process that a dead supervisor started. Its input has ended with that supervisor, unless
-    /// it is this FIFO.
-    pub(crate) fn adopt(proc: ProcessId, input: &Path) -> io::Result<AgentProcess> {
-        let pid = Pid::from_raw(proc.pid as i32).ok_or(io::ErrorKind::NotFound)?;
+    /// Adopts a process that a dead supervisor started. Its input ended with that supervisor, unless it is
+    /// this FIFO.
+    pub(crate) fn adopt(process_id: ProcessId, input: &Path) -> io::Result<AgentProcess> {
+        let pid = Pid::from_raw(process_id.pid as i32).ok_or(io::ErrorKind::NotFound)?;
         let process = Process::Adopted(AdoptedProcess::new(pid)?);
         let input = open_input(input).ok().map(|input| writer(input, Vec::new()));
         Ok(AgentProcess { process, pid, input_outlives_supervisor: input.is_some(), input })
     }
 
-    /// Starts the process, with `first` on its standard input.
+    /// Starts the process, with `first` as its first input.
     pub(crate) fn start(
         launch: LaunchSpec,
         first: Vec<u8>,
@@ -121,10 +122,11 @@ impl AgentProcess {
         if launch.env_clear {
             command.env_clear();
         }
-        let (stdin, outliving) = match launch.input {
+        let (stdin, fifo) = match launch.input {
             None => (Stdio::piped(), Err(first)),
             Some(input) => {
-                let filled = filled(&input.path, first).map_err(|error| (SpawnError::NoResources, error))?;
+                let filled =
+                fill_input(&input.path, first).map_err(|error| (SpawnError::NoResources, error))?;
                 (Stdio::from(input.end), Ok(filled))
             }
         };
@@ -140,47 +142,47 @@ impl AgentProcess {
             command.env_remove(name);
         }
         let mut child = command.spawn().map_err(|error| (spawn_error(&error), error))?;
-        let gone = || (SpawnError::NoResources, io::Error::other("the process ended before it was known"));
-        let raw = child.id().ok_or_else(gone)?;
-        let pid = Pid::from_raw(raw as i32).ok_or_else(gone)?;
-        let outlives = outliving.is_ok();
-        let input = match outliving {
-            Ok((fifo, rest)) => Some(writer(fifo, rest)),
+        let exited = || (SpawnError::NoResources, io::Error::other("the process ended before it was known"));
+        let raw_pid = child.id().ok_or_else(exited)?;
+        let pid = Pid::from_raw(raw_pid as i32).ok_or_else(exited)?;
+        let input_outlives_supervisor = fifo.is_ok();
+        let input = match fifo {
+            Ok((sender, rest)) => Some(writer(sender, rest)),
             Err(first) => child.stdin.take().map(|pipe| writer(pipe, first)),
         };
-        let process = ProcessId { pid: raw, start_ticks: start_ticks(raw).unwrap_or(0) };
+        let process = ProcessId { pid: raw_pid, start_ticks: start_ticks(raw_pid).unwrap_or(0) };
         Ok((
-            AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor: outlives },
+            AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor },
             process,
         ))
     }
 
-    /// Asks the agent to end its turn with a result: by this line, or by SIGINT where nobody holds its
-    /// input any more, which has the same effect (2.1.330).
+    /// Asks the agent to end its exchange with a result: by this line, or by SIGINT if its input has no
+    /// writer, which has the same effect (2.1.330).
     pub(crate) fn interrupt(&self, line: Vec<u8>) {
         match self.process {
             Process::Child(_) => self.say(line),
             Process::Adopted(_) if self.input_outlives_supervisor => self.say(line),
             Process::Adopted(_) => {
-                // One that is gone needs no interrupt.
+                // A process that has exited needs no interrupt.
                 let _ = kill_process(self.pid, Signal::INT);
             }
         }
     }
 
-    /// Writes a line to the agent; nothing happens if its input has ended.
+    /// Writes a line to the agent. Does nothing if its input has ended.
     pub(crate) fn say(&self, line: Vec<u8>) {
         if let Some(input) = &self.input {
-            // The writer is gone when the agent closed its end, and then nobody listens.
+            // The send fails only if the agent closed its input.
             let _ = input.send(line);
         }
     }
 
-    /// Ends the agent's input once everything said is written. One that outlives us cannot end: the agent is told
-    /// to leave by this line.
-    pub(crate) fn end_input(&mut self, leave: Vec<u8>) {
+    /// Closes the agent's input after everything is written. If the input outlives the supervisor, it cannot
+    /// be closed, and this line asks the agent to exit.
+    pub(crate) fn end_input(&mut self, exit_line: Vec<u8>) {
         if self.input_outlives_supervisor {
-            self.say(leave);
+            self.say(exit_line);
         } else {
             self.input = None;
         }
@@ -193,15 +195,15 @@ impl AgentProcess {
             StopLevel::Term => Signal::TERM,
             StopLevel::Kill => Signal::KILL,
         };
-        // The group is gone when the agent is; that is what was wanted.
+        // A failure means that the group no longer exists.
         let _ = kill_process_group(self.pid, signal);
     }
 
-    /// Waits for the process to end.
+    /// Waits until the process exits.
     pub(crate) async fn exited(&mut self) -> io::Result<Exit> {
         match &mut self.process {
             Process::Child(child) => child.wait().await.map(exit),
-            // Only a parent learns how.
+            // Only a parent receives the exit status.
             Process::Adopted(adopted) => adopted.gone().await.map(|()| Exit::Unobserved),
         }
     }
@@ -212,9 +214,9 @@ fn open_input(path: &Path) -> io::Result<pipe::Sender> {
     pipe::OpenOptions::new().open_sender(path)
 }
 
-/// The same for an agent that is about to be started, with as much of this in it as it holds: an agent whose
-/// supervisor dies at this moment has its prompt. What is left is still to be written.
-fn filled(path: &Path, mut first: Vec<u8>) -> io::Result<(pipe::Sender, Vec<u8>)> {
+/// Opens the input of an agent before its start and fills it as far as possible, so that the agent has its
+/// prompt even if the supervisor dies now. Returns the rest, which is still to be written.
+fn fill_input(path: &Path, mut first: Vec<u8>) -> io::Result<(pipe::Sender, Vec<u8>)> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     let mut fifo = File::options().write(true).custom_flags(flags).open(path)?;
     while !first.is_empty() {
@@ -235,7 +237,7 @@ fn writer(
     tokio::spawn(async move {
         let mut next = Some(first);
         while let Some(line) = next {
-            // An agent that closed its input hears no more; its exit tells why.
+            // An agent that closed its input reads no more. Its exit shows the reason.
             if stdin.write_all(&line).await.is_err() || stdin.flush().await.is_err() {
                 return;
             }
@@ -258,25 +260,25 @@ fn spawn_error(error: &io::Error) -> SpawnError {
         io::ErrorKind::NotFound => SpawnError::NotFound,
         io::ErrorKind::PermissionDenied => SpawnError::NotRunnable,
         io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => SpawnError::NoResources,
-        // ENOEXEC, ELOOP, ENOTDIR and their kin: a file that is no program.
+        // ENOEXEC, ENOTDIR, ELOOP: the file is not a program.
         _ if matches!(error.raw_os_error(), Some(8 | 20 | 40)) => SpawnError::NotRunnable,
         _ => SpawnError::NoResources,
     }
 }
 
-/// When the process started: field 22 of `/proc/PID/stat`.
+/// Returns the start time of a process, in clock ticks: field 22 of `/proc/PID/stat`.
 pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     stat(pid, 22)?.parse().ok()
 }
 
-/// Whether somebody stopped the process, and nobody has let it go on.
+/// Returns `true` if the process is stopped (SIGSTOP) and was not continued.
 pub(crate) fn is_halted(pid: u32) -> bool {
     stat(pid, 3).is_some_and(|state| state == "T")
 }
 
-/// A field of `/proc/PID/stat` by its number in the manual, from the third on: they are counted behind the
-/// parenthesis of the name, which may hold anything.
+/// Returns a field of `/proc/PID/stat` by its number in the manual, starting at 3. Fields are counted after
+/// the parenthesis of the name, which may contain anything.
 fn stat(pid: u32, field: usize) -> Option<String> {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    let stat = fs::read_to_string(Path::new("/process").join(pid.to_string()).join("stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(field - 3).map(str::to_owned)
 }

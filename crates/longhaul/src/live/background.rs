@@ -1,5 +1,5 @@
-//! Describes background tasks that ended with their agent: commands and the last lines of their output. Never starts or
-//! stops one.
+//! Describes background tasks that ended with their agent: commands and the last lines of their output. It
+//! never starts or stops a task.
 
 use super::stream_replay::tail_of;
 use longhaul_agent::BackgroundTask;
@@ -7,7 +7,7 @@ use longhaul_store::{AttemptDir, StoppedTask};
 use std::fs;
 use std::path::Path;
 
-// Enough for a stack trace's end or the last steps of a training, and little in a prompt.
+// Enough for the end of a stack trace or the last steps of a training, and short in a prompt.
 const LINES_MAX: usize = 10;
 const LINE_CHARS_MAX: usize = 200;
 
@@ -19,8 +19,8 @@ pub(crate) fn stopped(dir: &AttemptDir, tasks: &[BackgroundTask]) -> Vec<Backgro
     // An earlier supervisor may have read output that is gone by now.
     let stored = dir.stopped_tasks().unwrap_or_default();
     let last_lines = |task: &BackgroundTask| {
-        let known = stored.iter().find(|known| known.output_file == task.output)?;
-        known.last_lines.clone()
+        let earlier = stored.iter().find(|earlier| earlier.output_file == task.output)?;
+        earlier.last_lines.clone()
     };
     let describe = |task: &BackgroundTask| {
         let lines = last_lines(task).or_else(|| last_lines_of(Path::new(task.output.as_ref()?)));
@@ -32,21 +32,21 @@ pub(crate) fn stopped(dir: &AttemptDir, tasks: &[BackgroundTask]) -> Vec<Backgro
         output_file: task.output.clone(),
         last_lines: task.last_lines.clone(),
     });
-    // A file that cannot be written fails nothing.
+    // A failed write fails nothing.
     let _ = dir.write_stopped_tasks(&for_people.collect::<Vec<_>>());
     tasks
 }
 
 fn last_lines_of(path: &Path) -> Option<String> {
     // Opening anything else, such as a FIFO, could block.
-    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     is_file.then(|| plain(&tail_of(path))).filter(|lines| !lines.is_empty())
 }
 
 /// The agent's last line in the output of a command that it stopped (Claude Code 2.1.330).
 const STOPPED_MARK: &str = "[killed]";
 
-/// The last lines that are not empty, without what would move a terminal's cursor.
+/// Returns the last non-empty lines, without characters that move a terminal's cursor.
 fn plain(text: &str) -> String {
     let line = |line: &str| {
         // A progress bar overwrites its line.
@@ -54,8 +54,8 @@ fn plain(text: &str) -> String {
         let chars = shown.chars().filter(|c| !c.is_control() || *c == '\t');
         chars.take(LINE_CHARS_MAX).collect::<String>()
     };
-    let is_said = |line: &String| !line.trim().is_empty() && line != STOPPED_MARK;
-    let lines: Vec<String> = text.lines().map(line).filter(is_said).collect();
+    let is_output = |line: &String| !line.trim().is_empty() && line != STOPPED_MARK;
+    let lines: Vec<String> = text.lines().map(line).filter(is_output).collect();
     lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
 }
 
@@ -65,7 +65,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn the_last_lines_are_plain_and_few() {
+    fn keeps_few_plain_last_lines() {
         assert_eq!(plain("1%\r50%\r100%\r\n\n\x1b[31mdone\x1b[0m\n\n[killed]\n"), "100%\n[31mdone[0m");
         let many: String = (0..30).map(|number| format!("step {number}\n")).collect();
         assert_eq!(plain(&many).lines().count(), 10);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_are_read() {
+    fn reads_only_files() {
         assert_eq!(last_lines_of(Path::new("/dev/zero")), None);
         assert_eq!(last_lines_of(Path::new("/nowhere")), None);
     }

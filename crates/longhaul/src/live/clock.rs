@@ -1,29 +1,29 @@
-//! The time and the chance of the live world.
+//! The clock and the random numbers of the live world.
 //!
-//! Moments advance with the boot clock from one reading of the calendar clock, so that somebody who
-//! sets the calendar clock neither cuts a wait short nor makes it endless.
+//! Moments advance with the boot clock, starting from one reading of the calendar clock. Setting the calendar
+//! clock therefore neither shortens nor extends a wait.
 
 use longhaul_core::{Moment, Now, Span, draw};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-// Shorter sleeps are not told from a busy machine.
+// Shorter sleeps cannot be distinguished from a busy machine.
 const SLEEP_MIN: Span = Span(1_000);
 
 /// The clock of one run.
 #[derive(Debug)]
 pub(crate) struct LiveClock {
-    /// What to add to the boot clock to get the calendar's milliseconds.
+    /// Difference between the calendar and the boot clock, in milliseconds.
     offset_ms: u64,
-    /// How long the machine had been asleep in all when we last asked.
+    /// Total sleep of the machine at the last call, in milliseconds.
     asleep_ms: u64,
-    /// From the system's random source, once: every roll is drawn from it without a system call.
+    /// Read once from the system's random source. Every roll derives from it without a system call.
     seed: u64,
     rolls: u64,
 }
 
 impl LiveClock {
-    /// A clock set by the calendar, now.
+    /// Creates a clock from the current calendar time.
     pub(crate) fn new() -> LiveClock {
         let calendar =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
@@ -35,18 +35,18 @@ impl LiveClock {
         }
     }
 
-    /// The present moment.
+    /// Returns the current moment.
     pub(crate) fn at(&self) -> Moment {
         Moment(self.offset_ms + boot_ms())
     }
 
-    /// The present moment with fresh chance.
+    /// Returns the current moment with a new random number.
     pub(crate) fn now(&mut self) -> Now {
         self.rolls += 1;
         Now { at: self.at(), roll: draw(self.seed, self.rolls, u64::MAX) }
     }
 
-    /// How long the machine has been asleep since this was last asked, if it has.
+    /// Returns how long the machine slept since the last call, or `None` if it did not.
     pub(crate) fn sleep_since_last_call(&mut self) -> Option<Span> {
         let total = asleep_ms();
         let slept = Span(total.saturating_sub(self.asleep_ms));
@@ -61,14 +61,14 @@ fn boot_ms() -> u64 {
     read_ms(BOOT)
 }
 
-/// The boot clock counts sleep, the monotonic clock does not.
+/// Returns the total sleep. Only the boot clock counts it, the monotonic clock does not.
 fn asleep_ms() -> u64 {
     read_ms(BOOT).saturating_sub(read_ms(ClockId::Monotonic))
 }
 
 #[cfg(target_os = "linux")]
 const BOOT: ClockId = ClockId::Boottime;
-// Elsewhere sleep is not told apart: it counts as waiting or as silence.
+// On other systems sleep cannot be detected: it counts as waiting or as silence.
 #[cfg(not(target_os = "linux"))]
 const BOOT: ClockId = ClockId::Monotonic;
 
@@ -77,7 +77,7 @@ fn read_ms(clock: ClockId) -> u64 {
     time.tv_sec as u64 * 1_000 + time.tv_nsec as u64 / 1_000_000
 }
 
-/// 64 bits from the system's random source; the boot clock's nanoseconds should it fail.
+/// Returns 64 bits of the system's random source, or the boot clock's nanoseconds if it fails.
 pub(crate) fn random_seed() -> u64 {
     let mut bytes = [0_u8; 8];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {

@@ -1,32 +1,32 @@
-//! Tells when files have grown or a directory has new names: by file events on Linux, by looking ten times
-//! a second elsewhere and where the system has no more room for events.
+//! Reports when files have grown or a directory has new names. It uses file events on Linux. On other
+//! systems, and if the system has no free watch, it polls ten times a second.
 
 use std::time::Duration;
 
-// Quick enough for a live line, and under a thousandth of a core.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+// Quick enough for a live line, and less than a thousandth of a core.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What has happened since the last time.
+/// The changes since the last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WatchEvents {
     /// Whether a watched directory may have new names.
     pub(crate) names: bool,
 }
 
-/// What there is to look at where there are no events: everything.
-async fn looking() -> WatchEvents {
-    tokio::time::sleep(LOOK_EVERY).await;
+/// Waits for one poll. Without events, everything may have changed.
+async fn poll() -> WatchEvents {
+    tokio::time::sleep(POLL_INTERVAL).await;
     WatchEvents { names: true }
 }
 
 #[cfg(target_os = "linux")]
 pub(crate) use events::{FileWatch, readable};
 #[cfg(not(target_os = "linux"))]
-pub(crate) use nothing::Watch;
+pub(crate) use polling::FileWatch;
 
 #[cfg(target_os = "linux")]
 mod events {
-    use super::{WatchEvents, looking};
+    use super::{WatchEvents, poll};
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use rustix::io::Errno;
     use std::io;
@@ -36,65 +36,64 @@ mod events {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    // The kernel merges equal events, so a few are all there are; what does not fit comes next time.
+    // The kernel merges equal events, so there are only a few. Events that do not fit are read next time.
     const EVENTS_BYTES: usize = 1024;
 
-    /// A descriptor that tells when there is something to read from it.
-    // What replaces this constructor is unsafe, for the sake of types that may change their
-    // descriptor; this one owns it.
+    /// Wraps a descriptor to wait until it is readable.
+    // The constructor that replaces this one is unsafe, because a type might change its descriptor. This type
+    // owns its descriptor.
     #[expect(deprecated)]
     pub(crate) fn readable(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
         AsyncFd::with_interest(descriptor, Interest::READABLE)
     }
 
-    /// A watch on files and directories. A user has 128 of them on most systems, so that a run makes do
-    /// with one, and looks by itself when there is none left.
-    // Neither `notify`, which puts a thread and a channel between the event and its reader, nor
-    // `inotify`'s stream, which reads twice for each event: where there are many runs, a thousand
-    // lines a second are a thousand events.
+    /// A watch on files and directories. Most systems allow a user 128 instances, so a run uses only one, and
+    /// polls if none is free.
+    // Neither `notify`, which puts a thread and a channel between the event and its reader, nor `inotify`'s
+    // stream, which reads twice per event. With many runs, a thousand lines a second cause a thousand events.
     pub(crate) struct FileWatch(Option<AsyncFd<OwnedFd>>);
 
     impl FileWatch {
-        /// Watches nothing yet.
+        /// Creates a watch without files.
         pub(crate) fn new() -> FileWatch {
             let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK);
             FileWatch(queue.ok().and_then(|queue| readable(queue).ok()))
         }
 
-        /// Watches what is written to `file`, which must exist.
+        /// Watches writes to `file`, which must exist.
         pub(crate) fn file(&mut self, file: &Path) {
             self.add(file, WatchFlags::MODIFY);
         }
 
-        /// Watches for new names in `dir`, which must exist.
+        /// Watches new names in `dir`, which must exist.
         pub(crate) fn dir(&mut self, dir: &Path) {
             self.add(dir, WatchFlags::CREATE | WatchFlags::MOVED_TO);
         }
 
-        fn add(&mut self, path: &Path, what: WatchFlags) {
-            let added = self.0.as_ref().map(|queue| inotify::add_watch(queue.get_ref(), path, what));
+        fn add(&mut self, path: &Path, flags: WatchFlags) {
+            let added = self.0.as_ref().map(|queue| inotify::add_watch(queue.get_ref(), path, flags));
             if matches!(added, Some(Err(_))) {
-                // One thing that is not watched makes the rest useless.
+                // If one path is not watched, the other events are not sufficient.
                 self.0 = None;
             }
         }
 
-        /// Returns when something has happened since the last call.
+        /// Returns when a watched path has changed since the last call.
         pub(crate) async fn changed(&mut self) -> io::Result<WatchEvents> {
-            let Some(queue) = &self.0 else { return Ok(looking().await) };
+            let Some(queue) = &self.0 else { return Ok(poll().await) };
             loop {
                 let mut ready = queue.readable().await?;
-                let found = read(queue.get_ref());
-                // What comes from now on makes it ready again.
+                let events = read(queue.get_ref());
+                // Later events make the descriptor ready again.
                 ready.clear_ready();
-                if let Some(changes) = found? {
+                if let Some(changes) = events? {
                     return Ok(changes);
                 }
             }
         }
     }
 
-    /// The events that are there.
+    /// Reads the available events.
     fn read(queue: &OwnedFd) -> io::Result<Option<WatchEvents>> {
         let mut buffer = [MaybeUninit::uninit(); EVENTS_BYTES];
         let mut events = Reader::new(queue, &mut buffer);
@@ -109,7 +108,7 @@ mod events {
                 Err(Errno::AGAIN) => return Ok(changes),
                 Err(error) => return Err(error.into()),
             }
-            // The last one of this read: another would only find that there is no more.
+            // This was the last event of the read. Another read would only return EAGAIN.
             if events.is_buffer_empty() {
                 return Ok(changes);
             }
@@ -118,16 +117,16 @@ mod events {
 }
 
 #[cfg(not(target_os = "linux"))]
-mod nothing {
-    use super::{Changes, looking};
+mod polling {
+    use super::{WatchEvents, poll};
     use std::io;
     use std::path::Path;
 
     /// A watch on files and directories.
-    pub(crate) struct Watch(());
+    pub(crate) struct FileWatch(());
 
     impl FileWatch {
-        /// Watches nothing yet.
+        /// Creates a watch without files.
         pub(crate) fn new() -> FileWatch {
             FileWatch(())
         }
@@ -138,9 +137,9 @@ mod nothing {
         /// Watches `dir`.
         pub(crate) fn dir(&mut self, _dir: &Path) {}
 
-        /// Returns when it is time to look again.
+        /// Returns after one poll interval.
         pub(crate) async fn changed(&mut self) -> io::Result<WatchEvents> {
-            Ok(looking().await)
+            Ok(poll().await)
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Keeps the run's place in the ledger up to date, beside its work. The ledger is derived: what cannot be written is
-//! written later, or derived by whoever reads it next, and no run waits for it or fails for it.
+//! Keeps the run's row in the ledger up to date. The ledger is derived: a failed write is repeated later, or
+//! by the next reader. No run waits for the ledger for long or fails because of it.
 
 use longhaul_core::{Record, Run};
 use longhaul_store::{
@@ -7,33 +7,34 @@ use longhaul_store::{
 };
 use std::time::Duration;
 
-// While the agent works, somebody who reads or writes the ledger is waited for no longer than nobody notices.
+// While the agent works, a wait for another user of the ledger must stay unnoticed.
 const WAIT: Duration = Duration::from_millis(20);
-// When the run is over there is nothing else to do. Two hundred runs that end at once write for less than a second.
+// A finished run has nothing else to do. Two hundred runs that finish together write for less than a second.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// A run, as the ledger is told of it.
+/// Writes the ledger's row of one run.
 pub(crate) struct LedgerWriter {
     home: Home,
     dir: RunDir,
     entry: LedgerEntry,
-    /// What was written last.
+    /// Row that was written last.
     written: Option<LedgerRun>,
     ledger: Option<Ledger>,
 }
 
 impl LedgerWriter {
-    /// The run as it stands.
+    /// Creates a writer for the run in its current state.
     pub(crate) fn new(home: &Home, dir: &RunDir) -> LedgerWriter {
         let entry = LedgerEntry::from_journal(dir);
         if entry.run.state == RunState::Finished {
-            // The ledger has it as over, and nobody looks again at such a run: until it knows better, this tells.
+            // The ledger has the run as finished and does not read it again. This mark makes readers check it
+            // until the row is updated.
             let _ = home.mark_stale(dir);
         }
         LedgerWriter { home: home.clone(), dir: dir.clone(), entry, written: None, ledger: None }
     }
 
-    /// Takes in what was decided.
+    /// Applies the records of a step.
     pub(crate) fn take(&mut self, run: &Run, records: &[Record]) {
         for record in records {
             self.entry.apply(record, |attempt| model_usage_of(&self.dir, attempt));
@@ -43,26 +44,26 @@ impl LedgerWriter {
         }
     }
 
-    /// Writes down what has changed since, if anything a reader sees has, while the run goes on.
+    /// Writes the row if it has changed, while the run continues.
     pub(crate) fn write(&mut self) {
-        self.write_within(WAIT);
+        self.write_with_timeout(WAIT);
     }
 
-    /// The same for a run that is over.
+    /// Writes the row of a finished run.
     pub(crate) fn write_last(&mut self) {
-        // What was opened waits as briefly as it did.
+        // An open ledger keeps its shorter timeout.
         self.ledger = None;
-        self.write_within(LAST_WAIT);
+        self.write_with_timeout(LAST_WAIT);
     }
 
-    fn write_within(&mut self, wait: Duration) {
+    fn write_with_timeout(&mut self, timeout: Duration) {
         if self.written.as_ref() == Some(&self.entry.run) {
             return;
         }
         let entry =
             self.entry.clone().with_live_usage(&self.dir, JournalPosition::new(&self.dir.journal_path()));
         if self.ledger.is_none() {
-            self.ledger = Ledger::open(&self.home, wait).ok();
+            self.ledger = Ledger::open(&self.home, timeout).ok();
         }
         let Some(ledger) = &mut self.ledger else { return };
         match ledger.upsert(&entry) {
@@ -70,7 +71,7 @@ impl LedgerWriter {
                 self.written = Some(self.entry.run.clone());
                 self.home.clear_stale(self.dir.id());
             }
-            // It may have been made anew meanwhile.
+            // The file may have been replaced meanwhile.
             Err(_) => self.ledger = None,
         }
     }

@@ -1,5 +1,5 @@
-//! A model that condenses older work: one process of the agent's for one answer, started into files. Its input ends
-//! with the prompt, so that it ends by itself after the answer, also when nobody is left to read that.
+//! A one-shot process: one prompt and one answer, or one command. Its input ends after the prompt, so that it
+//! exits on its own even without a supervisor.
 
 use super::agent_process::{AgentProcess, LaunchSpec};
 use super::run_marker::RunMarker;
@@ -10,14 +10,14 @@ use longhaul_core::{Evidence, Exit, ProcessId, SpawnError, StopLevel};
 use std::io;
 use std::path::Path;
 
-/// The process.
+/// A process that handles one input.
 pub(crate) struct OneShotProcess {
     agent: AgentProcess,
     exit: Option<Exit>,
 }
 
 impl OneShotProcess {
-    /// Starts it with `prompt` for its input.
+    /// Starts the process with `prompt` as its input.
     pub(crate) fn start(
         launch: LaunchSpec,
         prompt: Vec<u8>,
@@ -27,30 +27,30 @@ impl OneShotProcess {
         Ok((OneShotProcess { agent, exit: None }, process))
     }
 
-    /// Whether its end was seen.
+    /// Returns `true` if the exit was observed.
     pub(crate) fn is_gone(&self) -> bool {
         self.exit.is_some()
     }
 
-    /// How it ended, once that was seen.
+    /// Returns the exit, or `None` before it was observed.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
-    /// Ends it, if it lives, and whatever it left behind.
+    /// Stops the process if it is running, and its leftover processes.
     pub(crate) async fn end(&mut self, marker: &RunMarker) -> io::Result<Exit> {
         if !self.is_gone() {
             self.agent.signal(StopLevel::Term);
         }
         sweep(marker).await?;
-        // The sweep has waited for it, unless somebody took its mark away.
+        // The sweep has waited for the process, unless the process removed its marker.
         if !self.is_gone() {
             self.agent.signal(StopLevel::Kill);
         }
         self.gone().await
     }
 
-    /// Waits for its end.
+    /// Waits until the process exits.
     pub(crate) async fn gone(&mut self) -> io::Result<Exit> {
         if let Some(exit) = self.exit {
             return Ok(exit);
@@ -61,15 +61,16 @@ impl OneShotProcess {
     }
 }
 
-/// What such a process proves by what it left. The answer is in the decoder's glance.
+/// Returns the evidence of a process from its files. The answer is in the decoder's snapshot.
 pub(crate) fn evidence_of(
     dialect: &dyn Dialect,
-    (stream, stderr): (&Path, &Path),
+    stream: &Path,
+    stderr: &Path,
     exit: Exit,
 ) -> (Evidence, Box<dyn Decoder>) {
-    // It has no tools that could be guarded, and no work to finish.
+    // It has no tools to guard and no work to finish.
     let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
-    // What cannot be read is no answer.
+    // An unreadable stream is evidence without an answer.
     let _ = decode(stream, decoder.as_mut());
     let evidence = decoder.evidence(exit, &tail_of(stderr));
     (evidence, decoder)

@@ -1,34 +1,35 @@
-//! Whether the kernel ended a process for want of memory: its count of such kills went up while the
-//! process lived, and the process was killed.
+//! Detects whether the kernel killed a process because memory ran out: the process was killed, and the
+//! kernel's count of such kills rose while it lived.
 
 use longhaul_core::Exit;
 use std::fs;
 
 const SIGKILL: i32 = 9;
 
-/// The kernel's count when an attempt began.
+/// The kernel's count when an attempt started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OomWatch(Option<u64>);
 
 impl OomWatch {
-    /// Begins to watch.
+    /// Reads the current count.
     pub(crate) fn begin() -> OomWatch {
         OomWatch(kills_now())
     }
 
-    /// Whether a process that ended like this was ended for its memory, as far as can be told.
+    /// Returns `true` if a process with this exit was killed for its memory, as far as can be detected.
     pub(crate) fn saw_kill(self, exit: Exit) -> bool {
-        is_memory_kill(self.0, kills_now(), exit)
+        is_oom_kill(self.0, kills_now(), exit)
     }
 }
 
-fn is_memory_kill(before: Option<u64>, after: Option<u64>, exit: Exit) -> bool {
+fn is_oom_kill(before: Option<u64>, after: Option<u64>, exit: Exit) -> bool {
     exit == Exit::Signal(SIGKILL) && before.zip(after).is_some_and(|(before, after)| after > before)
 }
 
-/// Kills for memory since boot, of the whole machine and of memory cgroups alike (Linux 4.13 and later).
+/// Returns the number of OOM kills since boot, of the whole machine and of memory cgroups (Linux 4.13 and
+/// later).
 fn kills_now() -> Option<u64> {
-    count(&fs::read_to_string("/proc/vmstat").ok()?)
+    count(&fs::read_to_string("/process/vmstat").ok()?)
 }
 
 fn count(vmstat: &str) -> Option<u64> {
@@ -48,10 +49,10 @@ mod tests {
     }
 
     #[test]
-    fn only_a_killed_process_was_killed_for_memory() {
-        assert!(is_memory_kill(Some(3), Some(4), Exit::Signal(SIGKILL)));
-        assert!(!is_memory_kill(Some(3), Some(3), Exit::Signal(SIGKILL)));
-        assert!(!is_memory_kill(Some(3), Some(4), Exit::Code(1)));
-        assert!(!is_memory_kill(None, Some(4), Exit::Signal(SIGKILL)));
+    fn only_a_killed_process_counts_as_oom_killed() {
+        assert!(is_oom_kill(Some(3), Some(4), Exit::Signal(SIGKILL)));
+        assert!(!is_oom_kill(Some(3), Some(3), Exit::Signal(SIGKILL)));
+        assert!(!is_oom_kill(Some(3), Some(4), Exit::Code(1)));
+        assert!(!is_oom_kill(None, Some(4), Exit::Signal(SIGKILL)));
     }
 }

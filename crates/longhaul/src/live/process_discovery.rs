@@ -1,4 +1,4 @@
-//! Finds what a dead supervisor left of an attempt. Looks only; ends and starts nothing.
+//! Discovers the state of an attempt whose supervisor died. It never starts or stops a process.
 
 use super::agent_process::start_ticks;
 use super::run_marker::{RunMarker, variable};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 
-/// The agent of the run's last attempt, if it lives.
+/// Returns the agent of the run's last attempt, or `None` if it is not running.
 pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
     match (&run.state().phase, run.state().process) {
         (Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. }, Some(process)) => {
@@ -20,9 +20,9 @@ pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
             let same = start_ticks(process.pid) == Some(process.start_ticks);
             (same && marker.is_on(pid)).then_some(process)
         }
-        // Started perhaps, and not written down.
-        (Phase::Starting, _) => unwritten_agent(marker, run.state().attempts()),
-        // Nothing may live; what does is swept.
+        // The agent may have started without being journaled.
+        (Phase::Starting, _) => unjournaled_agent(marker, run.state().attempts()),
+        // No agent may be running in these phases. The sweep stops leftover processes.
         (
             Phase::New
             | Phase::Summarizing { .. }
@@ -39,9 +39,10 @@ pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
     }
 }
 
-/// The process that was started as this attempt. Its tools carry its marks too: they lead sessions of
-/// their own or belong to somebody's group, while it leads a group in the session of its supervisor.
-fn unwritten_agent(marker: &RunMarker, attempt: u32) -> Option<ProcessId> {
+/// Returns the process that was started as this attempt. Its tools carry the marker, too, but each leads a
+/// session of its own or belongs to another process group. The agent leads a group in the session of its
+/// supervisor.
+fn unjournaled_agent(marker: &RunMarker, attempt: u32) -> Option<ProcessId> {
     let is_agent = |pid: Pid| {
         getpgid(Some(pid)) == Ok(pid)
             && getsid(Some(pid)).is_ok_and(|session| session != pid)
@@ -53,36 +54,36 @@ fn unwritten_agent(marker: &RunMarker, attempt: u32) -> Option<ProcessId> {
     Some(ProcessId { pid, start_ticks: start_ticks(pid)? })
 }
 
-/// The stream that an agent of this run writes to in another directory: the run was copied while it was at work. That agent
-/// must not be adopted or ended here.
+/// Returns the stream in another directory that an agent of this run writes, if the run was copied while it
+/// was running. That agent must not be adopted or stopped.
 pub(crate) fn stream_of_original(marker: &RunMarker, dir: &RunDir) -> Option<PathBuf> {
-    let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let file = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     let attempts = dir.attempts().unwrap_or_default();
     let streams =
         attempts.iter().flat_map(|attempt| [attempt.stream_path(), attempt.summary().stream_path()]);
-    let ours: Vec<_> = streams.filter_map(|path| file(&path)).collect();
+    let own_streams: Vec<_> = streams.filter_map(|path| file(&path)).collect();
     let agents = processes_with(marker).into_iter().filter(|(pid, _)| marker.is_last_on(*pid));
     agents.into_iter().find_map(|(pid, _)| {
-        let output = PathBuf::from(format!("/proc/{}/fd/1", pid.as_raw_nonzero()));
+        let output = PathBuf::from(format!("/process/{}/fd/1", pid.as_raw_nonzero()));
         let path = fs::read_link(&output).ok()?;
-        let is_foreign = path.ends_with("stream.jsonl") && !ours.contains(&file(&output)?);
+        let is_foreign = path.ends_with("stream.jsonl") && !own_streams.contains(&file(&output)?);
         is_foreign.then_some(path)
     })
 }
 
-/// How an attempt's process ended, as far as its directory tells.
+/// Returns how an attempt's process exited, according to its directory.
 pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
-    // A power cut may leave an empty file: that nobody saw the end is all that it says.
+    // A power cut may leave an empty file, which only means that the exit was not observed.
     match dir.exit() {
-        Ok(Some(seen)) => seen.exit,
+        Ok(Some(observed)) => observed.exit,
         Ok(None) | Err(_) if is_silent(dir) => Exit::NeverSpawned,
         Ok(None) | Err(_) => Exit::Unobserved,
     }
 }
 
-/// Whether the process, if there ever was one, said nothing. An order that was carried out without a
-/// trace may be carried out again: the worst it did is to open the session, and then the agent says so.
+/// Returns `true` if the process wrote nothing, if it ever ran. An action without a trace may be repeated: at
+/// worst it opened the session, and then the agent reports that.
 fn is_silent(dir: &AttemptDir) -> bool {
-    let is_empty = |path: PathBuf| fs::metadata(path).map_or(true, |found| found.len() == 0);
+    let is_empty = |path: PathBuf| fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
     is_empty(dir.stream_path()) && is_empty(dir.stderr_path())
 }

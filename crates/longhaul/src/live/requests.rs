@@ -1,4 +1,4 @@
-//! What other processes ask of this run's supervisor: see the store's requests.
+//! Requests of other processes to this run's supervisor; see the store's requests.
 
 use super::file_watch::FileWatch;
 use longhaul_core::CancelSource;
@@ -7,27 +7,27 @@ use longhaul_store::{RunDir, StoreError, SupervisorRequest};
 /// The requests of one run.
 pub(crate) struct RequestWatch {
     dir: RunDir,
-    /// Whether something may be there that has not been looked at.
+    /// Whether a request may have arrived since the last check.
     stale: bool,
 }
 
 impl RequestWatch {
-    /// Listens from now on; what is there already counts.
+    /// Starts to watch. Existing requests count, too.
     ///
     /// # Errors
     ///
-    /// If there can be no requests: the run can still be cancelled by signals.
+    /// Returns an error if requests cannot be received. Signals can still cancel the run.
     pub(crate) fn listen(dir: &RunDir, watch: &mut FileWatch) -> Result<RequestWatch, StoreError> {
         watch.dir(&dir.open_requests()?);
         Ok(RequestWatch { dir: dir.clone(), stale: true })
     }
 
-    /// Something may have arrived.
+    /// Marks that a request may have arrived.
     pub(crate) fn arrived(&mut self) {
         self.stale = true;
     }
 
-    /// Who wants the run to end, if somebody does.
+    /// Takes the next request to cancel the run, or returns `None` if there is none.
     pub(crate) fn take(&mut self) -> Option<CancelSource> {
         if !self.stale {
             return None;

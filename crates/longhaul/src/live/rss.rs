@@ -1,19 +1,19 @@
-//! How much memory a run's processes have resident, all together. Pages that they share count for each of them, as in
-//! every such sum: it is an upper bound.
+//! Measures the resident memory of a run's processes. Shared pages count once per process, so the sum is an
+//! upper bound.
 
 use super::run_marker::RunMarker;
 use super::sweep::processes_with;
 use rustix::process::Pid;
 use std::fs;
 
-/// The memory that the processes with the run's mark have resident, in bytes.
+/// Returns the resident memory of the processes with the run marker, in bytes.
 pub(crate) fn resident(marker: &RunMarker) -> u64 {
     processes_with(marker).iter().filter_map(|(pid, _)| resident_of(*pid)).sum()
 }
 
-/// The second number of `/proc/PID/statm`, in pages; nothing for a process that is gone.
+/// Returns the second number of `/proc/PID/statm` in bytes, or `None` if the process has exited.
 fn resident_of(pid: Pid) -> Option<u64> {
-    let statm = fs::read_to_string(format!("/proc/{}/statm", pid.as_raw_nonzero())).ok()?;
+    let statm = fs::read_to_string(format!("/process/{}/statm", pid.as_raw_nonzero())).ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)
 }
@@ -24,9 +24,9 @@ mod tests {
     use rustix::process::getpid;
 
     #[test]
-    fn a_process_has_memory_while_it_lives() {
-        let own = resident_of(getpid()).expect("this process lives");
+    fn a_live_process_has_memory() {
+        let bytes = resident_of(getpid()).expect("this process lives");
         // A test binary maps more than a megabyte, and this machine has less than a terabyte.
-        assert!((1 << 20..1 << 40).contains(&own), "{own}");
+        assert!((1 << 20..1 << 40).contains(&bytes), "{bytes}");
     }
 }

@@ -1,8 +1,12 @@
-//! What tells a run's processes from all others: two variables of their environment, which whatever they start inherits.
+//! The run marker: two environment variables that identify a run's processes and that their children inherit.
 //!
-//! `LONGHAUL_RUN` names the run, for whoever wants to know it. It proves nothing: two homes may each have a run of one id.
-//! `LONGHAUL_MARK` is `ID/DRAWN`, and what was drawn is no other run's: it is in the run's plan, so that it goes wherever its
-//! directory goes. In each the run stands behind those around it, separated by colons: their sweeps find our agents too.
+//! `LONGHAUL_RUN` names the run. It does not identify it, because two homes may each have a run with the same
+//! id.
+//! `LONGHAUL_RUN_MARKER` is `ID/TOKEN` with a random token. The token is unique to the run and is stored in
+//! its plan, so that it moves with the run's directory.
+//!
+//! In both variables, the run follows its enclosing runs, separated by colons, so that their sweeps also find
+//! its processes.
 
 use super::clock::random_seed;
 use longhaul_core::{RunId, draw_uuid};
@@ -10,100 +14,101 @@ use longhaul_store::{Plan, RunDir, StoreError};
 use rustix::process::Pid;
 use std::{env, fs};
 
-/// The environment variable that names the run.
+/// Environment variable with the run's id.
 pub const RUN_VARIABLE: &str = "LONGHAUL_RUN";
-/// The environment variable that tells its processes from those of any other run.
-pub const MARK_VARIABLE: &str = "LONGHAUL_MARK";
+/// Environment variable that identifies the processes of a run.
+pub const MARK_VARIABLE: &str = "LONGHAUL_RUN_MARKER";
 
-/// A run's mark.
+/// The marker of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunMarker {
     run: RunId,
-    /// Nothing for a run that an older version began: its processes carry the id alone.
-    drawn: Option<String>,
+    /// `None` for a run of an older version, whose processes carry only the id.
+    token: Option<String>,
 }
 
 impl RunMarker {
-    /// That of the run of this directory.
+    /// Loads the marker of the run in this directory.
     ///
     /// # Errors
     ///
-    /// If its plan cannot be read.
+    /// Returns an error if the run's plan cannot be read.
     pub fn load(dir: &RunDir) -> Result<RunMarker, StoreError> {
         Ok(RunMarker::new(dir.id(), &dir.plan()?))
     }
 
-    /// That of a run of this id and plan.
+    /// Creates the marker of a run with this id and plan.
     pub(crate) fn new(run: &RunId, plan: &Plan) -> RunMarker {
-        RunMarker { run: run.clone(), drawn: plan.marker.clone() }
+        RunMarker { run: run.clone(), token: plan.marker.clone() }
     }
 
-    /// One of nobody's, for a process that belongs to no run.
+    /// Creates a marker for a process that belongs to no run.
     pub(crate) fn unowned() -> RunMarker {
-        RunMarker { run: RunId::from(RunMarker::random().as_str()), drawn: None }
+        RunMarker { run: RunId::from(RunMarker::random().as_str()), token: None }
     }
 
-    /// What a new run's mark has besides its id.
+    /// Returns a random token for a new run's marker.
     pub(crate) fn random() -> String {
         draw_uuid(random_seed(), 0).to_string()
     }
 
-    /// The run.
+    /// Returns the run's id.
     pub fn run(&self) -> &RunId {
         &self.run
     }
 
-    /// The variables of a process that this one starts for the run, behind those of the runs that this one belongs to.
+    /// Returns the marker's variables for a process of the run. They extend the values of the runs that this
+    /// process belongs to.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
-        let named = (RUN_VARIABLE, behind(RUN_VARIABLE, self.run.as_str()));
-        let marker = |drawn| (MARK_VARIABLE, behind(MARK_VARIABLE, &format!("{}/{drawn}", self.run)));
-        [named].into_iter().chain(self.drawn.as_ref().map(marker)).collect()
+        let run = (RUN_VARIABLE, extended(RUN_VARIABLE, self.run.as_str()));
+        let marker = |token| (MARK_VARIABLE, extended(MARK_VARIABLE, &format!("{}/{token}", self.run)));
+        [run].into_iter().chain(self.token.as_ref().map(marker)).collect()
     }
 
-    /// Whether a process carries it.
+    /// Returns `true` if a process carries the marker.
     pub(crate) fn is_on(&self, pid: Pid) -> bool {
-        MarkerVariables::by(pid).is_some_and(|carried| carried.has(self))
+        MarkerVariables::read(pid).is_some_and(|variables| variables.has(self))
     }
 
-    /// Whether a process carries it, and is not of a run inside of the run.
+    /// Returns `true` if a process carries the marker and does not belong to a nested run.
     pub(crate) fn is_last_on(&self, pid: Pid) -> bool {
-        MarkerVariables::by(pid).is_some_and(|carried| carried.ends_with(self))
+        MarkerVariables::read(pid).is_some_and(|variables| variables.ends_with(self))
     }
 }
 
-/// A variable's value for a process of ours: `own` behind what we have there.
-fn behind(name: &str, own: &str) -> String {
+/// Appends `last` to this process's value of a variable.
+fn extended(name: &str, last: &str) -> String {
     match env::var(name) {
-        Ok(outer) if !outer.is_empty() => format!("{outer}:{own}"),
-        Ok(_) | Err(_) => own.to_owned(),
+        Ok(outer) if !outer.is_empty() => format!("{outer}:{last}"),
+        Ok(_) | Err(_) => last.to_owned(),
     }
 }
 
-/// What a process has in the two variables.
+/// A process's values of the two variables.
 #[derive(Default)]
 struct MarkerVariables {
     runs: String,
-    marks: String,
+    markers: String,
 }
 
 impl MarkerVariables {
-    fn by(pid: Pid) -> Option<MarkerVariables> {
+    fn read(pid: Pid) -> Option<MarkerVariables> {
         let environment = environment(pid)?;
         let value = |name| value(&environment, name).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         Some(MarkerVariables {
             runs: value(RUN_VARIABLE)?,
-            // An older version sets none.
-            marks: value(MARK_VARIABLE).unwrap_or_default(),
+            // Older versions do not set it.
+            markers: value(MARK_VARIABLE).unwrap_or_default(),
         })
     }
 
     fn has(&self, marker: &RunMarker) -> bool {
-        match &marker.drawn {
-            Some(drawn) => self.marks().any(|(_, one)| one == drawn),
-            // Each run of this id that has drawn something is another one.
+        match &marker.token {
+            Some(token) => self.markers().any(|(_, other)| other == token),
+            // Each run with this id and a token is a different run.
             None => {
                 let of_id = |run: &str| run == marker.run.as_str();
-                let others = self.marks().filter(|(run, _)| of_id(run)).count();
+                let others = self.markers().filter(|(run, _)| of_id(run)).count();
                 self.runs.split(':').filter(|run| of_id(run)).count() > others
             }
         }
@@ -112,27 +117,28 @@ impl MarkerVariables {
     fn ends_with(&self, marker: &RunMarker) -> bool {
         let last = self.runs.rsplit(':').next().unwrap_or_default();
         self.has(marker)
-            && match &marker.drawn {
-                // The one that drew it last may be around one of an older version.
-                Some(drawn) => self.marks().last() == Some((last, drawn)),
+            && match &marker.token {
+                // In `LONGHAUL_RUN_MARKER` this run may come last although it encloses a run of an older
+                // version.
+                Some(token) => self.markers().last() == Some((last, token)),
                 None => last == marker.run.as_str(),
             }
     }
 
-    /// Each run that has drawn something, and what.
-    fn marks(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.marks.split(':').filter_map(|one| one.split_once('/'))
+    /// Returns each run that has a token, with the token.
+    fn markers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.markers.split(':').filter_map(|entry| entry.split_once('/'))
     }
 }
 
-/// A variable of a process's environment as it was when its program began.
+/// Returns a variable of a process's environment at the start of its program.
 pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
     Some(value(&environment(pid)?, name)?.to_owned())
 }
 
-/// A zombie has no environment left, and nothing to end.
+/// Returns the environment of a process. A zombie has none, and does not need to be stopped.
 fn environment(pid: Pid) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()
+    fs::read(format!("/process/{}/environ", pid.as_raw_nonzero())).ok()
 }
 
 fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
@@ -145,27 +151,27 @@ mod tests {
     use super::{MarkerVariables, RunMarker};
     use longhaul_core::RunId;
 
-    fn mark(run: &str, drawn: Option<&str>) -> RunMarker {
-        RunMarker { run: RunId::from(run), drawn: drawn.map(str::to_owned) }
+    fn marker(run: &str, token: Option<&str>) -> RunMarker {
+        RunMarker { run: RunId::from(run), token: token.map(str::to_owned) }
     }
 
     #[test]
-    fn a_process_belongs_to_its_run_and_to_those_around_it() {
-        // The two variables; the mark that is looked for; whether it is there, and whether it is the last one.
-        let check = |runs: &str, marks: &str, mark: &RunMarker, expected: (bool, bool)| {
-            let carried = MarkerVariables { runs: runs.to_owned(), marks: marks.to_owned() };
-            assert_eq!((carried.has(mark), carried.ends_with(mark)), expected, "{runs} {marks} {mark:?}");
+    fn a_process_belongs_to_its_run_and_to_enclosing_runs() {
+        // The two variables, the marker, whether the process carries it, and whether it comes last.
+        let check = |runs: &str, markers: &str, marker: &RunMarker, expected: (bool, bool)| {
+            let variables = MarkerVariables { runs: runs.to_owned(), markers: markers.to_owned() };
+            assert_eq!((variables.has(marker), variables.ends_with(marker)), expected, "{runs} {markers} {marker:?}");
         };
-        let (ours, old) = (mark("a", Some("1")), mark("a", None));
-        check("a", "a/1", &ours, (true, true));
-        check("outer:a", "outer/9:a/1", &ours, (true, true));
-        check("a:inner", "a/1:inner/2", &ours, (true, false));
-        // Another home's run of this id; the same one, before its directory got another name.
-        check("a", "a/2", &ours, (false, false));
-        check("before", "before/1", &ours, (true, true));
-        // An older version's run of this id, and one that an older version began inside of ours.
-        check("a", "", &ours, (false, false));
-        check("a:inner", "a/1", &ours, (true, false));
+        let (current, old) = (marker("a", Some("1")), marker("a", None));
+        check("a", "a/1", &current, (true, true));
+        check("outer:a", "outer/9:a/1", &current, (true, true));
+        check("a:inner", "a/1:inner/2", &current, (true, false));
+        // Another home's run with this id; the same run under a different directory name.
+        check("a", "a/2", &current, (false, false));
+        check("before", "before/1", &current, (true, true));
+        // An older version's run with this id, and an older version's run nested in this one.
+        check("a", "", &current, (false, false));
+        check("a:inner", "a/1", &current, (true, false));
 
         check("a", "", &old, (true, true));
         check("a:inner", "inner/2", &old, (true, false));
@@ -176,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_new_each_time() {
+    fn tokens_are_random() {
         assert_ne!(RunMarker::random(), RunMarker::random());
     }
 }

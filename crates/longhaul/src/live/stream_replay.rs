@@ -1,4 +1,4 @@
-//! What a process left in its files, read as a whole.
+//! Reads the complete files of a process.
 
 use super::tail::Tail;
 use longhaul_agent::Decoder;
@@ -6,24 +6,24 @@ use longhaul_store::open_regular;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-// What an agent says about its own start fits in far less.
+// An agent's messages about its own start are much shorter.
 const STDERR_TAIL_BYTES: u64 = 16 * 1024;
 
-/// Feeds a whole stream file to a decoder. What it announced is of no use any more.
+/// Feeds a complete stream file to a decoder. The notices are dropped, because they are no longer of use.
 pub(crate) fn decode(path: &Path, decoder: &mut dyn Decoder) -> io::Result<()> {
     let mut tail = Tail::open(path)?;
-    let mut silent_for = Vec::new();
+    let mut notices = Vec::new();
     loop {
         let bytes = tail.read()?;
         if bytes.is_empty() {
             return Ok(());
         }
-        decoder.feed(bytes, &mut silent_for);
-        silent_for.clear();
+        decoder.feed(bytes, &mut notices);
+        notices.clear();
     }
 }
 
-/// Returns the end of a process's standard error; empty if it cannot be read, which proves nothing.
+/// Returns the end of a process's standard error, or an empty text if it cannot be read.
 pub(crate) fn tail_of(path: &Path) -> String {
     tail(path, STDERR_TAIL_BYTES).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Follows the file that an agent writes its stream to. The file is the truth: a supervisor that
-//! dies loses nothing, and a slow one never blocks the agent.
+//! Follows the file that an agent writes its stream to. The file is the only source: a supervisor that dies
+//! loses nothing, and a slow one never blocks the agent.
 
 use longhaul_store::open_regular;
 use std::fs::File;
@@ -7,15 +7,16 @@ use std::io::{self, Read};
 use std::mem;
 use std::path::Path;
 
-// One read takes this much at most: bounded memory, and a deadline is looked at between reads.
+// Largest read. It bounds memory, and deadlines are checked between reads.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Without a note of when it was read, which would make every read of a growing file a write.
+/// Opens the file without updates of its access time, which would turn every read of a growing file into a
+/// write.
 #[cfg(target_os = "linux")]
 fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
     let file = open_regular(path)?;
-    // Only the file's owner may.
+    // Only the file's owner may set the flag.
     let _ = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags | OFlags::NOATIME));
     Ok(file)
 }
@@ -25,21 +26,21 @@ fn open(path: &Path) -> io::Result<File> {
     open_regular(path)
 }
 
-/// A reader that goes on at the end of the file when there is more.
+/// A reader that continues when the file has grown.
 pub(crate) struct Tail {
     file: File,
     chunk: Box<[u8]>,
-    /// Whether the last read came to the end: the next has nothing to look for.
+    /// Whether the last read reached the end, so that the next one can be skipped.
     at_end: bool,
 }
 
 impl Tail {
-    /// Follows `path` from its beginning.
+    /// Follows `path` from its start.
     pub(crate) fn open(path: &Path) -> io::Result<Tail> {
         Ok(Tail { file: open(path)?, chunk: vec![0; CHUNK_BYTES].into_boxed_slice(), at_end: false })
     }
 
-    /// The next bytes that are there; empty at the present end.
+    /// Returns the next bytes, or an empty slice at the current end.
     pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
         if mem::take(&mut self.at_end) {
             return Ok(&[]);

@@ -1,5 +1,5 @@
-//! The world of one live run: performs actions, and turns files, exits and signals into events. What each of these is has a
-//! file of its own below.
+//! The world of one live run: performs actions, and turns files, exits and signals into events. The child
+//! modules implement the kinds of actions and events.
 
 mod checks;
 mod ending;
@@ -40,29 +40,29 @@ use std::sync::Arc;
 use summaries::SummaryRun;
 use tokio::sync::mpsc;
 
-/// What a live world is made of.
+/// The parts of a live world.
 pub(crate) struct WorldConfig<'a> {
     pub(crate) home: &'a Home,
     pub(crate) dir: RunDir,
-    /// What its processes carry.
+    /// Identifies the run's processes.
     pub(crate) marker: RunMarker,
     pub(crate) journal: Journal,
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(crate) order: AgentSpec,
     pub(crate) environment: Environment,
-    /// Variables that the agent needs and that are not set: it is not started again.
+    /// Variables that the agent needs and that are not set. If there are any, the agent is not started again.
     pub(crate) missing: Vec<String>,
-    /// Memory that the run's processes may have resident, in bytes.
+    /// Resident memory that the run's processes may use, in bytes.
     pub(crate) memory_limit: Option<u64>,
-    /// Whether it matters if the agent changes its workspace.
+    /// Whether changes of the workspace are tracked.
     pub(crate) fingerprints_workspace: bool,
-    /// Whether each noteworthy event leaves a text for people.
+    /// Whether each noteworthy event writes a diagnostic text.
     pub(crate) diagnostic: bool,
-    /// Who reads the run's files besides people.
+    /// The harness that reads the run's files.
     pub(crate) harness: Option<Harness>,
-    /// Commands that are told of the run.
+    /// Notification commands.
     pub(crate) notify: Vec<String>,
-    /// Who is to be the watchdog, until it is started.
+    /// The watchdog's program, until it is started.
     pub(crate) watchdog: Option<Program>,
     pub(crate) cancels: mpsc::Receiver<CancelSource>,
     pub(crate) observer: &'a mut dyn Observer,
@@ -71,48 +71,50 @@ pub(crate) struct WorldConfig<'a> {
 /// The world of one live run.
 pub(crate) struct LiveWorld<'a> {
     setup: WorldConfig<'a>,
-    /// The stream and the requests.
+    /// Watches the stream and the requests.
     watch: FileWatch,
-    /// What other processes want; nothing if it cannot be listened to.
+    /// Requests of other processes. `None` if they cannot be received.
     requests: Option<RequestWatch>,
     clock: LiveClock,
-    /// Whether something was appended that is not yet on disk.
+    /// Whether a record was appended that is not yet on disk.
     unsynced: bool,
     events: VecDeque<Event>,
     attempt: Option<AttemptProcess>,
-    /// What condenses older work for the next attempt; never beside one.
+    /// The model that summarizes older work for the next attempt. It never runs during one.
     summary_run: Option<SummaryRun>,
-    /// What judges the work; never beside an attempt either.
-    checking: Option<CheckRun>,
-    /// Writes the conversation down, for people.
+    /// The running check. It never runs during an attempt.
+    check_run: Option<CheckRun>,
+    /// Writes the transcript, for people.
     recorder: TranscriptRecorder,
-    /// Tells the ledger of it, for those who look for runs.
-    indexed: LedgerWriter,
-    /// Attempts that are over, each with the decoder that read it: it knows what its stream can do without.
+    /// Writes the run's row in the ledger.
+    ledger: LedgerWriter,
+    /// Ended attempts, each with the decoder that read it. The decoder decides which lines of the stream can
+    /// be dropped.
     ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
-    /// Ends the agent if we die and nobody comes back.
+    /// Stops the agent if the run is orphaned for too long.
     watchdog: Option<Watchdog>,
-    /// The files that show where the run stands; `None` until they name us as the supervisor. A first step may have nothing
-    /// to record, and a dead supervisor's watchdog waits for a sign.
+    /// Files that publish the run's state. `None` until they name this supervisor. They are written even if
+    /// the first step records nothing, because a dead supervisor's watchdog waits for a change.
     published: Option<Published>,
     /// Reads the transcript for a harness's cost summary.
     spending: Option<SpendingReader>,
-    /// Held until the run ends: a session that a run has used may be needed by it again.
+    /// Locks of the run's sessions. They are held until the run finishes, because the run may need its
+    /// earlier sessions again.
     locks: Vec<(SessionId, SessionLock)>,
-    /// Whether the due deadline has already waited for one more look at the stream.
-    looked_when_due: bool,
-    /// What the last attempt's stream said, kept for the report.
+    /// Whether the stream was read once more after the deadline was due.
+    polled_when_due: bool,
+    /// State of the last attempt's stream, for the report.
     snapshot: AttemptSnapshot,
-    /// What the ended attempts have left for the next one to know.
+    /// Data of the ended attempts for the next one.
     past: PriorAttempts,
-    /// Why the agent could not be started, in the system's words.
+    /// Error of the system if the agent could not be started.
     spawn_error: Option<String>,
     stderr_tail: String,
     diagnostic: Diagnostic,
     notifying: Notifier,
 }
 
-/// One attempt under way.
+/// A running attempt.
 struct AttemptProcess {
     agent: AgentProcess,
     tail: Tail,
@@ -120,16 +122,17 @@ struct AttemptProcess {
     dir: AttemptDir,
     process: ProcessId,
     memory: OomWatch,
-    /// Whether it stood still when we last looked.
-    halted: bool,
-    /// Whether the disk was full when we last looked.
-    has_unread_output: bool,
+    /// Whether it was frozen at the last poll.
+    frozen: bool,
+    /// Whether the disk was full at the last poll.
+    disk_was_full: bool,
     exit: Option<Exit>,
 }
 
 impl AttemptProcess {
     fn new(
-        (agent, process): (AgentProcess, ProcessId),
+        agent: AgentProcess,
+        process: ProcessId,
         memory: OomWatch,
         tail: Tail,
         decoder: Box<dyn Decoder>,
@@ -142,8 +145,8 @@ impl AttemptProcess {
             dir,
             process,
             memory,
-            halted: false,
-            has_unread_output: false,
+            frozen: false,
+            disk_was_full: false,
             exit: None,
         }
     }
@@ -151,13 +154,13 @@ impl AttemptProcess {
 
 impl<'a> LiveWorld<'a> {
     pub(crate) fn new(setup: WorldConfig<'a>) -> LiveWorld<'a> {
-        // Without it the run can still be cancelled by signals, and can be worked on all the same.
+        // Without the request watch, signals can still cancel the run.
         let mut watch = FileWatch::new();
         let requests = RequestWatch::listen(&setup.dir, &mut watch).ok();
         let WorldConfig { dir, order, environment, .. } = &setup;
         let diagnostic = Diagnostic::new(setup.diagnostic, dir, &order.cwd, environment);
         let recorder = TranscriptRecorder::new(setup.dir.clone(), Arc::clone(&setup.dialect), setup.harness);
-        let indexed = LedgerWriter::new(setup.home, &setup.dir);
+        let ledger = LedgerWriter::new(setup.home, &setup.dir);
         LiveWorld {
             setup,
             watch,
@@ -167,15 +170,15 @@ impl<'a> LiveWorld<'a> {
             events: VecDeque::new(),
             attempt: None,
             summary_run: None,
-            checking: None,
+            check_run: None,
             recorder,
-            indexed,
+            ledger,
             ended: Vec::new(),
             watchdog: None,
             published: None,
             spending: None,
             locks: Vec::new(),
-            looked_when_due: false,
+            polled_when_due: false,
             snapshot: AttemptSnapshot::default(),
             past: PriorAttempts::default(),
             spawn_error: None,
@@ -201,11 +204,11 @@ impl World for LiveWorld<'_> {
 
     fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
         self.notice_wait(run, at);
-        // The last status is written when all else is in order.
+        // The final status is written last, by `write_final_status`.
         if (!step.records.is_empty() || self.published.is_none()) && run.state().outcome().is_none() {
             self.publish(run, policy, at);
         }
-        self.indexed.take(run, &step.records);
+        self.ledger.take(run, &step.records);
         let snapshot = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
         self.diagnostic.stepped(run, at, step, self.spawn_error.as_deref());
         self.setup.observer.on_step(StepView { run, policy, at, snapshot }, step);
@@ -219,9 +222,9 @@ impl World for LiveWorld<'_> {
         }
         match action {
             Action::InspectSession(session) => {
-                let found =
+                let state =
                     self.session_files().map_or(SessionFileState::Ready, |files| files.inspect(&session));
-                self.events.push_back(Event::SessionInspected(found));
+                self.events.push_back(Event::SessionInspected(state));
                 Ok(())
             }
             Action::StartSummary(plan) => {
@@ -258,25 +261,25 @@ impl World for LiveWorld<'_> {
 
     async fn next(&mut self, until: Option<Moment>) -> Result<Event, SuperviseError> {
         loop {
-            if let Some(by) = self.cancelled() {
-                return Ok(Event::Cancelled(by));
+            if let Some(source) = self.cancelled() {
+                return Ok(Event::Cancelled(source));
             }
             if let Some(event) = self.events.pop_front() {
                 return Ok(event);
             }
-            // What is written already is read before silence or a timeout is declared, but an
-            // agent that never stops writing does not put a deadline off for ever.
+            // Output that is already written is read before a stall or a timeout is declared. An agent that
+            // never stops writing does not delay the deadline forever.
             let due = until.is_some_and(|until| until <= self.clock.at());
-            if due && self.looked_when_due {
-                self.looked_when_due = false;
+            if due && self.polled_when_due {
+                self.polled_when_due = false;
                 return Ok(Event::Ticked);
             }
             if self.read_stream()? {
-                self.looked_when_due = due;
+                self.polled_when_due = due;
                 continue;
             }
-            if let Some(by) = self.shared_signal().await {
-                return Ok(Event::Cancelled(by));
+            if let Some(source) = self.shared_signal().await {
+                return Ok(Event::Cancelled(source));
             }
             if let Some(evidence) = self.ended_attempt()? {
                 return Ok(Event::Exited(evidence));
@@ -294,7 +297,7 @@ impl World for LiveWorld<'_> {
             }
             self.sync()?;
             self.set_watchdog().await;
-            self.indexed.write();
+            self.ledger.write();
             let publish_at = self.publish_usage();
             self.wait_for_change(until.into_iter().chain(publish_at).min()).await?;
             if let Some(span) = self.clock.sleep_since_last_call() {
@@ -305,84 +308,83 @@ impl World for LiveWorld<'_> {
 }
 
 impl LiveWorld<'_> {
-    /// The last attempt's stream, for the report.
-    pub(crate) fn glance(&self) -> &AttemptSnapshot {
+    /// Returns the state of the last attempt's stream, for the report.
+    pub(crate) fn snapshot(&self) -> &AttemptSnapshot {
         &self.snapshot
     }
 
-    /// Why the last attempt could not be started or what it said on stderr, if anything.
+    /// Returns why the last attempt could not be started, or the end of its stderr.
     pub(crate) fn startup_message(&self) -> Option<&str> {
         self.spawn_error.as_deref().or_else(|| Some(self.stderr_tail.trim()).filter(|tail| !tail.is_empty()))
     }
 
-    /// Makes the stream files smaller. What fails is left as it was.
+    /// Compacts the stream files. A file that cannot be compacted stays as it is.
     pub(crate) fn compact_streams(&self) {
         for (dir, decoder) in self.ended.iter().filter(|(_, decoder)| decoder.is_compactable()) {
             let _ = compact(&dir.stream_path(), |line| decoder.keeps_line(line));
         }
     }
 
-    /// Brings what is written down for people up to date with `attempts` attempts, of which none goes on.
+    /// Completes the transcript of the first `attempts` attempts, none of which is still running.
     pub(crate) fn complete_transcript(&mut self, attempts: u32) {
         self.recorder.complete(attempts);
     }
 
-    /// The run is over, and all were told: its sessions are free, and the ledger is brought up to date.
+    /// Releases the run's sessions and updates the ledger, after the run finished.
     pub(crate) fn release(&mut self) {
         self.locks.clear();
-        self.indexed.write_last();
+        self.ledger.write_last();
     }
 
-    /// Has the next attempt learn what a person added to the limits.
+    /// Informs the next attempt of the limits that a person added.
     pub(crate) fn add_limits(&mut self, added: Remaining) {
         self.past.added = added;
     }
 
-    /// The harness that the run is carried out for.
+    /// Returns the run's harness.
     pub(crate) fn harness(&self) -> Option<Harness> {
         self.setup.harness
     }
 
-    /// Where runs are kept.
+    /// Returns the home of the run.
     pub(crate) fn home(&self) -> &Home {
         self.setup.home
     }
 
-    /// Where the agent works.
+    /// Returns the agent's working directory.
     pub(crate) fn cwd(&self) -> &Path {
         &self.setup.order.cwd
     }
 
-    /// The run's directory.
     pub(crate) fn dir(&self) -> &RunDir {
         &self.setup.dir
     }
 
-    /// Whether an agent was started, be it one whose start is not written down.
+    /// Returns `true` if an agent was started, even if its start is not journaled.
     pub(crate) fn has_started(&self) -> bool {
         self.attempt.is_some() || !self.ended.is_empty()
     }
 
-    /// Ends everything of a run that cannot go on, politely first, so that the agent's session is whole.
-    /// Nothing is journalled: the journal is what broke.
+    /// Stops all processes of a run that cannot continue, with SIGTERM first, so that the agent's session
+    /// stays intact. Nothing is journaled, because the journal failed.
     pub(crate) async fn abandon(&mut self) {
         self.stop(StopLevel::Term);
         let _ = sweep(&self.setup.marker).await;
     }
 
-    /// Has somebody end the agent, should we die and nobody come back.
+    /// Starts the watchdog with the first agent.
     async fn set_watchdog(&mut self) {
         if self.attempt.is_some()
             && let Some(program) = self.setup.watchdog.take()
         {
-            // An agent that was just started gets its prompt first: it waits for that.
+            // An agent that was just started gets its prompt first, because it waits for it.
             tokio::task::yield_now().await;
-            // The work does not need it.
+            // The run continues without a watchdog.
             self.watchdog = Watchdog::start(&program, &self.setup.dir).ok();
         }
     }
 
-    /// Lets the watchdog go: nothing is left to be ended.
+    /// Stops the watchdog, because no process is left for it.
     pub(crate) async fn dismiss_watchdog(&mut self) {
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.stop().await;
@@ -399,8 +401,8 @@ impl LiveWorld<'_> {
         Ok(())
     }
 
-    /// Tells the agent something in the session that it has open. One whose input has ended hears it in the next
-    /// attempt.
+    /// Sends a prompt to the agent in its open session. If the agent's input is closed, the next attempt
+    /// receives the prompt.
     fn say(&mut self, say: PromptKind, left: Remaining) {
         let Some(attempt) = &self.attempt else { return };
         let running = &attempt.decoder.snapshot().background;

@@ -26,7 +26,7 @@ fn plan(attempt: u32) -> AttemptPlan {
     }
 }
 
-/// A run that waits so long behind a usage limit.
+/// Returns a run that waits this long for a usage limit.
 fn waiting(span: Span) -> Run {
     let usage = Usage { reported_cost: Usd(120_000), estimated_cost: Usd(5_000), ..Usage::default() };
     let next = AfterAttempt::Attempt { at: AT + span, remedy: Remedy::ALL[0], plan: plan(2) };
@@ -47,21 +47,21 @@ fn waiting(span: Span) -> Run {
     Run::replay(records.iter().chain([&swept]))
 }
 
-fn check(news: &Notification, expected: &Expect) {
-    let line = news.line();
+fn check(notification: &Notification, expected: &Expect) {
+    let line = notification.line();
     let value: serde_json::Value = serde_json::from_slice(&line).expect("JSON");
     assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
-    expected.assert_eq(&format!("{} {value:#}\n", news.name));
+    expected.assert_eq(&format!("{} {value:#}\n", notification.name));
 }
 
 #[test]
-fn a_long_wait_is_news() {
+fn notifies_of_a_long_wait() {
     let dir = dir();
-    let of =
-        |span| Notification::for_wait((dir.id(), dir.path()), &waiting(span), AT, " fix \"the\" tests\n");
-    assert!(of(Span::from_mins(15)).is_none());
+    let notification =
+    |span| Notification::for_wait(dir.id(), dir.path(), &waiting(span), AT, " fix \"the\" tests\n");
+    assert!(notification(Span::from_mins(15)).is_none());
     check(
-        &of(Span::from_mins(300)).expect("it is long"),
+        &notification(Span::from_mins(300)).expect("it is long"),
         &expect![[r#"
         wait-2 {
           "at": "2025-11-22T01:34:05.120Z",
@@ -83,10 +83,10 @@ fn a_long_wait_is_news() {
 }
 
 #[test]
-fn an_outcome_is_news() {
+fn notifies_of_an_outcome() {
     let check_outcome = |outcome: Outcome, expected: &Expect| {
         let run = waiting(Span::from_mins(1));
-        let report = RunReport::new(&dir(), &run, (outcome, AT), &AttemptSnapshot::default(), None);
+        let report = RunReport::new(&dir(), &run, outcome, AT, &AttemptSnapshot::default(), None);
         check(&Notification::for_outcome(&report, &run, &"word ".repeat(100)), expected);
     };
     check_outcome(

@@ -82,8 +82,8 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
     fault.unwrap_or_else(|| otherwise.to_owned())
 }
 
-fn actor(by: Option<CancelSource>) -> &'static str {
-    match by {
+fn actor(source: Option<CancelSource>) -> &'static str {
+    match source {
         Some(CancelSource::Person | CancelSource::PersonNow) | None => "a person",
         Some(CancelSource::Sigterm) => "SIGTERM",
         Some(CancelSource::Sighup) => "SIGHUP",
@@ -92,8 +92,8 @@ fn actor(by: Option<CancelSource>) -> &'static str {
 
 fn describe(state: &State, fault: Fault) -> String {
     match fault {
-        Fault::Unfinished if state.max_idle_stops > 0 => {
-            format!("the agent stopped {} times in a row without changing anything", state.max_idle_stops + 1)
+        Fault::Unfinished if state.idle_stops > 0 => {
+            format!("the agent stopped {} times in a row without changing anything", state.idle_stops + 1)
         }
         _ => fault.describe_with(state.result.as_ref()).to_owned(),
     }

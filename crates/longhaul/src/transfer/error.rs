@@ -14,10 +14,10 @@ pub enum TransferError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Another process supervises the run.
-    #[error("export run {0}: it is supervised now")]
+    #[error("cannot export run {0}: it is running")]
     Supervised(RunId),
     /// Its supervisor died, and its agent or a tool of it goes on.
-    #[error("export run {run}: its supervisor died, and {processes} of its processes still work")]
+    #[error("cannot export run {run}: its supervisor died, and {processes} of its processes still work")]
     StillRunning {
         /// The run.
         run: RunId,
@@ -25,10 +25,10 @@ pub enum TransferError {
         processes: usize,
     },
     /// What would be written is there already.
-    #[error("write {}: it is there already", .0.display())]
+    #[error("{} already exists", .0.display())]
     FileExists(PathBuf),
     /// The file cannot be what an export writes.
-    #[error("import {}: {reason}", path.display())]
+    #[error("cannot import {}: {reason}", path.display())]
     InvalidArchive {
         /// The file.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum TransferError {
         reason: String,
     },
     /// The file unpacks to much more than its size: it may have been made to fill the disk.
-    #[error("import {}: it unpacks to {} MiB, more than ten times its size", path.display(), unpacked >> 20)]
+    #[error("cannot import {}: it unpacks to {} MiB, more than ten times its size", path.display(), unpacked >> 20)]
     Large {
         /// The file.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum TransferError {
         unpacked: u64,
     },
     /// A later version wrote the file in a way that this one does not know.
-    #[error("import {}: longhaul {written_by} wrote it in format {format}", path.display())]
+    #[error("cannot import {}: longhaul {written_by} wrote it in format {format}", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum TransferError {
         written_by: String,
     },
     /// Processes on this machine carry the mark of the run that should come here.
-    #[error("import run {run}: {processes} of its processes work on this machine")]
+    #[error("cannot import run {run}: {processes} of its processes work on this machine")]
     RunningHere {
         /// The run.
         run: RunId,
@@ -62,10 +62,10 @@ pub enum TransferError {
         processes: usize,
     },
     /// The file has no workspace, and none was said to be there.
-    #[error("import into {}: the workspace is not in the file", .0.display())]
+    #[error("cannot import into {}: the workspace is not in the file", .0.display())]
     NoWorkspace(PathBuf),
     /// The directory to create the workspace in holds something.
-    #[error("import into {}: it is not an empty directory", .0.display())]
+    #[error("cannot import into {}: it is not an empty directory", .0.display())]
     NotEmpty(PathBuf),
     /// The directory that should be used as it is cannot be.
     #[error("work in {}: {source}", path.display())]
@@ -79,21 +79,21 @@ pub enum TransferError {
     #[error(transparent)]
     Agent(#[from] AgentError),
     /// Git is needed and cannot be started.
-    #[error("start git: {0}")]
+    #[error("cannot start git: {0}")]
     NoGit(io::Error),
     /// Git refused.
-    #[error("git {doing}: {git_error}")]
+    #[error("git {action}: {git_error}")]
     Git {
         /// What it was asked to do.
-        doing: String,
+        action: String,
         /// The first lines of its complaint.
         git_error: String,
     },
     /// The system refused something.
-    #[error("{doing} {}: {source}", path.display())]
+    #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// What was being done.
-        doing: &'static str,
+        action: &'static str,
         /// To which file or directory.
         path: PathBuf,
         /// What the system says.
@@ -102,9 +102,9 @@ pub enum TransferError {
 }
 
 impl TransferError {
-    /// For `map_err`: the system refused `doing` at `path`.
-    pub(super) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TransferError {
-        move |source| TransferError::Io { doing, path: path.to_owned(), source }
+    /// For `map_err`: the system refused `action` at `path`.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TransferError {
+        move |source| TransferError::Io { action, path: path.to_owned(), source }
     }
 
     /// For `map_err` and `ok_or_else`: the file is not what an export writes.
@@ -155,10 +155,10 @@ impl TransferError {
                 format!("end it where it is by `longhaul cancel {run}`: a run goes on in one place only")
             }
             TransferError::NoWorkspace(_) => {
-                "bring the workspace there yourself, and say so with --as-is".to_owned()
+                "bring the workspace there yourself, and say so with --use-existing".to_owned()
             }
             TransferError::NotEmpty(_) => {
-                "name a new directory, or use the workspace that is there with --as-is".to_owned()
+                "name a new directory, or use the workspace that is there with --use-existing".to_owned()
             }
             TransferError::Workspace { .. } => "name the directory that has the workspace".to_owned(),
             TransferError::Agent(error) => error.hint().to_owned(),

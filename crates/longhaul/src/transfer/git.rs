@@ -170,8 +170,8 @@ pub(super) fn text(line: Vec<u8>) -> String {
 
 fn refusal<S: AsRef<OsStr>>(args: &[S], output: &Output) -> TransferError {
     let said = complaint(output);
-    let doing = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
-    TransferError::Git { doing, git_error: said }
+    let action = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
+    TransferError::Git { action, git_error: said }
 }
 
 /// Why git refused, in its words.

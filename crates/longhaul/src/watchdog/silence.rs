@@ -1,5 +1,5 @@
-//! How long an orphan has been silent. No calendar is asked and no file's time believed: time is what passes
-//! between two looks, and only as much of it as we can have been awake for.
+//! Measures how long an orphaned run has been silent. It uses neither the wall clock nor file times: it adds
+//! up the time between two polls, limited to the time that this process can have been awake.
 
 use longhaul_core::Span;
 use longhaul_store::RunDir;
@@ -7,21 +7,21 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What has been written for a run: it is silent as long as this stays the same.
+/// The output of a run. The run is silent while it does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OutputPosition {
     attempts: usize,
     stream_bytes: u64,
     stderr_bytes: u64,
-    /// A supervisor that came and died again has left something here.
+    /// A supervisor that took over and died has appended here.
     journal_bytes: u64,
 }
 
 impl OutputPosition {
-    /// What there is now. What cannot be looked at is as long as nothing.
+    /// Returns the current output. Files that cannot be read count as empty.
     pub(super) fn new(dir: &RunDir) -> OutputPosition {
         let attempts = dir.attempts().unwrap_or_default();
-        let bytes = |path: PathBuf| fs::metadata(path).map_or(0, |found| found.len());
+        let bytes = |path: PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
         OutputPosition {
             attempts: attempts.len(),
             stream_bytes: attempts.last().map_or(0, |newest| bytes(newest.stream_path())),
@@ -31,7 +31,7 @@ impl OutputPosition {
     }
 }
 
-/// A silence so far.
+/// A silence up to now.
 #[derive(Debug)]
 pub(super) struct SilenceTimer {
     output: OutputPosition,
@@ -39,28 +39,29 @@ pub(super) struct SilenceTimer {
 }
 
 impl SilenceTimer {
-    /// One that begins now.
-    pub(super) fn begin(received: OutputPosition) -> SilenceTimer {
-        SilenceTimer { output: received, lasted: Duration::ZERO }
+    /// Starts a silence.
+    pub(super) fn begin(output: OutputPosition) -> SilenceTimer {
+        SilenceTimer { output, lasted: Duration::ZERO }
     }
 
-    /// So much time has passed, which was meant to be `meant` at most, and this is heard at its end. A machine that
-    /// was asleep, or a watchdog that was frozen beside its agent, has waited for longer than it meant to.
-    pub(super) fn pass(&mut self, time: Duration, meant: Duration, received: OutputPosition) {
-        if received == self.output {
-            // A busy machine wakes us late too, by less than as long again.
-            self.lasted += time.min(meant * 2);
+    /// Adds the time since the last poll, which was planned for at most `planned`, and compares the output at
+    /// its end. The wait is longer than planned if the machine slept, or if the watchdog was frozen with its
+    /// agent.
+    pub(super) fn pass(&mut self, time: Duration, planned: Duration, output: OutputPosition) {
+        if output == self.output {
+            // A busy machine also wakes this process late, but by less than the planned time.
+            self.lasted += time.min(planned * 2);
         } else {
-            *self = SilenceTimer::begin(received);
+            *self = SilenceTimer::begin(output);
         }
     }
 
-    /// What was heard before it.
-    pub(super) fn heard(&self) -> OutputPosition {
+    /// Returns the output before the silence.
+    pub(super) fn output(&self) -> OutputPosition {
         self.output
     }
 
-    /// How long it has lasted.
+    /// Returns the length of the silence.
     pub(super) fn lasted(&self) -> Span {
         Span(self.lasted.as_millis() as u64)
     }

@@ -11,15 +11,15 @@ fn run() -> (tempfile::TempDir, RunDir) {
     (home, dir)
 }
 
-const LOOK: Duration = Duration::from_secs(10);
+const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 #[test]
-fn whatever_is_written_ends_a_silence() {
+fn any_output_ends_a_silence() {
     let (_home, dir) = run();
-    let mut stall = SilenceTimer::begin(OutputPosition::new(&dir));
+    let mut silence = SilenceTimer::begin(OutputPosition::new(&dir));
     let mut check = |expected: u64| {
-        stall.pass(LOOK, LOOK, OutputPosition::new(&dir));
-        assert_eq!(stall.lasted(), Span::from_secs(expected));
+        silence.pass(POLL_INTERVAL, POLL_INTERVAL, OutputPosition::new(&dir));
+        assert_eq!(silence.lasted(), Span::from_secs(expected));
     };
     check(10);
     check(20);
@@ -38,45 +38,45 @@ fn whatever_is_written_ends_a_silence() {
 }
 
 #[test]
-fn a_machine_that_slept_was_not_silent() {
+fn sleep_of_the_machine_is_not_silence() {
     let (_home, dir) = run();
-    let received = OutputPosition::new(&dir);
-    let mut stall = SilenceTimer::begin(received);
-    stall.pass(Duration::from_secs(8 * 3600), LOOK, received);
-    assert_eq!(stall.lasted(), Span::from_secs(20));
-    stall.pass(Duration::from_secs(3), LOOK, received);
-    assert_eq!(stall.lasted(), Span::from_secs(23));
+    let output = OutputPosition::new(&dir);
+    let mut silence = SilenceTimer::begin(output);
+    silence.pass(Duration::from_secs(8 * 3600), POLL_INTERVAL, output);
+    assert_eq!(silence.lasted(), Span::from_secs(20));
+    silence.pass(Duration::from_secs(3), POLL_INTERVAL, output);
+    assert_eq!(silence.lasted(), Span::from_secs(23));
 }
 
 #[tokio::test]
-async fn a_number_of_another_process_is_a_death() {
-    let us = ProcessId { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
-    death_of(ProcessId { start_ticks: us.start_ticks + 1, ..us })
+async fn a_reused_pid_counts_as_an_exit() {
+    let this_process = ProcessId { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
+    wait_for_exit(ProcessId { start_ticks: this_process.start_ticks + 1, ..this_process })
         .await
         .expect("somebody else has the number");
-    death_of(ProcessId { pid: 0, start_ticks: 0 }).await.expect("nobody has the number");
-    let mut living = Box::pin(death_of(us));
-    let polled = std::future::poll_fn(|context| Poll::Ready(living.as_mut().poll(context))).await;
+    wait_for_exit(ProcessId { pid: 0, start_ticks: 0 }).await.expect("nobody has the number");
+    let mut waiting = Box::pin(wait_for_exit(this_process));
+    let polled = std::future::poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await;
     assert!(polled.is_pending(), "we live");
 }
 
 #[tokio::test]
-async fn a_run_without_a_process_is_left_at_once() {
+async fn leaves_a_run_without_processes() {
     let (_home, dir) = run();
-    let parting = keep(&dir, &RunMarker::unowned(), Span::from_hours(1), Span::ZERO).await.expect("watched");
-    assert_eq!(parting, WatchdogExit::NoProcesses);
+    let exit = watch_orphan(&dir, &RunMarker::unowned(), Span::from_hours(1), Span::ZERO).await.expect("watched");
+    assert_eq!(exit, WatchdogExit::NoProcesses);
 }
 
 #[tokio::test]
-async fn a_run_that_has_a_supervisor_is_left_to_it() {
+async fn leaves_a_supervised_run() {
     let (_home, dir) = run();
     let marker = RunMarker::unowned();
-    let held = Journal::lock(&dir.journal_path()).expect("nobody has it");
+    let lock = Journal::lock(&dir.journal_path()).expect("nobody has it");
     assert!(is_supervised(&dir).await.expect("it is there"));
-    let stall = SilenceTimer::begin(OutputPosition::new(&dir));
-    assert_eq!(end((&dir, &marker), &stall, Span::ZERO).await.expect("looked"), None);
-    drop(held);
+    let silence = SilenceTimer::begin(OutputPosition::new(&dir));
+    assert_eq!(end(&dir, &marker, &silence, Span::ZERO).await.expect("looked"), None);
+    drop(lock);
     assert!(!is_supervised(&dir).await.expect("it is there"));
     fs::write(dir.journal_path(), "\n").expect("journal");
-    assert_eq!(end((&dir, &marker), &stall, Span::ZERO).await.expect("looked"), None, "somebody was there");
+    assert_eq!(end(&dir, &marker, &silence, Span::ZERO).await.expect("looked"), None, "somebody was there");
 }

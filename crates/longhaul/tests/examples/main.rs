@@ -74,7 +74,7 @@ fn examples() -> Result<(), Box<dyn Error>> {
           the remedy: Nudge(Finish), in N
         attempt 2 starts
           it ended: well
-        the run is over: done, after N of work
+        the run finished: done, after N of work
     "#]],
     )?;
     check(

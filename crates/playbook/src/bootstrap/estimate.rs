@@ -1,43 +1,44 @@
-//! About what it costs to learn from a transcript. An estimate: how long answers are is known only when they are there.
+//! Estimates the cost of learning from a transcript. The length of the answers is unknown, so this is never
+//! exact.
 
 use crate::judging::{Excerpt, PARTS_MAX};
 use longhaul_agent::Prices;
 use longhaul_core::{Tokens, Usd};
 use std::ops::AddAssign;
 
-/// How long our own prompts are, by which others are estimated.
+/// Lengths of the built-in prompts, used for every prompt.
 const REFLECTOR_TOKENS: u64 = 900;
 const CURATOR_TOKENS: u64 = 800;
-/// How long answers are, of what models write.
+/// Typical lengths of the answers that models write.
 const REFLECTION_TOKENS: u64 = 900;
 const OPERATIONS_TOKENS: u64 = 600;
 
-/// By what it is estimated.
+/// The inputs of an estimate.
 #[derive(Clone, Copy, Debug)]
 pub struct Estimator<'a> {
-    /// What models cost.
+    /// Prices of the models.
     pub prices: &'a Prices,
-    /// The model.
+    /// Model that judges.
     pub model: &'a str,
-    /// How long a prompt may be.
+    /// Maximum length of a prompt, in tokens.
     pub prompt_tokens_max: u64,
-    /// How long the playbook is.
+    /// Length of the playbook, in tokens.
     pub playbook_tokens: u64,
 }
 
-/// About what it costs.
+/// Estimated cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// How many questions.
+    /// Number of questions.
     pub questions: u64,
-    /// What they use.
+    /// Tokens used.
     pub tokens: Tokens,
-    /// What that costs; nothing for a model without a price.
+    /// Cost, or `None` if the model has no price.
     pub cost: Option<Usd>,
 }
 
 impl Estimator<'_> {
-    /// About what it costs to learn from this.
+    /// Estimates the cost of learning from this excerpt.
     pub fn new(&self, slice: &Excerpt) -> Estimate {
         if slice.is_empty() {
             return self.priced(0, Tokens::default());

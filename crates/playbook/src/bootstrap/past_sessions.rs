@@ -1,5 +1,6 @@
-//! The transcripts of a project's past sessions. Whose a transcript is stands in its rows; the name of its folder is made of
-//! the project's path in a way that cannot be undone, and is not looked at.
+//! Lists the transcripts of a project's past sessions.
+//! The project is read from a transcript's rows. The name of its folder is derived from the project's path
+//! irreversibly and is not used.
 
 use longhaul_core::Moment;
 use serde::Deserialize;
@@ -9,43 +10,43 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// How far a transcript is read for the directory that it is about. It is in the first row of the conversation, behind a few
-/// short ones.
-const LOOK_BYTES_MAX: u64 = 4 << 20;
+/// Number of bytes of a transcript that are searched for its directory. The first row of the conversation has
+/// it, after a few short rows.
+const CWD_SEARCH_BYTES_MAX: u64 = 4 << 20;
 
-/// Where transcripts are looked for.
+/// Where to search for transcripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TranscriptSource {
-    /// In the agent's own directory, those of this project.
+    /// Transcripts of this project, in the agent's own directory.
     Project {
-        /// Claude Code's own directory.
+        /// Claude Code's configuration directory.
         config_dir: PathBuf,
-        /// The project.
+        /// Directory of the project.
         project: PathBuf,
     },
-    /// In this folder, whatever they are about.
+    /// All transcripts in this folder, for any project.
     Folder(PathBuf),
 }
 
-/// A session of the past.
+/// A past session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastSession {
-    /// Its transcript.
+    /// Transcript of the session.
     pub path: PathBuf,
-    /// How large that is.
+    /// Size of the transcript.
     pub bytes: u64,
-    /// When it was last written to.
+    /// Time of the last write to the transcript.
     pub at: Moment,
-    /// Whether it is a sub-agent's.
+    /// Whether the session belongs to a sub-agent.
     pub is_subagent: bool,
 }
 
-/// The sessions there are, the oldest first.
+/// Returns the sessions, oldest first.
 ///
 /// # Errors
-/// If a folder cannot be read. One that is not there has no sessions in it.
-pub fn sessions(place: &TranscriptSource) -> io::Result<Vec<PastSession>> {
-    let (folders, project) = match place {
+/// Returns an error if a folder cannot be read. A missing folder has no sessions.
+pub fn sessions(source: &TranscriptSource) -> io::Result<Vec<PastSession>> {
+    let (folders, project) = match source {
         TranscriptSource::Project { config_dir, project } => {
             let folders = entries(&config_dir.join("projects"))?.iter().map(DirEntry::path).collect();
             (folders, Some(project.as_path()))
@@ -56,13 +57,13 @@ pub fn sessions(place: &TranscriptSource) -> io::Result<Vec<PastSession>> {
     let mut found = Vec::new();
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
         for path in transcripts(folder)? {
-            let is_ours = project.as_ref().is_none_or(|names| {
+            let is_included = project.as_ref().is_none_or(|names| {
                 directory(&path).is_some_and(|directory| {
                     names.contains(&directory)
                         || fs::canonicalize(&directory).is_ok_and(|real| names.contains(&real))
                 })
             });
-            if let Some(session) = session(path).filter(|_| is_ours) {
+            if let Some(session) = session(path).filter(|_| is_included) {
                 found.push(session);
             }
         }
@@ -71,8 +72,8 @@ pub fn sessions(place: &TranscriptSource) -> io::Result<Vec<PastSession>> {
     Ok(found)
 }
 
-/// The transcripts of a folder, with those of each session's sub-agents: beside it, or in a folder of its own
-/// (2.1.330).
+/// Returns the transcripts of a folder, including those of sub-agents: next to the session's transcript, or
+/// in a separate folder since 2.1.330.
 fn transcripts(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in entries(folder)? {
@@ -88,26 +89,26 @@ fn transcripts(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn session(path: PathBuf) -> Option<PastSession> {
-    let found = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let modified = found.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let is_named_so = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
-    let is_there = path.parent().is_some_and(|parent| parent.ends_with("subagents"));
+    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let has_subagent_name = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
+    let is_in_subagents_dir = path.parent().is_some_and(|parent| parent.ends_with("subagents"));
     Some(PastSession {
-        bytes: found.len(),
+        bytes: metadata.len(),
         at: Moment(modified.as_millis() as u64),
-        is_subagent: is_named_so || is_there,
+        is_subagent: has_subagent_name || is_in_subagents_dir,
         path,
     })
 }
 
-/// The directory that a transcript is about: that of its first row which names one.
+/// Returns the directory that the session worked in: that of the first row that has one.
 fn directory(path: &Path) -> Option<PathBuf> {
     #[derive(Deserialize)]
     struct Row<'a> {
         #[serde(borrow)]
         cwd: Option<Cow<'a, str>>,
     }
-    let mut reader = BufReader::new(File::open(path).ok()?.take(LOOK_BYTES_MAX));
+    let mut reader = BufReader::new(File::open(path).ok()?.take(CWD_SEARCH_BYTES_MAX));
     let mut line = Vec::new();
     loop {
         line.clear();

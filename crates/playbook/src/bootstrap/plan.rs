@@ -1,4 +1,4 @@
-//! Which of the sessions there are will be learnt from, and why the others will not.
+//! Plans which past sessions to learn from, with a reason for each session that is skipped.
 
 use super::estimate::{Estimate, Estimator};
 use super::past_sessions::PastSession;
@@ -12,71 +12,71 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// Which sessions are wanted.
+/// Criteria for the sessions to learn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionFilter {
-    /// At most so many.
+    /// Maximum number of sessions.
     pub limit: Option<usize>,
-    /// Whether the newest come first.
+    /// Whether the newest sessions come first.
     pub newest_first: bool,
-    /// None that was last written to before.
+    /// Earliest time of the last write.
     pub since: Option<Moment>,
-    /// Whether those are looked at again that the state file says are done.
+    /// Whether sessions that the state file lists as processed are included.
     pub force: bool,
-    /// Whether sub-agents' own are left out.
+    /// Whether sub-agents' sessions are excluded.
     pub skip_sub_agents: bool,
-    /// None that is larger.
+    /// Maximum size of a transcript, in bytes.
     pub bytes_max: u64,
 }
 
-/// A session that will be learnt from.
+/// A session to learn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedSession {
     /// The session.
     pub session: PastSession,
-    /// About what that costs.
+    /// Estimated cost.
     pub estimate: Estimate,
 }
 
-/// What will be done.
+/// The sessions to learn from, and the skipped ones.
 #[derive(Debug, Default)]
 pub struct BootstrapPlan {
-    /// What will be learnt from, in this order.
+    /// Sessions to learn from, in order.
     pub included: Vec<PlannedSession>,
-    /// What will not be.
+    /// Sessions that are skipped, with the reason.
     pub skipped: Vec<(PastSession, SkipReason)>,
-    /// About what all of it costs.
+    /// Estimated cost of the whole plan.
     pub estimate: Estimate,
 }
 
-/// Why a session is not learnt from.
+/// Why a session is skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// It was, at this time by the state file.
+    /// The state file lists it as processed at this time.
     LearnedAt(String),
     /// All of it was judged.
     NothingNew,
-    /// Nobody said anything in it.
+    /// It contains no messages.
     NothingSaid,
-    /// It is a sub-agent's.
+    /// It belongs to a sub-agent.
     SubAgent,
-    /// It is larger than is wanted, in bytes.
+    /// It exceeds the size limit; its size in bytes.
     TooLarge(u64),
-    /// It is older than is wanted.
+    /// It is older than requested.
     TooOld,
-    /// There are as many before it as are wanted.
+    /// The limit on the number of sessions was reached before it.
     BeyondLimit,
-    /// It is no transcript that can be judged.
+    /// It is not a transcript that can be judged.
     Foreign(ExcerptError),
     /// It cannot be read.
     Unreadable(String),
 }
 
 impl SkipReason {
-    /// The word for it, for programs.
+    /// Returns the word for it in machine-readable output.
     pub fn as_str(&self) -> &'static str {
         match self {
-            SkipReason::LearnedAt(_) => "learnt",
+            SkipReason::LearnedAt(_) => "learned",
             SkipReason::NothingNew => "nothing_new",
             SkipReason::NothingSaid => "nothing_said",
             SkipReason::SubAgent => "sub_agent",
@@ -95,7 +95,7 @@ impl fmt::Display for SkipReason {
             SkipReason::LearnedAt(at) if at.is_empty() => out.write_str("it was learnt from"),
             SkipReason::LearnedAt(at) => write!(out, "it was learnt from at {at}"),
             SkipReason::NothingNew => out.write_str("all of it was judged"),
-            SkipReason::NothingSaid => out.write_str("nothing was said in it"),
+            SkipReason::NothingSaid => out.write_str("it contains no messages"),
             SkipReason::SubAgent => out.write_str("it is a sub-agent's"),
             SkipReason::TooLarge(bytes) => {
                 write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0)
@@ -108,8 +108,9 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// How much of a transcript is judged. Hooks queue it by the name that the agent gave it. What was begun and has not come to
-/// its end is gone on with.
+/// Returns how many bytes of a transcript are judged. Hooks queue the transcript under the name that the
+/// agent gave it.
+/// A slice that was started but not finished does not count, because it continues.
 fn judged_to(learning: &LearningDb, path: &Path) -> Result<u64, LearningError> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut judged_to = 0;
@@ -125,24 +126,25 @@ fn judged_to(learning: &LearningDb, path: &Path) -> Result<u64, LearningError> {
     Ok(judged_to)
 }
 
-/// How far the learning from a transcript has come.
+/// The result of learning from a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionResult {
-    /// It has not come to its end.
+    /// Learning is not finished.
     Open,
-    /// The playbook says it.
+    /// The playbook was updated.
     Learned,
     /// There was nothing to learn.
     Empty,
-    /// Nothing will come of it.
+    /// Learning failed.
     Failed,
 }
 
-/// How far the learning from a transcript has come: whether it is at its end by the queue, and what came of it by its last
-/// slice. One that cannot be read has none.
+/// Returns the result of learning from a transcript. The queue decides whether it is finished; the last slice
+/// decides the result.
+/// A transcript that cannot be read has no slice.
 ///
 /// # Errors
-/// [`LearningError`].
+/// Returns [`LearningError`] if the database cannot be read.
 pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult, LearningError> {
     let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ? AND event = ?
                ORDER BY id DESC LIMIT 1";
@@ -159,71 +161,71 @@ pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult
         Some(SliceState::Learned) => SessionResult::Learned,
         Some(SliceState::Failed) => SessionResult::Failed,
         Some(SliceState::Empty) | None => SessionResult::Empty,
-        // Another item's.
+        // The slice belongs to another item.
         Some(SliceState::Started | SliceState::Reflected | SliceState::Curated) => SessionResult::Open,
     })
 }
 
-/// What was spent on questions since then, as far as it is known here.
+/// Returns the cost of all questions since this moment, as far as the database knows it.
 ///
 /// # Errors
-/// [`LearningError`].
+/// Returns [`LearningError`] if the database cannot be read.
 pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, LearningError> {
-    let sql = "SELECT coalesce(sum(cost), 0) FROM asked WHERE at >= ?";
+    let sql = "SELECT coalesce(sum(cost), 0) FROM judge_requests WHERE at >= ?";
     let spent: i64 = learning.known(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
     Ok(Usd(spent.max(0).cast_unsigned()))
 }
 
-/// What will be done of the sessions there are, the oldest first. Nothing is written.
+/// Plans what to do with the given sessions, which are sorted oldest first. Writes nothing.
 ///
 /// # Errors
-/// If it cannot be looked up what was judged.
+/// Returns [`LearningError`] if the database cannot be read.
 pub fn plan(
     mut found: Vec<PastSession>,
-    wanted: &SessionFilter,
+    filter: &SessionFilter,
     state: &BootstrapState,
     learning: Option<&LearningDb>,
-    estimating: &Estimator<'_>,
+    estimator: &Estimator<'_>,
 ) -> Result<BootstrapPlan, LearningError> {
-    if wanted.newest_first {
+    if filter.newest_first {
         found.reverse();
     }
-    // Money in nothing is nothing, whatever has a price.
+    // An empty plan costs zero, even if the model has no price.
     let mut plan = BootstrapPlan {
         estimate: Estimate { cost: Some(Usd::ZERO), ..Estimate::default() },
         ..BootstrapPlan::default()
     };
     for session in found {
-        match estimate(&session, wanted, state, learning, estimating)? {
-            Ok(_) if wanted.limit.is_some_and(|limit| plan.included.len() >= limit) => {
+        match estimate(&session, filter, state, learning, estimator)? {
+            Ok(_) if filter.limit.is_some_and(|limit| plan.included.len() >= limit) => {
                 plan.skipped.push((session, SkipReason::BeyondLimit));
             }
             Ok(estimate) => {
                 plan.estimate += estimate;
                 plan.included.push(PlannedSession { session, estimate });
             }
-            Err(passed) => plan.skipped.push((session, passed)),
+            Err(reason) => plan.skipped.push((session, reason)),
         }
     }
     Ok(plan)
 }
 
-/// About what a session costs, or why it is not learnt from.
+/// Estimates the cost of a session, or returns why it is skipped.
 fn estimate(
     session: &PastSession,
-    wanted: &SessionFilter,
+    filter: &SessionFilter,
     state: &BootstrapState,
     learning: Option<&LearningDb>,
-    estimating: &Estimator<'_>,
+    estimator: &Estimator<'_>,
 ) -> Result<Result<Estimate, SkipReason>, LearningError> {
-    let known = state.learned_at(&session.path).filter(|_| !wanted.force);
-    if wanted.skip_sub_agents && session.is_subagent {
+    let learned_at = state.learned_at(&session.path).filter(|_| !filter.force);
+    if filter.skip_sub_agents && session.is_subagent {
         return Ok(Err(SkipReason::SubAgent));
-    } else if let Some(at) = known {
+    } else if let Some(at) = learned_at {
         return Ok(Err(SkipReason::LearnedAt(at.to_owned())));
-    } else if wanted.since.is_some_and(|since| session.at < since) {
+    } else if filter.since.is_some_and(|since| session.at < since) {
         return Ok(Err(SkipReason::TooOld));
-    } else if session.bytes > wanted.bytes_max {
+    } else if session.bytes > filter.bytes_max {
         return Ok(Err(SkipReason::TooLarge(session.bytes)));
     }
     let judged_to = match learning {
@@ -234,12 +236,12 @@ fn estimate(
         Ok(bytes) => bytes,
         Err(error) => return Ok(Err(SkipReason::Unreadable(error.to_string()))),
     };
-    // A file that is shorter than what was judged of it was replaced; what of it was judged, the worker knows.
-    let fresh = bytes.get(judged_to as usize..).unwrap_or(&bytes);
-    Ok(match Excerpt::new(fresh, |_| false) {
+    // A file shorter than the judged part was replaced. The worker knows which of its rows were judged.
+    let unjudged = bytes.get(judged_to as usize..).unwrap_or(&bytes);
+    Ok(match Excerpt::new(unjudged, |_| false) {
         Err(error) => Err(SkipReason::Foreign(error)),
         Ok(slice) if slice.is_empty() && judged_to > 0 => Err(SkipReason::NothingNew),
         Ok(slice) if slice.is_empty() => Err(SkipReason::NothingSaid),
-        Ok(slice) => Ok(estimating.new(&slice)),
+        Ok(slice) => Ok(estimator.new(&slice)),
     })
 }

@@ -1,54 +1,55 @@
-//! What the environment says of learning from the past. The names and what holds without them are those of the ACE
-//! playbook hooks.
+//! Reads the settings of learning from past sessions from the environment. Names and defaults are those of
+//! the ACE playbook hooks.
 
 use longhaul_core::Span;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Sub-agents' sessions are many, short, and judged by what the session that began them made of them.
+/// Sub-agents' sessions are many and short, and the parent session is judged on how it used their results.
 const SKIP_SUB_AGENTS: bool = true;
-/// Between two sessions, for the sake of the account's rate limit.
+/// Delay between two sessions, to stay within the account's rate limit.
 const DELAY: Span = Span::from_secs(2);
 const TRANSCRIPT_MB_MAX: f64 = 5.0;
 const BYTES_PER_MB: f64 = 1024.0 * 1024.0;
 
-/// How the past is learnt from.
+/// Settings of learning from past sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrapSettings {
-    /// Where transcripts are, instead of where the agent keeps them.
+    /// Directory of the transcripts, if not the agent's own.
     pub transcript_dir: Option<PathBuf>,
-    /// Whether sub-agents' own transcripts are left out.
+    /// Whether sub-agents' transcripts are skipped.
     pub skip_sub_agents: bool,
-    /// How long to wait between two sessions.
+    /// Delay between two sessions.
     pub delay: Span,
-    /// A larger transcript is left out.
+    /// Size limit, in bytes. Larger transcripts are skipped.
     pub bytes_max: u64,
 }
 
-/// A variable that makes no sense.
+/// An environment variable with an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{name} is `{value}`, and not {expected}")]
 pub struct SettingError {
-    /// Its name.
+    /// Name of the variable.
     pub name: &'static str,
-    /// What it says.
+    /// Its value.
     pub value: String,
-    /// What it may say.
+    /// Description of a valid value.
     pub expected: &'static str,
 }
 
 impl BootstrapSettings {
-    /// What these variables say. A variable that is empty says nothing.
+    /// Reads the settings from these variables. An empty variable counts as unset.
     ///
     /// # Errors
-    /// [`SettingError`]: what would be learnt is not what was meant.
+    /// Returns [`SettingError`] if a value is invalid, because a default could learn from sessions that the
+    /// user excluded.
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<BootstrapSettings, SettingError> {
         let variable =
             |name| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
-        let number = |name, otherwise: f64, expected| match variable(name) {
-            None => Ok(otherwise),
+        let number = |name, default: f64, expected| match variable(name) {
+            None => Ok(default),
             Some(value) => match value.parse::<f64>() {
                 Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
                 _ => Err(SettingError { name, value, expected }),

@@ -1,5 +1,6 @@
-//! How far learning from the past has come, in the project: `.claude/bootstrap_state.json`, as the ACE playbook hooks have
-//! it. What we do not know in it is kept.
+//! Reads and writes the progress of learning from past sessions: `.claude/bootstrap_state.json`, in the
+//! format of the ACE playbook hooks.
+//! Unknown fields are preserved.
 
 use longhaul_store::{Durability, replace};
 use serde_json::{Map, Value, json};
@@ -12,7 +13,7 @@ const FILE: &str = ".claude/bootstrap_state.json";
 const VERSION: &str = "1.0";
 const SESSIONS: &str = "processed_sessions";
 
-/// How far learning from the past has come.
+/// Progress of learning from past sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrapState {
     path: PathBuf,
@@ -23,25 +24,25 @@ pub struct BootstrapState {
 #[derive(Debug, Error)]
 pub enum StateError {
     /// It cannot be read.
-    #[error("read {}: {cause}", path.display())]
+    #[error("cannot read {}: {cause}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause of the error.
         cause: String,
     },
     /// It cannot be written.
-    #[error("write {}: {cause}", path.display())]
+    #[error("cannot write {}: {cause}", path.display())]
     Unwritable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Cause of the error.
         cause: String,
     },
 }
 
 impl StateError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             StateError::Unreadable { .. } => {
@@ -53,10 +54,10 @@ impl StateError {
 }
 
 impl BootstrapState {
-    /// What the file of this project says; nothing yet where there is none.
+    /// Reads the file of this project. A missing file is an empty state.
     ///
     /// # Errors
-    /// [`StateError`].
+    /// Returns [`StateError`] if the file cannot be read or is invalid.
     pub fn of_project(project: &Path) -> Result<BootstrapState, StateError> {
         let path = project.join(FILE);
         let unreadable = |cause: String| StateError::Unreadable { path: path.clone(), cause };
@@ -71,17 +72,17 @@ impl BootstrapState {
         Ok(BootstrapState { path, content })
     }
 
-    /// When this transcript was learnt from, in the words of the file.
+    /// Returns when the transcript was processed, as written in the file, or `None` if it was not.
     pub fn learned_at(&self, transcript: &Path) -> Option<&str> {
         let session = self.content.get(SESSIONS)?.get(&*transcript.to_string_lossy())?;
         Some(session.get("processed_at").and_then(Value::as_str).unwrap_or_default())
     }
 
-    /// This transcript was learnt from at that time, and the playbook has so many points since. On disk when this returns,
-    /// the whole file or none of it.
+    /// Records that the transcript was processed at that time and the playbook then had this many points. The
+    /// file is replaced as a whole and is on disk when this returns.
     ///
     /// # Errors
-    /// [`StateError`].
+    /// Returns [`StateError`] if the file cannot be written.
     pub fn record_learned(&mut self, transcript: &Path, at: &str, points: usize) -> Result<(), StateError> {
         self.content.entry("version").or_insert_with(|| VERSION.into());
         let session = json!({ "processed_at": at, "key_points_after": points });

@@ -133,7 +133,7 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
         learn p/6.jsonl
         pass p/2.jsonl: it was learnt from at 2026-11-23T00:30:00
         pass p/3.jsonl: it is too large: 0.0 MB
-        pass p/4.jsonl: nothing was said in it
+        pass p/4.jsonl: it contains no messages
         pass p/agent-5.jsonl: it is a sub-agent's
     "#]],
     );
@@ -143,7 +143,7 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
         learn p/6.jsonl
         learn p/2.jsonl
         pass p/agent-5.jsonl: it is a sub-agent's
-        pass p/4.jsonl: nothing was said in it
+        pass p/4.jsonl: it contains no messages
         pass p/3.jsonl: it is too large: 0.0 MB
         pass p/1.jsonl: it is beyond the limit
     "#]],
@@ -161,7 +161,7 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
             learn p/6.jsonl
             pass p/1.jsonl: it is older than was asked for
             pass p/2.jsonl: it was learnt from at 2026-11-23T00:30:00
-            pass p/4.jsonl: nothing was said in it
+            pass p/4.jsonl: it contains no messages
         "#]],
     );
 }
@@ -221,7 +221,7 @@ fn what_ends_before_anything_was_read_has_come_to_its_end() {
         learning.finish(&item, Moment(3), result).expect("it can be written");
         assert_eq!(result_of(&learning, &queued).expect("it can be read"), expected);
     };
-    check(Err("read gone.jsonl: there is no such file"), SessionResult::Failed);
+    check(Err("cannot read gone.jsonl: there is no such file"), SessionResult::Failed);
     check(Ok("nothing was new in it"), SessionResult::Empty);
 }
 

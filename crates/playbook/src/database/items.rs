@@ -1,4 +1,4 @@
-//! What a worker makes of the queue: what is due, what waits, what is done, what failed.
+//! Manages queue items: which are due, waiting, done or failed.
 
 use super::queue::{JudgeKind, Queued, QueuedEvent};
 use super::{LearningDb, LearningError};
@@ -6,61 +6,61 @@ use longhaul_core::{Moment, Span};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::path::Path;
 
-/// Something in the queue.
+/// An item of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its number.
+    /// Row id.
     pub id: i64,
-    /// What is to be learnt from.
+    /// What to learn from.
     pub queued: Queued,
-    /// How often it was tried in vain.
+    /// Number of failed attempts.
     pub tries: u32,
 }
 
-/// What is next for a worker.
+/// The next item for a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NextItem {
-    /// This is due.
+    /// An item is due.
     Due(Box<Item>),
-    /// Something is queued, and nothing of it due before then.
+    /// Items are queued, but none is due before this moment.
     Waits(Moment),
-    /// Nothing is queued.
+    /// The queue is empty.
     Nothing,
 }
 
-/// A judge that gave no answer when it was asked last.
+/// The backoff of a judge that failed to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeBackoff {
-    /// How often in a row.
+    /// Number of consecutive failures.
     pub failures: u32,
-    /// Nothing is asked before.
+    /// Earliest time of the next question.
     pub not_before: Moment,
     /// Whether a person must change something first.
     pub person: bool,
-    /// What it said.
+    /// Error of the last failure.
     pub reason: String,
 }
 
 const COLUMNS: &str = "id, project, session, transcript, event, reason, judge, destination, tries";
 
-/// What is of this judge, and of this transcript if one is meant, and not yet done with.
+/// Items of one judge that are not finished; of one transcript if it is given.
 const WAITING: &str =
     "state = 'waiting' AND judge = ?1 AND destination = ?2 AND (?3 IS NULL OR transcript = ?3)";
 
 impl LearningDb {
-    /// What is next for the worker of this judge: first what another one had begun, then what was tried least often, then
-    /// the oldest.
+    /// Returns the next item for the worker of this judge: started ones first, then those with the fewest
+    /// attempts, then the oldest.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn next(&self, judge: JudgeKind, destination: &str, now: Moment) -> Result<NextItem, LearningError> {
         self.next_of(judge, destination, None, now)
     }
 
-    /// The same, of one transcript alone if it is named.
+    /// Returns the next item as [`LearningDb::next`] does, of one transcript if it is given.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn next_of(
         &self,
         judge: JudgeKind,
@@ -69,10 +69,10 @@ impl LearningDb {
         now: Moment,
     ) -> Result<NextItem, LearningError> {
         let transcript = transcript.map(Path::to_string_lossy);
-        let silent = self.backoff(judge, destination)?;
-        let not_before = silent.map_or(Moment(0), |silent| silent.not_before);
+        let backoff = self.backoff(judge, destination)?;
+        let not_before = backoff.map_or(Moment(0), |backoff| backoff.not_before);
         self.known(|db| {
-            // Two questions about one state: others take from the queue, too.
+            // Both queries must see the same state, because other workers take items from the queue too.
             let db = db.unchecked_transaction()?;
             let sql = format!("SELECT min(not_before) FROM queue WHERE {WAITING}");
             let first: Option<i64> =
@@ -85,7 +85,7 @@ impl LearningDb {
             let sql = format!(
                 "SELECT {COLUMNS} FROM queue WHERE {WAITING} AND not_before <= ?4
                  ORDER BY EXISTS (SELECT 1 FROM slices WHERE queued = queue.id
-                                  AND slices.state IN ('begun', 'reflected', 'curated')) DESC, tries, id
+                                  AND slices.state IN ('started', 'reflected', 'curated')) DESC, tries, id
                  LIMIT 1"
             );
             let now = now.0.cast_signed();
@@ -94,16 +94,16 @@ impl LearningDb {
         })
     }
 
-    /// Whether this judge gave no answer when it was asked last.
+    /// Returns the backoff of this judge, or `None` if its last question was answered.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn backoff(
         &self,
         judge: JudgeKind,
         destination: &str,
     ) -> Result<Option<JudgeBackoff>, LearningError> {
-        let sql = "SELECT failures, not_before, person, why FROM silent WHERE judge = ? AND destination = ?";
+        let sql = "SELECT failures, not_before, needs_person, reason FROM judge_backoff WHERE judge = ? AND destination = ?";
         self.known(|db| {
             db.query_row(sql, params![judge.as_str(), destination], |row| {
                 Ok(JudgeBackoff {
@@ -117,48 +117,51 @@ impl LearningDb {
         })
     }
 
-    /// An item waits: it is its judge that has no answer now. `wait` says how long the judge is left alone, by how often it
-    /// failed in a row, and how long the item, by how often it was tried, both counted from 0. Returns when the item is due.
+    /// Postpones an item because its judge cannot answer now, and returns when the item is due.
+    /// `wait` maps a count of previous failures, starting at 0, to a delay. It is applied to the judge and to
+    /// the item.
     pub(crate) fn postpone(
         &mut self,
         item: &Item,
-        (now, why): (Moment, &str),
+        now: Moment,
+        reason: &str,
         wait: impl Fn(u32) -> Span,
     ) -> Result<Moment, LearningError> {
         let Queued { judge, destination, .. } = &item.queued;
-        let failures = self.backoff(*judge, destination)?.map_or(0, |silent| silent.failures);
+        let failures = self.backoff(*judge, destination)?.map_or(0, |backoff| backoff.failures);
         self.change(|db| {
-            hush(db, item, (now, why), (failures + 1, now + wait(failures), false))?;
-            delay(db, item, why, now + wait(item.tries))
+            set_backoff(db, item, now, reason, failures + 1, now + wait(failures), false)?;
+            delay(db, item, reason, now + wait(item.tries))
         })
     }
 
-    /// An item waits for something of its own, such as a playbook that cannot be written now.
-    pub(crate) fn delay(&mut self, item: &Item, why: &str, until: Moment) -> Result<Moment, LearningError> {
-        self.change(|db| delay(db, item, why, until))
+    /// Delays an item for a reason of its own, such as a playbook that cannot be written now.
+    pub(crate) fn delay(&mut self, item: &Item, reason: &str, until: Moment) -> Result<Moment, LearningError> {
+        self.change(|db| delay(db, item, reason, until))
     }
 
-    /// No item of this judge can be learnt from before a person has changed something. They stay as they are. Returns
-    /// whether that is news.
+    /// Pauses all items of this judge until a person has changed something. The items stay unchanged. Returns
+    /// whether the reason is new.
     pub(crate) fn needs_person(
         &mut self,
         item: &Item,
-        (now, why): (Moment, &str),
+        now: Moment,
+        reason: &str,
     ) -> Result<bool, LearningError> {
         let Queued { judge, destination, .. } = &item.queued;
-        let known = self.backoff(*judge, destination)?;
-        let is_news = known.is_none_or(|silent| !silent.person || silent.reason != why);
-        self.change(|db| hush(db, item, (now, why), (1, now, true)))?;
+        let previous = self.backoff(*judge, destination)?;
+        let is_news = previous.is_none_or(|previous| !previous.person || previous.reason != reason);
+        self.change(|db| set_backoff(db, item, now, reason, 1, now, true))?;
         Ok(is_news)
     }
 
-    /// This judge has answered.
+    /// Clears the backoff of this judge, because it answered.
     pub(crate) fn answered(&self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
-        let sql = "DELETE FROM silent WHERE judge = ? AND destination = ?";
+        let sql = "DELETE FROM judge_backoff WHERE judge = ? AND destination = ?";
         self.known(|db| db.execute(sql, params![judge.as_str(), destination]).map(drop))
     }
 
-    /// Nothing came of an item, or nothing was to come of it.
+    /// Finishes an item that failed or needs no learning.
     pub(crate) fn finish(
         &mut self,
         item: &Item,
@@ -168,67 +171,70 @@ impl LearningDb {
         self.change(|db| finish(db, item.id, now, result))
     }
 
-    /// What waits is due now, whatever it waits for: a person says so.
+    /// Makes all waiting items due now, for whatever reason they wait. The user requests this.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be written.
     pub fn make_due(&mut self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
         self.change(|db| {
-            let these = params![judge.as_str(), destination];
-            let all = params![judge.as_str(), destination, None::<&str>];
-            db.execute(&format!("UPDATE queue SET not_before = 0 WHERE {WAITING}"), all)?;
-            let sql = "UPDATE silent SET not_before = 0 WHERE judge = ?1 AND destination = ?2";
-            db.execute(sql, these).map(drop)
+            let judge_params = params![judge.as_str(), destination];
+            let all_params = params![judge.as_str(), destination, None::<&str>];
+            db.execute(&format!("UPDATE queue SET not_before = 0 WHERE {WAITING}"), all_params)?;
+            let sql = "UPDATE judge_backoff SET not_before = 0 WHERE judge = ?1 AND destination = ?2";
+            db.execute(sql, judge_params).map(drop)
         })
     }
 
-    /// What failed is to be tried again, from where it had come to. Returns how many items that are.
+    /// Makes all failed items waiting again, from their last completed step. Returns the number of items.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be written.
     pub fn try_failed_again(&mut self, judge: JudgeKind, destination: &str) -> Result<usize, LearningError> {
-        let of_these = "SELECT id FROM queue WHERE state = 'failed' AND judge = ?1 AND destination = ?2";
+        let failed_items = "SELECT id FROM queue WHERE state = 'failed' AND judge = ?1 AND destination = ?2";
         self.change(|db| {
-            let these = params![judge.as_str(), destination];
-            // What it said in vain is not to be read again.
+            let judge_params = params![judge.as_str(), destination];
+            // Discards the answers that led to the failure, so that they are not reused.
             let sql = format!(
-                "UPDATE asked SET answer = NULL WHERE slice IN
-                     (SELECT id FROM slices WHERE state = 'failed' AND queued IN ({of_these}))"
+                "UPDATE judge_requests SET answer = NULL WHERE slice IN
+                     (SELECT id FROM slices WHERE state = 'failed' AND queued IN ({failed_items}))"
             );
-            db.execute(&sql, these)?;
+            db.execute(&sql, judge_params)?;
             let sql = format!(
-                "UPDATE slices SET why = NULL, ended_at = NULL, state = CASE
+                "UPDATE slices SET reason = NULL, ended_at = NULL, state = CASE
                      WHEN operations IS NOT NULL THEN 'curated'
                      WHEN reflection IS NOT NULL THEN 'reflected'
-                     ELSE 'begun' END
-                 WHERE state = 'failed' AND queued IN ({of_these})"
+                     ELSE 'started' END
+                 WHERE state = 'failed' AND queued IN ({failed_items})"
             );
-            db.execute(&sql, these)?;
+            db.execute(&sql, judge_params)?;
             let sql = format!(
-                "UPDATE queue SET state = 'waiting', tries = 0, not_before = 0, ended_at = NULL WHERE id IN ({of_these})"
+                "UPDATE queue SET state = 'waiting', tries = 0, not_before = 0, ended_at = NULL WHERE id IN ({failed_items})"
             );
-            db.execute(&sql, these)
+            db.execute(&sql, judge_params)
         })
     }
 }
 
-fn hush(
+fn set_backoff(
     db: &Connection,
     item: &Item,
-    (now, why): (Moment, &str),
-    (failures, not_before, person): (u32, Moment, bool),
+    now: Moment,
+    reason: &str,
+    failures: u32,
+    not_before: Moment,
+    person: bool,
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO silent (judge, destination, since, failures, not_before, person, why)
+    let sql = "INSERT INTO judge_backoff (judge, destination, since, failures, not_before, needs_person, reason)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-               ON CONFLICT DO UPDATE SET failures = ?4, not_before = ?5, person = ?6, why = ?7";
+               ON CONFLICT DO UPDATE SET failures = ?4, not_before = ?5, needs_person = ?6, reason = ?7";
     let Queued { judge, destination, .. } = &item.queued;
     let (now, not_before) = (now.0.cast_signed(), not_before.0.cast_signed());
-    db.execute(sql, params![judge.as_str(), destination, now, failures, not_before, person, why]).map(drop)
+    db.execute(sql, params![judge.as_str(), destination, now, failures, not_before, person, reason]).map(drop)
 }
 
-fn delay(db: &Connection, item: &Item, why: &str, until: Moment) -> rusqlite::Result<Moment> {
-    let sql = "UPDATE queue SET tries = tries + 1, not_before = ?, why = ? WHERE id = ?";
-    db.execute(sql, params![until.0.cast_signed(), why, item.id])?;
+fn delay(db: &Connection, item: &Item, reason: &str, until: Moment) -> rusqlite::Result<Moment> {
+    let sql = "UPDATE queue SET tries = tries + 1, not_before = ?, last_result = ? WHERE id = ?";
+    db.execute(sql, params![until.0.cast_signed(), reason, item.id])?;
     Ok(until)
 }
 
@@ -238,12 +244,12 @@ pub(super) fn finish(
     now: Moment,
     result: Result<&str, &str>,
 ) -> rusqlite::Result<()> {
-    let (state, why) = match result {
-        Ok(why) => ("done", why),
-        Err(why) => ("failed", why),
+    let (state, reason) = match result {
+        Ok(reason) => ("done", reason),
+        Err(reason) => ("failed", reason),
     };
-    let sql = "UPDATE queue SET state = ?, why = ?, ended_at = ? WHERE id = ?";
-    db.execute(sql, params![state, why, now.0.cast_signed(), item]).map(drop)
+    let sql = "UPDATE queue SET state = ?, last_result = ?, ended_at = ? WHERE id = ?";
+    db.execute(sql, params![state, reason, now.0.cast_signed(), item]).map(drop)
 }
 
 fn item(row: &Row<'_>) -> rusqlite::Result<Item> {

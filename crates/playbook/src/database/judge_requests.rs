@@ -1,4 +1,4 @@
-//! What judges were asked, what they answered, and what that cost.
+//! Records the questions to judges, with their answers and cost.
 
 use super::queue::JudgeKind;
 use super::{LearningDb, LearningError};
@@ -8,37 +8,37 @@ use longhaul_core::{Moment, Tokens, Usd};
 use rusqlite::params;
 use std::path::Path;
 
-/// A question that was asked.
+/// A question that was sent to a judge.
 #[derive(Clone, Copy, Debug)]
 pub struct JudgeRequest<'a> {
-    /// When its answer came, or nothing did.
+    /// When the answer or the error arrived.
     pub at: Moment,
-    /// The project that it was asked for.
+    /// Project of the question.
     pub project: &'a Path,
-    /// The slice that it was asked for.
+    /// Slice that the question is about.
     pub slice: Option<i64>,
-    /// What was asked for.
+    /// Kind of question.
     pub question: JudgeQuestion,
-    /// Who was asked.
+    /// Judge that received it.
     pub judge: JudgeKind,
-    /// The model that was asked for; the answer says itself whose it is.
+    /// Requested model. The answer names the model that gave it.
     pub model: &'a str,
-    /// A hash of the question.
+    /// Hash of the prompt.
     pub prompt: i64,
-    /// What came of it.
+    /// Answer or error.
     pub result: Result<&'a Reply, &'a JudgeError>,
 }
 
 impl LearningDb {
-    /// Writes down that a question was asked, with its answer, on disk when this returns.
+    /// Records a question with its answer. The record is on disk when this returns.
     ///
     /// # Errors
-    /// [`LearningError`].
-    pub fn asked(&self, asked: &JudgeRequest<'_>) -> Result<(), LearningError> {
-        let reply = asked.result.ok();
+    /// Returns [`LearningError`] if the database cannot be written.
+    pub fn asked(&self, request: &JudgeRequest<'_>) -> Result<(), LearningError> {
+        let reply = request.result.ok();
         let Tokens { input, output, cache_read, cache_write } =
             reply.map_or_else(Tokens::default, |reply| reply.tokens);
-        let sql = "INSERT INTO asked (at, project, slice, what, judge, model, input, output, cache_read, cache_write, cost,
+        let sql = "INSERT INTO judge_requests (at, project, slice, question, judge, model, input, output, cache_read, cache_write, cost,
                                       fault, prompt, answer)
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
         self.known(|db| {
@@ -46,40 +46,40 @@ impl LearningDb {
             db.execute(
                 sql,
                 params![
-                    number(asked.at.0),
-                    asked.project.to_string_lossy(),
-                    asked.slice,
-                    asked.question.as_str(),
-                    asked.judge.as_str(),
-                    reply.map_or(asked.model, |reply| &reply.model),
+                    number(request.at.0),
+                    request.project.to_string_lossy(),
+                    request.slice,
+                    request.question.as_str(),
+                    request.judge.as_str(),
+                    reply.map_or(request.model, |reply| &reply.model),
                     number(input),
                     number(output),
                     number(cache_read),
                     number(cache_write),
                     reply.and_then(|reply| reply.cost).map(|Usd(cost)| number(cost)),
-                    asked.result.err().map(|error| error.fault.word()),
-                    asked.prompt,
-                    // Nobody asks again for what has no slice.
-                    asked.slice.and(reply).map(|reply| &reply.text),
+                    request.result.err().map(|error| error.fault.word()),
+                    request.prompt,
+                    // A question without a slice is never repeated, so its answer is not stored.
+                    request.slice.and(reply).map(|reply| &reply.text),
                 ],
             )
             .map(drop)
         })
     }
 
-    /// The answers to this question that are kept, the first one first: whoever asks again reads them.
+    /// Returns the stored answers to this question, oldest first, for reuse when it is asked again.
     pub(crate) fn answers(
         &self,
         slice: i64,
-        what: JudgeQuestion,
+        question: JudgeQuestion,
         prompt: i64,
     ) -> Result<Vec<Reply>, LearningError> {
-        let sql = "SELECT answer, model, input, output, cache_read, cache_write, cost FROM asked
-                   WHERE slice = ? AND what = ? AND prompt = ? AND answer IS NOT NULL ORDER BY id";
+        let sql = "SELECT answer, model, input, output, cache_read, cache_write, cost FROM judge_requests
+                   WHERE slice = ? AND question = ? AND prompt = ? AND answer IS NOT NULL ORDER BY id";
         self.known(|db| {
             let mut statement = db.prepare(sql)?;
-            let answers = statement.query_map(params![slice, what.as_str(), prompt], |row| {
-                let number = |place| row.get::<_, i64>(place).map(i64::cast_unsigned);
+            let answers = statement.query_map(params![slice, question.as_str(), prompt], |row| {
+                let number = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
                 Ok(Reply {
                     text: row.get(0)?,
                     model: row.get(1)?,

@@ -1,5 +1,6 @@
-//! Opening the database of learning. One that is damaged is set aside and never removed, so that what it held can be looked
-//! for, and a new one takes its place: nobody's session ends badly for it.
+//! Opens the learning database.
+//! A damaged database is moved aside, never removed, so that its content can be recovered. A new one replaces
+//! it, because learning must not fail a session.
 
 use crate::LearningPaths;
 use longhaul_store::{Durability, empty_database, replace};
@@ -14,17 +15,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-/// What `PRAGMA user_version` says of a database that this version can use.
+/// `PRAGMA user_version` of a database that this version can use.
 const VERSION: i64 = 1;
 const SCHEMA: &str = include_str!("schema.sql");
 // Every table of this version.
 const TABLES: &[&str] = &["queue", "slices", "judged", "asked", "silent", "saves"];
 // Fifty sessions that end at once flush to the disk one after the other.
 const WAIT: Duration = Duration::from_secs(10);
-// What a database has beside it.
-const BESIDE: &[&str] = &["-wal", "-shm"];
+// Suffixes of the files that belong to a database.
+const SIDE_FILES: &[&str] = &["-wal", "-shm"];
 
-/// What is to be learnt, what was, and what it cost.
+/// The learning database: the queue, the results and their cost.
 #[derive(Debug)]
 pub struct LearningDb {
     pub(super) db: Connection,
@@ -36,38 +37,38 @@ pub struct LearningDb {
 /// Why the database cannot be used.
 #[derive(Debug, Error)]
 pub enum LearningError {
-    /// Somebody else writes to it for longer than we wait.
-    #[error("use {}: another process is writing to it", path.display())]
+    /// Another process holds the write lock for longer than the timeout.
+    #[error("cannot use {}: another process is writing to it", path.display())]
     Locked {
-        /// Its file.
+        /// Path of the database.
         path: PathBuf,
     },
     /// A later version of longhaul wrote it.
-    #[error("read {}: a newer version of longhaul wrote it", path.display())]
+    #[error("cannot read {}: a newer version of longhaul wrote it", path.display())]
     Newer {
-        /// Its file.
+        /// Path of the database.
         path: PathBuf,
     },
-    /// It is no database of ours, or not whole.
-    #[error("read {}: it is damaged: {cause}", path.display())]
+    /// It is damaged or not a learning database.
+    #[error("cannot read {}: it is damaged: {cause}", path.display())]
     Damaged {
-        /// Its file.
+        /// Path of the database.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Cause of the error.
         cause: String,
     },
-    /// The system refused something.
-    #[error("use {}: {cause}", path.display())]
+    /// The operating system refused an operation.
+    #[error("cannot use {}: {cause}", path.display())]
     Refused {
-        /// Its file.
+        /// Path of the database.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         cause: String,
     },
 }
 
 impl LearningError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> String {
         match self {
             LearningError::Locked { .. } => "try again in a moment".to_owned(),
@@ -83,37 +84,38 @@ impl LearningError {
 }
 
 impl LearningDb {
-    /// Opens the database, and makes an empty one where there is none, or in the place of a damaged one.
+    /// Opens the database. Creates an empty one if there is none or if it is damaged.
     ///
     /// # Errors
-    /// [`LearningError`], but for `Damaged`.
-    pub fn open(place: &LearningPaths) -> Result<LearningDb, LearningError> {
-        match LearningDb::open_as_it_is(place) {
-            Err(LearningError::Damaged { .. }) => LearningDb::open_anew(place),
+    /// Returns every [`LearningError`] except `Damaged`.
+    pub fn open(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
+        match LearningDb::open_as_it_is(paths) {
+            Err(LearningError::Damaged { .. }) => LearningDb::open_anew(paths),
             opened => opened,
         }
     }
 
-    /// The same, if there is one.
+    /// Opens the database as [`LearningDb::open`] does, or returns `None` if there is none.
     ///
     /// # Errors
-    /// [`LearningError`], but for `Damaged`.
-    pub fn open_existing(place: &LearningPaths) -> Result<Option<LearningDb>, LearningError> {
-        if place.database().exists() { LearningDb::open(place).map(Some) } else { Ok(None) }
+    /// Returns every [`LearningError`] except `Damaged`.
+    pub fn open_existing(paths: &LearningPaths) -> Result<Option<LearningDb>, LearningError> {
+        if paths.database().exists() { LearningDb::open(paths).map(Some) } else { Ok(None) }
     }
 
-    /// Sets the database aside if it is damaged, and opens the one that is there then: for whoever has found it so.
+    /// Moves the database aside if it is damaged, and opens the current one. Callers use it after a `Damaged`
+    /// error.
     ///
     /// # Errors
-    /// [`LearningError`].
-    pub fn open_anew(place: &LearningPaths) -> Result<LearningDb, LearningError> {
-        let path = place.database();
+    /// Returns [`LearningError`] if no usable database can be opened.
+    pub fn open_anew(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
+        let path = paths.database();
         let set_aside = {
-            // Of two that find it so, the second finds the new one.
-            let lock = File::open(place.dir()).map_err(|cause| refused(&path, &cause))?;
+            // If two processes find the damage, the second one finds the new database.
+            let lock = File::open(paths.dir()).map_err(|cause| refused(&path, &cause))?;
             lock.lock().map_err(|cause| refused(&path, &cause))?;
-            match LearningDb::connect(place, &path).and_then(|learning| learning.quick_check()) {
-                // Another one has set it aside and has not made the new one yet.
+            match LearningDb::connect(paths, &path).and_then(|learning| learning.quick_check()) {
+                // Another process has moved it aside and not created the new one yet.
                 Err(_) if !path.exists() => None,
                 Err(LearningError::Damaged { .. }) => {
                     Some(set_aside(&path).map_err(|cause| refused(&path, &cause))?)
@@ -122,56 +124,60 @@ impl LearningDb {
                 Err(error) => return Err(error),
             }
         };
-        Ok(LearningDb { damaged_copy: set_aside, ..LearningDb::open_as_it_is(place)? })
+        Ok(LearningDb { damaged_copy: set_aside, ..LearningDb::open_as_it_is(paths)? })
     }
 
-    /// Where the damaged database is kept that was found when this one was opened: worth a word to a person.
+    /// Returns the new path of a damaged database that was found when this one was opened. The user should be
+    /// informed.
     pub fn set_aside(&self) -> Option<&Path> {
         self.damaged_copy.as_deref()
     }
 
-    /// Every damaged database that was set aside, the oldest first.
-    pub fn all_set_aside(place: &LearningPaths) -> Vec<PathBuf> {
-        let path = place.database();
+    /// Returns every damaged database that was moved aside, oldest first.
+    pub fn all_set_aside(paths: &LearningPaths) -> Vec<PathBuf> {
+        let path = paths.database();
         (1..).map(|number| damaged(&path, number)).take_while(|path| path.exists()).collect()
     }
 
-    /// Where it is.
+    /// Returns the paths of the learning data.
     pub fn place(&self) -> &LearningPaths {
         &self.paths
     }
 
-    /// Flushes the log: what was committed is on disk then, however it was.
+    /// Flushes the log, so that every commit is on disk, including unsynced ones.
     pub(super) fn flush(&self) -> Result<(), LearningError> {
-        // Nothing of SQLite's locks is on this file, so that it may be opened and closed beside it.
+        // SQLite holds no locks on this file, so opening and closing it here releases none.
         let flushed = File::open(with_end(&self.path, "-wal")).and_then(|log| log.sync_data());
         flushed.map_err(|cause| refused(&self.path, &cause))
     }
 
-    /// Puts the log into the database, if nobody reads or writes just now. A hook never does: it has no time for it.
+    /// Moves the log into the database, unless another connection is active. Hooks never do this, because it
+    /// takes too long.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be written.
     pub fn checkpoint(&self) -> Result<(), LearningError> {
         self.known(|db| {
-            // It would wait for readers with the lock that hooks write under. What is left now is for the next time.
+            // With a timeout it would wait for readers while it holds the lock that hooks need. The rest of
+            // the log is left for the next call.
             db.busy_timeout(Duration::ZERO)?;
             let is_busy = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
             db.busy_timeout(WAIT)?;
             if is_busy? {
                 return Ok(());
             }
-            // Whoever writes first to an empty log flushes twice, for its header. That need not be a hook.
+            // The first write to an empty log flushes twice, for the log's header. A hook should not pay for
+            // that.
             db.pragma_update(None, "user_version", VERSION)
         })
     }
 
-    /// Says whether all of it can be read. That reads all of it.
+    /// Verifies that the whole database is readable. This reads all of it.
     ///
     /// # Errors
-    /// [`LearningError`], `Damaged` for one.
+    /// Returns `LearningError::Damaged` if it is not, or another [`LearningError`].
     pub(crate) fn quick_check(&self) -> Result<(), LearningError> {
-        let said: String = self.known(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
+        let verdict: String = self.known(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
         let missing = self.known(|db| {
             let mut table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
             let mut missing = Vec::new();
@@ -183,8 +189,8 @@ impl LearningDb {
             Ok(missing)
         })?;
         let damaged = |cause| LearningError::Damaged { path: self.path.clone(), cause };
-        if said != "ok" {
-            return Err(damaged(said));
+        if verdict != "ok" {
+            return Err(damaged(verdict));
         }
         match missing.as_slice() {
             [] => Ok(()),
@@ -192,23 +198,23 @@ impl LearningDb {
         }
     }
 
-    fn open_as_it_is(place: &LearningPaths) -> Result<LearningDb, LearningError> {
-        let path = place.database();
+    fn open_as_it_is(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
+        let path = paths.database();
         if path.exists() {
-            match LearningDb::connect(place, &path) {
-                // Somebody may have set it aside in between, and makes a new one.
+            match LearningDb::connect(paths, &path) {
+                // Another process may have moved it aside and be creating a new one.
                 Err(LearningError::Refused { .. }) => {}
                 connected => return connected,
             }
         }
-        create(place, &path).map_err(|cause| refused(&path, &cause))?;
-        LearningDb::connect(place, &path)
+        create(paths, &path).map_err(|cause| refused(&path, &cause))?;
+        LearningDb::connect(paths, &path)
     }
 
-    fn connect(place: &LearningPaths, path: &Path) -> Result<LearningDb, LearningError> {
+    fn connect(paths: &LearningPaths, path: &Path) -> Result<LearningDb, LearningError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).map_err(|error| failed(path, &error))?;
-        let learning = LearningDb { db, paths: place.clone(), path: path.to_owned(), damaged_copy: None };
+        let learning = LearningDb { db, paths: paths.clone(), path: path.to_owned(), damaged_copy: None };
         learning.prepare()?;
         Ok(learning)
     }
@@ -216,8 +222,8 @@ impl LearningDb {
     fn prepare(&self) -> Result<(), LearningError> {
         let version: i64 = self.known(|db| {
             db.busy_timeout(WAIT)?;
-            // A commit is on disk when it returns: that is a flush of the log. The log is put into the database by `tidy` alone,
-            // neither when it is long nor at the end of a hook.
+            // A commit flushes the log and is on disk when it returns. Only `checkpoint` moves the log into
+            // the database, never a long log or the end of a hook.
             db.pragma_update(None, "synchronous", "FULL")?;
             db.query_row("PRAGMA wal_autocheckpoint = 0", [], |_| Ok(()))?;
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -233,15 +239,16 @@ impl LearningDb {
         }
     }
 
-    /// Asks the database, and says what is wrong with it in words for people.
+    /// Runs a query and converts its error.
     pub(crate) fn known<T>(
         &self,
-        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LearningError> {
-        ask(&self.db).map_err(|error| failed(&self.path, &error))
+        query(&self.db).map_err(|error| failed(&self.path, &error))
     }
 
-    /// The same with one transaction, which locks others out from its beginning and is on disk when this returns.
+    /// Runs a write in one immediate transaction and converts its error. The transaction is on disk when this
+    /// returns.
     pub(crate) fn change<T>(
         &mut self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -256,32 +263,34 @@ impl LearningDb {
     }
 }
 
-/// Makes an empty database, whole, and never in place of another: many hooks may come at once, and any may be killed.
-fn create(place: &LearningPaths, path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).recursive(true).create(place.dir())?;
-    let lock = File::open(place.dir())?;
+/// Creates an empty database atomically and never overwrites one. Many hooks may run at once, and any may be
+/// killed.
+fn create(paths: &LearningPaths, path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).recursive(true).create(paths.dir())?;
+    let lock = File::open(paths.dir())?;
     lock.lock()?;
     if path.exists() {
         return Ok(());
     }
-    // Somebody took the database away and left these: they would be taken for those of the next one.
-    if BESIDE.iter().any(|end| with_end(path, end).exists()) {
+    // The database was removed without these files. A new database would take them for its own.
+    if SIDE_FILES.iter().any(|end| with_end(path, end).exists()) {
         set_aside(path)?;
     }
     let empty = empty_database(SCHEMA, VERSION).map_err(io::Error::other)?;
     replace(path, &empty, Durability::Power).map_err(io::Error::other)
 }
 
-/// Gives a database that is damaged another name, with what belongs to it. Under the directory's lock.
+/// Renames a damaged database and its side files. The caller must hold the directory's lock.
 fn set_aside(path: &Path) -> io::Result<PathBuf> {
     let is_free = |number: &u32| {
         let aside = damaged(path, *number);
-        !aside.exists() && BESIDE.iter().all(|end| !with_end(&aside, end).exists())
+        !aside.exists() && SIDE_FILES.iter().all(|end| !with_end(&aside, end).exists())
     };
     let aside = (1..).find(is_free).map(|number| damaged(path, number));
     let aside = aside.ok_or_else(|| io::Error::other("no name is left for a damaged database"))?;
-    // The database goes last: while it is there nobody makes a new one, which would take a log that is left for its own.
-    for end in BESIDE {
+    // The database is renamed last: while it exists, no process creates a new one, which would adopt a
+    // remaining log.
+    for end in SIDE_FILES {
         rename(&with_end(path, end), &with_end(&aside, end))?;
     }
     rename(path, &aside)?;
@@ -291,7 +300,7 @@ fn set_aside(path: &Path) -> io::Result<PathBuf> {
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
-        // Not every file system knows of that.
+        // Not every file system supports `RENAME_NOREPLACE`.
         Err(Errno::INVAL | Errno::NOSYS) => fs::rename(from, to),
         Err(cause) => Err(cause.into()),
     }
@@ -311,7 +320,7 @@ fn refused(path: &Path, cause: &io::Error) -> LearningError {
     LearningError::Refused { path: path.to_owned(), cause: cause.to_string() }
 }
 
-/// What an error of the database means for us: it is damaged where it is none or has something else in it than we wrote.
+/// Maps a database error: `Damaged` if the file is not a database or has unexpected content.
 fn failed(path: &Path, error: &rusqlite::Error) -> LearningError {
     let path = path.to_owned();
     match error.sqlite_error_code() {

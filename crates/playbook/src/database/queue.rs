@@ -1,55 +1,55 @@
-//! What is queued: a few milliseconds of work for a hook, and one flush to the disk.
+//! Adds items to the queue. For a hook this takes a few milliseconds and one flush to the disk.
 
 use super::{LearningDb, LearningError};
 use longhaul_core::Moment;
 use rusqlite::params;
 use std::path::PathBuf;
 
-/// Something to learn from.
+/// A transcript to learn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// The directory whose playbook learns.
+    /// Directory of the playbook's project.
     pub project: PathBuf,
-    /// The session, as the agent named it.
+    /// Session id of the agent.
     pub session: Option<String>,
-    /// Its transcript.
+    /// Path of the transcript.
     pub transcript: PathBuf,
-    /// What happened.
+    /// Event that queued it.
     pub event: QueuedEvent,
-    /// Why, in the agent's word.
+    /// Reason that the agent gave.
     pub reason: Option<String>,
-    /// Who judges it.
+    /// Judge of the transcript.
     pub judge: JudgeKind,
-    /// The API that the session itself talked to: its content is sent nowhere else.
+    /// API that the session used. The transcript is sent to no other.
     pub destination: String,
 }
 
-/// What happened that there is something to learn.
+/// The event that queued a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueuedEvent {
     /// A session ended.
     SessionEnd,
-    /// A session's older part is about to be forgotten.
+    /// A session is about to be compacted.
     PreCompact,
     /// A sub-agent ended.
     SubagentStop,
-    /// A run of ours was over.
+    /// A run of Longhaul finished.
     Run,
-    /// A person asked for it, or for all sessions of the past.
+    /// The user requested it, for this session or for all past ones.
     Manual,
 }
 
-/// By what way the judge is reached.
+/// How the judge is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JudgeKind {
     /// The Messages API, with a key.
     Api,
-    /// Claude Code, by a run of its own: with whatever login that has.
+    /// Claude Code, in a separate run with its own login.
     Claude,
 }
 
 impl QueuedEvent {
-    /// Every event.
+    /// All events, in order.
     pub const ALL: &'static [QueuedEvent] = &[
         QueuedEvent::SessionEnd,
         QueuedEvent::PreCompact,
@@ -58,28 +58,28 @@ impl QueuedEvent {
         QueuedEvent::Manual,
     ];
 
-    /// The word, as the agent and the database have it.
+    /// Returns the word that the agent and the database use.
     pub fn as_str(self) -> &'static str {
         match self {
             QueuedEvent::SessionEnd => "SessionEnd",
             QueuedEvent::PreCompact => "PreCompact",
             QueuedEvent::SubagentStop => "SubagentStop",
             QueuedEvent::Run => "run",
-            QueuedEvent::Manual => "asked",
+            QueuedEvent::Manual => "manual",
         }
     }
 
-    /// The event of this word. One that a later version knows is something that a person asked for.
+    /// Returns the event of this word. An unknown word, from a later version, counts as `Manual`.
     pub(super) fn parse(word: &str) -> QueuedEvent {
         QueuedEvent::ALL.iter().copied().find(|event| event.as_str() == word).unwrap_or(QueuedEvent::Manual)
     }
 }
 
 impl JudgeKind {
-    /// Every kind.
+    /// All kinds, in order.
     pub const ALL: &'static [JudgeKind] = &[JudgeKind::Api, JudgeKind::Claude];
 
-    /// The word, as it is typed.
+    /// Returns the word that users type.
     pub fn as_str(self) -> &'static str {
         match self {
             JudgeKind::Api => "api",
@@ -87,17 +87,18 @@ impl JudgeKind {
         }
     }
 
-    /// The kind of this word.
+    /// Returns the kind of this word, or `None` if there is none.
     pub fn parse(word: &str) -> Option<JudgeKind> {
         JudgeKind::ALL.iter().copied().find(|kind| kind.as_str() == word)
     }
 }
 
 impl LearningDb {
-    /// Queues it, on disk when this returns. A database that is found damaged only now is set aside.
+    /// Adds an item to the queue. It is on disk when this returns. A database that turns out to be damaged is
+    /// moved aside.
     ///
     /// # Errors
-    /// [`LearningError`]; it may not be queued then.
+    /// Returns [`LearningError`] if the item may not be queued.
     pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
         match self.insert(at, queued) {
             Err(LearningError::Damaged { .. }) => LearningDb::open_anew(self.place())?.insert(at, queued),
@@ -107,7 +108,7 @@ impl LearningDb {
 
     fn insert(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
         self.known(|db| {
-            // SQLite would flush the directory of its log, too, each time it is opened.
+            // With FULL, SQLite would also flush the directory of its log each time the database is opened.
             db.pragma_update(None, "synchronous", "NORMAL")?;
             let sql =
                 "INSERT INTO queue (at, project, session, transcript, event, reason, judge, destination)

@@ -1,5 +1,5 @@
-//! Every state of every playbook: what it was for, what changed, and what the file was before and after. A state is here
-//! before it is in its file.
+//! Records every revision of every playbook: its cause, its changes, and the file before and after. A
+//! revision is recorded before its file is written.
 
 use super::{LearningDb, LearningError};
 use crate::points::ChangeSummary;
@@ -8,45 +8,45 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use std::fmt;
 use std::str::FromStr;
 
-// Some months of daily work, and about a megabyte. What a slice was learnt with is known for ever, so that it is not learnt
-// twice.
+// About a megabyte, for some months of daily work. The cause of a revision is stored forever, so that no
+// slice is learned twice.
 const CONTENTS_MAX: i64 = 100;
 
-/// What a change was for.
+/// The cause of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevisionCause {
-    /// What was learnt from a slice of a transcript. It is learnt once.
+    /// Learning from this slice of a transcript. It happens once.
     SliceRow(i64),
-    /// A person's editor.
+    /// An edit by the user.
     Edit,
-    /// Taking back everything from this save on.
+    /// An undo of all changes since this revision.
     Undo(i64),
-    /// Somebody else wrote the file: another program, or a person.
+    /// Another program or a person wrote the file.
     External,
 }
 
-/// A state of a playbook.
+/// A revision of a playbook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revision {
-    /// Its number.
+    /// Row id.
     pub id: i64,
-    /// When it was written down.
+    /// When it was recorded.
     pub at: Moment,
-    /// What it was for.
+    /// Cause of the change.
     pub cause: RevisionCause,
-    /// `last_updated` of the file before it; nothing if there was none.
+    /// `last_updated` of the file before it, or `None` if there was no file.
     pub before: Option<String>,
-    /// The same after it.
+    /// `last_updated` of the file after it.
     pub after: String,
-    /// The text of the file; nothing if that is too long ago.
+    /// Text of the file, or `None` if the revision is too old.
     pub content: Option<String>,
-    /// Whether it is known to have been in the file.
+    /// Whether it is known to have been written to the file.
     pub written: bool,
-    /// What was done and what was skipped.
+    /// Applied and skipped changes.
     pub changes: ChangeSummary,
 }
 
-/// A state that is to be written down.
+/// A revision to record.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NewRevision {
     pub(crate) at: Moment,
@@ -59,10 +59,10 @@ pub(crate) struct NewRevision {
 }
 
 impl LearningDb {
-    /// Every state of a project's playbook, the oldest first.
+    /// Returns every revision of a project's playbook, oldest first.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn saves(&self, project: &str) -> Result<Vec<Revision>, LearningError> {
         self.known(|db| {
             let mut rows = db.prepare(&select("WHERE project = ?1 ORDER BY id"))?;
@@ -70,7 +70,7 @@ impl LearningDb {
         })
     }
 
-    /// The last state of a project's playbook, and the one before it.
+    /// Returns the last revision of a project's playbook and the one before it.
     pub(crate) fn last_saves(
         &self,
         project: &str,
@@ -82,16 +82,17 @@ impl LearningDb {
         })
     }
 
-    /// The save of a slice, if it was learnt.
+    /// Returns the revision of a slice, or `None` if it was not learned.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn save_of_slice(&self, slice: i64) -> Result<Option<Revision>, LearningError> {
         let cause = RevisionCause::SliceRow(slice).to_string();
         self.known(|db| db.prepare(&select("WHERE cause = ?1"))?.query_row(params![cause], save).optional())
     }
 
-    /// Writes states down at once, and says the number of the last. What older ones were is forgotten.
+    /// Records revisions in one transaction and returns the id of the last. Deletes the text of old
+    /// revisions.
     pub(crate) fn insert_revisions(
         &mut self,
         project: &str,
@@ -103,31 +104,31 @@ impl LearningDb {
             }
             let id = db.last_insert_rowid();
             db.prepare(
-                "UPDATE saves SET content = '' WHERE project = ?1 AND content <> '' AND id <= coalesce(
-                     (SELECT id FROM saves WHERE project = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2), 0)",
+                "UPDATE revisions SET content = '' WHERE project = ?1 AND content <> '' AND id <= coalesce(
+                     (SELECT id FROM revisions WHERE project = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2), 0)",
             )?
             .execute(params![project, CONTENTS_MAX])?;
             Ok(id)
         })
     }
 
-    /// Notes that it is in the file.
+    /// Records that the revision is in the file.
     pub(crate) fn is_placed(&self, id: i64) -> Result<(), LearningError> {
         self.known(|db| {
-            db.prepare("UPDATE saves SET placed = 1 WHERE id = ?1")?.execute(params![id]).map(|_| ())
+            db.prepare("UPDATE revisions SET written = 1 WHERE id = ?1")?.execute(params![id]).map(|_| ())
         })
     }
 
-    /// Takes back one that is not in the file and never was.
+    /// Deletes a revision that never reached the file.
     pub(crate) fn take_back(&self, id: i64) -> Result<(), LearningError> {
-        self.known(|db| db.prepare("DELETE FROM saves WHERE id = ?1")?.execute(params![id]).map(|_| ()))
+        self.known(|db| db.prepare("DELETE FROM revisions WHERE id = ?1")?.execute(params![id]).map(|_| ()))
     }
 }
 
 fn insert(db: &Connection, project: &str, save: &NewRevision) -> rusqlite::Result<usize> {
-    let told = serde_json::to_string(&save.changes).expect("what was done has only string keys");
+    let changes = serde_json::to_string(&save.changes).expect("what was done has only string keys");
     db.prepare(
-        "INSERT INTO saves (project, at, cause, before, after, content, placed, told)
+        "INSERT INTO revisions (project, at, cause, before, after, content, written, changes)
          VALUES (:project, :at, :cause, :before, :after, :content, :placed, :told)",
     )?
     .execute(named_params! {
@@ -138,28 +139,28 @@ fn insert(db: &Connection, project: &str, save: &NewRevision) -> rusqlite::Resul
         ":after": save.after,
         ":content": save.content,
         ":placed": save.placed,
-        ":told": told,
+        ":told": changes,
     })
 }
 
-fn select(which: &str) -> String {
-    format!("SELECT id, at, cause, before, after, content, placed, told FROM saves {which}")
+fn select(condition: &str) -> String {
+    format!("SELECT id, at, cause, before, after, content, written, changes FROM revisions {condition}")
 }
 
 fn save(row: &Row<'_>) -> rusqlite::Result<Revision> {
     let content: String = row.get("content")?;
-    let told: String = row.get("told")?;
+    let changes: String = row.get("changes")?;
     let cause: String = row.get("cause")?;
     Ok(Revision {
         id: row.get("id")?,
         at: Moment(row.get::<_, i64>("at")?.cast_unsigned()),
-        // One that a later version wrote: somebody else's to us.
+        // A later version may write causes that are unknown here.
         cause: cause.parse().unwrap_or(RevisionCause::External),
         before: row.get("before")?,
         after: row.get("after")?,
         content: Some(content).filter(|content| !content.is_empty()),
-        written: row.get("placed")?,
-        changes: serde_json::from_str(&told).unwrap_or_default(),
+        written: row.get("written")?,
+        changes: serde_json::from_str(&changes).unwrap_or_default(),
     })
 }
 

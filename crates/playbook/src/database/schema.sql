@@ -1,6 +1,6 @@
 -- Moments are milliseconds since 1970, money is in millionths of a dollar, paths are text.
 
--- What hooks and people said: there is something to learn in this transcript.
+-- Transcripts that hooks or users queued for learning.
 CREATE TABLE queue (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     at           INTEGER NOT NULL,
@@ -17,38 +17,38 @@ CREATE TABLE queue (
     state        TEXT NOT NULL DEFAULT 'waiting',
     tries        INTEGER NOT NULL DEFAULT 0,
     not_before   INTEGER NOT NULL DEFAULT 0,
-    -- What happened at the last try, or what came of it.
-    why          TEXT,
+    -- The error of the last attempt, or the result.
+    last_result  TEXT,
     -- When it was done or had failed.
     ended_at     INTEGER
 ) STRICT;
 CREATE INDEX queue_waiting ON queue (not_before, id) WHERE state = 'waiting';
 
--- What was judged, and how far the judging of what is being judged has come.
+-- Parts of transcripts that were judged, or are being judged, and how far.
 CREATE TABLE slices (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     queued       INTEGER NOT NULL REFERENCES queue (id),
     project      TEXT NOT NULL,
     transcript   TEXT NOT NULL,
     -- Its bytes, whole lines of the transcript.
-    begins       INTEGER NOT NULL,
-    ends         INTEGER NOT NULL,
-    -- How often the file was replaced by another one of the same name: each begins anew.
+    start_offset INTEGER NOT NULL,
+    end_offset   INTEGER NOT NULL,
+    -- How often the file was replaced by another one of the same name. Each starts from the beginning.
     generation   INTEGER NOT NULL,
     -- A hash of the file's first bytes and of those before the slice's end, by which it is known again.
     fingerprint  INTEGER NOT NULL,
     -- Whether it ends where it would have been too long: there is more behind it.
     more         INTEGER NOT NULL,
-    -- begun, reflected, curated, learnt, empty, failed
+    -- started, reflected, curated, learned, empty, failed
     state        TEXT NOT NULL,
-    -- What the judge said until it is learnt, as it is paid for: nothing is asked twice.
+    -- The judge's paid answers, kept until they are learned, so that no question is asked twice.
     reflection   TEXT,
     operations   TEXT,
-    begun_at     INTEGER NOT NULL,
+    started_at   INTEGER NOT NULL,
     ended_at     INTEGER,
-    -- What came of it, or why nothing did.
-    why          TEXT,
-    UNIQUE (transcript, generation, begins)
+    -- The result, or the reason why there is none.
+    reason       TEXT,
+    UNIQUE (transcript, generation, start_offset)
 ) STRICT;
 CREATE INDEX slices_of ON slices (queued);
 
@@ -58,60 +58,60 @@ CREATE TABLE judged (
 ) STRICT;
 
 -- Every answer of a judge, and every question without one.
-CREATE TABLE asked (
+CREATE TABLE judge_requests (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     at           INTEGER NOT NULL,
     project      TEXT NOT NULL,
     slice        INTEGER REFERENCES slices (id),
     -- reflector, curator, keypoints
-    what         TEXT NOT NULL,
+    question     TEXT NOT NULL,
     judge        TEXT NOT NULL,
     model        TEXT NOT NULL,
     input        INTEGER NOT NULL,
     output       INTEGER NOT NULL,
     cache_read   INTEGER NOT NULL,
     cache_write  INTEGER NOT NULL,
-    -- Nothing where it is not known, or is counted by a run of its own.
+    -- NULL if unknown, or if a run of its own counts it.
     cost         INTEGER,
-    -- Nothing if it was answered.
+    -- NULL if it was answered.
     fault        TEXT,
-    -- A hash of the question, and its answer until its slice is learnt: whoever goes on with it does not ask again.
+    -- A hash of the question, and its answer until its slice is learned: another worker that continues does not ask again.
     prompt       INTEGER NOT NULL DEFAULT 0,
     answer       TEXT
 ) STRICT;
-CREATE INDEX asked_for ON asked (slice) WHERE slice IS NOT NULL;
-CREATE INDEX asked_when ON asked (at);
+CREATE INDEX judge_requests_for ON judge_requests (slice) WHERE slice IS NOT NULL;
+CREATE INDEX judge_requests_when ON judge_requests (at);
 
--- Judges that gave no answer when they were asked last. Each answer takes its judge out.
-CREATE TABLE silent (
+-- Judges whose last request failed. An answer removes its judge.
+CREATE TABLE judge_backoff (
     judge        TEXT NOT NULL,
     destination  TEXT NOT NULL,
     since        INTEGER NOT NULL,
     failures     INTEGER NOT NULL,
-    -- Nothing is asked before.
+    -- The judge is not asked before this moment.
     not_before   INTEGER NOT NULL,
-    -- Whether a person must change something first: no key, no money.
-    person       INTEGER NOT NULL,
-    why          TEXT NOT NULL,
+    -- Whether the user must act first: no key, no money.
+    needs_person INTEGER NOT NULL,
+    reason       TEXT NOT NULL,
     PRIMARY KEY (judge, destination)
 ) STRICT;
 
--- Every state of every playbook that we wrote, each written down before the file is, and what others wrote between two of
--- them. What a state was, is kept for the last of them only.
-CREATE TABLE saves (
+-- Every revision of every playbook, recorded before its file is written, and revisions that other programs wrote in between.
+-- Only the last ones keep their content.
+CREATE TABLE revisions (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     project      TEXT NOT NULL,
     at           INTEGER NOT NULL,
-    -- What it was for: `slice 17`, `edit`, `undo 3`; `found` is what others wrote. That of a slice is there once.
+    -- Its cause: `slice 17`, `edit`, `undo 3`, or `found` for another program's. A slice has at most one.
     cause        TEXT NOT NULL,
-    -- `last_updated` of the file before and after; nothing before the first.
+    -- `last_updated` of the file before and after. NULL before the first.
     before       TEXT,
     after        TEXT NOT NULL,
     content      TEXT NOT NULL,
-    -- Whether it is known to have been in the file. Somebody who brings an older state back has meant it.
-    placed       INTEGER NOT NULL DEFAULT 0,
-    -- What was done and what was skipped, as JSON.
-    told         TEXT NOT NULL
+    -- Whether it is known to have been in the file. A user who restores an older state did so on purpose.
+    written      INTEGER NOT NULL DEFAULT 0,
+    -- Applied and skipped changes, as JSON.
+    changes      TEXT NOT NULL
 ) STRICT;
-CREATE INDEX saves_of ON saves (project, id);
-CREATE UNIQUE INDEX saves_of_slices ON saves (cause) WHERE cause LIKE 'slice %';
+CREATE INDEX revisions_of ON revisions (project, id);
+CREATE UNIQUE INDEX revisions_of_slices ON revisions (cause) WHERE cause LIKE 'slice %';

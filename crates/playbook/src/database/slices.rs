@@ -1,4 +1,4 @@
-//! Slices of transcripts, and how far each has come. Each step is one transaction.
+//! Stores slices of transcripts and their state. Each step is one transaction.
 
 use super::items::{Item, finish};
 use super::{LearningDb, LearningError};
@@ -10,55 +10,55 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A part of a transcript that is judged as one.
+/// A part of a transcript that is judged at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Its number.
+    /// Row id.
     pub id: i64,
-    /// Where it is.
+    /// Position in the transcript.
     pub part: ByteRange,
-    /// How far it has come.
+    /// State of its judgement.
     pub state: SliceState,
-    /// What the reflector said.
+    /// Answer of the reflector.
     pub reflection: Option<Reflection>,
-    /// What the curator said.
+    /// Answer of the curator.
     pub operations: Option<Vec<Value>>,
 }
 
-/// Where in a transcript a slice is.
+/// The position of a slice in a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteRange {
-    /// Its first byte.
+    /// Offset of the first byte.
     pub begins: u64,
-    /// The byte behind its last one.
+    /// Offset after the last byte.
     pub ends: u64,
-    /// How often the file had been replaced.
+    /// Number of times the file had been replaced.
     pub generation: u64,
-    /// By which the file is known again.
+    /// Fingerprint that identifies the file.
     pub fingerprint: i64,
-    /// Whether it ends only where it would have been too long.
+    /// Whether the slice was cut at the size limit, so that another follows.
     pub more: bool,
 }
 
-/// How far a slice has come.
+/// The state of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceState {
-    /// Where it is is known.
+    /// Its position is known.
     Started,
     /// The reflector has answered.
     Reflected,
     /// The curator has answered.
     Curated,
-    /// The playbook says it.
+    /// The playbook is updated.
     Learned,
-    /// Nothing in it was to be judged.
+    /// It contained nothing to judge.
     Empty,
-    /// Nothing came of it.
+    /// Learning from it failed.
     Failed,
 }
 
 impl SliceState {
-    /// Every state.
+    /// All states, in order.
     pub const ALL: &'static [SliceState] = &[
         SliceState::Started,
         SliceState::Reflected,
@@ -68,51 +68,52 @@ impl SliceState {
         SliceState::Failed,
     ];
 
-    /// The word, as the database has it.
+    /// Returns the word that the database uses.
     pub fn as_str(self) -> &'static str {
         match self {
-            SliceState::Started => "begun",
+            SliceState::Started => "started",
             SliceState::Reflected => "reflected",
             SliceState::Curated => "curated",
-            SliceState::Learned => "learnt",
+            SliceState::Learned => "learned",
             SliceState::Empty => "empty",
             SliceState::Failed => "failed",
         }
     }
 }
 
-const COLUMNS: &str = "id, begins, ends, generation, fingerprint, more, state, reflection, operations";
+const COLUMNS: &str = "id, start_offset, end_offset, generation, fingerprint, more, state, reflection, operations";
 
 impl LearningDb {
-    /// The slice of this item that is not at its end.
+    /// Returns the unfinished slice of this item.
     pub(crate) fn unfinished(&self, item: &Item) -> Result<Option<Slice>, LearningError> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM slices WHERE queued = ? AND state IN ('begun', 'reflected', 'curated') ORDER BY id"
+            "SELECT {COLUMNS} FROM slices WHERE queued = ? AND state IN ('started', 'reflected', 'curated') ORDER BY id"
         );
         self.known(|db| db.query_row(&sql, [item.id], slice).optional())
     }
 
-    /// The last slice of a transcript, whoever judged it and whatever came of it.
+    /// Returns the last slice of a transcript, for any judge and with any result.
     pub(crate) fn last_slice(&self, transcript: &Path) -> Result<Option<Slice>, LearningError> {
         self.known(|db| last_slice(db, transcript))
     }
 
-    /// Begins a slice behind this one, if it is still the last one of its transcript.
+    /// Starts a slice after `last`. Returns `None` if `last` is no longer the transcript's last slice.
     pub(crate) fn begin(
         &mut self,
         item: &Item,
         now: Moment,
-        (last, part): (Option<&Slice>, ByteRange),
+        last: Option<&Slice>,
+        part: ByteRange,
     ) -> Result<Option<Slice>, LearningError> {
         let Item { id, queued, .. } = item;
         self.change(|db| {
-            let found = last_slice(db, &queued.transcript)?;
-            if found.map(|slice| slice.id) != last.map(|slice| slice.id) {
+            let current = last_slice(db, &queued.transcript)?;
+            if current.map(|slice| slice.id) != last.map(|slice| slice.id) {
                 return Ok(None);
             }
             let sql = "INSERT INTO slices
-                       (queued, project, transcript, begins, ends, generation, fingerprint, more, state, begun_at)
-                       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'begun', ?)";
+                       (queued, project, transcript, start_offset, end_offset, generation, fingerprint, more, state, started_at)
+                       VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'started', ?)";
             db.execute(
                 sql,
                 params![
@@ -132,7 +133,8 @@ impl LearningDb {
         })
     }
 
-    /// The reflector has answered. The rows that it has seen are never judged again: what it said of them is kept.
+    /// Stores the reflector's answer. The rows that the reflector received are never judged again, because
+    /// its answer covers them.
     pub(crate) fn reflected(
         &mut self,
         slice: &Slice,
@@ -140,69 +142,72 @@ impl LearningDb {
         rows: &BTreeSet<i64>,
     ) -> Result<(), LearningError> {
         let ReflectionResult { reflection, notes } = reflected;
-        let said = serde_json::to_string(reflection).unwrap_or_default();
+        let reflection_json = serde_json::to_string(reflection).unwrap_or_default();
         let notes = (!notes.is_empty()).then(|| notes.join("; "));
-        let sql = "UPDATE slices SET state = 'reflected', reflection = ?, why = ? WHERE id = ?";
+        let sql = "UPDATE slices SET state = 'reflected', reflection = ?, reason = ? WHERE id = ?";
         self.change(|db| {
-            db.execute(sql, params![said, notes, slice.id])?;
+            db.execute(sql, params![reflection_json, notes, slice.id])?;
             let mut judged = db.prepare("INSERT OR IGNORE INTO judged (row) VALUES (?)")?;
             rows.iter().try_for_each(|row| judged.execute([row]).map(drop))
         })
     }
 
-    /// The curator has answered.
+    /// Stores the curator's answer.
     pub(crate) fn curated(&mut self, slice: &Slice, operations: &[Value]) -> Result<(), LearningError> {
-        let said = serde_json::to_string(operations).unwrap_or_default();
+        let operations_json = serde_json::to_string(operations).unwrap_or_default();
         let sql = "UPDATE slices SET state = 'curated', operations = ? WHERE id = ?";
-        self.change(|db| db.execute(sql, params![said, slice.id]).map(drop))
+        self.change(|db| db.execute(sql, params![operations_json, slice.id]).map(drop))
     }
 
-    /// A slice is at its end, and with it the item, unless there is more of its transcript.
+    /// Finishes a slice, and also its item unless the transcript continues.
     pub(crate) fn end(
         &mut self,
-        (item, slice): (&Item, &Slice),
+        item: &Item,
+        slice: &Slice,
         now: Moment,
-        (state, why): (SliceState, &str),
+        state: SliceState,
+        reason: &str,
     ) -> Result<(), LearningError> {
         self.change(|db| {
-            // Behind it is what was noted when it was reflected on.
-            let sql = "UPDATE slices SET state = ?, why = ? || coalesce('; ' || why, ''), ended_at = ? WHERE id = ?";
-            db.execute(sql, params![state.as_str(), why, now.0.cast_signed(), slice.id])?;
-            let ended = match state {
-                SliceState::Learned | SliceState::Empty => Ok(why),
+            // The notes of the reflection follow the reason.
+            let sql = "UPDATE slices SET state = ?, reason = ? || coalesce('; ' || reason, ''), ended_at = ? WHERE id = ?";
+            db.execute(sql, params![state.as_str(), reason, now.0.cast_signed(), slice.id])?;
+            let result = match state {
+                SliceState::Learned | SliceState::Empty => Ok(reason),
                 SliceState::Failed | SliceState::Started | SliceState::Reflected | SliceState::Curated => {
-                    Err(why)
+                    Err(reason)
                 }
             };
             if state == SliceState::Learned {
-                // What was said is no longer needed, and tells of the session.
-                db.execute("UPDATE asked SET answer = NULL WHERE slice = ?", [slice.id])?;
+                // The answers are no longer needed and contain details of the session.
+                db.execute("UPDATE judge_requests SET answer = NULL WHERE slice = ?", [slice.id])?;
                 let sql = "UPDATE slices SET reflection = NULL, operations = NULL WHERE id = ?";
                 db.execute(sql, [slice.id])?;
             }
-            if ended.is_err() || !slice.part.more {
-                finish(db, item.id, now, ended)?;
+            if result.is_err() || !slice.part.more {
+                finish(db, item.id, now, result)?;
             }
             Ok(())
         })
     }
 
-    /// A slice whose bytes are no longer there, because its file was replaced. The item goes on with what there is.
+    /// Finishes a slice whose bytes are gone because its file was replaced. The item continues with the new
+    /// file.
     pub(crate) fn replaced(&mut self, slice: &Slice, now: Moment) -> Result<(), LearningError> {
-        let sql = "UPDATE slices SET state = 'empty', why = ?, ended_at = ? WHERE id = ?";
+        let sql = "UPDATE slices SET state = 'empty', reason = ?, ended_at = ? WHERE id = ?";
         self.change(|db| {
-            let why = "its file was replaced before it was judged";
-            db.execute(sql, params![why, now.0.cast_signed(), slice.id]).map(drop)
+            let reason = "its file was replaced before it was judged";
+            db.execute(sql, params![reason, now.0.cast_signed(), slice.id]).map(drop)
         })
     }
 
-    /// Those of these rows that were judged.
+    /// Returns the rows that were judged already.
     pub(crate) fn judged(&self, rows: &BTreeSet<i64>) -> Result<BTreeSet<i64>, LearningError> {
         self.known(|db| {
-            let mut known = db.prepare("SELECT 1 FROM judged WHERE row = ?")?;
+            let mut query = db.prepare("SELECT 1 FROM judged WHERE row = ?")?;
             let mut judged = BTreeSet::new();
             for row in rows {
-                if known.exists([row])? {
+                if query.exists([row])? {
                     judged.insert(*row);
                 }
             }
@@ -213,13 +218,13 @@ impl LearningDb {
 
 fn last_slice(db: &Connection, transcript: &Path) -> rusqlite::Result<Option<Slice>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM slices WHERE transcript = ? ORDER BY generation DESC, begins DESC LIMIT 1"
+        "SELECT {COLUMNS} FROM slices WHERE transcript = ? ORDER BY generation DESC, start_offset DESC LIMIT 1"
     );
     db.query_row(&sql, [transcript.to_string_lossy()], slice).optional()
 }
 
 fn slice(row: &Row<'_>) -> rusqlite::Result<Slice> {
-    let number = |place| row.get::<_, i64>(place).map(i64::cast_unsigned);
+    let number = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
     let word: String = row.get(6)?;
     Ok(Slice {
         id: row.get(0)?,
@@ -230,7 +235,7 @@ fn slice(row: &Row<'_>) -> rusqlite::Result<Slice> {
             fingerprint: row.get(4)?,
             more: row.get(5)?,
         },
-        // A later version's state is none that this one could go on from.
+        // A state from a later version cannot be continued here.
         state: SliceState::ALL
             .iter()
             .copied()
@@ -241,7 +246,7 @@ fn slice(row: &Row<'_>) -> rusqlite::Result<Slice> {
     })
 }
 
-/// What a judge said, if it can be understood. If not, that is the matter of one slice: the others are whole.
+/// Parses a judge's answer, or returns `None` if it is invalid. An error affects one slice only.
 fn json<T: DeserializeOwned>(text: Option<String>) -> Option<T> {
     text.and_then(|text| serde_json::from_str(&text).ok())
 }

@@ -1,4 +1,4 @@
-//! How learning stands, for people: what waits and why, what failed, what is being judged, what was learnt, what it cost.
+//! Reports the state of learning to the user: waiting and failed items, slices in progress, lessons and cost.
 
 use super::items::JudgeBackoff;
 use super::queue::JudgeKind;
@@ -7,98 +7,98 @@ use longhaul_core::{Moment, Tokens, Usd};
 use rusqlite::{Connection, Row, params};
 use std::path::PathBuf;
 
-/// How learning stands.
+/// The state of learning.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueStatus {
-    /// What is queued, the oldest first.
+    /// Queued items, oldest first.
     pub waiting: Vec<QueueEntry>,
-    /// What failed and is kept, the oldest first.
+    /// Failed items, oldest first.
     pub failed: Vec<QueueEntry>,
-    /// How many items are done.
+    /// Number of finished items.
     pub done: u64,
-    /// What is being judged, or was when its worker died.
+    /// Slices that are being judged, or were when their worker died.
     pub in_progress: Vec<SliceInProgress>,
-    /// What was learnt last, the last one first.
+    /// Latest lessons, newest first.
     pub lessons: Vec<Lesson>,
-    /// How many slices were learnt.
+    /// Number of learned slices.
     pub learned: u64,
-    /// Judges that gave no answer when they were asked last, each with its API.
+    /// Judges in backoff, each with its API.
     pub paused_judges: Vec<(JudgeKind, String, JudgeBackoff)>,
 }
 
-/// Something that is queued, or was.
+/// An item that is or was queued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// Its number.
+    /// Row id.
     pub id: i64,
     /// When it was queued.
     pub at: Moment,
-    /// The directory whose playbook learns.
+    /// Directory of the playbook's project.
     pub project: PathBuf,
-    /// Its transcript.
+    /// Path of the transcript.
     pub transcript: PathBuf,
-    /// What happened, in a word.
+    /// Word of the event.
     pub event: String,
-    /// Who judges it.
+    /// Word of the judge.
     pub judge: String,
-    /// The API that it may be sent to.
+    /// API that the transcript may be sent to.
     pub destination: String,
-    /// How often it was tried in vain.
+    /// Number of failed attempts.
     pub tries: u32,
     /// When it is due again.
     pub not_before: Moment,
-    /// What happened at the last try.
+    /// Result of the last attempt.
     pub reason: Option<String>,
 }
 
-/// A slice that is not at its end.
+/// A slice that is not finished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SliceInProgress {
-    /// Its transcript.
+    /// Path of the transcript.
     pub transcript: PathBuf,
-    /// Where it begins, in bytes.
+    /// Offset of its first byte.
     pub begins: u64,
-    /// Where it ends.
+    /// Offset after its last byte.
     pub ends: u64,
-    /// How far it has come: `begun`, `reflected`, `curated`.
+    /// State: `begun`, `reflected` or `curated`.
     pub state: String,
-    /// Since when.
+    /// When it was started.
     pub since: Moment,
 }
 
-/// A slice that was learnt.
+/// A slice that was learned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lesson {
-    /// The directory whose playbook has learnt.
+    /// Directory of the playbook's project.
     pub project: PathBuf,
-    /// Its transcript.
+    /// Path of the transcript.
     pub transcript: PathBuf,
-    /// When.
+    /// When it was learned.
     pub at: Moment,
-    /// What came of it.
+    /// What was learned.
     pub description: String,
 }
 
-/// An answer that was paid for.
+/// A billed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeCost {
-    /// When it came.
+    /// When it arrived.
     pub at: Moment,
-    /// The project that it was asked for.
+    /// Project of the question.
     pub project: String,
-    /// The model that gave it.
+    /// Model that answered.
     pub model: String,
-    /// What it used.
+    /// Tokens used.
     pub tokens: Tokens,
-    /// What that costs by our table; nothing for a model without a price.
+    /// Cost by the price table, or `None` if the model has no price.
     pub cost: Option<Usd>,
 }
 
 impl LearningDb {
-    /// How learning stands, with the last lessons, so many at most.
+    /// Returns the state of learning, with at most `lessons_max` lessons.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn standing(&self, lessons_max: u32) -> Result<QueueStatus, LearningError> {
         self.known(|db| {
             Ok(QueueStatus {
@@ -107,8 +107,8 @@ impl LearningDb {
                 done: count(db, "SELECT count(*) FROM queue WHERE state = 'done'")?,
                 in_progress: rows(
                     db,
-                    "SELECT transcript, begins, ends, state, begun_at FROM slices
-                     WHERE state IN ('begun', 'reflected', 'curated') ORDER BY id LIMIT ?",
+                    "SELECT transcript, start_offset, end_offset, state, started_at FROM slices
+                     WHERE state IN ('started', 'reflected', 'curated') ORDER BY id LIMIT ?",
                     i64::MAX,
                     |row| {
                         Ok(SliceInProgress {
@@ -122,8 +122,8 @@ impl LearningDb {
                 )?,
                 lessons: rows(
                     db,
-                    "SELECT project, transcript, ended_at, coalesce(why, '') FROM slices
-                     WHERE state = 'learnt' ORDER BY ended_at DESC, id DESC LIMIT ?",
+                    "SELECT project, transcript, ended_at, coalesce(reason, '') FROM slices
+                     WHERE state = 'learned' ORDER BY ended_at DESC, id DESC LIMIT ?",
                     i64::from(lessons_max),
                     |row| {
                         Ok(Lesson {
@@ -140,29 +140,30 @@ impl LearningDb {
                 },
                 paused_judges: rows(
                     db,
-                    "SELECT judge, destination, failures, not_before, person, why FROM silent LIMIT ?",
+                    "SELECT judge, destination, failures, not_before, needs_person, reason FROM judge_backoff LIMIT ?",
                     i64::MAX,
                     |row| {
-                        let silent = JudgeBackoff {
+                        let backoff = JudgeBackoff {
                             failures: row.get(2)?,
                             not_before: Moment(number(row, 3)?),
                             person: row.get(4)?,
                             reason: row.get(5)?,
                         };
                         let judge = JudgeKind::parse(&row.get::<_, String>(0)?).unwrap_or(JudgeKind::Api);
-                        Ok((judge, row.get(1)?, silent))
+                        Ok((judge, row.get(1)?, backoff))
                     },
                 )?,
             })
         })
     }
 
-    /// Every answer that was paid for since then. What Claude Code was asked for is counted by the runs that asked it.
+    /// Returns every billed answer since this moment. Answers from Claude Code are excluded, because their
+    /// runs count them.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn paid(&self, since: Moment) -> Result<Vec<JudgeCost>, LearningError> {
-        let sql = "SELECT at, project, model, input, output, cache_read, cache_write, cost FROM asked
+        let sql = "SELECT at, project, model, input, output, cache_read, cache_write, cost FROM judge_requests
                    WHERE at >= ? AND fault IS NULL AND judge = 'api' ORDER BY at, id";
         self.known(|db| {
             rows(db, sql, i64::try_from(since.0).unwrap_or(i64::MAX), |row| {
@@ -182,23 +183,23 @@ impl LearningDb {
         })
     }
 
-    /// Whether somebody may still want to read a transcript of this name, wherever it is: it is queued, or it failed and is
-    /// kept.
+    /// Returns whether an item that waits, runs or failed needs a transcript of this name, in any directory.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn is_wanted(&self, name: &str) -> Result<bool, LearningError> {
         let sql = "SELECT 1 FROM queue WHERE substr(transcript, -length(?1)) = ?1 AND state <> 'done'";
         self.known(|db| db.prepare(sql)?.exists([format!("/{name}")]))
     }
 
-    /// Forgets what was done before that moment, but for what keeps it from being done again. Returns how many items.
+    /// Deletes items that were done before this moment, except those that prevent judging twice. Returns the
+    /// number of items.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be written.
     pub fn forget_done(&mut self, before: Moment) -> Result<usize, LearningError> {
         self.change(|db| {
-            // Slices say up to where each transcript was judged, and name their item.
+            // Slices record how much of each transcript was judged, and they refer to their item.
             let sql = "DELETE FROM queue WHERE state = 'done' AND ended_at < ?
                        AND NOT EXISTS (SELECT 1 FROM slices WHERE queued = queue.id)";
             db.execute(sql, [i64::try_from(before.0).unwrap_or(i64::MAX)])
@@ -208,7 +209,7 @@ impl LearningDb {
 
 fn entries(db: &Connection, state: &str) -> rusqlite::Result<Vec<QueueEntry>> {
     let sql =
-        "SELECT id, at, project, transcript, event, judge, destination, tries, not_before, why FROM queue
+        "SELECT id, at, project, transcript, event, judge, destination, tries, not_before, last_result FROM queue
                WHERE state = ? ORDER BY id";
     let mut statement = db.prepare(sql)?;
     let entries = statement.query_map(params![state], |row| {
@@ -231,20 +232,20 @@ fn entries(db: &Connection, state: &str) -> rusqlite::Result<Vec<QueueEntry>> {
 fn rows<T>(
     db: &Connection,
     sql: &str,
-    number: i64,
+    parameter: i64,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> rusqlite::Result<Vec<T>> {
-    db.prepare(sql)?.query_map([number], read)?.collect()
+    db.prepare(sql)?.query_map([parameter], read)?.collect()
 }
 
 fn count(db: &Connection, sql: &str) -> rusqlite::Result<u64> {
     db.query_row(sql, [], |row| number(row, 0))
 }
 
-fn number(row: &Row<'_>, place: usize) -> rusqlite::Result<u64> {
-    row.get::<_, i64>(place).map(i64::cast_unsigned)
+fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(index).map(i64::cast_unsigned)
 }
 
-fn path(row: &Row<'_>, place: usize) -> rusqlite::Result<PathBuf> {
-    row.get::<_, String>(place).map(PathBuf::from)
+fn path(row: &Row<'_>, index: usize) -> rusqlite::Result<PathBuf> {
+    row.get::<_, String>(index).map(PathBuf::from)
 }

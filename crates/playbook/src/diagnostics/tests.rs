@@ -10,20 +10,20 @@ use std::path::Path;
 const TIMEOUT: MessagesError = MessagesError::Timeout { timeout: Span::from_secs(30) };
 
 #[test]
-fn the_lines_of_the_hooks() {
-    let check = |asking: RequestEvent<'_>, expected: Expect| {
-        expected.assert_eq(&line("extract_keypoints", &asking).unwrap_or_default());
+fn writes_same_lines_as_hooks() {
+    let check = |event: RequestEvent<'_>, expected: Expect| {
+        expected.assert_eq(&line("extract_keypoints", &event).unwrap_or_default());
     };
-    let again = |request, wait| RequestEvent::Retrying { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
-    let given_up = |request, why| RequestEvent::GivenUp { request, of: 3, error: &TIMEOUT, reason: why };
+    let retrying = |request, wait| RequestEvent::Retrying { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
+    let given_up = |request, reason| RequestEvent::GivenUp { request, of: 3, error: &TIMEOUT, reason };
     check(
-        again(1, 2_049),
+        retrying(1, 2_049),
         expect![
             "Retry attempt 1/3 failed: APITimeoutError: Request timed out after 30s. Next attempt in 2.0s"
         ],
     );
     check(
-        again(2, 4_950),
+        retrying(2, 4_950),
         expect![
             "Retry attempt 2/3 failed: APITimeoutError: Request timed out after 30s. Next attempt in 5.0s"
         ],
@@ -56,25 +56,25 @@ fn the_lines_of_the_hooks() {
 }
 
 #[test]
-fn seconds_with_one_decimal() {
+fn rounds_seconds_to_tenths() {
     for (millis, expected) in [(0, "0.0"), (1_500, "1.5"), (1_549, "1.5"), (1_550, "1.6"), (12_960, "13.0")] {
         assert_eq!(tenths(Span(millis)), expected);
     }
 }
 
-/// The names of all texts, and what is in the first.
+/// Returns the names of all files and the content of the first.
 fn texts(project: &Path) -> (Vec<String>, String) {
     let dir = project.join(".claude/diagnostic");
-    let Ok(listed) = fs::read_dir(&dir) else { return (Vec::new(), String::new()) };
+    let Ok(entries) = fs::read_dir(&dir) else { return (Vec::new(), String::new()) };
     let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    let mut names: Vec<String> = listed.map(|entry| name(entry.expect("it can be listed"))).collect();
+    let mut names: Vec<String> = entries.map(|entry| name(entry.expect("it can be listed"))).collect();
     names.sort();
     let first = fs::read_to_string(dir.join(&names[0])).expect("it is text");
     (names, first)
 }
 
 #[test]
-fn texts_are_left_where_a_project_asks_for_them() {
+fn writes_only_if_project_enables_diagnostics() {
     let project = tempfile::tempdir().expect("there is a temporary folder");
     let zone = TimeZone::fixed(Offset::constant(2));
     let diagnostics = Diagnostics::of_project(project.path(), zone);
@@ -82,7 +82,7 @@ fn texts_are_left_where_a_project_asks_for_them() {
     let at = Moment(1_795_393_800_000);
     let given_up =
         RequestEvent::GivenUp { request: 3, of: 3, error: &TIMEOUT, reason: GiveUpReason::RetriesExhausted };
-    let leave = || {
+    let write_all = || {
         diagnostics.request_observer(KEYPOINTS).on_request(at, &given_up);
         diagnostics.request_observer(KEYPOINTS).on_request(at, &RequestEvent::Answered { request: 1 });
         diagnostics.request_observer(REFLECTOR).on_request(at, &given_up);
@@ -90,19 +90,19 @@ fn texts_are_left_where_a_project_asks_for_them() {
         diagnostics.answered(at, KEYPOINTS, "reflection", "What?", "That.");
         diagnostics.write(at, "../out", "elsewhere");
     };
-    leave();
+    write_all();
     fs::create_dir(project.path().join(".claude")).expect("the folder can be written");
-    leave();
+    write_all();
     assert_eq!(texts(project.path()).0, [""; 0]);
     fs::write(project.path().join(".claude/diagnostic_mode"), "").expect("the folder can be written");
-    leave();
+    write_all();
     diagnostics.answered(at, KEYPOINTS, "reflection", "What else?", "This.");
     let (names, first) = texts(project.path());
     assert_eq!(
         names,
         [
             "20261123_023000_reflection.txt",
-            // Two of one second are two.
+            // A second file of the same second gets its own name.
             "20261123_023000_reflection_2.txt",
             "20261123_023000_retry_curator.txt",
             "20261123_023000_retry_extract_keypoints.txt",
@@ -122,7 +122,7 @@ fn texts_are_left_where_a_project_asks_for_them() {
 }
 
 #[test]
-fn names_that_a_file_can_have() {
+fn validates_names() {
     for name in ["reflection", "my notes", "v1.2-final", "Überblick"] {
         assert!(is_name(name), "{name}");
     }

@@ -1,21 +1,21 @@
-//! Points between the steps of a change, at which tests cut it off as a kill would.
+//! Defines points between the steps of a change at which tests interrupt it, as a kill would.
 
-/// A step of a change, by what was done last.
+/// A step of a change, named after what was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// A damaged file is put aside.
+    /// A damaged file is backed up.
     SetAside,
-    /// The new content is on disk, under a name of its own.
+    /// The new content is on disk in a temporary file.
     Prepared,
-    /// What the file will be is written down.
+    /// The new revision is recorded.
     WrittenDown,
-    /// The file has it.
+    /// The file is replaced.
     Placed,
-    /// That is written down, too.
+    /// The replacement is recorded.
     Noted,
 }
 
-/// Passes a step. Where the feature `crash-points` is on, a worker may die there (`LONGHAUL_CRASH=worker@Placed`).
+/// Passes a step. With the feature `crash-points`, a worker may die here (`LONGHAUL_CRASH=worker@Placed`).
 #[cfg(not(test))]
 pub(super) fn pass(step: Step) {
     crate::worker::failpoints::pass(step);
@@ -44,15 +44,15 @@ mod cutting {
 
     struct Cut;
 
-    /// Does something that is cut off behind a step. Nothing if that was not reached.
+    /// Runs a function and interrupts it after a step. Returns `None` if the step was not reached.
     pub(in super::super) fn at<T>(step: Step, change: impl FnOnce() -> T) -> Option<()> {
         AT.set(Some(step));
         let done = catch_unwind(AssertUnwindSafe(change));
         AT.set(None);
         match done {
             Ok(_) => None,
-            Err(why) if why.is::<Cut>() => Some(()),
-            Err(why) => resume_unwind(why),
+            Err(payload) if payload.is::<Cut>() => Some(()),
+            Err(payload) => resume_unwind(payload),
         }
     }
 
@@ -62,7 +62,7 @@ mod cutting {
         }
     }
 
-    /// Whether what runs now would not run after a kill.
+    /// Returns whether this code would not run after a kill.
     pub(in super::super) fn is_cut() -> bool {
         std::thread::panicking()
     }

@@ -1,14 +1,16 @@
-//! `last_updated`, by which a state of the file is known: each change has a later one than all before it.
+//! Computes `last_updated`, which identifies a state of the file. Each change has a later one than all
+//! changes before it.
 
 use jiff::civil::DateTime;
 use jiff::{Timestamp, ToSpan, tz::TimeZone};
 use longhaul_core::Moment;
 
-/// The moment of a change, as Python's `isoformat` writes it, and later than all of these, whatever clock they are of.
+/// Formats the time of a change like Python's `isoformat`, later than all given times, even if their clocks
+/// differ.
 pub(super) fn stamp(at: Moment, earlier: &[Option<&str>]) -> String {
     let now = Timestamp::from_millisecond(at.0.try_into().unwrap_or(i64::MAX)).unwrap_or_default();
     let now = TimeZone::UTC.to_datetime(now);
-    // One that a person wrote by hand may be anything.
+    // A time that was edited by hand may be invalid.
     let earlier = earlier.iter().filter_map(|earlier| (*earlier)?.parse::<DateTime>().ok());
     let next = earlier.max().and_then(|last| last.checked_add(1.microsecond()).ok());
     let stamp = next.map_or(now, |next| next.max(now));
@@ -21,7 +23,7 @@ mod tests {
     use longhaul_core::Moment;
 
     #[test]
-    fn each_is_later_than_the_last() {
+    fn increases_with_each_change() {
         let check = |at: u64, earlier: &[Option<&str>], expected: &str| {
             assert_eq!(stamp(Moment(at), earlier), expected, "{earlier:?}");
         };

@@ -1,5 +1,4 @@
-//! What a playbook is at this moment: what the file says, after what a writer that was killed had begun is brought to its
-//! end.
+//! Determines the current state of a playbook, after completing the change of a writer that was killed.
 
 use super::target::{Lock, Place, set_aside};
 use super::{FileError, PlaybookFile};
@@ -12,35 +11,36 @@ use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
-// A playbook is written in less; one that is still growing after a second is no playbook.
-const LOOK: Duration = Duration::from_millis(50);
-const LOOKS_MAX: u32 = 20;
+// Writing a playbook takes less; a file that still grows after a second is not a playbook.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
+const RETRIES_MAX: u32 = 20;
 
-/// What a file holds.
+/// The content of a file.
 pub(super) enum Held {
     Nothing,
     Playbook { text: String, playbook: Box<Playbook>, warnings: Vec<String> },
     Damage { bytes: Vec<u8>, cause: String },
 }
 
-/// A playbook that is about to be changed, by whoever has the lock.
+/// The state of a playbook before a change, as seen by the owner of the lock.
 pub(super) struct State {
-    /// The text of the file; for a damaged one the last that we saved, for one that is not there that of an empty one.
+    /// Text of the file. For a damaged file it is the last saved text, for a missing file that of an empty
+    /// playbook.
     pub(super) text: String,
-    /// What it says.
+    /// Parsed content.
     pub(super) playbook: Playbook,
-    /// What was taken over or is odd about it.
+    /// Conversions from older formats and oddities.
     pub(super) warnings: Vec<String>,
-    /// The file as it is, damaged or not; nothing if there is none.
+    /// Bytes of the file, damaged or not, or `None` if there is no file.
     pub(super) bytes: Option<Vec<u8>>,
-    /// Where a damaged file is kept.
+    /// Backup of a damaged file.
     pub(super) damaged_copy: Option<PathBuf>,
-    /// The last save.
+    /// Last recorded revision.
     pub(super) last: Option<Revision>,
 }
 
 impl State {
-    /// Whether it is not what we saved last: somebody else has written it since.
+    /// Returns whether another program changed the file since the last recorded revision.
     pub(super) fn is_found(&self) -> bool {
         match self.last.as_ref() {
             Some(last) => last.content.as_ref() != Some(&self.text),
@@ -49,9 +49,9 @@ impl State {
     }
 }
 
-/// What a file holds.
-pub(super) fn held(place: &Place) -> Result<Held, FileError> {
-    let Some(bytes) = place.bytes()? else { return Ok(Held::Nothing) };
+/// Reads and parses a file.
+pub(super) fn held(target: &Place) -> Result<Held, FileError> {
+    let Some(bytes) = target.bytes()? else { return Ok(Held::Nothing) };
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
@@ -61,20 +61,20 @@ pub(super) fn held(place: &Place) -> Result<Held, FileError> {
     };
     match Playbook::read(&text) {
         Ok((playbook, warnings)) => Ok(Held::Playbook { text, playbook: Box::new(playbook), warnings }),
-        Err(ReadError::Newer { version }) => Err(FileError::Newer { path: place.path.clone(), version }),
+        Err(ReadError::Newer { version }) => Err(FileError::Newer { path: target.path.clone(), version }),
         Err(error @ (ReadError::NotJson { .. } | ReadError::NotAPlaybook { .. })) => {
             Ok(Held::Damage { cause: error.to_string(), bytes: text.into_bytes() })
         }
     }
 }
 
-/// The same, once nobody is in the middle of writing it: other programs write it bit by bit.
-fn at_rest(place: &Place) -> Result<Held, FileError> {
-    let mut last = held(place)?;
-    for _ in 0..LOOKS_MAX {
+/// Reads a file as [`held`] does, once it stops changing. Other programs write it in several steps.
+fn at_rest(target: &Place) -> Result<Held, FileError> {
+    let mut last = held(target)?;
+    for _ in 0..RETRIES_MAX {
         let Held::Damage { bytes, .. } = &last else { break };
-        sleep(LOOK);
-        let now = held(place)?;
+        sleep(RETRY_DELAY);
+        let now = held(target)?;
         let is_same = matches!(&now, Held::Damage { bytes: now, .. } if now == bytes);
         last = now;
         if is_same {
@@ -84,7 +84,7 @@ fn at_rest(place: &Place) -> Result<Held, FileError> {
     Ok(last)
 }
 
-/// Whether it is a playbook beyond doubt: any other object is read as an empty one.
+/// Returns whether the file is certainly a playbook. Any other object parses as an empty one.
 fn is_playbook(held: &Held) -> bool {
     let Held::Playbook { text, .. } = held else { return false };
     let whole: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
@@ -92,51 +92,51 @@ fn is_playbook(held: &Held) -> bool {
 }
 
 impl PlaybookFile {
-    /// The right to change the playbook, with the place where it is. Where links lead out of the project, as people link their
-    /// files, only what is a playbook already is changed: a repository may come from anybody, with a link to any file of
-    /// whoever works in it.
+    /// Locks the playbook and returns its target. If links lead out of the project, as in dotfile
+    /// repositories, the target must already be a playbook.
+    /// Otherwise an untrusted repository could link to any file of the user.
     pub(super) fn locked(&self) -> Result<(Place, Lock), FileError> {
-        let place = self.place()?;
-        if place.is_outside {
-            self.may_change(&place, &at_rest(&place)?)?;
+        let target = self.target()?;
+        if target.is_outside {
+            self.may_change(&target, &at_rest(&target)?)?;
         }
-        let lock = place.lock()?;
-        Ok((place, lock))
+        let lock = target.lock()?;
+        Ok((target, lock))
     }
 
-    fn may_change(&self, place: &Place, held: &Held) -> Result<(), FileError> {
-        if place.is_outside && !is_playbook(held) {
-            return Err(FileError::Outside { path: self.path.clone(), leads_to: place.path.clone() });
+    fn may_change(&self, target: &Place, held: &Held) -> Result<(), FileError> {
+        if target.is_outside && !is_playbook(held) {
+            return Err(FileError::Outside { path: self.path.clone(), leads_to: target.path.clone() });
         }
         Ok(())
     }
 
-    /// What the playbook is, settled.
+    /// Returns the current state of the playbook, after completing an interrupted change.
     pub(super) fn state(
         &self,
         learning: &LearningDb,
-        place: &Place,
+        target: &Place,
         lock: &Lock,
     ) -> Result<State, FileError> {
         let project = self.project();
-        let mut held = at_rest(place)?;
-        self.may_change(place, &held)?;
+        let mut held = at_rest(target)?;
+        self.may_change(target, &held)?;
         let (mut last, prior) = learning.last_saves(&project)?;
-        let mut kept = None;
+        let mut damaged_copy = None;
         if let Held::Damage { bytes, .. } = &held {
-            kept = Some(set_aside(&self.path, bytes)?);
+            damaged_copy = Some(set_aside(&self.path, bytes)?);
         }
         if let Some(save) = last.as_mut().filter(|save| !save.written) {
-            match became(save, prior.as_ref(), &held) {
-                Became::Placed => learning.is_placed(save.id)?,
-                Became::Lost => {
+            match save_result(save, prior.as_ref(), &held) {
+                SaveResult::Placed => learning.is_placed(save.id)?,
+                SaveResult::Lost => {
                     let text = save.content.clone().unwrap_or_default();
-                    if place.prepare(lock, &text)?.put()? {
+                    if target.prepare(lock, &text)?.put()? {
                         learning.is_placed(save.id)?;
                     }
-                    held = self::held(place)?;
+                    held = self::held(target)?;
                 }
-                Became::Overtaken => {
+                SaveResult::Overtaken => {
                     learning.take_back(save.id)?;
                     last = prior;
                 }
@@ -152,43 +152,43 @@ impl PlaybookFile {
         };
         let text = text.unwrap_or_else(|| Playbook::default().text());
         let (playbook, _) = Playbook::read(&text).unwrap_or_default();
-        Ok(State { text, playbook, warnings, bytes, damaged_copy: kept, last })
+        Ok(State { text, playbook, warnings, bytes, damaged_copy, last })
     }
 }
 
-/// What became of a save whose writer did not say.
-enum Became {
-    /// It was put into the file.
+/// The result of a save whose writer did not record it.
+enum SaveResult {
+    /// The file was written.
     Placed,
-    /// It was not, and the file is as it was before.
+    /// The file was not written and is unchanged.
     Lost,
-    /// It was not, and somebody has changed the file since: it is as if it had not been made.
+    /// The file was not written, and another program has changed it since. The save is dropped.
     Overtaken,
 }
 
-fn became(save: &Revision, prior: Option<&Revision>, held: &Held) -> Became {
+fn save_result(save: &Revision, prior: Option<&Revision>, held: &Held) -> SaveResult {
     let (text, playbook) = match held {
-        // What is damaged is kept beside, and we know what it should be.
-        Held::Damage { .. } => return Became::Lost,
-        // There was none before, or somebody removed it.
-        Held::Nothing if prior.is_none_or(|prior| prior.after.is_empty()) => return Became::Lost,
-        Held::Nothing => return Became::Placed,
+        // The damaged file has a backup, and its intended content is known.
+        Held::Damage { .. } => return SaveResult::Lost,
+        // Either there was no file before, or it was removed.
+        Held::Nothing if prior.is_none_or(|prior| prior.after.is_empty()) => return SaveResult::Lost,
+        Held::Nothing => return SaveResult::Placed,
         Held::Playbook { text, playbook, .. } => (text, playbook),
     };
     let stamp = playbook.last_updated.as_deref();
     if save.content.as_ref() == Some(text) || stamp == Some(&save.after) {
-        Became::Placed
+        SaveResult::Placed
     } else if prior.and_then(|prior| prior.content.as_ref()) == Some(text) {
-        Became::Lost
+        SaveResult::Lost
     } else if stamp != save.before.as_deref() && is_seen(save, prior, playbook) {
-        // Another program read it, and wrote its own.
-        Became::Placed
+        // Another program read the saved file and then wrote its own version.
+        SaveResult::Placed
     } else {
-        Became::Overtaken
+        SaveResult::Overtaken
     }
 }
 
-/// Whether any point is as this save, and not the one before it, has it.
+/// Returns whether any point has its state in this revision rather than that in the one before.
 fn is_seen(save: &Revision, prior: Option<&Revision>, now: &Playbook) -> bool {
     let read = |save: Option<&Revision>| {
         let text = save.and_then(|save| save.content.as_deref());
@@ -197,9 +197,9 @@ fn is_seen(save: &Revision, prior: Option<&Revision>, now: &Playbook) -> bool {
     let (before, after) = (read(prior), read(Some(save)));
     let names: BTreeSet<&PointId> =
         [&before, &after].into_iter().flat_map(Playbook::points).map(|(_, point)| &point.name).collect();
-    let said = |point: &Point| (point.text.clone(), point.helpful, point.harmful);
+    let content = |point: &Point| (point.text.clone(), point.helpful, point.harmful);
     names.into_iter().any(|name| {
-        let [before, after, now] = [&before, &after, now].map(|playbook| playbook.point(name).map(said));
+        let [before, after, now] = [&before, &after, now].map(|playbook| playbook.point(name).map(content));
         after != before && after == now
     })
 }

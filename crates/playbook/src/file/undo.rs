@@ -1,4 +1,4 @@
-//! Taking changes back: the playbook becomes what it was before one of them. That is a change like any other.
+//! Undoes changes: restores the playbook from before a change. An undo is itself a change.
 
 use super::state::{Held, held};
 use super::{Changed, FileError, PlaybookFile};
@@ -8,52 +8,53 @@ use crate::{LearningDb, Playbook};
 use longhaul_core::Moment;
 use thiserror::Error;
 
-/// What an undo does.
+/// The effect of an undo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undoing {
-    /// The first change that it takes back.
+    /// First change that it undoes.
     pub number: i64,
-    /// The later ones that go with it.
+    /// Later changes that are undone too.
     pub later: Vec<i64>,
-    /// What the playbook becomes.
+    /// Resulting playbook.
     pub playbook: Playbook,
-    /// What that changes.
+    /// Changes to the playbook.
     pub changes: ChangeSummary,
 }
 
-/// Why a change cannot be taken back.
+/// Why a change cannot be undone.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UndoError {
-    /// None was made.
+    /// There are no changes.
     #[error("nothing was changed yet")]
     Nothing,
-    /// There is no such one.
+    /// There is no change with this number.
     #[error("there is no change {number} of this playbook")]
     NoSuch {
-        /// What was asked for.
+        /// Requested number.
         number: i64,
     },
-    /// It is too long ago.
+    /// The change is too old.
     #[error("what the playbook was before change {number} is no longer kept")]
     Forgotten {
-        /// What was asked for.
+        /// Requested number.
         number: i64,
     },
-    /// What a person wrote would be lost.
+    /// An edit by a person would be lost.
     #[error("{by} would be lost")]
     Edited {
-        /// What was asked for.
+        /// Requested number.
         number: i64,
-        /// What would be lost.
+        /// Description of the lost edit.
         by: String,
     },
 }
 
 impl PlaybookFile {
-    /// What taking back a change would do, and nothing is done.
+    /// Returns the effect of an undo without performing it.
     ///
     /// # Errors
-    /// [`FileError::Undo`] if it cannot be, and whatever keeps the playbook from being read.
+    /// Returns [`FileError::Undo`] if the change cannot be undone, or another error if the playbook cannot be
+    /// read.
     pub fn undoing(
         &self,
         learning: &LearningDb,
@@ -61,7 +62,7 @@ impl PlaybookFile {
         force: bool,
     ) -> Result<Undoing, FileError> {
         let saves = learning.saves(&self.project())?;
-        let (text, playbook) = match held(&self.place()?)? {
+        let (text, playbook) = match held(&self.target()?)? {
             Held::Playbook { text, playbook, .. } => (text, *playbook),
             Held::Nothing | Held::Damage { .. } => {
                 let text = saves.last().and_then(|last| last.content.clone()).unwrap_or_default();
@@ -70,14 +71,14 @@ impl PlaybookFile {
             }
         };
         let is_found = saves.last().is_some_and(|last| last.content.as_ref() != Some(&text));
-        Ok(planned(&saves, &playbook, is_found, number, force)?)
+        Ok(plan_undo(&saves, &playbook, is_found, number, force)?)
     }
 
-    /// Takes back a change and all that came after it; without a number the last one. What a person wrote since is taken
-    /// back only by `force`, and stays in the history.
+    /// Undoes a change and all later ones. Without a number, undoes the last change. An edit by a person is
+    /// undone only with `force`, and stays in the history.
     ///
     /// # Errors
-    /// As [`PlaybookFile::undoing`] and [`PlaybookFile::change`]; nothing is changed then.
+    /// Returns the errors of [`PlaybookFile::undoing`] and [`PlaybookFile::change`] if nothing was changed.
     pub fn undo(
         &self,
         learning: &mut LearningDb,
@@ -87,14 +88,14 @@ impl PlaybookFile {
     ) -> Result<Changed, FileError> {
         self.change_as(learning, at, |learning, state| {
             let saves = learning.saves(&self.project())?;
-            let undoing = planned(&saves, &state.playbook, state.is_found(), number, force)?;
-            let Undoing { number, later: _, playbook, changes: told } = undoing;
-            Ok((RevisionCause::Undo(number), Applied { playbook, changes: told }))
+            let undoing = plan_undo(&saves, &state.playbook, state.is_found(), number, force)?;
+            let Undoing { number, later: _, playbook, changes } = undoing;
+            Ok((RevisionCause::Undo(number), Applied { playbook, changes }))
         })
     }
 }
 
-fn planned(
+fn plan_undo(
     saves: &[Revision],
     now: &Playbook,
     is_found: bool,
@@ -102,44 +103,44 @@ fn planned(
     force: bool,
 ) -> Result<Undoing, UndoError> {
     let has_changed =
-        |place: &usize| match (place.checked_sub(1).and_then(|place| saves.get(place)), &saves[*place]) {
+        |index: &usize| match (index.checked_sub(1).and_then(|index| saves.get(index)), &saves[*index]) {
             (Some(before), save) => before.content != save.content || save.content.is_none(),
             (None, save) => !save.changes.applied.is_empty() || save.cause == RevisionCause::External,
         };
-    let place = match number {
+    let index = match number {
         Some(number) => {
             saves.iter().position(|save| save.id == number).ok_or(UndoError::NoSuch { number })?
         }
-        // What was found before anything was changed is where all began.
+        // The state found before the first change is the start of the history.
         None => (0..saves.len())
             .rev()
-            .find(|place| {
-                has_changed(place) && (*place > 0 || saves[*place].cause != RevisionCause::External)
+            .find(|index| {
+                has_changed(index) && (*index > 0 || saves[*index].cause != RevisionCause::External)
             })
             .ok_or(UndoError::Nothing)?,
     };
-    let number = saves[place].id;
-    let before = match place.checked_sub(1).and_then(|place| saves.get(place)) {
+    let number = saves[index].id;
+    let before = match index.checked_sub(1).and_then(|index| saves.get(index)) {
         Some(before) => before.content.as_deref().ok_or(UndoError::Forgotten { number })?,
         None => "{\"sections\":{}}",
     };
-    let is_persons = |place: &usize| {
-        matches!(saves[*place].cause, RevisionCause::External | RevisionCause::Edit) && has_changed(place)
+    let is_by_person = |index: &usize| {
+        matches!(saves[*index].cause, RevisionCause::External | RevisionCause::Edit) && has_changed(index)
     };
-    let edited = (place + 1..saves.len()).find(is_persons).map(|place| saves[place].id);
-    // Where all began is what somebody wrote, too.
-    let is_beginning = place == 0 && saves[place].cause == RevisionCause::External;
+    let edited = (index + 1..saves.len()).find(is_by_person).map(|index| saves[index].id);
+    // The start of the history was also written by another program or a person.
+    let is_start = index == 0 && saves[index].cause == RevisionCause::External;
     let lost = match edited {
         Some(edit) => Some(format!("what was written by hand in {edit} since change {number}")),
         None if is_found => Some(format!("what was written by hand since change {number}")),
-        None if is_beginning => Some(format!("what was there in {number}, before anything was learnt,")),
+        None if is_start => Some(format!("what was there in {number}, before anything was learnt,")),
         None => None,
     };
     if let Some(by) = lost.filter(|_| !force) {
         return Err(UndoError::Edited { number, by });
     }
     let (playbook, _) = Playbook::read(before).map_err(|_| UndoError::Forgotten { number })?;
-    let later = saves.iter().skip(place + 1).map(|save| save.id).collect();
-    let told = ChangeSummary::diff(now, &playbook);
-    Ok(Undoing { number, later, playbook, changes: told })
+    let later = saves.iter().skip(index + 1).map(|save| save.id).collect();
+    let changes = ChangeSummary::diff(now, &playbook);
+    Ok(Undoing { number, later, playbook, changes })
 }

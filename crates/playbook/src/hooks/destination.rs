@@ -1,15 +1,15 @@
-//! Where a session's content may be sent: where the session itself sent it.
+//! Determines the API that may receive a session's content: the one that the session itself used.
 
 use crate::JudgeSettings;
 
-/// The API that is asked, as it is written down: without the name and the password that may stand in an address.
+/// Returns the API's address without a user name and password, for storage.
 pub fn destination(settings: &JudgeSettings) -> String {
     if let Some(cloud) = settings.cloud {
         return cloud.to_owned();
     }
     let url = &settings.base_url;
     let Some((scheme, rest)) = url.split_once("://") else { return url.clone() };
-    let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |at| rest.split_at(at));
+    let (authority, path) = rest.find(['/', '?', '#']).map_or((rest, ""), |index| rest.split_at(index));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     format!("{scheme}://{host}{path}")
 }
@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_secret_of_an_address_is_written_down() {
+    fn omits_credentials() {
         let check = |base_url: &str, expected: &str| {
             let settings = JudgeSettings::from_variables(|name| {
                 (name == "ANTHROPIC_BASE_URL").then(|| base_url.to_owned())

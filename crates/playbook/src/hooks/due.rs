@@ -1,25 +1,26 @@
-//! Whether a worker has something to do now. What an outage or a reboot left is learnt when the next session is used.
+//! Determines whether a worker has work. The next session picks up work that was left by an outage or a
+//! reboot.
 
 use crate::LearningDb;
 use crate::database::{JudgeKind, LearningError};
 use longhaul_core::{Moment, Span};
 use rusqlite::params;
 
-// A key that is refused is refused at the next prompt, too. Who has set another one is served within the hour, or at the end
-// of the session.
+// A rejected key stays rejected at the next prompt. A new key takes effect within the hour or at the end of
+// the session.
 const PERSON_WAIT: Span = Span::from_secs(3600);
 
 impl LearningDb {
-    /// Whether something waits that may be judged now, by this judge at this API, and the judge is not to be left alone.
+    /// Returns whether an item of this judge and API is due and the judge is not in backoff.
     ///
     /// # Errors
-    /// [`LearningError`].
+    /// Returns [`LearningError`] if the database cannot be read.
     pub fn has_due(&self, now: Moment, destination: &str, judge: JudgeKind) -> Result<bool, LearningError> {
         self.known(|db| {
             let sql = "SELECT EXISTS (SELECT 1 FROM queue WHERE state = 'waiting' AND not_before <= ?1
                                       AND destination = ?2 AND judge = ?3)
-                   AND NOT EXISTS (SELECT 1 FROM silent WHERE destination = ?2 AND judge = ?3
-                                   AND not_before + CASE WHEN person THEN ?4 ELSE 0 END > ?1)";
+                   AND NOT EXISTS (SELECT 1 FROM judge_backoff WHERE destination = ?2 AND judge = ?3
+                                   AND not_before + CASE WHEN needs_person THEN ?4 ELSE 0 END > ?1)";
             let (now, wait) = (now.0.cast_signed(), PERSON_WAIT.0.cast_signed());
             db.query_one(sql, params![now, destination, judge.as_str(), wait], |row| row.get(0))
         })
@@ -33,7 +34,7 @@ mod tests {
     use crate::database::{NextItem, Queued, QueuedEvent};
 
     #[test]
-    fn what_waits_for_this_judge_is_due() {
+    fn has_due_items_for_judge_and_api() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
         let learning = LearningDb::open(&LearningPaths::in_home(home.path())).expect("it is made");
         let queued = Queued {
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judge_that_gives_no_answer_is_left_alone() {
+    fn has_no_due_items_during_backoff() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
         let mut learning = LearningDb::open(&LearningPaths::in_home(home.path())).expect("it is made");
         let queued = Queued {
@@ -82,13 +83,13 @@ mod tests {
         else {
             unreachable!("it is due");
         };
-        learning.needs_person(&item, (Moment(7), "no key")).expect("it is put down");
+        learning.needs_person(&item, Moment(7), "no key").expect("it is put down");
         assert!(!due(&learning, Moment(7)) && !due(&learning, Moment(7 + 3_599_999)));
         assert!(due(&learning, Moment(7 + 3_600_000)));
-        // Who starts a worker all the same has one that asks.
+        // A worker that starts all the same asks the judge.
         let next = learning.next(JudgeKind::Api, "http://here", Moment(8)).expect("it is read");
         assert!(matches!(next, NextItem::Due(_)), "{next:?}");
-        learning.postpone(&item, (Moment(7), "overloaded"), |_| Span(10)).expect("it is put down");
+        learning.postpone(&item, Moment(7), "overloaded", |_| Span(10)).expect("it is put down");
         learning.known(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
         assert!(!due(&learning, Moment(16)) && due(&learning, Moment(17)));
     }

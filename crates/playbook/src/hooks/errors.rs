@@ -1,4 +1,5 @@
-//! What hooks could not do. They never fail, for their agent's sake; a person finds it in `playbook status`.
+//! Logs errors of hooks. Hooks never fail, because a failing hook would block the agent; the user sees the
+//! errors in `playbook status`.
 
 use crate::LearningPaths;
 use longhaul_core::Moment;
@@ -8,47 +9,47 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
-// Some thousand lines: whoever has more of them has read enough.
+// Some thousand lines, more than anyone reads.
 const BYTES_MAX: u64 = 256 << 10;
 const BYTES_KEPT: usize = 64 << 10;
-// A word of the agent's that is too long is as clear when it is cut.
+// Texts from the agent are cut to this length.
 const WHAT_CHARS_MAX: usize = 1000;
 
-/// Something that a hook could not do.
+/// An error of a hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HookError {
-    /// When, as `2026-11-23T00:30:00.123Z`.
+    /// When it happened, like `2026-11-23T00:30:00.123Z`.
     pub at: String,
-    /// At which event of the agent.
+    /// Event of the agent.
     pub event: String,
     /// What happened.
     pub description: String,
 }
 
-/// Puts it down. The file has a limit: its oldest lines go.
+/// Logs an error. If the file exceeds its limit, the oldest lines are removed.
 ///
 /// # Errors
-/// What the system says; nothing more can be done about it.
-pub fn note(place: &LearningPaths, at: Moment, event: &str, what: &str) -> io::Result<()> {
-    let what = what.chars().take(WHAT_CHARS_MAX).collect();
-    let trouble = HookError { at: rfc3339(at), event: event.to_owned(), description: what };
+/// Returns the I/O error if the log cannot be written. The caller can do nothing about it.
+pub fn note(paths: &LearningPaths, at: Moment, event: &str, description: &str) -> io::Result<()> {
+    let description = description.chars().take(WHAT_CHARS_MAX).collect();
+    let trouble = HookError { at: rfc3339(at), event: event.to_owned(), description };
     let line = serde_json::to_string(&trouble)? + "\n";
-    DirBuilder::new().mode(0o700).recursive(true).create(place.dir())?;
-    let path = place.hook_errors();
-    if fs::metadata(&path).is_ok_and(|found| found.len() > BYTES_MAX) {
+    DirBuilder::new().mode(0o700).recursive(true).create(paths.dir())?;
+    let path = paths.hook_errors();
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > BYTES_MAX) {
         let text = fs::read(&path)?;
-        let begin = text.len().saturating_sub(BYTES_KEPT);
-        let whole =
-            text[begin..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| begin + at + 1);
-        replace(&path, &text[whole..], Durability::Process).map_err(io::Error::other)?;
+        let start = text.len().saturating_sub(BYTES_KEPT);
+        let first_line =
+            text[start..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |index| start + index + 1);
+        replace(&path, &text[first_line..], Durability::Process).map_err(io::Error::other)?;
     }
     OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?.write_all(line.as_bytes())
 }
 
-/// What was put down, the oldest first. A line that cannot be understood is passed over.
-pub fn troubles(place: &LearningPaths) -> Vec<HookError> {
-    let text = fs::read_to_string(place.hook_errors()).unwrap_or_default();
+/// Returns the logged errors, oldest first. Invalid lines are skipped.
+pub fn troubles(paths: &LearningPaths) -> Vec<HookError> {
+    let text = fs::read_to_string(paths.hook_errors()).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
@@ -57,30 +58,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_down_is_found_again_and_has_a_limit() {
+    fn logs_errors_up_to_limit() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
-        let place = LearningPaths::in_home(home.path());
-        assert_eq!(troubles(&place), []);
-        note(&place, Moment(0), "SessionEnd", "no\nroom").expect("it can be written");
+        let paths = LearningPaths::in_home(home.path());
+        assert_eq!(troubles(&paths), []);
+        note(&paths, Moment(0), "SessionEnd", "no\nroom").expect("it can be written");
         OpenOptions::new()
             .append(true)
-            .open(place.hook_errors())
+            .open(paths.hook_errors())
             .and_then(|mut file| file.write_all(b"garbage\n"))
             .expect("it can be written");
-        let told = HookError {
+        let expected = HookError {
             at: "1970-01-01T00:00:00.000Z".to_owned(),
             event: "SessionEnd".to_owned(),
             description: "no\nroom".to_owned(),
         };
-        assert_eq!(troubles(&place), [told]);
+        assert_eq!(troubles(&paths), [expected]);
         for at in 0..400 {
-            note(&place, Moment(at), "PreCompact", &"é".repeat(2000)).expect("it can be written");
+            note(&paths, Moment(at), "PreCompact", &"é".repeat(2000)).expect("it can be written");
         }
-        let kept = troubles(&place);
-        assert!(fs::metadata(place.hook_errors()).expect("it is there").len() < BYTES_MAX + 4096);
-        assert_eq!(kept.last().map(|last| last.at.as_str()), Some("1970-01-01T00:00:00.399Z"));
+        let errors = troubles(&paths);
+        assert!(fs::metadata(paths.hook_errors()).expect("it is there").len() < BYTES_MAX + 4096);
+        assert_eq!(errors.last().map(|last| last.at.as_str()), Some("1970-01-01T00:00:00.399Z"));
         assert!(
-            kept.iter()
+            errors.iter()
                 .all(|trouble| trouble.event == "PreCompact" && trouble.description.chars().count() == 1000)
         );
     }

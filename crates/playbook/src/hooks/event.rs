@@ -1,26 +1,26 @@
-//! The events of a session that we are called at.
+//! Defines the session events for which Longhaul installs hooks.
 
 use crate::database::QueuedEvent;
 use std::fmt;
 
-/// An event of Claude Code's that has a hook of ours.
+/// An event of Claude Code that has a Longhaul hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookEvent {
-    /// The user said something: the first time, the playbook is told.
+    /// The user sent a prompt. The playbook is injected at the first one.
     UserPromptSubmit,
-    /// A session begins. We are called for one that was compacted, as that may be in the middle of a turn, where nobody says
-    /// anything: the playbook is told again.
+    /// A session starts. The hook runs only after a compaction and injects the playbook again, because a
+    /// compaction can happen in the middle of an exchange, without a prompt.
     SessionStart,
-    /// A session is over.
+    /// A session ended.
     SessionEnd,
-    /// A session's older part is about to be replaced by a summary.
+    /// A session is about to be compacted.
     PreCompact,
-    /// A sub-agent is done.
+    /// A sub-agent finished.
     SubagentStop,
 }
 
 impl HookEvent {
-    /// Every one, in the order of a session.
+    /// All events, in the order of a session.
     pub const ALL: &'static [HookEvent] = &[
         HookEvent::UserPromptSubmit,
         HookEvent::SessionStart,
@@ -29,7 +29,7 @@ impl HookEvent {
         HookEvent::SessionEnd,
     ];
 
-    /// The word, as the agent has it.
+    /// Returns the word that the agent uses.
     pub fn as_str(self) -> &'static str {
         match self {
             HookEvent::UserPromptSubmit => "UserPromptSubmit",
@@ -40,12 +40,12 @@ impl HookEvent {
         }
     }
 
-    /// The event of this word.
+    /// Returns the event of this word, or `None` if it has no hook.
     pub fn parse(word: &str) -> Option<HookEvent> {
         HookEvent::ALL.iter().copied().find(|event| event.as_str() == word)
     }
 
-    /// What we ask the agent to call us for, of all the events of this kind.
+    /// Returns the matcher that limits the hook to some events of this kind.
     pub fn matcher(self) -> Option<&'static str> {
         match self {
             HookEvent::SessionStart => Some("compact"),
@@ -56,7 +56,7 @@ impl HookEvent {
         }
     }
 
-    /// What there is to learn at it, if anything.
+    /// Returns the event to queue, or `None` if there is nothing to learn.
     pub fn queued_event(self) -> Option<QueuedEvent> {
         match self {
             HookEvent::SessionEnd => Some(QueuedEvent::SessionEnd),

@@ -1,76 +1,76 @@
-//! What a hook is told on its standard input: one JSON object. Seen with Claude Code 2.1.330; fields that we do not know are
-//! passed over.
+//! Parses the input of a hook: one JSON object on its standard input, as of Claude Code 2.1.330. Unknown
+//! fields are ignored.
 
 use serde::Deserialize;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-// A prompt with files pasted into it has megabytes; what has more than this is no prompt.
+// A prompt with pasted files has megabytes; a larger input is not a prompt.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What happened in which session.
+/// An event of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct HookInput {
-    /// The session.
+    /// Session id.
     #[serde(default)]
     pub session_id: Option<String>,
-    /// Its transcript. At its first prompt there is no such file yet.
+    /// Transcript of the session. The file does not exist yet at the first prompt.
     #[serde(default)]
     pub transcript_path: Option<PathBuf>,
-    /// Where the agent works at the moment.
+    /// Current working directory of the agent.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// UserPromptSubmit: what the user said.
+    /// UserPromptSubmit: text of the prompt.
     #[serde(default)]
     pub prompt: Option<String>,
-    /// SessionEnd: why. `other` for whatever ends a session without a terminal.
+    /// SessionEnd: reason of the end; `other` if a session without a terminal ends.
     #[serde(default)]
     pub reason: Option<String>,
-    /// PreCompact: whether a person asked for it, `manual`, or it was due, `auto`.
+    /// PreCompact: `manual` if the user requested it, or `auto`.
     #[serde(default)]
     pub trigger: Option<String>,
-    /// SubagentStop: what kind of sub-agent; empty for one that the agent uses for itself, as to compact.
+    /// SubagentStop: type of the sub-agent; empty for internal ones, such as the compacting one.
     #[serde(default)]
     pub agent_type: Option<String>,
-    /// SubagentStop: the sub-agent's own transcript.
+    /// SubagentStop: transcript of the sub-agent.
     #[serde(default)]
     pub agent_transcript_path: Option<PathBuf>,
 }
 
-/// Why what a hook was told cannot be used.
+/// Why the input of a hook cannot be used.
 #[derive(Debug, Error)]
 pub enum InputError {
     /// It cannot be read.
-    #[error("read standard input: {0}")]
+    #[error("cannot read standard input: {0}")]
     Read(#[from] io::Error),
     /// It is larger than any prompt.
-    #[error("read standard input: more than {BYTES_MAX} bytes")]
+    #[error("cannot read standard input: more than {BYTES_MAX} bytes")]
     TooLarge,
-    /// It is not what Claude Code says.
-    #[error("understand standard input: {0}")]
+    /// It is not a hook event of Claude Code.
+    #[error("cannot understand standard input: {0}")]
     NotAnEvent(#[from] serde_json::Error),
 }
 
 impl HookInput {
-    /// Reads it to its end.
+    /// Reads the input to its end.
     ///
     /// # Errors
-    /// [`InputError`].
-    pub fn read(from: impl Read) -> Result<HookInput, InputError> {
+    /// Returns [`InputError`] if the input cannot be read, is too large or is invalid.
+    pub fn read(input: impl Read) -> Result<HookInput, InputError> {
         let mut bytes = Vec::new();
-        if from.take(BYTES_MAX + 1).read_to_end(&mut bytes)? as u64 > BYTES_MAX {
+        if input.take(BYTES_MAX + 1).read_to_end(&mut bytes)? as u64 > BYTES_MAX {
             return Err(InputError::TooLarge);
         }
         Ok(serde_json::from_slice(&bytes)?)
     }
 
-    /// The transcript that there is something to learn in: a sub-agent's is its own.
+    /// Returns the transcript to learn from, which for a sub-agent is its own.
     pub fn transcript(&self) -> Option<&Path> {
         self.agent_transcript_path.as_deref().or(self.transcript_path.as_deref())
     }
 
-    /// Why it came to this, in the agent's word.
+    /// Returns the reason that the agent gave for the event.
     pub fn reason(&self) -> Option<&str> {
         self.reason.as_deref().or(self.trigger.as_deref())
     }
@@ -82,10 +82,10 @@ mod tests {
     use expect_test::{Expect, expect};
 
     #[test]
-    fn what_the_agent_says_is_understood() {
-        let check = |text: &str, transcript: Option<&str>, why: Option<&str>| {
+    fn parses_recorded_events() {
+        let check = |text: &str, transcript: Option<&str>, reason: Option<&str>| {
             let input = HookInput::read(text.as_bytes()).expect("it is understood");
-            assert_eq!((input.transcript(), input.reason()), (transcript.map(Path::new), why), "{text}");
+            assert_eq!((input.transcript(), input.reason()), (transcript.map(Path::new), reason), "{text}");
         };
         // Recorded with 2.1.330.
         check(
@@ -108,33 +108,33 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_says_is_an_error() {
+    fn rejects_invalid_input() {
         let check = |text: &[u8], expected: Expect| {
             let error = HookInput::read(text).expect_err("it is not understood");
             expected.assert_eq(&error.to_string());
         };
-        check(b"", expect!["understand standard input: EOF while parsing a value at line 1 column 0"]);
+        check(b"", expect!["cannot understand standard input: EOF while parsing a value at line 1 column 0"]);
         check(
             b"[1",
             expect![[
                 r#"understand standard input: invalid type: integer `1`, expected a string at line 1 column 2"#
             ]],
         );
-        check(b"\xff", expect!["understand standard input: expected value at line 1 column 1"]);
+        check(b"\xff", expect!["cannot understand standard input: expected value at line 1 column 1"]);
         check(
             br#"{"session_id": 7}"#,
             expect![
-                "understand standard input: invalid type: integer `7`, expected a string at line 1 column 16"
+                "cannot understand standard input: invalid type: integer `7`, expected a string at line 1 column 16"
             ],
         );
         check(
             br#"{"cwd":"/w"} {"cwd":"/x"}"#,
-            expect!["understand standard input: trailing characters at line 1 column 14"],
+            expect!["cannot understand standard input: trailing characters at line 1 column 14"],
         );
     }
 
     #[test]
-    fn more_than_any_prompt_is_refused() {
+    fn rejects_oversized_input() {
         let error = HookInput::read(io::repeat(b' ')).expect_err("it does not end");
         assert!(matches!(error, InputError::TooLarge), "{error}");
     }

@@ -1,4 +1,4 @@
-//! What a hook answers: nothing but text for the model.
+//! Writes the output of a hook, which only adds text to the model's context.
 
 use crate::hooks::HookEvent;
 use serde::Serialize;
@@ -16,10 +16,10 @@ struct HookSpecificOutput<'a> {
     additional_context: &'a str,
 }
 
-/// The answer by which the model is told this text: a line of JSON (Claude Code 2.1.330).
+/// Returns the output that adds this text to the model's context: a line of JSON (Claude Code 2.1.330).
 pub fn answer(event: HookEvent, text: &str) -> String {
-    let told = HookSpecificOutput { hook_event_name: event.as_str(), additional_context: text };
-    serde_json::to_string(&Answer { hook_specific_output: told }).unwrap_or_default() + "\n"
+    let output = HookSpecificOutput { hook_event_name: event.as_str(), additional_context: text };
+    serde_json::to_string(&Answer { hook_specific_output: output }).unwrap_or_default() + "\n"
 }
 
 #[cfg(test)]
@@ -28,7 +28,7 @@ mod tests {
     use expect_test::expect;
 
     #[test]
-    fn an_answer_is_as_the_agent_reads_it() {
+    fn output_has_format_of_agent() {
         expect![[r#"
             {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"= \"a\"\nb"}}
         "#]]

@@ -1,5 +1,6 @@
-//! Which API a session talks to. Its hooks know, who have its environment; whoever queues the session from another one, when its
-//! agent was killed before it could, asks here, and leaves alone what nobody has written down.
+//! Records which API a session uses. A session's hooks know it from their environment.
+//! A process that queues the session after its agent was killed looks it up here, and skips sessions without
+//! a record.
 
 use crate::LearningPaths;
 use crate::hashed_name::hashed_name;
@@ -8,31 +9,31 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-/// Writes down that this session talks to this API. It is nothing that a power cut may not forget.
+/// Records that this session uses this API. The record need not survive a power failure.
 ///
 /// # Errors
-/// [`StoreError::Io`].
-pub fn record_session_api(place: &LearningPaths, session: &str, api: &str) -> Result<(), StoreError> {
-    if session_api(place, session).as_deref() == Some(api) {
+/// Returns [`StoreError::Io`] if the record cannot be written.
+pub fn record_session_api(paths: &LearningPaths, session: &str, api: &str) -> Result<(), StoreError> {
+    if session_api(paths, session).as_deref() == Some(api) {
         return Ok(());
     }
-    let dir = place.apis();
+    let dir = paths.apis();
     DirBuilder::new().mode(0o700).recursive(true).create(&dir).map_err(|cause| StoreError::Io {
-        doing: "create directory",
+        action: "create directory",
         path: dir,
         cause,
     })?;
-    replace(&file(place, session), api.as_bytes(), Durability::Process)
+    replace(&file(paths, session), api.as_bytes(), Durability::Process)
 }
 
-/// The API that this session talks to, if it has said so.
-pub fn session_api(place: &LearningPaths, session: &str) -> Option<String> {
-    fs::read_to_string(file(place, session)).ok()
+/// Returns the recorded API of this session, or `None` if there is none.
+pub fn session_api(paths: &LearningPaths, session: &str) -> Option<String> {
+    fs::read_to_string(file(paths, session)).ok()
 }
 
-/// The name of a session may be anything: its hash is the file's.
-fn file(place: &LearningPaths, session: &str) -> PathBuf {
-    place.apis().join(hashed_name(session, 16))
+/// Returns the path of the record. Its name is a hash, because a session's name may be any text.
+fn file(paths: &LearningPaths, session: &str) -> PathBuf {
+    paths.apis().join(hashed_name(session, 16))
 }
 
 #[cfg(test)]
@@ -41,14 +42,14 @@ mod tests {
     use crate::LearningPaths;
 
     #[test]
-    fn the_last_word_of_each_session_holds() {
+    fn returns_latest_api_per_session() {
         let home = tempfile::tempdir().expect("a temporary directory");
-        let place = LearningPaths::in_home(home.path());
-        assert_eq!(session_api(&place, "a"), None);
+        let paths = LearningPaths::in_home(home.path());
+        assert_eq!(session_api(&paths, "a"), None);
         for (session, api) in [("a", "https://one"), ("b", "https://two"), ("a", "https://three")] {
-            record_session_api(&place, session, api).expect("it can be written");
-            assert_eq!(session_api(&place, session).as_deref(), Some(api));
+            record_session_api(&paths, session, api).expect("it can be written");
+            assert_eq!(session_api(&paths, session).as_deref(), Some(api));
         }
-        assert_eq!(session_api(&place, "b").as_deref(), Some("https://two"));
+        assert_eq!(session_api(&paths, "b").as_deref(), Some("https://two"));
     }
 }

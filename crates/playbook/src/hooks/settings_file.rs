@@ -1,5 +1,5 @@
-//! Claude Code's settings, with our hooks in them or without. Everything else in the file stays as it is, byte for byte; a file
-//! that is not understood is not touched.
+//! Adds and removes Longhaul's hooks in Claude Code's settings. The rest of the file stays byte for byte the
+//! same, and an invalid file is not changed.
 
 mod entries;
 mod error;
@@ -9,108 +9,110 @@ mod write;
 pub use entries::HookEntry;
 pub use error::InstallError;
 
-use entries::{Entry, entries, put};
+use entries::{Entry, entries, insert};
 use error::unreadable;
 use serde_json::Value;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// A file of settings.
+/// A settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFile {
     path: PathBuf,
     program_name: String,
 }
 
-/// What is to become of a file, as long as nobody else changes it.
+/// A planned change of a file. It applies only if no other program changes the file first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     path: PathBuf,
     before: Option<String>,
-    /// What the file will be.
+    /// New content of the file.
     pub after: String,
-    /// Whether the file is first copied beside itself: nothing in it was ours yet, or something that is not ours goes.
+    /// Whether the file is backed up first: it contained no Longhaul hook yet, or a hook of another program
+    /// is removed.
     backs_up: bool,
-    /// What a person should know of it.
+    /// Warnings for the user.
     pub warnings: Vec<SettingsWarning>,
 }
 
-/// What is not wrong, but unlikely to be wanted.
+/// A condition that is valid but probably not intended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsWarning {
-    /// The settings have every hook switched off.
+    /// The settings disable all hooks.
     HooksAreDisabled,
-    /// The ACE playbook hooks are there as well: both would tell and judge.
+    /// The ACE playbook hooks are installed too, so both would inject and judge.
     AceHooks,
 }
 
 impl SettingsFile {
-    /// The file at this path; it need not be there. A hook that calls a program of this name is ours, as those are that call
-    /// `longhaul`.
+    /// Creates a handle for the file at this path, which need not exist. Hooks that call `longhaul` or a
+    /// program of this name belong to Longhaul.
     pub fn at(path: PathBuf, program_name: &str) -> SettingsFile {
         SettingsFile { path, program_name: program_name.to_owned() }
     }
 
-    /// Where it is.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// With these hooks, and no others of ours. With `replace_ace`, without the ACE playbook hooks.
+    /// Plans settings with exactly these Longhaul hooks. With `replace_ace`, the ACE playbook hooks are
+    /// removed.
     ///
     /// # Errors
-    /// [`InstallError`]; the file is not touched in any case.
-    pub fn with_hooks(&self, wanted: &[HookEntry], replace_ace: bool) -> Result<Change, InstallError> {
+    /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
+    pub fn with_hooks(&self, requested: &[HookEntry], replace_ace: bool) -> Result<Change, InstallError> {
         let before = self.read()?;
         let mut text =
             before.clone().filter(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}\n".to_owned());
-        self.look(&text)?;
+        self.check_json(&text)?;
         let found = entries(&text);
         let has_ace = found.iter().any(Entry::is_ace);
         let has_ours = found.iter().any(|entry| entry.is_ours(&self.program_name));
         let backs_up = before.is_some() && (!has_ours || has_ace && replace_ace);
-        // First put, then take out: what was made for one hook of ours stays in its place when it is replaced.
-        for wanted in wanted {
-            if !found.iter().any(|entry| entry.is(wanted)) {
-                text = put(&text, wanted).map_err(|shape| self.of_shape(shape))?;
+        // Insert before removing, so that the structure around a replaced hook stays in place.
+        for requested in requested {
+            if !found.iter().any(|entry| entry.is(requested)) {
+                text = insert(&text, requested).map_err(|shape| self.shape_error(shape))?;
             }
         }
-        while let Some(entry) = self.superfluous(entries(&text), wanted, replace_ace) {
+        while let Some(entry) = self.superfluous(entries(&text), requested, replace_ace) {
             text = entry.removed_from(&text);
         }
         Ok(self.change(before, text, backs_up))
     }
 
-    /// Without any hook of ours.
+    /// Plans settings without Longhaul's hooks.
     ///
     /// # Errors
-    /// [`InstallError`]; the file is not touched in any case.
+    /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
     pub fn without_hooks(&self) -> Result<Change, InstallError> {
-        self.without_such(|entry| entry.is_ours(&self.program_name), false)
+        self.remove_matching(|entry| entry.is_ours(&self.program_name), false)
     }
 
-    /// Without the ACE playbook hooks.
+    /// Plans settings without the ACE playbook hooks.
     ///
     /// # Errors
-    /// [`InstallError`]; the file is not touched in any case.
+    /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
     pub fn without_ace(&self) -> Result<Change, InstallError> {
-        self.without_such(Entry::is_ace, true)
+        self.remove_matching(Entry::is_ace, true)
     }
 
-    fn without_such(&self, is_such: impl Fn(&Entry) -> bool, backs_up: bool) -> Result<Change, InstallError> {
+    fn remove_matching(&self, matches: impl Fn(&Entry) -> bool, backs_up: bool) -> Result<Change, InstallError> {
         let before = self.read()?;
         let mut text = before.clone().unwrap_or_default();
         if !text.trim().is_empty() {
-            self.look(&text)?;
+            self.check_json(&text)?;
         }
-        while let Some(entry) = entries(&text).into_iter().find(&is_such) {
+        while let Some(entry) = entries(&text).into_iter().find(&matches) {
             text = entry.removed_from(&text);
         }
         Ok(self.change(before, text, backs_up))
     }
 
-    /// Whether the ACE playbook hooks are called by these settings.
+    /// Returns whether these settings contain the ACE playbook hooks.
     pub fn has_ace(&self) -> bool {
         self.read().ok().flatten().is_some_and(|text| entries(&text).iter().any(Entry::is_ace))
     }
@@ -126,21 +128,21 @@ impl SettingsFile {
                 }),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(InstallError::Io { doing: "read", path: self.path.clone(), cause }),
+            Err(cause) => Err(InstallError::Io { action: "read", path: self.path.clone(), cause }),
         }
     }
 
-    /// Whether it is JSON.
-    fn look(&self, text: &str) -> Result<(), InstallError> {
+    /// Verifies that the text is a JSON object.
+    fn check_json(&self, text: &str) -> Result<(), InstallError> {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
             Ok(_) => Err(self
-                .of_shape(entries::UnexpectedShape { path: "the whole".to_owned(), expected: "an object" })),
+                .shape_error(entries::UnexpectedShape { path: "the whole".to_owned(), expected: "an object" })),
             Err(error) => Err(unreadable(&self.path, text, &error)),
         }
     }
 
-    fn of_shape(&self, shape: entries::UnexpectedShape) -> InstallError {
+    fn shape_error(&self, shape: entries::UnexpectedShape) -> InstallError {
         InstallError::Shape { path: self.path.clone(), key: shape.path, expected: shape.expected }
     }
 
@@ -153,14 +155,14 @@ impl SettingsFile {
         Change { path: self.path.clone(), before, after, backs_up, warnings }
     }
 
-    /// The first hook that is not to be there: one of ours that is not wanted, or is there already.
-    fn superfluous(&self, entries: Vec<Entry>, wanted: &[HookEntry], replace_ace: bool) -> Option<Entry> {
+    /// Returns the first hook to remove: a Longhaul hook that is not requested or is a duplicate.
+    fn superfluous(&self, entries: Vec<Entry>, requested: &[HookEntry], replace_ace: bool) -> Option<Entry> {
         let mut seen: Vec<&HookEntry> = Vec::new();
         entries.into_iter().find(|entry| {
             if !entry.is_ours(&self.program_name) {
                 return replace_ace && entry.is_ace();
             }
-            match wanted.iter().find(|wanted| entry.is(wanted) && !seen.contains(wanted)) {
+            match requested.iter().find(|requested| entry.is(requested) && !seen.contains(requested)) {
                 Some(first) => {
                     seen.push(first);
                     false
@@ -172,15 +174,15 @@ impl SettingsFile {
 }
 
 impl Change {
-    /// Whether anything changes.
+    /// Returns whether the content changes.
     pub fn is_change(&self) -> bool {
         self.before.as_deref().unwrap_or_default() != self.after
     }
 
-    /// Writes it, whole or not at all; the answer is where the file as it was is kept, if it is.
+    /// Writes the file atomically. Returns the path of the backup, if one was made.
     ///
     /// # Errors
-    /// [`InstallError`]; the file is then as it was.
+    /// Returns [`InstallError`] if the file was not changed.
     pub fn write(&self) -> Result<Option<PathBuf>, InstallError> {
         if !self.is_change() {
             return Ok(None);

@@ -1,12 +1,13 @@
-//! The keys of Claude Code's settings by which the ACE playbook hooks are told what not to learn from. They hold here too.
+//! Reads the keys in Claude Code's settings that exclude sessions from learning. They are those of the ACE
+//! playbook hooks.
 
 use crate::hooks::{HookEvent, HookInput};
 use serde_json::Value;
 
-/// What is learnt from besides what always is.
+/// Which optional kinds of sessions to learn from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpdateKeys {
-    /// `playbook_update_on_exit`: sessions that the user left.
+    /// `playbook_update_on_exit`: sessions that the user exited.
     pub on_exit: bool,
     /// `playbook_update_on_clear`: sessions that the user cleared.
     pub on_clear: bool,
@@ -15,7 +16,7 @@ pub struct UpdateKeys {
 }
 
 impl UpdateKeys {
-    /// What the settings say. Settings that cannot be understood say nothing.
+    /// Reads the keys from settings. Invalid settings count as empty.
     pub fn of_settings(text: &str) -> UpdateKeys {
         let settings: Value = serde_json::from_str(text).unwrap_or_default();
         let key = |name: &str, default| settings[name].as_bool().unwrap_or(default);
@@ -26,7 +27,7 @@ impl UpdateKeys {
         }
     }
 
-    /// Whether there is something to learn at this event.
+    /// Returns whether to learn at this event.
     pub fn allows(self, event: HookEvent, input: &HookInput) -> bool {
         match event {
             HookEvent::SessionEnd => match input.reason.as_deref() {
@@ -47,11 +48,11 @@ mod tests {
     use HookEvent::{PreCompact, SessionEnd, SubagentStop, UserPromptSubmit};
 
     #[test]
-    fn the_keys_say_what_is_learnt_from() {
+    fn keys_select_sessions() {
         let check = |settings: &str, event: HookEvent, reason: &str, expected: bool| {
             let input = HookInput { reason: Some(reason.to_owned()), ..HookInput::default() };
-            let wanted = UpdateKeys::of_settings(settings).allows(event, &input);
-            assert_eq!(wanted, expected, "{settings} {event} {reason}");
+            let allowed = UpdateKeys::of_settings(settings).allows(event, &input);
+            assert_eq!(allowed, expected, "{settings} {event} {reason}");
         };
         let every = |value: bool| {
             format!(

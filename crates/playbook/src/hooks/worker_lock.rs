@@ -1,4 +1,5 @@
-//! One worker for each API and each judge: who holds this lock is the one. A hook looks at it and starts no second.
+//! Ensures one worker for each API and judge with a file lock. A hook probes the lock and starts no second
+//! worker.
 
 use crate::LearningPaths;
 use crate::database::JudgeKind;
@@ -7,15 +8,16 @@ use std::fs::{File, TryLockError};
 use std::path::PathBuf;
 
 impl LearningPaths {
-    /// The file that a worker holds locked as long as it lives.
+    /// Returns the file that a worker keeps locked while it lives.
     pub fn worker_lock(&self, destination: &str, judge: JudgeKind) -> PathBuf {
         let name = hashed_name(format!("{} {destination}", judge.as_str()), 8);
         self.dir().join(format!("worker-{name}.lock"))
     }
 
-    /// Whether a worker lives that takes what is queued for this judge at this API.
+    /// Returns whether a worker of this judge and API is alive.
     pub fn has_worker(&self, destination: &str, judge: JudgeKind) -> bool {
-        // Without a file there was never a worker. What cannot be known is answered with no: two workers find out by themselves.
+        // Without a file there never was a worker. An error counts as `false`, because a second worker
+        // notices the first by itself.
         let Ok(lock) = File::open(self.worker_lock(destination, judge)) else { return false };
         matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
@@ -27,19 +29,19 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_worker_is_known_by_its_lock() {
+    fn detects_worker_by_lock() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
-        let place = LearningPaths::in_home(home.path());
-        let lives = || place.has_worker("http://here", JudgeKind::Api);
-        assert!(!lives());
-        fs::create_dir(place.dir()).expect("it is new");
-        let lock = File::create(place.worker_lock("http://here", JudgeKind::Api)).expect("it can be written");
-        assert!(!lives());
+        let paths = LearningPaths::in_home(home.path());
+        let has_worker = || paths.has_worker("http://here", JudgeKind::Api);
+        assert!(!has_worker());
+        fs::create_dir(paths.dir()).expect("it is new");
+        let lock = File::create(paths.worker_lock("http://here", JudgeKind::Api)).expect("it can be written");
+        assert!(!has_worker());
         lock.lock().expect("nobody holds it");
-        assert!(lives());
-        assert!(!place.has_worker("http://here", JudgeKind::Claude));
-        assert!(!place.has_worker("http://there", JudgeKind::Api));
+        assert!(has_worker());
+        assert!(!paths.has_worker("http://here", JudgeKind::Claude));
+        assert!(!paths.has_worker("http://there", JudgeKind::Api));
         drop(lock);
-        assert!(!lives());
+        assert!(!has_worker());
     }
 }

@@ -1,5 +1,5 @@
-//! A judge that is reached by the Messages API, with a key. It resolves nothing by itself, and decides nothing: it sends what
-//! the core says, when the core says it.
+//! Calls a judge over the Messages API with a key. The core decides which requests are sent and when; this
+//! module never does.
 
 use super::{Judge, JudgeError, Reply, RetryAdvice};
 use crate::JudgeSettings;
@@ -10,70 +10,70 @@ use longhaul_core::{ApiCall, ApiCallPolicy, CallDecision, Fault, GiveUpReason, M
 use std::fmt;
 use std::sync::Arc;
 
-/// What the models of the API take in at once.
+/// Context window of the API's models.
 const CONTEXT_TOKENS: u64 = 200_000;
-/// And with the sign of a longer context behind their name.
+/// Context window of models whose name has the suffix for a longer one.
 const LONG_CONTEXT_TOKENS: u64 = 1_000_000;
-// A prompt is measured by an estimate, which may be too low by as much.
+// Safety margin as a fraction, because the length of a prompt is only estimated.
 const MARGIN_PARTS: u64 = 10;
 
-/// The time and the chance by which requests are made again.
+/// The clock and random numbers for retries.
 #[async_trait]
 pub trait Clock: Send + Sync {
-    /// The present moment, with chance.
+    /// Returns the current moment, with random numbers.
     fn now(&self) -> Now;
 
-    /// Returns when it is this moment, or later.
+    /// Waits until this moment.
     async fn sleep_until(&self, at: Moment);
 }
 
-/// Who is told what happens while a judge is asked. It decides nothing.
+/// Observes the requests of a judge. It decides nothing.
 pub trait RequestObserver: Send + Sync {
-    /// This has happened.
-    fn on_request(&self, at: Moment, asking: &RequestEvent<'_>);
+    /// Receives an event.
+    fn on_request(&self, at: Moment, event: &RequestEvent<'_>);
 }
 
-/// What happens while a judge is asked.
+/// An event of a question.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestEvent<'a> {
-    /// A request failed and is made again.
+    /// A request failed and will be retried.
     Retrying {
-        /// Which request it was, from 1.
+        /// Number of the request, starting at 1.
         request: u32,
-        /// How many there are at most.
+        /// Maximum number of requests.
         of: u32,
-        /// Why it failed.
+        /// Error of the request.
         error: &'a MessagesError,
-        /// How long is waited before the next.
+        /// Delay before the next request.
         wait: Span,
     },
-    /// One was answered.
+    /// A request was answered.
     Answered {
-        /// Which request it was, from 1.
+        /// Number of the request, starting at 1.
         request: u32,
     },
-    /// One failed, and none is made any more.
+    /// A request failed and will not be retried.
     GivenUp {
-        /// Which request it was, from 1.
+        /// Number of the request, starting at 1.
         request: u32,
-        /// How many there are at most.
+        /// Maximum number of requests.
         of: u32,
-        /// Why it failed.
+        /// Error of the request.
         error: &'a MessagesError,
-        /// Why there are no more.
+        /// Why it is not retried.
         reason: GiveUpReason,
     },
 }
 
-/// Nobody is told.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug)]
 pub struct NoRequestObserver;
 
 impl RequestObserver for NoRequestObserver {
-    fn on_request(&self, _at: Moment, _asking: &RequestEvent<'_>) {}
+    fn on_request(&self, _at: Moment, _event: &RequestEvent<'_>) {}
 }
 
-/// A judge that is reached by the Messages API.
+/// A judge behind the Messages API.
 #[derive(Clone)]
 pub struct ApiJudge {
     messages: MessagesClient,
@@ -81,57 +81,57 @@ pub struct ApiJudge {
     policy: ApiCallPolicy,
     prices: Prices,
     clock: Arc<dyn Clock>,
-    witness: Arc<dyn RequestObserver>,
+    observer: Arc<dyn RequestObserver>,
 }
 
 impl ApiJudge {
-    /// The judge that the settings name.
+    /// Creates the judge of these settings.
     ///
     /// # Errors
-    /// If there is no credential, or no request can be made with these settings. None was made then.
+    /// Returns [`JudgeError`] if there is no credential or the settings allow no request. No request is sent.
     pub fn new(
         settings: &JudgeSettings,
         policy: ApiCallPolicy,
         prices: Prices,
         clock: Arc<dyn Clock>,
     ) -> Result<ApiJudge, JudgeError> {
-        let unusable = |said: String| JudgeError {
+        let unusable = |message: String| JudgeError {
             fault: Fault::Auth,
             retry: RetryAdvice::NeedsPerson,
-            message: said,
+            message: message,
             requests: 0,
         };
         if let Some(cloud) = settings.cloud {
-            let said = format!(
+            let message = format!(
                 "{cloud} sends what is said to a cloud provider, and the judge speaks to none: judge with --judge claude, or \
                  name an API that it may be sent to in AGENTIC_CONTEXT_BASE_URL"
             );
-            return Err(unusable(said));
+            return Err(unusable(message));
         }
         let Some(credential) = &settings.credential else {
-            let said =
+            let message =
                 "no API key is set: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or AGENTIC_CONTEXT_API_KEY";
-            return Err(unusable(said.to_owned()));
+            return Err(unusable(message.to_owned()));
         };
         let messages = MessagesClient::new(&settings.base_url, credential)
             .map_err(|error| unusable(format!("{error}: {}", error.hint())))?;
-        let (model, witness) = (settings.model.clone(), Arc::new(NoRequestObserver));
-        Ok(ApiJudge { messages, model, policy, prices, clock, witness })
+        let (model, observer) = (settings.model.clone(), Arc::new(NoRequestObserver));
+        Ok(ApiJudge { messages, model, policy, prices, clock, observer })
     }
 
-    /// The same judge, with somebody who is told what happens.
+    /// Returns the same judge with this observer.
     #[must_use]
-    pub fn with_observer(self, witness: Arc<dyn RequestObserver>) -> ApiJudge {
-        ApiJudge { witness, ..self }
+    pub fn with_observer(self, observer: Arc<dyn RequestObserver>) -> ApiJudge {
+        ApiJudge { observer, ..self }
     }
 
     fn reply(&self, answer: Answer, requests: u32) -> Result<Reply, JudgeError> {
         if answer.end == AnswerStop::Refused {
-            let said = format!("{} refuses to answer this", answer.model);
+            let message = format!("{} refuses to answer this", answer.model);
             return Err(JudgeError {
                 fault: Fault::Refused,
                 retry: RetryAdvice::Never,
-                message: said,
+                message: message,
                 requests,
             });
         }
@@ -148,10 +148,10 @@ impl ApiJudge {
 #[async_trait]
 impl Judge for ApiJudge {
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
-        self.ask_observed(prompt, &*self.witness).await
+        self.ask_observed(prompt, &*self.observer).await
     }
 
-    async fn ask_observed(&self, prompt: &str, witness: &dyn RequestObserver) -> Result<Reply, JudgeError> {
+    async fn ask_observed(&self, prompt: &str, observer: &dyn RequestObserver) -> Result<Reply, JudgeError> {
         let mut call = ApiCall::start(self.clock.now().at);
         loop {
             let now = self.clock.now().at;
@@ -159,7 +159,7 @@ impl Judge for ApiJudge {
             let (request, of) = (call.failed_requests() + 1, self.policy.requests_max());
             let error = match self.messages.ask(&self.model, prompt, timeout, now).await {
                 Ok(answer) => {
-                    witness.on_request(self.clock.now().at, &RequestEvent::Answered { request });
+                    observer.on_request(self.clock.now().at, &RequestEvent::Answered { request });
                     return self.reply(answer, request);
                 }
                 Err(error) => error,
@@ -168,15 +168,15 @@ impl Judge for ApiJudge {
             match call.on_failure(&self.policy, now, error.call_error(), error.retry_after()) {
                 CallDecision::Retry { at } => {
                     let wait = at.since(now.at);
-                    witness.on_request(now.at, &RequestEvent::Retrying { request, of, error: &error, wait });
+                    observer.on_request(now.at, &RequestEvent::Retrying { request, of, error: &error, wait });
                     self.clock.sleep_until(at).await;
                 }
                 CallDecision::GiveUp { reason, not_before } => {
-                    witness.on_request(now.at, &RequestEvent::GivenUp { request, of, error: &error, reason });
+                    observer.on_request(now.at, &RequestEvent::GivenUp { request, of, error: &error, reason });
                     return Err(JudgeError {
                         fault: error.fault(),
                         retry: error.retry_advice(not_before),
-                        message: said(&error, reason, request),
+                        message: describe(&error, reason, request),
                         requests: request,
                     });
                 }
@@ -194,9 +194,9 @@ impl Judge for ApiJudge {
     }
 }
 
-fn said(error: &MessagesError, why: GiveUpReason, requests: u32) -> String {
+fn describe(error: &MessagesError, reason: GiveUpReason, requests: u32) -> String {
     let class = error.class();
-    match why {
+    match reason {
         GiveUpReason::NotRetryable => format!("{class}: {error}"),
         GiveUpReason::RetriesExhausted => format!("{class}: {error}; gave up after {requests} requests"),
         GiveUpReason::OutOfTime => {
@@ -207,7 +207,7 @@ fn said(error: &MessagesError, why: GiveUpReason, requests: u32) -> String {
 
 impl fmt::Debug for ApiJudge {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ApiJudge { messages, model, policy, prices: _, clock: _, witness: _ } = self;
+        let ApiJudge { messages, model, policy, prices: _, clock: _, observer: _ } = self;
         out.debug_struct("ApiJudge")
             .field("messages", messages)
             .field("model", model)

@@ -1,4 +1,4 @@
-//! What tests ask judges with: the loopback API, and time that passes in sleep alone.
+//! Provides test fixtures for judges: the loopback API and a simulated clock.
 
 use super::Clock;
 use crate::JudgeSettings;
@@ -9,10 +9,10 @@ use longhaul_drill::api::{Api, DUMMY_KEY};
 use longhaul_drill::scenario::Scenario;
 use std::sync::{Arc, Mutex};
 
-pub(crate) const BEGUN: Moment = Moment(1_795_390_200_000);
+pub(crate) const START: Moment = Moment(1_795_390_200_000);
 pub(crate) const ROLL: u64 = 7;
 
-/// Time that passes in sleep alone.
+/// A clock that only advances during sleeps.
 pub(crate) struct SimulatedClock {
     at: Mutex<Moment>,
     slept: Mutex<Vec<Span>>,
@@ -20,7 +20,7 @@ pub(crate) struct SimulatedClock {
 
 impl SimulatedClock {
     pub(crate) fn new() -> Arc<SimulatedClock> {
-        Arc::new(SimulatedClock { at: Mutex::new(BEGUN), slept: Mutex::default() })
+        Arc::new(SimulatedClock { at: Mutex::new(START), slept: Mutex::default() })
     }
 
     pub(crate) fn slept(&self) -> Vec<Span> {
@@ -46,7 +46,7 @@ pub(crate) fn policy() -> ApiCallPolicy {
     Preset::Keypoints.policy().api_call_policy(Span::from_secs(120))
 }
 
-/// An API that answers `text`, after it did to requests what `side` says.
+/// Starts an API that answers `text` after the faults in `side`.
 pub(crate) async fn api(side: &str, text: &str) -> Api {
     let scenario = format!(
         "name = \"s\"\nsummary = \"s\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n[[turn]]\ntext = \"t\"\n\

@@ -1,49 +1,49 @@
-//! A transcript in parts, each of which a model can read at once.
+//! Splits a transcript into parts that a model can read at once.
 
 use super::excerpt::{ExcerptMessage, line};
 use longhaul_agent::{estimated_tokens, truncate_middle};
 
-// A message of one short word, with what is around it in JSON.
+// A message of one short word, including its JSON syntax.
 const MESSAGE_TOKENS_MIN: u64 = 24;
 
-/// The messages in parts of at most this many tokens by the estimate, as few as can be, in their order. A message that is
-/// longer than that by itself is cut in its middle, and says so.
+/// Splits the messages into as few parts as possible of at most this many estimated tokens, in order. A
+/// longer message is truncated in the middle.
 pub(super) fn parts(messages: Vec<ExcerptMessage>, tokens_max: u64) -> Vec<Vec<ExcerptMessage>> {
     let mut parts: Vec<Vec<ExcerptMessage>> = Vec::new();
-    let mut room = 0;
+    let mut remaining = 0;
     for message in messages {
         let message = fitting(message, tokens_max);
         let tokens = tokens(&message);
         match parts.last_mut() {
-            Some(part) if tokens <= room => {
+            Some(part) if tokens <= remaining => {
                 part.push(message);
-                room -= tokens;
+                remaining -= tokens;
             }
             _ => {
                 parts.push(vec![message]);
-                room = tokens_max.saturating_sub(tokens);
+                remaining = tokens_max.saturating_sub(tokens);
             }
         }
     }
     parts
 }
 
-/// The last so many parts, and how many messages were left out for that.
+/// Returns the last `parts_max` parts and the number of omitted messages.
 pub(super) fn newest(
     mut parts: Vec<Vec<ExcerptMessage>>,
     parts_max: usize,
 ) -> (Vec<Vec<ExcerptMessage>>, usize) {
-    let kept = parts.split_off(parts.len().saturating_sub(parts_max));
-    (kept, parts.iter().map(Vec::len).sum())
+    let newest = parts.split_off(parts.len().saturating_sub(parts_max));
+    (newest, parts.iter().map(Vec::len).sum())
 }
 
-/// About how many tokens a part is.
+/// Estimates the tokens of a part.
 pub(super) fn tokens_of(part: &[ExcerptMessage]) -> u64 {
     part.iter().map(tokens).sum()
 }
 
 fn tokens(message: &ExcerptMessage) -> u64 {
-    // The comma and the newline behind it are about a token.
+    // The comma and the newline after it are about a token.
     estimated_tokens(&line(message)) + 1
 }
 
@@ -51,7 +51,7 @@ fn fitting(message: ExcerptMessage, tokens_max: u64) -> ExcerptMessage {
     let mut content_max = tokens_max;
     let mut message = message;
     while tokens(&message) > tokens_max && content_max > MESSAGE_TOKENS_MIN {
-        // What is escaped in JSON is longer than it looks.
+        // Escaping in JSON makes the text longer.
         content_max -= content_max / 4;
         message.content = truncate_middle(&message.content, content_max).into_owned();
     }
@@ -64,16 +64,16 @@ mod tests {
     use crate::judging::{ExcerptMessage, Role};
     use proptest::prelude::*;
 
-    fn said(text: &str) -> ExcerptMessage {
+    fn user_message(text: &str) -> ExcerptMessage {
         ExcerptMessage { role: Role::User, content: text.to_owned() }
     }
 
     #[test]
-    fn as_few_parts_as_can_be() {
+    fn splits_into_minimum_of_parts() {
         let check = |lengths: &[usize], tokens_max: u64, expected: &[usize]| {
-            let messages = lengths.iter().map(|length| said(&"x".repeat(*length))).collect();
-            let told: Vec<usize> = parts(messages, tokens_max).iter().map(Vec::len).collect();
-            assert_eq!(told, expected, "{lengths:?}");
+            let messages = lengths.iter().map(|length| user_message(&"x".repeat(*length))).collect();
+            let lengths_of_parts: Vec<usize> = parts(messages, tokens_max).iter().map(Vec::len).collect();
+            assert_eq!(lengths_of_parts, expected, "{lengths:?}");
         };
         check(&[], 100, &[]);
         check(&[10, 10, 10], 100, &[3]);
@@ -83,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_cut_in_its_middle() {
-        let [cut] = &parts(vec![said(&format!("begin {} end", "\"\n".repeat(10_000)))], 200)[0][..] else {
+    fn truncates_long_message_in_middle() {
+        let [cut] = &parts(vec![user_message(&format!("begin {} end", "\"\n".repeat(10_000)))], 200)[0][..] else {
             unreachable!("it is one message")
         };
         assert!(tokens(cut) <= 200);
@@ -93,8 +93,8 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_parts_are_kept() {
-        let messages = (0..7).map(|number| said(&format!("{number} {}", "x".repeat(300)))).collect();
+    fn keeps_newest_parts() {
+        let messages = (0..7).map(|number| user_message(&format!("{number} {}", "x".repeat(300)))).collect();
         let (kept, omitted) = newest(parts(messages, 100), 3);
         let first: Vec<&str> = kept.iter().map(|part| &part[0].content[..1]).collect();
         assert_eq!((first, omitted), (vec!["4", "5", "6"], 4));
@@ -104,10 +104,10 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_part_fits_and_nothing_is_lost(
+        fn parts_fit_and_keep_all_messages(
             texts in prop::collection::vec("(.|\n){0,300}", 0..20), tokens_max in 100_u64..400,
         ) {
-            let messages: Vec<ExcerptMessage> = texts.iter().map(|text| said(text)).collect();
+            let messages: Vec<ExcerptMessage> = texts.iter().map(|text| user_message(text)).collect();
             let parts = parts(messages.clone(), tokens_max);
             for part in &parts {
                 prop_assert!(tokens_of(part) <= tokens_max);

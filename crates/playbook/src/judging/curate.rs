@@ -1,5 +1,5 @@
-//! The curator: what the playbook says from now on. It sees what the reflector said and the playbook, and never the
-//! transcript: what stands in that reaches a playbook only through two judges.
+//! Asks the curator how to change the playbook. The curator sees the reflection and the playbook, never the
+//! transcript: text from a transcript reaches a playbook only through two judges.
 
 use super::question::{JudgeQuestion, JudgingError, ask, text_of};
 use super::reflection::Reflection;
@@ -8,19 +8,20 @@ use super::templates::{Template, Templates};
 use crate::{Judge, Playbook};
 use serde_json::Value;
 
-/// What the curator said.
+/// The answer of the curator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curation {
-    /// Why, in its words.
+    /// Reasoning of the curator.
     pub reasoning: String,
-    /// What is to be done, as it wrote it: which of it can be done is the playbook's matter.
+    /// Requested operations, unparsed. The playbook decides which of them are valid.
     pub operations: Vec<Value>,
 }
 
-/// Has the curator decide about a playbook, which it is shown with its counters as they will be. A reflection that says
-/// nothing is not put before it.
+/// Asks the curator how to change the playbook, which is shown with its updated counters. An empty reflection
+/// is not sent.
 ///
 /// # Errors
+/// Returns [`JudgingError`] if there is no usable answer.
 /// [`JudgingError`].
 pub async fn curate(
     judge: &dyn Judge,
@@ -31,7 +32,7 @@ pub async fn curate(
     if reflection.analysis.trim().is_empty() && reflection.tags.is_empty() {
         return Ok(Curation::default());
     }
-    // Texts and names are always JSON. `<\/` is the same there as `</`, and closes no tag.
+    // Serializing texts and names never fails. In JSON `<\/` equals `</`, and it closes no tag.
     let findings = serde_json::to_string_pretty(reflection).unwrap_or_default().replace("</", "<\\/");
     let playbook = render_playbook::points(&render_playbook::counted(playbook, reflection));
     let values = [("reflector_output", &*findings), ("playbook", &*playbook)];

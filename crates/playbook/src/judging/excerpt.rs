@@ -1,8 +1,10 @@
-//! What a judge may see of a part of a transcript: what the person and the agent said, and a line for each tool call.
+//! Extracts the part of a transcript that a judge may see: the messages of the user and the agent, and one
+//! line for each tool call.
 //!
-//! What the agent's program said of itself, what Longhaul said, older work in a summary (it was judged before), and what a
-//! playbook told the session are no work of the session's, and left out. What tools brought is not shown, but for why they
-//! failed and what a person answered: it is long, and full of other people's words.
+//! Messages from the agent's program or Longhaul, injected playbooks and summaries of older work are omitted.
+//! They are not work of the session, and the older work was judged before.
+//! Tool results are omitted too, except errors and the user's answers: they are long and contain text of
+//! third parties.
 
 mod calls;
 mod cited;
@@ -19,49 +21,49 @@ use longhaul_agent::{Conversation, Dialect, estimated_tokens};
 use serde::Serialize;
 use thiserror::Error;
 
-/// What a judge may see of a part of a transcript.
+/// The part of a transcript that a judge may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// What was said and done, oldest first.
+    /// Messages and tool calls, oldest first.
     pub messages: Vec<ExcerptMessage>,
-    /// The points that the agent cited, in the order in which it first did.
+    /// Points that the agent cited, in order of first citation.
     pub cited: Vec<PointId>,
 }
 
-/// One thing said or done.
+/// A message or a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExcerptMessage {
-    /// Who spoke.
+    /// Author of the message.
     pub role: Role,
-    /// What was said.
+    /// Text of the message.
     pub content: String,
 }
 
-/// Who spoke.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The person, or whoever speaks for one.
+    /// The user, or a program on the user's behalf.
     User,
     /// The model.
     Assistant,
-    /// A tool, in a line of ours.
+    /// A tool, summarized in one line.
     Tool,
 }
 
-/// Why a file is no transcript that can be judged.
+/// Why a file is not a transcript that can be judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ExcerptError {
-    /// It is not made of lines of JSON.
+    /// The file does not consist of lines of JSON.
     #[error("it is not made of lines of JSON")]
     NotLines,
-    /// It is, but in nobody's form that is known.
+    /// The lines have an unknown format.
     #[error("its lines are of a form that is not known: it may be another tool's")]
     UnknownFormat,
 }
 
 impl ExcerptError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(self) -> &'static str {
         match self {
             ExcerptError::NotLines | ExcerptError::UnknownFormat => {
@@ -72,16 +74,16 @@ impl ExcerptError {
 }
 
 impl Excerpt {
-    /// What these bytes show: whole lines of a session file, of a sub-agent's, or of a stream. Rows whose id `is_judged`
-    /// knows are passed over.
+    /// Extracts the messages from whole lines of a session file, a sub-agent's file or a stream. Rows whose
+    /// ids satisfy `is_judged` are skipped.
     ///
     /// # Errors
-    /// If they are not lines of a transcript.
+    /// Returns [`ExcerptError`] if the bytes are not lines of a transcript.
     pub fn new(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Excerpt, ExcerptError> {
-        let fresh = rows::without(bytes, is_judged);
-        match Claude::new().conversation_from_file(&fresh) {
+        let unjudged = rows::without(bytes, is_judged);
+        match Claude::new().conversation_from_file(&unjudged) {
             Some(transcript) => Ok(Excerpt::of_transcript(&transcript)),
-            None if fresh.len() < bytes.len() => Ok(Excerpt::default()),
+            None if unjudged.len() < bytes.len() => Ok(Excerpt::default()),
             None => rows::without_a_word(bytes).map(|()| Excerpt::default()),
         }
     }
@@ -90,7 +92,7 @@ impl Excerpt {
         let mut messages = Vec::new();
         let outcomes = calls::outcomes(transcript);
         for entry in &transcript.entries {
-            if let Some((role, text)) = shown(entry, &outcomes) {
+            if let Some((role, text)) = visible_text(entry, &outcomes) {
                 let content = secrets::without(text.trim());
                 if !content.is_empty() {
                     messages.push(ExcerptMessage { role, content });
@@ -100,23 +102,24 @@ impl Excerpt {
         Excerpt { cited: cited(&messages), messages }
     }
 
-    /// Whether there is nothing to judge: nobody said or did anything.
+    /// Returns whether there is nothing to judge.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// About how many tokens it is, as a reflector reads it.
+    /// Estimates the tokens that a reflector reads.
     pub fn tokens(&self) -> u64 {
         estimated_tokens(&as_json(self.messages.iter()))
     }
 
-    /// What was said, as JSON: a list of `{"role", "content"}`, in the form of the ACE playbook hooks, without tools.
+    /// Returns the messages without tool calls as a JSON list of `{"role", "content"}`, the format of the ACE
+    /// playbook hooks.
     pub fn trajectories(&self) -> String {
         as_json(self.messages.iter().filter(|message| message.role != Role::Tool))
     }
 }
 
-/// The points that the agent cites in these messages, in the order in which it first does.
+/// Returns the points that the agent cites in these messages, in order of first citation.
 pub(super) fn cited(messages: &[ExcerptMessage]) -> Vec<PointId> {
     let mut cited = Vec::new();
     for message in messages.iter().filter(|message| message.role == Role::Assistant) {
@@ -125,8 +128,8 @@ pub(super) fn cited(messages: &[ExcerptMessage]) -> Vec<PointId> {
     cited
 }
 
-/// Who speaks in an entry, and the words that are shown of it.
-fn shown(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {
+/// Returns the author of an entry and its visible text.
+fn visible_text(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {
     match entry.provenance {
         Provenance::Work => {}
         Provenance::WrapUp | Provenance::Longhaul | Provenance::Synthetic => return None,
@@ -137,20 +140,20 @@ fn shown(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -> Optio
         EntryKind::Compaction(_) => None,
         EntryKind::AgentNote(text) => Some((Role::Tool, calls::notice(text))),
         EntryKind::ToolCall(call) => Some((Role::Tool, outcomes.line(call))),
-        EntryKind::ToolResult(answer) => Some((Role::Tool, outcomes.late(answer)?)),
+        EntryKind::ToolResult(result) => Some((Role::Tool, outcomes.late(result)?)),
     }
 }
 
-/// Messages as a list in JSON, one a line. A `</` in it is written as `<\/`, which is the same in JSON: nothing within can
-/// close the tag that it stands in.
+/// Returns messages as a JSON list, one per line. `</` is written as `<\/`, which is the same in JSON, so
+/// that no message can close the tag around the list.
 pub(super) fn as_json<'a>(messages: impl Iterator<Item = &'a ExcerptMessage>) -> String {
     let lines: Vec<String> = messages.map(line).collect();
     format!("[\n{}\n]", lines.join(",\n"))
 }
 
-/// One message in such a list.
+/// Returns one message of such a list.
 pub(super) fn line(message: &ExcerptMessage) -> String {
-    // Two words and a text are always JSON.
+    // Serializing two words and a text never fails.
     serde_json::to_string(message).unwrap_or_default().replace("</", "<\\/")
 }
 

@@ -1,16 +1,16 @@
-//! What several parts of one transcript taught, as one reflection.
+//! Merges the reflections on several parts of one transcript.
 
-use super::beginning;
+use super::truncate;
 use super::reflection::{Reflection, Tag, Verdict};
 
-/// How long the joined analyses are: a curator reads some thousand words, and the playbook, with care.
+/// Maximum length of the joined analyses. A curator reads some thousand words, plus the playbook, with care.
 const ANALYSIS_CHARS_MAX: usize = 24_000;
-/// How long the joined reasons for one verdict are.
+/// Maximum length of the joined reasons for one verdict.
 const RATIONALE_CHARS_MAX: usize = 600;
 
-/// One reflection out of several. A point has one verdict for a transcript, whatever it was cited for in how many parts:
-/// `helpful` if more of them say that it helped than that it did harm, `harmful` if fewer do, and else `neutral`. The reasons
-/// kept are those of the verdict. Of each analysis its equal share is kept.
+/// Merges several reflections into one. A point gets one verdict for the transcript: `helpful` if more parts
+/// found it helpful than harmful, `harmful` if fewer, else `neutral`.
+/// Only reasons for that verdict are included. Each analysis gets an equal share of the length.
 pub(super) fn merge(parts: Vec<Reflection>) -> Reflection {
     let mut names = Vec::new();
     for tag in parts.iter().flat_map(|part| &part.tags) {
@@ -25,14 +25,14 @@ pub(super) fn merge(parts: Vec<Reflection>) -> Reflection {
             tags().filter(|tag| tag.tag == verdict).map(|tag| tag.rationale.trim()).collect();
         reasons.retain(|reason| !reason.is_empty());
         reasons.dedup();
-        let rationale = beginning(&reasons.join("; "), RATIONALE_CHARS_MAX);
+        let rationale = truncate(&reasons.join("; "), RATIONALE_CHARS_MAX);
         Tag { name: (*name).clone(), tag: verdict, rationale }
     });
     let tags = tags.collect();
     let analyses: Vec<&str> =
         parts.iter().map(|part| part.analysis.trim()).filter(|analysis| !analysis.is_empty()).collect();
     let share = ANALYSIS_CHARS_MAX / analyses.len().max(1);
-    let analyses: Vec<String> = analyses.iter().map(|analysis| beginning(analysis, share)).collect();
+    let analyses: Vec<String> = analyses.iter().map(|analysis| truncate(analysis, share)).collect();
     Reflection { analysis: analyses.join("\n\n"), tags }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use crate::judging::{Reflection, Tag, Verdict};
 
     #[test]
-    fn one_verdict_a_point() {
+    fn merges_verdicts_per_point() {
         use Verdict::{Harmful, Helpful, Neutral};
         let check = |verdicts: &[Verdict], expected: Verdict| {
             let tag =
@@ -67,9 +67,9 @@ mod tests {
                 rationale: if verdicts.contains(&expected) { format!("{expected:?}") } else { String::new() },
             }];
             assert_eq!(merge(verdicts.iter().map(part).collect()).tags, expected, "{verdicts:?}");
-            // Said twice in one answer, it is one verdict as well.
-            let at_once = Reflection { analysis: String::new(), tags: verdicts.iter().map(tag).collect() };
-            assert_eq!(merge(vec![at_once]).tags, expected, "{verdicts:?} at once");
+            // Several verdicts in one answer also become one.
+            let single = Reflection { analysis: String::new(), tags: verdicts.iter().map(tag).collect() };
+            assert_eq!(merge(vec![single]).tags, expected, "{verdicts:?} at once");
         };
         check(&[Helpful], Helpful);
         check(&[Helpful, Helpful], Helpful);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn analyses_share_their_room() {
+    fn analyses_share_length_limit() {
         let analysis = |text: &str| Reflection { analysis: text.to_owned(), tags: Vec::new() };
         let merged = |texts: &[&str]| merge(texts.iter().map(|text| analysis(text)).collect()).analysis;
         assert_eq!(merged(&[]), "");

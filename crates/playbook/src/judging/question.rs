@@ -1,4 +1,4 @@
-//! What a judge is asked, and why there may be no answer that can be used.
+//! Asks a judge for a JSON object and defines why there may be no usable answer.
 
 use super::reply::object_with;
 use super::templates::TemplatesError;
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use std::fmt;
 use thiserror::Error;
 
-/// What a judge is asked.
+/// The kind of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JudgeQuestion {
-    /// What happened in a session, and what its points did.
+    /// What happened in a session, and whether its points helped.
     Reflector,
-    /// What the playbook says from now on.
+    /// How to change the playbook.
     Curator,
-    /// Both at once.
+    /// Both in one question.
     Keypoints,
 }
 
@@ -24,43 +24,43 @@ pub enum JudgingError {
     /// The judge did not answer.
     #[error(transparent)]
     Judge(#[from] JudgeError),
-    /// The judge answered something else, as often as it was asked.
+    /// No answer of the judge was usable, in as many attempts as allowed.
     #[error(
-        "use the {question}'s answers: {ANSWERS_MAX} in a row hold no JSON with {wanted}; the last one begins with `{beginning}`"
+        "cannot use the {question}'s answers: {ANSWERS_MAX} in a row hold no JSON with {wanted}; the last one begins with `{beginning}`"
     )]
     UnusableAnswer {
-        /// What was asked.
+        /// Question that was asked.
         question: JudgeQuestion,
-        /// The keys that it might have had.
+        /// Keys of which one was required.
         wanted: String,
-        /// How the last answer begins.
+        /// Start of the last answer.
         beginning: String,
     },
-    /// A template of the user's cannot be used.
+    /// A user's template cannot be used.
     #[error(transparent)]
     Template(#[from] TemplatesError),
-    /// The playbook, with what is said around it, leaves no room for anything else.
+    /// The playbook and the fixed text of the prompt leave no room for the transcript.
     #[error(
-        "ask the {question}: {model} takes {tokens_max} tokens, and the playbook alone leaves no room in them"
+        "cannot ask the {question}: {model} takes {tokens_max} tokens, and the playbook alone leaves no room in them"
     )]
     NoRoom {
-        /// What was to be asked.
+        /// Question to ask.
         question: JudgeQuestion,
-        /// The model.
+        /// Model of the judge.
         model: String,
-        /// How much it takes.
+        /// Maximum length of a prompt, in tokens.
         tokens_max: u64,
     },
 }
 
-/// An answer that cannot be used is most often cut, or prose: asked anew it is another one. Three in a row are a matter of
-/// the question.
+/// Number of attempts. An unusable answer is usually truncated or prose, and the next one differs. After
+/// three in a row, the question is the cause.
 const ANSWERS_MAX: u32 = 3;
-// Enough to see whether a model refused, explained itself or was cut.
+// Enough to see whether a model refused, explained itself or was truncated.
 const BEGINNING_CHARS: usize = 120;
 
 impl JudgeQuestion {
-    /// The word for it, as the database has it.
+    /// Returns the word that the database uses.
     pub fn as_str(self) -> &'static str {
         match self {
             JudgeQuestion::Reflector => "reflector",
@@ -77,7 +77,7 @@ impl fmt::Display for JudgeQuestion {
 }
 
 impl JudgingError {
-    /// What to do about it, where there is something to do.
+    /// Returns what the user can do about it, if anything.
     pub fn hint(&self) -> Option<String> {
         match self {
             JudgingError::Judge(_) => None,
@@ -92,8 +92,8 @@ impl JudgingError {
     }
 }
 
-/// Asks for an object that has one of these keys, a few times if need be. What was asked before this question is not asked
-/// again for it.
+/// Asks for an object that has one of these keys, and repeats the question if the answer is unusable. Earlier
+/// questions are not repeated.
 pub(super) async fn ask(
     judge: &dyn Judge,
     question: JudgeQuestion,
@@ -114,7 +114,7 @@ pub(super) async fn ask(
     })
 }
 
-/// A text in an answer: some models give a list or an object where a text is asked for.
+/// Returns a value as text. Some models return a list or an object where a text is required.
 pub(super) fn text_of(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),

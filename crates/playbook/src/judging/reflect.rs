@@ -1,7 +1,7 @@
-//! The reflector: what happened in a session, and what the points did that it was told.
+//! Asks the reflector what happened in a session and whether the injected points helped.
 //!
-//! A transcript that is too long for its model is read in parts, each by itself, and what they teach is put together. What
-//! is longer than that is not read at all: of a very long session the newest parts teach most.
+//! A transcript that is too long for the model is read in separate parts, and the reflections are merged. If
+//! there are too many parts, only the newest are read, because they teach most.
 
 use super::chunks::{newest, parts, tokens_of};
 use super::excerpt::{ExcerptMessage, as_json, cited};
@@ -16,28 +16,28 @@ use longhaul_core::Fault;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
-/// How many parts of one transcript are read: eight times what a model can read at once is a day of work.
+/// Maximum number of parts: eight times a model's context is a day of work.
 pub(crate) const PARTS_MAX: usize = 8;
-/// How often parts are made half as long because the API says that one is too long, whatever we estimated.
+/// Maximum number of times that parts are halved because the API rejects one as too long.
 const HALVINGS_MAX: u32 = 3;
-/// The least that a part must have room for: less would be read without what it is about.
+/// Minimum room for a part. A smaller part would lack its context.
 const PART_TOKENS_MIN: u64 = 1_000;
-/// The brackets around the messages.
+/// Tokens of the brackets around the messages.
 const BRACKETS_TOKENS: u64 = 2;
 
-/// What the reflector said, and what there is to know about how that came about.
+/// The answer of the reflector, with notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReflectionResult {
-    /// What it said.
+    /// Merged reflection.
     pub reflection: Reflection,
-    /// What was left out or passed over, for people.
+    /// Notes for the user about omitted or skipped parts.
     pub notes: Vec<String>,
 }
 
-/// Has a slice judged.
+/// Asks the reflector about an excerpt.
 ///
 /// # Errors
-/// [`JudgingError`]. What other parts of the slice have taught by then is lost.
+/// Returns [`JudgingError`] if any part has no usable answer. The reflections on earlier parts are lost.
 pub async fn reflect(
     judge: &dyn Judge,
     slice: &Excerpt,
@@ -46,8 +46,8 @@ pub async fn reflect(
 ) -> Result<ReflectionResult, JudgingError> {
     let playbook = render_playbook::points(playbook);
     let prompt = |messages: &[ExcerptMessage]| prompt(templates, &playbook, messages);
-    let around = estimated_tokens(&prompt(&[])?) + BRACKETS_TOKENS;
-    let room = judge.prompt_tokens_max().saturating_sub(around);
+    let fixed_tokens = estimated_tokens(&prompt(&[])?) + BRACKETS_TOKENS;
+    let room = judge.prompt_tokens_max().saturating_sub(fixed_tokens);
     if room < PART_TOKENS_MIN {
         let (question, model, tokens_max) =
             (JudgeQuestion::Reflector, judge.model().to_owned(), judge.prompt_tokens_max());
@@ -68,12 +68,12 @@ pub async fn reflect(
                     && halvings < HALVINGS_MAX
                     && half >= PART_TOKENS_MIN =>
             {
-                // That is another question, and not the same one again.
+                // The parts change, so this is not the same question again.
                 halvings += 1;
                 let messages = rest.into_iter().flatten().collect();
-                let more: usize;
-                (rest, more) = split(messages, half, PARTS_MAX.saturating_sub(reflections.len()));
-                omitted += more;
+                let omitted_now: usize;
+                (rest, omitted_now) = split(messages, half, PARTS_MAX.saturating_sub(reflections.len()));
+                omitted += omitted_now;
             }
             Err(error) => return Err(error),
         }
@@ -92,8 +92,8 @@ fn split(
     room: u64,
     parts_max: usize,
 ) -> (VecDeque<Vec<ExcerptMessage>>, usize) {
-    let (kept, omitted) = newest(parts(messages, room), parts_max);
-    (kept.into(), omitted)
+    let (newest_parts, omitted) = newest(parts(messages, room), parts_max);
+    (newest_parts.into(), omitted)
 }
 
 fn prompt(
@@ -101,27 +101,27 @@ fn prompt(
     playbook: &str,
     messages: &[ExcerptMessage],
 ) -> Result<String, TemplatesError> {
-    // A list of names is always JSON.
+    // Serializing a list of names never fails.
     let cited = serde_json::to_string(&cited(messages)).unwrap_or_default();
     let values = [("transcript", &*as_json(messages.iter())), ("playbook", playbook), ("cited_ids", &*cited)];
     templates.fill(Template::Reflector, &values)
 }
 
-/// What an answer says, and what of it says nothing.
+/// Parses an answer, and notes the invalid tags.
 fn reflection_of(object: &Map<String, Value>, notes: &mut Vec<String>) -> Reflection {
     let mut tags = Vec::new();
-    for written in object.get("bullet_tags").and_then(Value::as_array).into_iter().flatten() {
-        match tag_of(written) {
+    for value in object.get("bullet_tags").and_then(Value::as_array).into_iter().flatten() {
+        match tag_of(value) {
             Ok(tag) => tags.push(tag),
-            Err(why) => notes.push(format!("the reflector's tag {written} was passed over: {why}")),
+            Err(reason) => notes.push(format!("the reflector's tag {value} was passed over: {reason}")),
         }
     }
     Reflection { analysis: text_of(object.get("analysis")), tags }
 }
 
-fn tag_of(written: &Value) -> Result<Tag, String> {
-    let text = |key: &str| written.get(key).and_then(Value::as_str).unwrap_or_default().trim();
-    // Points are cited in brackets, and some models name them so.
+fn tag_of(value: &Value) -> Result<Tag, String> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().trim();
+    // Points are cited in brackets, and some models include the brackets in the name.
     let name = text("name").trim_start_matches('[').trim_end_matches(']');
     if name.is_empty() {
         return Err("it names no point".to_owned());
@@ -132,5 +132,5 @@ fn tag_of(written: &Value) -> Result<Tag, String> {
         "neutral" => Verdict::Neutral,
         other => return Err(format!("`{other}` is no verdict")),
     };
-    Ok(Tag { name: name.into(), tag, rationale: text_of(written.get("rationale")) })
+    Ok(Tag { name: name.into(), tag, rationale: text_of(value.get("rationale")) })
 }

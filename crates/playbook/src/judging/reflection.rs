@@ -1,32 +1,32 @@
-//! What the reflector says of a session.
+//! Defines the answer of the reflector.
 
 use crate::PointId;
 use serde::{Deserialize, Serialize};
 
-/// What the reflector says of a session, or of a slice of it.
+/// The reflector's answer about a session or a slice of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reflection {
-    /// What happened, and what is to be learnt from it; the curator reads it.
+    /// What happened and what to learn from it. The curator reads this.
     #[serde(default)]
     pub analysis: String,
-    /// What each point did.
+    /// Verdicts about the points.
     #[serde(default, rename = "bullet_tags")]
     pub tags: Vec<Tag>,
 }
 
-/// What one point did in a session.
+/// The verdict about one point in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tag {
-    /// The point.
+    /// Id of the point.
     pub name: PointId,
-    /// What it did.
+    /// Verdict.
     pub tag: Verdict,
-    /// Why that is thought.
+    /// Reason for the verdict.
     #[serde(default)]
     pub rationale: String,
 }
 
-/// What a point did in a session.
+/// The effect of a point in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -34,6 +34,6 @@ pub enum Verdict {
     Helpful,
     /// It did harm.
     Harmful,
-    /// Neither, or it played no part.
+    /// It had no effect, or it was not used.
     Neutral,
 }

@@ -1,13 +1,14 @@
-//! A playbook as judges are shown it: as sessions are, a point a line by section, with its counters.
+//! Renders a playbook for judges, in the same format as for sessions: one point per line by section, with its
+//! counters.
 
 use super::reflection::Reflection;
 use crate::Playbook;
 use crate::points::render_points;
 
-/// What stands where there are no points: an empty space may be taken for an oversight.
+/// Text for an empty playbook, because a model may take an empty space for an error.
 const NO_POINTS: &str = "(there are no points yet)";
 
-/// The points of a playbook. None of them closes the tag that they stand in.
+/// Renders the points of a playbook. No point can close the tag around it.
 pub(super) fn points(playbook: &Playbook) -> String {
     let points: Vec<_> = playbook.points().collect();
     if points.is_empty() {
@@ -17,7 +18,7 @@ pub(super) fn points(playbook: &Playbook) -> String {
     }
 }
 
-/// The playbook with its counters as they will be after this.
+/// Returns the playbook with its counters updated by this reflection.
 pub(super) fn counted(playbook: &Playbook, reflection: &Reflection) -> Playbook {
     let mut counted = playbook.clone();
     for tag in &reflection.tags {

@@ -1,46 +1,46 @@
-//! JSON out of an answer: models put it in fences, or prose around it, however they are asked. What is looked at is
-//! bounded, and what is no JSON is passed over.
+//! Extracts JSON from an answer. Models put it in fences or add prose, whatever the prompt says. The search
+//! is bounded, and invalid JSON is skipped.
 
 use serde_json::{Deserializer, Map, Value};
 
 type Object = Map<String, Value>;
 
-/// How many places of one kind are looked at in one answer: one with more braces than this is a program, or noise.
-const PLACES_MAX: usize = 4096;
+/// Maximum number of candidates of one kind. An answer with more braces is a program or noise.
+const CANDIDATES_MAX: usize = 4096;
 
-/// The first JSON object in an answer that has one of these keys.
+/// Returns the first JSON object in an answer that has one of these keys.
 pub fn object_with(reply: &str, keys: &[&str]) -> Option<Object> {
     objects(reply).find(|object| keys.iter().any(|key| object.contains_key(*key)))
 }
 
-/// Every JSON object in an answer, the likeliest first, some of them more than once: those in fences that say `json`, in
-/// fences of any kind, those that begin at a brace, and the answer as a whole.
+/// Returns every JSON object in an answer, likeliest first and with duplicates: in `json` fences, in any
+/// fence, at any brace, and the whole answer.
 fn objects(reply: &str) -> impl Iterator<Item = Object> {
-    let said_to_be = fenced(reply).filter_map(|(language, text)| (language == "json").then_some(text));
+    let in_json_fence = fenced(reply).filter_map(|(language, text)| (language == "json").then_some(text));
     let in_any_fence = fenced(reply).map(|(_, text)| text);
-    let whole = said_to_be.chain(in_any_fence).filter_map(|text| serde_json::from_str(text).ok());
+    let whole = in_json_fence.chain(in_any_fence).filter_map(|text| serde_json::from_str(text).ok());
     whole.chain(at_braces(reply)).chain(serde_json::from_str(reply).ok())
 }
 
-/// What stands in fences, with the language that each is said to be in. A fence that is never closed ends with the answer,
-/// which was cut off. Text between two fences is taken for fenced, too: fences may be unpaired.
+/// Returns the text in fences, each with its language. An unclosed fence ends with the truncated answer. Text
+/// between two fences counts as fenced too, because fences may be unpaired.
 fn fenced(reply: &str) -> impl Iterator<Item = (&str, &str)> {
-    let fences = reply.match_indices("```").take(PLACES_MAX);
-    fences.map(|(at, fence)| {
-        let inside = &reply[at + fence.len()..];
+    let fences = reply.match_indices("```").take(CANDIDATES_MAX);
+    fences.map(|(index, fence)| {
+        let inside = &reply[index + fence.len()..];
         let inside = inside.split_once("```").map_or(inside, |(inside, _)| inside);
-        let is_word = |sign: char| sign.is_ascii_alphanumeric();
-        let language_ends = inside.find(|sign| !is_word(sign)).unwrap_or(inside.len());
-        inside.split_at(language_ends)
+        let is_word = |c: char| c.is_ascii_alphanumeric();
+        let language_end = inside.find(|c| !is_word(c)).unwrap_or(inside.len());
+        inside.split_at(language_end)
     })
 }
 
-/// The objects that begin at any brace, also those within others: what one brace begins is read to where it ends, and the
-/// next one is tried whatever came of it.
+/// Returns the objects that start at any brace, including nested ones. After each object or error, the search
+/// continues at the next brace.
 fn at_braces(reply: &str) -> impl Iterator<Item = Object> {
-    let braces = reply.match_indices('{').take(PLACES_MAX);
-    // The reader goes no deeper than 128 levels, so that no sign is read more often than that.
-    braces.filter_map(|(at, _)| Deserializer::from_str(&reply[at..]).into_iter().next()?.ok())
+    let braces = reply.match_indices('{').take(CANDIDATES_MAX);
+    // The parser stops at a depth of 128, so no character is read more often than that.
+    braces.filter_map(|(index, _)| Deserializer::from_str(&reply[index..]).into_iter().next()?.ok())
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn four_ways_to_say_it() {
+    fn finds_object_in_any_format() {
         let check = |reply: &str, expected: &str| {
             let found = object_with(reply, &["ops", "why"]);
             assert_eq!(
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn much_of_nothing_takes_no_time() {
+    fn noise_is_rejected_quickly() {
         for noise in ["{", "{\"a\":", "```json\n", "{\"a\":[", "}", "{}", "\\\"{"] {
             assert_eq!(object_with(&noise.repeat(50_000), &["ops"]), None);
         }
@@ -111,7 +111,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn an_object_is_found_in_whatever_is_around_it(
+        fn finds_object_in_any_surrounding_text(
             before in "(.|\n)*", after in "(.|\n)*", value in value(), pretty in any::<bool>(),
             fence in prop_oneof![Just(("", "")), Just(("```json\n", "\n```")), Just(("```\n", "\n```"))],
         ) {
@@ -122,7 +122,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_stops_the_looking(reply in "([{}\"`\\\\:,a\n]|```json)*") {
+        fn search_terminates(reply in "([{}\"`\\\\:,a\n]|```json)*") {
             let _ = objects(&reply).count();
         }
     }

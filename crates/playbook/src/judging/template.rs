@@ -1,5 +1,5 @@
-//! Templates that people write: text with names in braces, as Python's `str.format` has it. `{{` and `}}` are braces that
-//! are text. Nothing else of that language is understood, and nothing is passed over.
+//! Fills templates that users write: text with names in braces, as in Python's `str.format`. `{{` and `}}`
+//! are literal braces. Other syntax of that language is an error.
 
 use std::fmt;
 use thiserror::Error;
@@ -8,35 +8,35 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct TemplateError {
-    /// The line, the first being 1.
+    /// Line number, starting at 1.
     pub line: usize,
-    /// The sign in that line, the first being 1.
+    /// Column in characters, starting at 1.
     pub column: usize,
-    /// What is wrong there.
+    /// Kind of the error.
     pub problem: TemplateProblem,
 }
 
-/// What is wrong in a template.
+/// The kind of an error in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TemplateProblem {
-    /// Nothing has this name.
+    /// The name is unknown.
     Unknown {
-        /// What stands between the braces.
+        /// Text between the braces.
         name: String,
-        /// The names that there are.
+        /// Valid names.
         known: Vec<String>,
     },
-    /// A brace is opened and never closed.
+    /// A brace is not closed.
     Unclosed,
-    /// A brace is closed that was not opened.
+    /// A brace is not opened.
     Unopened,
 }
 
-// What stands between two braces far apart is no name, and too long to be told.
+// Text between two distant braces is not a name and too long for a message.
 const NAME_CHARS_MAX: usize = 40;
 
 impl TemplateError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> String {
         match &self.problem {
             TemplateProblem::Unknown { known, .. } => {
@@ -62,12 +62,12 @@ impl fmt::Display for TemplateProblem {
     }
 }
 
-/// The template with each name replaced by its value. Braces in values are text.
+/// Replaces each name in the template by its value. Braces in values are literal.
 ///
 /// # Errors
-/// [`TemplateError`], with where it is.
+/// Returns [`TemplateError`] with the position of the first error.
 pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, TemplateError> {
-    let at = |offset: usize, problem: TemplateProblem| {
+    let error_at = |offset: usize, problem: TemplateProblem| {
         let before = &template[..offset];
         let line = before.rsplit('\n').next().unwrap_or_default();
         TemplateError { line: before.matches('\n').count() + 1, column: line.chars().count() + 1, problem }
@@ -77,22 +77,22 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, Te
     while let Some(brace) = rest.find(['{', '}']) {
         let offset = template.len() - rest.len() + brace;
         filled.push_str(&rest[..brace]);
-        let (sign, after) = rest[brace..].split_at(1);
-        if let Some(after) = after.strip_prefix(sign) {
-            filled.push_str(sign);
+        let (brace_text, after) = rest[brace..].split_at(1);
+        if let Some(after) = after.strip_prefix(brace_text) {
+            filled.push_str(brace_text);
             rest = after;
             continue;
         }
-        if sign == "}" {
-            return Err(at(offset, TemplateProblem::Unopened));
+        if brace_text == "}" {
+            return Err(error_at(offset, TemplateProblem::Unopened));
         }
         let Some((name, after)) = after.split_once('}') else {
-            return Err(at(offset, TemplateProblem::Unclosed));
+            return Err(error_at(offset, TemplateProblem::Unclosed));
         };
         let Some((_, value)) = values.iter().find(|(known, _)| *known == name) else {
             let name = name.chars().take(NAME_CHARS_MAX).collect();
             let known = values.iter().map(|(known, _)| (*known).to_owned()).collect();
-            return Err(at(offset, TemplateProblem::Unknown { name, known }));
+            return Err(error_at(offset, TemplateProblem::Unknown { name, known }));
         };
         filled.push_str(value);
         rest = after;
@@ -107,11 +107,11 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn as_python_fills_them() {
+    fn fills_like_python() {
         let check = |template: &str, expected: &str| {
             let filled = fill(template, &[("a", "1"), ("long_name", "{b}")]);
-            let told = filled.unwrap_or_else(|error| format!("{error}; {}", error.hint()));
-            assert_eq!(told, expected, "{template}");
+            let result = filled.unwrap_or_else(|error| format!("{error}; {}", error.hint()));
+            assert_eq!(result, expected, "{template}");
         };
         check("", "");
         check("no braces", "no braces");
@@ -124,10 +124,10 @@ mod tests {
         let names = "the names here are {a}, {long_name}; write {{ and }} for braces that are text";
         check("{b}", &format!("line 1, column 1: nothing is known by the name {{b}}; {names}"));
         check("x\nä {} y", &format!("line 2, column 3: nothing is known by the name {{}}; {names}"));
-        // What Python's language of formats has besides is no name of ours.
+        // Other syntax of Python's format language is not a valid name.
         check("{a!r}", &format!("line 1, column 1: nothing is known by the name {{a!r}}; {names}"));
         check("{ a }", &format!("line 1, column 1: nothing is known by the name {{ a }}; {names}"));
-        // The example of JSON that somebody forgot to double the braces of.
+        // A JSON example whose braces were not doubled.
         check(
             "Answer:\n\n{\"ops\": []}",
             &format!("line 3, column 1: nothing is known by the name {{\"ops\": []}}; {names}"),
@@ -145,13 +145,13 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn any_text_is_text_with_its_braces_doubled(text in ".*", value in ".*") {
+        fn doubled_braces_are_literal(text in ".*", value in ".*") {
             let template = text.replace('{', "{{").replace('}', "}}") + "{value}";
             prop_assert_eq!(fill(&template, &[("value", &value)]), Ok(text + &value));
         }
 
         #[test]
-        fn any_template_is_filled_or_refused(template in "[{}a\nä]*") {
+        fn never_panics(template in "[{}a\nä]*") {
             let _ = fill(&template, &[("a", "1")]);
         }
     }

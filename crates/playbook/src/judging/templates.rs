@@ -1,6 +1,6 @@
-//! What judges and sessions are told: the user's own templates, or ours where there is none. A template of the user's that
-//! cannot be used is an error, and ours is not taken in its place: what was learnt would be judged by other words than he
-//! wrote.
+//! Loads the prompts for judges and sessions: the user's templates, or the bundled ones if there are none.
+//! A user's template that cannot be used is an error. It is never replaced by the bundled one, because
+//! sessions would be judged by a prompt that the user did not choose.
 
 use super::template::{TemplateError, fill};
 use longhaul_store::open_regular;
@@ -11,65 +11,65 @@ use thiserror::Error;
 // A template is a page or two of prose.
 const TEMPLATE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// What is told, and to whom.
+/// A prompt template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Template {
-    /// The reflector reads a session: `{transcript}`, `{playbook}`, `{cited_ids}`.
+    /// Reflector, which reads a session: `{transcript}`, `{playbook}`, `{cited_ids}`.
     Reflector,
-    /// The curator changes the playbook: `{reflector_output}`, `{playbook}`.
+    /// Curator, which changes the playbook: `{reflector_output}`, `{playbook}`.
     Curator,
     /// One model does both in one answer: `{trajectories}`, `{playbook}`.
     Reflection,
-    /// A session begins: `{key_points}`.
+    /// Start of a session: `{key_points}`.
     Playbook,
 }
 
-/// Where templates are looked for.
+/// The source of templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Templates {
     dir: Option<PathBuf>,
 }
 
-/// Why a template of the user's cannot be used.
+/// Why a user's template cannot be used.
 #[derive(Debug, Error)]
 pub enum TemplatesError {
     /// It cannot be read.
-    #[error("read the template {}: {cause}", path.display())]
+    #[error("cannot read the template {}: {cause}", path.display())]
     Unreadable {
-        /// Its file.
+        /// Path of the template.
         path: PathBuf,
-        /// What is wrong.
+        /// I/O error.
         cause: io::Error,
     },
     /// It cannot be filled.
-    #[error("fill the template {}: {cause}", path.display())]
+    #[error("cannot fill the template {}: {cause}", path.display())]
     Unfillable {
-        /// Its file.
+        /// Path of the template.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// Cause and position of the error.
         cause: TemplateError,
     },
 }
 
 impl TemplatesError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> String {
-        let away = "move the file away to use Longhaul's own";
+        let fallback = "move the file away to use Longhaul's own";
         match self {
             TemplatesError::Unreadable { .. } => {
-                format!("see to it that it is a readable text file, or {away}")
+                format!("see to it that it is a readable text file, or {fallback}")
             }
-            TemplatesError::Unfillable { cause, .. } => format!("{}, or {away}", cause.hint()),
+            TemplatesError::Unfillable { cause, .. } => format!("{}, or {fallback}", cause.hint()),
         }
     }
 }
 
 impl Template {
-    /// Every template.
+    /// All templates, in order.
     pub const ALL: &'static [Template] =
         &[Template::Reflector, Template::Curator, Template::Reflection, Template::Playbook];
 
-    /// The name of its file.
+    /// Returns the file name.
     pub fn file_name(self) -> &'static str {
         match self {
             Template::Reflector => "reflector.txt",
@@ -79,7 +79,7 @@ impl Template {
         }
     }
 
-    /// Our own.
+    /// Returns the bundled template.
     pub fn bundled(self) -> &'static str {
         match self {
             Template::Reflector => include_str!("prompts/reflector.txt"),
@@ -91,20 +91,21 @@ impl Template {
 }
 
 impl Templates {
-    /// Ours alone.
+    /// Uses only the bundled templates.
     pub fn bundled() -> Templates {
         Templates { dir: None }
     }
 
-    /// Those of this directory, which may lack any of them or not be there at all: `prompts` in Claude Code's own.
+    /// Uses the templates in this directory, `prompts` in Claude Code's own. It need not exist, and templates
+    /// may be missing.
     pub fn in_dir(dir: &Path) -> Templates {
         Templates { dir: Some(dir.to_owned()) }
     }
 
-    /// The template with these values.
+    /// Fills the template with these values.
     ///
     /// # Errors
-    /// If there is one of the user's that cannot be used.
+    /// Returns [`TemplatesError`] if a user's template cannot be used.
     pub fn fill(&self, template: Template, values: &[(&str, &str)]) -> Result<String, TemplatesError> {
         let path = self.dir.as_ref().map(|dir| dir.join(template.file_name()));
         let text = path.as_deref().map_or(Ok(None), read);
@@ -117,7 +118,7 @@ impl Templates {
     }
 }
 
-/// The text of a file, if there is one.
+/// Reads a file, or returns `None` if there is none.
 fn read(path: &Path) -> io::Result<Option<String>> {
     let file = match open_regular(path) {
         Ok(file) => file,
@@ -149,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_say_each_of_their_names_once() {
+    fn bundled_templates_use_each_name_once() {
         for &template in Template::ALL {
             let filled = Templates::bundled().fill(template, values(template)).expect("ours can be filled");
             for (name, value) in values(template) {
@@ -158,9 +159,9 @@ mod tests {
         }
     }
 
-    /// The examples of answers that our prompts give are what is understood.
+    /// The example answers in the bundled prompts must parse.
     #[test]
-    fn ours_show_answers_that_are_understood() {
+    fn bundled_examples_parse() {
         let example = |template: Template, key: &str| {
             let filled = Templates::bundled().fill(template, values(template)).expect("ours can be filled");
             crate::judging::object_with(&filled, &[key]).expect("there is an example")
@@ -175,33 +176,33 @@ mod tests {
     }
 
     #[test]
-    fn the_users_own_come_first_and_are_never_passed_over() {
+    fn prefers_user_templates() {
         let dir = tempfile::tempdir().expect("a directory");
         let templates = Templates::in_dir(&dir.path().join("prompts"));
-        let told = || match templates.fill(Template::Curator, values(Template::Curator)) {
+        let filled = || match templates.fill(Template::Curator, values(Template::Curator)) {
             Ok(text) => text.lines().next().unwrap_or_default().to_owned(),
             Err(error) => {
                 format!("{error}; {}", error.hint()).replace(&dir.path().display().to_string(), "DIR")
             }
         };
-        let ours = "You keep the playbook of a coding project: a short list of key points";
-        assert!(told().starts_with(ours));
+        let bundled_start = "You keep the playbook of a coding project: a short list of key points";
+        assert!(filled().starts_with(bundled_start));
         fs::create_dir(dir.path().join("prompts")).expect("make it");
-        assert!(told().starts_with(ours));
+        assert!(filled().starts_with(bundled_start));
         let write =
             |bytes: &[u8]| fs::write(dir.path().join("prompts/curator.txt"), bytes).expect("write it");
         write(b"Mine: {playbook}");
-        assert_eq!(told(), "Mine: P<2>");
+        assert_eq!(filled(), "Mine: P<2>");
         write(b"Mine: {transcript}");
         assert_eq!(
-            told(),
-            "fill the template DIR/prompts/curator.txt: line 1, column 7: nothing is known by the name {transcript}; the \
+            filled(),
+            "cannot fill the template DIR/prompts/curator.txt: line 1, column 7: nothing is known by the name {transcript}; the \
              names here are {reflector_output}, {playbook}; write {{ and }} for braces that are text, or move the file \
              away to use Longhaul's own"
         );
         write(b"\xff");
-        assert!(told().starts_with("read the template DIR/prompts/curator.txt: "), "{}", told());
+        assert!(filled().starts_with("cannot read the template DIR/prompts/curator.txt: "), "{}", filled());
         write(&vec![b'x'; 1024 * 1024 + 1]);
-        assert!(told().contains("it is larger than 1048576 bytes"), "{}", told());
+        assert!(filled().contains("it is larger than 1048576 bytes"), "{}", filled());
     }
 }

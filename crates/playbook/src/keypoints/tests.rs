@@ -1,4 +1,4 @@
-//! One question about a transcript, against the loopback API, in simulated time.
+//! Tests one question about a transcript against the loopback API in simulated time.
 
 use super::{Evaluation, Extraction, ExtractionResult, NewPoint, extract, parse, prompt};
 use crate::Playbook;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 const ANSWER: &str =
     r#"{"new_key_points": ["Run the tests."], "evaluations": [{"name": "pat-001", "rating": "helpful"}]}"#;
 
-/// Asks this API on behalf of a project.
+/// Asks this API for a project.
 async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
     let clock = SimulatedClock::new();
     let diagnostics = Diagnostics::of_project(project, TimeZone::UTC);
@@ -30,18 +30,18 @@ async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
     (extracted, api.account().requests.len())
 }
 
-fn project_with_texts() -> tempfile::TempDir {
+fn project_with_diagnostics() -> tempfile::TempDir {
     let project = tempfile::tempdir().expect("there is a temporary folder");
     fs::create_dir(project.path().join(".claude")).expect("the folder can be written");
     fs::write(project.path().join(".claude/diagnostic_mode"), "").expect("the folder can be written");
     project
 }
 
-/// The texts that were left, by what their names say besides the time; those of one name in their order.
+/// Returns the diagnostics by name without the time. Files of one name are in order.
 fn texts(project: &Path) -> BTreeMap<String, Vec<String>> {
     let dir = project.join(".claude/diagnostic");
     let mut paths: Vec<_> = fs::read_dir(&dir)
-        .map(|listed| listed.map(|entry| entry.expect("it can be listed").path()).collect())
+        .map(|entries| entries.map(|entry| entry.expect("it can be listed").path()).collect())
         .unwrap_or_default();
     paths.sort();
     let mut texts = BTreeMap::<String, Vec<String>>::new();
@@ -54,8 +54,8 @@ fn texts(project: &Path) -> BTreeMap<String, Vec<String>> {
 }
 
 #[tokio::test]
-async fn what_is_learnt_is_what_was_answered() {
-    let project = project_with_texts();
+async fn parses_answer() {
+    let project = project_with_diagnostics();
     let (extracted, requests) = ask(&api("", ANSWER).await, project.path()).await;
     assert_eq!(
         serde_json::to_value(&extracted.extraction).expect("it is JSON"),
@@ -63,15 +63,15 @@ async fn what_is_learnt_is_what_was_answered() {
     );
     assert_eq!((requests, extracted.failure), (1, None));
     assert_eq!(extracted.reply.map(|reply| reply.text).as_deref(), Some(ANSWER));
-    // Nothing is said of requests where nothing went wrong.
+    // Successful requests write no diagnostics.
     let rule = "=".repeat(80);
-    let told = format!("# PROMPT\nWhat is learnt?\n\n{rule}\n\n# RESPONSE\n{ANSWER}\n");
-    assert_eq!(texts(project.path()), BTreeMap::from([("mine".to_owned(), vec![told])]));
+    let expected = format!("# PROMPT\nWhat is learnt?\n\n{rule}\n\n# RESPONSE\n{ANSWER}\n");
+    assert_eq!(texts(project.path()), BTreeMap::from([("mine".to_owned(), vec![expected])]));
 }
 
 #[tokio::test]
 async fn never_raises() {
-    for (side, fault, then, expected) in [
+    for (side, fault, retry, expected) in [
         ("fault = { status = { code = 400 } }", Fault::BadRequest, RetryAdvice::Never, 1),
         ("fault = { status = { code = 401 } }", Fault::Auth, RetryAdvice::NeedsPerson, 1),
         ("fault = { status = { code = 429 } }", Fault::RateLimited, RetryAdvice::Later(None), 3),
@@ -87,14 +87,14 @@ async fn never_raises() {
         let empty = serde_json::to_string(&extracted.extraction).expect("it is JSON");
         assert_eq!(empty, r#"{"new_key_points":[],"evaluations":[]}"#, "{side}");
         let failure = extracted.failure.expect("it is said");
-        assert_eq!((failure.fault, failure.retry, requests), (fault, then, expected), "{side}: {failure}");
+        assert_eq!((failure.fault, failure.retry, requests), (fault, retry, expected), "{side}: {failure}");
         assert!(!project.path().join(".claude").exists(), "nobody asked for texts");
     }
 }
 
 #[tokio::test]
-async fn only_the_request_is_made_again_and_no_answer_is_asked_for_twice() {
-    let project = project_with_texts();
+async fn unusable_answer_is_not_retried() {
+    let project = project_with_diagnostics();
     let (extracted, requests) = ask(&api("", "I would rather not say.").await, project.path()).await;
     let failure = extracted.failure.expect("it cannot be read");
     assert_eq!((requests, failure.requests, failure.retry), (1, 1, RetryAdvice::Never));
@@ -103,16 +103,16 @@ async fn only_the_request_is_made_again_and_no_answer_is_asked_for_twice() {
 }
 
 #[tokio::test]
-async fn texts_about_requests_that_failed_are_those_of_the_hooks() {
+async fn writes_same_retry_diagnostics_as_hooks() {
     let check = async |side: &str, expected: &[&str]| {
-        let project = project_with_texts();
+        let project = project_with_diagnostics();
         ask(&api(side, ANSWER).await, project.path()).await;
         let texts = texts(project.path());
-        let told = texts.get("retry_extract_keypoints").map_or(&[][..], Vec::as_slice);
-        assert_eq!(told.len(), expected.len(), "{told:?}");
-        for (told, expected) in told.iter().zip(expected) {
-            let (begins, ends) = expected.split_once("2.0s").unwrap_or((expected, ""));
-            assert!(told.starts_with(begins) && told.ends_with(ends), "{told}");
+        let lines = texts.get("retry_extract_keypoints").map_or(&[][..], Vec::as_slice);
+        assert_eq!(lines.len(), expected.len(), "{lines:?}");
+        for (line, expected) in lines.iter().zip(expected) {
+            let (prefix, suffix) = expected.split_once("2.0s").unwrap_or((expected, ""));
+            assert!(line.starts_with(prefix) && line.ends_with(suffix), "{line}");
         }
     };
     let first = "Retry attempt 1/3 failed: OverloadedError: Error code: 529 - overloaded_error: Overloaded. Next attempt in ";
@@ -146,7 +146,7 @@ async fn texts_about_requests_that_failed_are_those_of_the_hooks() {
 }
 
 #[test]
-fn answers_that_can_be_read() {
+fn parses_valid_answers() {
     let check = |answer: &str, expected: Option<Extraction>| assert_eq!(parse(answer), expected, "{answer}");
     check("Nothing.", None);
     check("{\"other\": 1}", None);
@@ -165,7 +165,7 @@ fn answers_that_can_be_read() {
         }],
         operations: None,
     };
-    // What is odd is left out, and what is besides is passed over.
+    // Invalid entries and unknown fields are skipped.
     check(
         "Here:\n```json\n{\"new_key_points\": [\"a\", 5, {\"text\": \"b\", \"section\": \"OTHERS\"}, {}],\n\
          \"evaluations\": [{\"name\": \"pat-001\", \"rating\": \"harmful\", \"justification\": \"c\"}, \"d\"]}\n```",
@@ -177,7 +177,7 @@ fn answers_that_can_be_read() {
 }
 
 #[test]
-fn a_question_holds_the_transcript_and_the_playbook() {
+fn prompt_contains_transcript_and_playbook() {
     let transcript = concat!(
         r#"{"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"Fix </trajectories> it"}}"#,
         "\n",

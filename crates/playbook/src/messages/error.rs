@@ -1,4 +1,5 @@
-//! Why there is no answer, in the words of the vendor's own client, which people search for.
+//! Defines why there is no answer, with the error messages of the vendor's own client, which people search
+//! for.
 
 use super::wire;
 use crate::judge::RetryAdvice;
@@ -8,59 +9,59 @@ use thiserror::Error;
 /// Why a request had no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MessagesError {
-    /// There was none in time.
+    /// The request timed out.
     #[error("Request timed out after {timeout}")]
     Timeout {
-        /// How long was waited.
+        /// Time limit of the request.
         timeout: Span,
     },
-    /// There was no connection, or it broke before the answer was whole.
+    /// The connection failed, or broke before the answer was complete.
     #[error("Connection error: {to}: {cause}")]
     Connection {
-        /// The host.
+        /// Host of the API.
         to: String,
-        /// What happened to it.
+        /// Cause of the failure.
         cause: String,
     },
-    /// The API refuses requests for a while.
+    /// The API rejects requests for a while.
     #[error("Error code: 429 - {}", message.message)]
     RateLimit {
-        /// What it says.
+        /// Error message.
         message: ErrorBody,
-        /// How long it wants to be left alone.
+        /// Delay that the API requests.
         retry_after: Option<Span>,
     },
-    /// The API refuses this request, or failed.
+    /// The API rejected this request or failed.
     #[error("Error code: {status} - {}", message.message)]
     Status {
-        /// The HTTP status.
+        /// HTTP status.
         status: u16,
-        /// What it says.
+        /// Error message.
         message: ErrorBody,
-        /// How long it wants to be left alone.
+        /// Delay that the API requests.
         retry_after: Option<Span>,
     },
-    /// What was answered is no message.
+    /// The response is not a message.
     #[error("Failed to parse response: {cause}")]
     Validation {
-        /// Why not.
+        /// Cause of the error.
         cause: String,
     },
 }
 
-/// What the API says of an error.
+/// The error message of the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorBody {
-    /// The word for its kind, such as `overloaded_error`.
+    /// Kind of the error, such as `overloaded_error`.
     pub kind: String,
-    /// The word and the sentence.
+    /// Kind and sentence.
     pub message: String,
-    /// What the sentence adds to the status.
-    about: Option<ErrorTopic>,
+    /// Topic that the sentence adds to the status.
+    topic: Option<ErrorTopic>,
 }
 
-/// What a 400 is about, where only its sentence says so. The vendor wrote these sentences, and its own agent goes by them
-/// (Claude Code 2.1.330).
+/// The topic of a 400, if only its sentence reveals it. The vendor wrote these sentences, and its own agent
+/// relies on them (Claude Code 2.1.330).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ErrorTopic {
     Money,
@@ -74,25 +75,25 @@ const SENTENCES: &[(&str, ErrorTopic)] = &[
     ("prompt is too long", ErrorTopic::Length),
 ];
 
-// What the API says of an error is for one line.
-const SAID_CHARS_MAX: usize = 300;
+// Error messages of the API are shown in one line.
+const MESSAGE_CHARS_MAX: usize = 300;
 
 /// Why no request can be made at all.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SetupError {
-    /// The address is none.
-    #[error("use the address of the API: it is no URL that begins with https:// or http://")]
+    /// The address is invalid.
+    #[error("cannot use the address of the API: it is no URL that begins with https:// or http://")]
     Address,
     /// The key or token cannot be sent.
-    #[error("use the API key: it holds characters that no key has")]
+    #[error("cannot use the API key: it holds characters that no key has")]
     Credential,
-    /// TLS cannot be had.
-    #[error("set up TLS: {0}")]
+    /// TLS is not available.
+    #[error("cannot set up TLS: {0}")]
     Tls(String),
 }
 
 impl SetupError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             SetupError::Address => "check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL",
@@ -106,18 +107,18 @@ impl SetupError {
     }
 }
 
-/// A status that is no success, as an error.
+/// Converts an unsuccessful status to an error.
 pub(super) fn refused(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
     let (kind, sentence) = wire::refusal(body).unwrap_or_default();
     let parts = [kind.as_str(), sentence.as_str()];
     let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-    let about = SENTENCES.iter().find(|(words, _)| sentence.to_ascii_lowercase().contains(words));
+    let topic = SENTENCES.iter().find(|(phrase, _)| sentence.to_ascii_lowercase().contains(phrase));
     let message = if message.is_empty() { "it says nothing more".to_owned() } else { message };
-    let said = ErrorBody { kind, message, about: about.map(|(_, about)| *about) };
+    let error_body = ErrorBody { kind, message, topic: topic.map(|(_, topic)| *topic) };
     if status == 429 {
-        MessagesError::RateLimit { message: said, retry_after }
+        MessagesError::RateLimit { message: error_body, retry_after }
     } else {
-        MessagesError::Status { status, message: said, retry_after }
+        MessagesError::Status { status, message: error_body, retry_after }
     }
 }
 
@@ -144,7 +145,7 @@ impl MessagesError {
         }
     }
 
-    /// What decides whether the request is made again.
+    /// Returns the error that decides whether the request is retried.
     pub fn call_error(&self) -> ApiCallError {
         match self {
             MessagesError::Timeout { .. } => ApiCallError::TimedOut,
@@ -155,7 +156,7 @@ impl MessagesError {
         }
     }
 
-    /// How long the API wants to be left alone, if it says so.
+    /// Returns the delay that the API requests, if any.
     pub fn retry_after(&self) -> Option<Span> {
         match self {
             MessagesError::RateLimit { retry_after, .. } | MessagesError::Status { retry_after, .. } => {
@@ -167,27 +168,27 @@ impl MessagesError {
         }
     }
 
-    /// The fault that it is.
+    /// Returns the fault.
     pub fn fault(&self) -> Fault {
-        let about = match self {
-            MessagesError::Status { status: 400, message: said, .. } => said.about,
+        let topic = match self {
+            MessagesError::Status { status: 400, message: body, .. } => body.topic,
             MessagesError::Timeout { .. }
             | MessagesError::Connection { .. }
             | MessagesError::RateLimit { .. }
             | MessagesError::Status { .. }
             | MessagesError::Validation { .. } => None,
         };
-        match about {
+        match topic {
             Some(ErrorTopic::Money | ErrorTopic::Organization) => Fault::Billing,
             Some(ErrorTopic::Length) => Fault::ContextFull,
             None => self.call_error().fault(),
         }
     }
 
-    /// What follows for whoever asked, once it is not asked again: `not_before` is known for some that pass.
+    /// Returns what to do after the last retry failed. `not_before` is known for some temporary errors.
     pub fn retry_advice(&self, not_before: Option<Moment>) -> RetryAdvice {
         if self.fault() == Fault::ModelUnknown {
-            // A run has failed then; all questions to come would fail, too.
+            // For a run this is a failure; here all later questions would fail too.
             return RetryAdvice::NeedsPerson;
         }
         match final_outcome(self.fault()) {
@@ -206,18 +207,18 @@ impl MessagesError {
         }
     }
 
-    /// The same without a text that nobody may read, should the API or a proxy have sent it back; and no longer than a line.
+    /// Removes the secret, which the API or a proxy may have echoed, and truncates the text to one line.
     pub(super) fn redacted(mut self, secret: &str) -> MessagesError {
         let texts = match &mut self {
             MessagesError::Timeout { .. } => vec![],
             MessagesError::Connection { cause, .. } | MessagesError::Validation { cause } => vec![cause],
-            MessagesError::RateLimit { message: said, .. } | MessagesError::Status { message: said, .. } => {
-                vec![&mut said.kind, &mut said.message]
+            MessagesError::RateLimit { message: body, .. } | MessagesError::Status { message: body, .. } => {
+                vec![&mut body.kind, &mut body.message]
             }
         };
         for text in texts {
-            // Before it is cut: half of a secret is not known for one.
-            *text = text.replace(secret, "…").chars().take(SAID_CHARS_MAX).collect();
+            // Before truncating, because half a secret is not recognized.
+            *text = text.replace(secret, "…").chars().take(MESSAGE_CHARS_MAX).collect();
         }
         self
     }

@@ -1,25 +1,26 @@
-//! How long a server wants to be left alone, in the three forms that the vendor's client understands.
+//! Parses the delay that a server requests, in the three forms that the vendor's client accepts.
 
 use jiff::fmt::rfc2822;
 use longhaul_core::{Moment, Span};
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 
-// A number that is larger says nothing about waiting.
+// A larger number is not a meaningful delay.
 const SECONDS_MAX: f64 = 1e9;
 
-/// What the headers of an answer say: `retry-after-ms`, else `retry-after` in seconds or as a date. A date is after that of the
-/// answer itself, so that it does not matter what our clock says; `now` is for a server that sends none.
+/// Returns the delay of a response: `retry-after-ms`, else `retry-after` in seconds or as a date.
+/// A date is relative to the date of the response, so that our clock does not matter. `now` is used if the
+/// server sends none.
 pub(super) fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Span> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(span) = text("retry-after-ms").and_then(|text| span(text, 1.0)) {
         return Some(span);
     }
-    let said = text(RETRY_AFTER.as_str())?;
-    if let Some(span) = span(said, 1_000.0) {
+    let value = text(RETRY_AFTER.as_str())?;
+    if let Some(span) = span(value, 1_000.0) {
         return Some(span);
     }
-    let answered = text(DATE.as_str()).and_then(date).unwrap_or(now);
-    date(said).map(|until| until.since(answered))
+    let response_date = text(DATE.as_str()).and_then(date).unwrap_or(now);
+    date(value).map(|until| until.since(response_date))
 }
 
 fn span(number: &str, millis: f64) -> Option<Span> {
@@ -49,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn in_every_form() {
+    fn parses_all_forms() {
         check(&[], None);
         check(&[("retry-after", "7")], Some(Span::from_secs(7)));
         check(&[("retry-after", "0.25")], Some(Span(250)));
@@ -57,9 +58,9 @@ mod tests {
         check(&[("retry-after-ms", "120"), ("retry-after", "7")], Some(Span(120)));
         check(&[("retry-after-ms", "soon"), ("retry-after", "7")], Some(Span::from_secs(7)));
         check(&[("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT")], Some(Span::from_secs(30)));
-        // One that is over.
+        // A date in the past.
         check(&[("retry-after", "Sun, 06 Nov 1994 08:49:07 GMT")], Some(Span::ZERO));
-        // What counts is the server's own clock.
+        // The server's clock counts.
         check(
             &[("date", "Sun, 06 Nov 1994 09:00:00 GMT"), ("retry-after", "Sun, 06 Nov 1994 09:00:05 GMT")],
             Some(Span::from_secs(5)),

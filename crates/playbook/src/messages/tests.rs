@@ -1,4 +1,4 @@
-//! The client against an API that says what it is told to, byte by byte, and counts connections.
+//! Tests the client against a scripted API, byte by byte, and counts connections.
 
 use super::error::refused;
 use super::{Answer, AnswerStop, MessagesClient, MessagesError};
@@ -13,17 +13,17 @@ use tokio::net::{TcpListener, TcpStream};
 const KEY: &str = "sk-ant-dummy-0123";
 const PATIENCE: Span = Span::from_secs(20);
 
-/// What is done to a request.
+/// How the API treats a request.
 #[derive(Clone)]
-enum Deed {
-    /// It is answered with these bytes, and the connection closed.
+enum Response {
+    /// Sends these bytes and closes the connection.
     Answer(Vec<u8>),
-    /// The same, and the connection left open.
+    /// Sends these bytes and leaves the connection open.
     Begin(Vec<u8>),
 }
 
-/// An API of which each connection does the same. The requests that it got are there to be looked at.
-async fn serve(side_effect: Deed) -> (String, Arc<Mutex<Vec<String>>>) {
+/// Starts an API that treats each connection the same. Returns its address and the requests that it receives.
+async fn serve(response: Response) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("loopback can be bound");
     let url = format!("http://{}", listener.local_addr().expect("it is bound"));
     let requests = Arc::new(Mutex::new(Vec::new()));
@@ -33,10 +33,10 @@ async fn serve(side_effect: Deed) -> (String, Arc<Mutex<Vec<String>>>) {
         while let Ok((mut stream, _)) = listener.accept().await {
             let request = read(&mut stream).await;
             seen.lock().expect("nobody panics with it").push(request);
-            let (Deed::Answer(bytes) | Deed::Begin(bytes)) = &side_effect;
-            // The client may have left.
+            let (Response::Answer(bytes) | Response::Begin(bytes)) = &response;
+            // The client may have disconnected.
             let _ = stream.write_all(bytes).await;
-            if let Deed::Begin(_) = &side_effect {
+            if let Response::Begin(_) = &response {
                 open.push(stream);
             }
         }
@@ -44,31 +44,31 @@ async fn serve(side_effect: Deed) -> (String, Arc<Mutex<Vec<String>>>) {
     (url, requests)
 }
 
-/// What the first message of TLS begins with.
+/// The first byte of TLS.
 const HANDSHAKE: u8 = 0x16;
 
-/// A whole request: as many bytes as it says, or the beginning of what is none.
+/// Reads a whole request by its declared length, or the start of invalid data.
 async fn read(stream: &mut TcpStream) -> String {
-    let (mut bytes, mut piece) = (Vec::new(), vec![0; 65_536]);
+    let (mut bytes, mut chunk) = (Vec::new(), vec![0; 65_536]);
     loop {
-        let count = stream.read(&mut piece).await.unwrap_or(0);
-        bytes.extend_from_slice(&piece[..count]);
+        let count = stream.read(&mut chunk).await.unwrap_or(0);
+        bytes.extend_from_slice(&chunk[..count]);
         let text = String::from_utf8_lossy(&bytes);
         let length = |head: &str| -> Option<usize> {
             head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())
         };
-        let whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| length(head) == Some(body.len()));
-        if whole || count == 0 || bytes.first() == Some(&HANDSHAKE) {
+        let is_whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| length(head) == Some(body.len()));
+        if is_whole || count == 0 || bytes.first() == Some(&HANDSHAKE) {
             return text.into_owned();
         }
     }
 }
 
-fn http(head: &str, body: &str) -> Deed {
-    Deed::Answer(format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes())
+fn http(head: &str, body: &str) -> Response {
+    Response::Answer(format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes())
 }
 
-fn message(content: &str, stop_reason: &str) -> Deed {
+fn message(content: &str, stop_reason: &str) -> Response {
     let usage = r#"{"input_tokens":12,"output_tokens":3,"cache_read_input_tokens":4,"cache_creation_input_tokens":null}"#;
     let body = format!(
         r#"{{"id":"m","type":"message","role":"assistant","model":"claude-x-1","content":[{content}],"stop_reason":{stop_reason},"usage":{usage}}}"#
@@ -86,7 +86,7 @@ async fn ask(url: &str) -> Result<Answer, MessagesError> {
 }
 
 #[tokio::test]
-async fn a_request_as_it_is_sent() {
+async fn sends_expected_request() {
     let check = async |model: &str, credential: Credential, expected: Expect| {
         let (url, requests) = serve(message("", "null")).await;
         ask_as(&url, model, credential).await.expect("it is answered");
@@ -127,7 +127,7 @@ async fn a_request_as_it_is_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_is_all_its_text() {
+async fn joins_all_text_blocks() {
     let check = async |content: &str, stop_reason: &str, text: &str, end: AnswerStop| {
         let (url, requests) = serve(message(content, stop_reason)).await;
         let tokens = Tokens { input: 12, output: 3, cache_read: 4, cache_write: 0 };
@@ -135,28 +135,28 @@ async fn an_answer_is_all_its_text() {
         assert_eq!(ask(&url).await, Ok(expected), "{content}");
         assert_eq!(requests.lock().expect("nobody panics with it").len(), 1);
     };
-    let said = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
+    let text_block = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
     check("", "\"end_turn\"", "", AnswerStop::Whole).await;
-    check(&said("a"), "null", "a", AnswerStop::Whole).await;
+    check(&text_block("a"), "null", "a", AnswerStop::Whole).await;
     let thinking = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
-    check(&[said("a"), thinking.to_owned(), said("b")].join(","), "\"end_turn\"", "ab", AnswerStop::Whole)
+    check(&[text_block("a"), thinking.to_owned(), text_block("b")].join(","), "\"end_turn\"", "ab", AnswerStop::Whole)
         .await;
-    check(&said("a"), "\"max_tokens\"", "a", AnswerStop::Truncated).await;
-    check(&said("No."), "\"refusal\"", "No.", AnswerStop::Refused).await;
+    check(&text_block("a"), "\"max_tokens\"", "a", AnswerStop::Truncated).await;
+    check(&text_block("No."), "\"refusal\"", "No.", AnswerStop::Refused).await;
 }
 
-/// Asks an API that does this, once: what is said of it, and that it was not asked again.
-async fn check(side_effect: Deed, expected: Expect) {
-    let (url, requests) = serve(side_effect).await;
+/// Asks an API with this response and checks the error. There must be no second request.
+async fn check(response: Response, expected: Expect) {
+    let (url, requests) = serve(response).await;
     let error = ask(&url).await.expect_err("there is no answer");
     let host = url.trim_start_matches("http://");
-    let told = format!("{}: {error} ({}, {:?})", error.class(), error.fault(), error.retry_after());
-    expected.assert_eq(&told.replace(host, "HOST"));
+    let description = format!("{}: {error} ({}, {:?})", error.class(), error.fault(), error.retry_after());
+    expected.assert_eq(&description.replace(host, "HOST"));
     assert_eq!(requests.lock().expect("nobody panics with it").len(), 1, "it was asked again");
 }
 
 #[tokio::test]
-async fn what_is_no_answer() {
+async fn reports_error_responses() {
     let refusal = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded\nfor now"}}"#;
     check(
         http("529 ", refusal),
@@ -183,7 +183,7 @@ async fn what_is_no_answer() {
         expect!["APIStatusError: Error code: 204 - it says nothing more (network, None)"],
     )
     .await;
-    // A key does not follow a redirect.
+    // A redirect must not receive the key.
     check(
         http("307 \r\nlocation: /elsewhere", ""),
         expect!["APIStatusError: Error code: 307 - it says nothing more (network, None)"],
@@ -192,32 +192,32 @@ async fn what_is_no_answer() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_not_made_again_by_the_client() {
-    // Before a byte of the answer, and in the middle of it.
+async fn broken_connection_is_not_retried() {
+    // Before the first byte of the answer, and in the middle of it.
     let closed = "connection closed before message completed";
     for bytes in ["", "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"id\":"] {
-        let (url, requests) = serve(Deed::Answer(bytes.as_bytes().to_vec())).await;
+        let (url, requests) = serve(Response::Answer(bytes.as_bytes().to_vec())).await;
         let error = ask(&url).await.expect_err("there is no answer");
         assert_eq!(error.class(), "APIConnectionError", "{error}");
         assert!(error.to_string().contains("Connection error: 127.0.0.1:"), "{error}");
         assert!(bytes.is_empty() == error.to_string().contains(closed), "{error}");
         assert_eq!(requests.lock().expect("nobody panics with it").len(), 1, "it was asked again");
     }
-    // Nobody listens there.
+    // A port without a server.
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("loopback can be bound");
     let address = listener.local_addr().expect("it is bound");
     drop(listener);
     let error = ask(&format!("http://user:word@{address}/path")).await.expect_err("there is no answer");
-    let told = error.to_string();
+    let message = error.to_string();
     assert!(
-        told.starts_with(&format!("Connection error: {address}: ")) && told.contains("refused"),
-        "{told}"
+        message.starts_with(&format!("Connection error: {address}: ")) && message.contains("refused"),
+        "{message}"
     );
-    assert!(!told.contains("word"), "{told}");
+    assert!(!message.contains("word"), "{message}");
 }
 
 #[tokio::test]
-async fn who_does_not_speak_tls_is_told_nothing() {
+async fn sends_nothing_without_tls() {
     let (url, requests) = serve(http("200 OK", "{}")).await;
     let error = ask(&url.replace("http://", "https://")).await.expect_err("it speaks no TLS");
     assert_eq!(error.class(), "APIConnectionError", "{error}");
@@ -226,12 +226,12 @@ async fn who_does_not_speak_tls_is_told_nothing() {
 }
 
 #[tokio::test]
-async fn a_timeout_is_for_all_of_the_answer() {
+async fn timeout_covers_whole_answer() {
     for bytes in ["", "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"id\":"] {
-        let (url, requests) = serve(Deed::Begin(bytes.as_bytes().to_vec())).await;
+        let (url, requests) = serve(Response::Begin(bytes.as_bytes().to_vec())).await;
         let messages = MessagesClient::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
-        let asked = messages.ask("claude-sonnet-4-5", "p", Span(300), Moment(0)).await;
-        let error = asked.expect_err("there is no answer");
+        let result = messages.ask("claude-sonnet-4-5", "p", Span(300), Moment(0)).await;
+        let error = result.expect_err("there is no answer");
         assert_eq!(
             (error.class(), error.to_string().as_str()),
             ("APITimeoutError", "Request timed out after 300ms")
@@ -241,43 +241,43 @@ async fn a_timeout_is_for_all_of_the_answer() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_not_read() {
+async fn rejects_oversized_responses() {
     let endless =
         format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{}", u64::MAX / 4, "x".repeat(5 << 20));
     check(
-        Deed::Begin(endless.into_bytes()),
+        Response::Begin(endless.into_bytes()),
         expect!["APIResponseValidationError: Failed to parse response: it is longer than 4194304 bytes (network, None)"],
     )
     .await;
     let endless = format!("HTTP/1.1 500 \r\ncontent-length: {}\r\n\r\n{}", u64::MAX / 4, "x".repeat(1 << 20));
     check(
-        Deed::Begin(endless.into_bytes()),
+        Response::Begin(endless.into_bytes()),
         expect!["InternalServerError: Error code: 500 - it says nothing more (server_error, None)"],
     )
     .await;
 }
 
 #[tokio::test]
-async fn a_key_is_in_no_text() {
+async fn messages_never_contain_key() {
     let body = format!(r#"{{"error":{{"type":"{KEY}","message":"the key {KEY} is no good"}}}}"#);
     let (url, _) = serve(http("401 ", &body)).await;
     let error = ask(&url).await.expect_err("it is refused");
     assert_eq!(error.to_string(), "Error code: 401 - …: the key … is no good");
     assert!(!format!("{error:?}").contains(KEY));
-    // Nor half of it, where the text is cut.
+    // Truncation must not leave part of the key.
     for before in 0..320 {
         let sentence = format!("{} {KEY} {KEY}", "x".repeat(before));
         let body = serde_json::json!({"error": {"type": "e", "message": sentence}}).to_string();
-        let said = refused(401, body.as_bytes(), None).redacted(KEY).to_string();
-        assert!(!said.contains(&KEY[..3]), "{said}");
-        assert!(said.chars().count() < 330, "{said}");
+        let message = refused(401, body.as_bytes(), None).redacted(KEY).to_string();
+        assert!(!message.contains(&KEY[..3]), "{message}");
+        assert!(message.chars().count() < 330, "{message}");
     }
     let messages = MessagesClient::new(&url, &Credential::Key(KEY.to_owned())).expect("they are sound");
     assert!(!format!("{messages:?}").contains(KEY), "{messages:?}");
 }
 
 #[test]
-fn settings_that_no_request_can_be_made_with() {
+fn rejects_invalid_settings() {
     let check = |url: &str, key: &str, expected: Expect| {
         let error =
             MessagesClient::new(url, &Credential::Key(key.to_owned())).expect_err("they are not sound");
@@ -288,7 +288,7 @@ fn settings_that_no_request_can_be_made_with() {
             url,
             KEY,
             expect![
-                "use the address of the API: it is no URL that begins with https:// or http://; check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL"
+                "cannot use the address of the API: it is no URL that begins with https:// or http://; check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL"
             ],
         );
     }
@@ -296,18 +296,18 @@ fn settings_that_no_request_can_be_made_with() {
         "https://api.anthropic.com",
         "sk\nant",
         expect![
-            "use the API key: it holds characters that no key has; check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
+            "cannot use the API key: it holds characters that no key has; check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
         ],
     );
 }
 
 #[test]
-fn what_each_status_is_and_what_follows() {
-    let check = |status: u16, sentence: &str, class: &str, fault: Fault, then: RetryAdvice| {
+fn maps_status_to_fault_and_advice() {
+    let check = |status: u16, sentence: &str, class: &str, fault: Fault, retry: RetryAdvice| {
         let body = format!(r#"{{"type":"error","error":{{"type":"e","message":"{sentence}"}}}}"#);
         let error = refused(status, body.as_bytes(), None);
         let at = Some(Moment(5));
-        assert_eq!((error.class(), error.fault(), error.retry_advice(at)), (class, fault, then), "{error}");
+        assert_eq!((error.class(), error.fault(), error.retry_advice(at)), (class, fault, retry), "{error}");
     };
     let later = RetryAdvice::Later(Some(Moment(5)));
     check(400, "messages: bad", "BadRequestError", Fault::BadRequest, RetryAdvice::Never);
@@ -344,6 +344,6 @@ fn what_each_status_is_and_what_follows() {
     check(500, "", "InternalServerError", Fault::ServerError, later);
     check(503, "", "InternalServerError", Fault::ServerError, later);
     check(529, "", "OverloadedError", Fault::Overloaded, later);
-    // A sentence decides nothing where the status does.
+    // A sentence only matters for status 400.
     check(500, "Your credit balance is too low", "InternalServerError", Fault::ServerError, later);
 }

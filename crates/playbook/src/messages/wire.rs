@@ -1,4 +1,4 @@
-//! What goes over the wire, as far as we write and read it.
+//! Defines the parts of the API's wire format that this client uses.
 
 use super::{ANSWER_TOKENS_MAX, Answer, AnswerStop};
 use longhaul_core::Tokens;
@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 struct Request<'a> {
     model: &'a str,
     max_tokens: u64,
-    messages: [Asked<'a>; 1],
+    messages: [RequestMessage<'a>; 1],
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct RequestMessage<'a> {
     role: &'a str,
     content: &'a str,
 }
@@ -57,19 +57,19 @@ struct RefusalError {
     message: String,
 }
 
-/// One message of the user's.
+/// Builds a request with one user message.
 pub(super) fn request(model: &str, prompt: &str) -> Vec<u8> {
-    let messages = [Asked { role: "user", content: prompt }];
+    let messages = [RequestMessage { role: "user", content: prompt }];
     serde_json::to_vec(&Request { model, max_tokens: ANSWER_TOKENS_MAX, messages })
         .expect("a request has only string keys")
 }
 
-/// The message that was answered, or why it is none. A message may say nothing: then its text is empty.
+/// Parses the message of a response, or returns what is wrong with it. A message without text is valid.
 pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
     if body.len() > super::ANSWER_BYTES_MAX {
         return Err(format!("it is longer than {} bytes", super::ANSWER_BYTES_MAX));
     }
-    // Not what serde says of it, which may quote: a page that stands in the way of the API may say anything.
+    // Serde's error may quote the text, and a page from a captive portal or proxy may contain anything.
     let message: Message = serde_json::from_slice(body).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         format!("it is no message of the API (line {line}, column {column})")
@@ -93,7 +93,8 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
     })
 }
 
-/// What an error is called and what is said of it, each in one line, however long; nothing if it is not the API that speaks.
+/// Returns the kind and the message of an error, each in one line of any length. `None` if the response is
+/// not from the API.
 pub(super) fn refusal(body: &[u8]) -> Option<(String, String)> {
     let refusal: ErrorResponse = serde_json::from_slice(body).ok()?;
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Applying what was learnt from a session to a playbook, all of it or nothing: the playbook that comes out is another one.
+//! Applies the lessons from a session to a playbook, all or none. The result is a new playbook.
 
 use super::similarity::{Similarity, merge_duplicates};
 use super::{AppliedChange, ChangeSummary, Operation};
@@ -6,23 +6,23 @@ use crate::judging::{Reflection, Verdict};
 use crate::{Playbook, Point, PointId, Section};
 use serde_json::Value;
 
-/// A curator that is asked for a handful of changes and wants more of them rewrites the playbook, which loses its details.
+/// More operations than this amount to rewriting the playbook, which loses details.
 const OPERATIONS_MAX: usize = 10;
-/// A point that did harm once or twice may have met a strange session; the third time is a habit.
-const PRUNED_FROM_HARMFUL: u64 = 3;
+/// Minimum harmful count for removal. Once or twice may be due to unusual sessions; three times are a
+/// pattern.
+const PRUNE_HARMFUL_MIN: u64 = 3;
 
-/// A playbook after it has learnt.
+/// The result of applying lessons.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
-    /// The playbook.
+    /// Changed playbook.
     pub playbook: Playbook,
-    /// What has changed, and what was not done.
+    /// Applied and skipped changes.
     pub changes: ChangeSummary,
 }
 
-/// What a playbook is after a session: each point is counted as the reflector tagged it, the curator's operations are carried
-/// out in their order, points that say the same become one, and those that do harm go. An operation that cannot be carried
-/// out is passed over and told.
+/// Counts the reflector's tags, applies the curator's operations in order, joins duplicates and removes
+/// harmful points. Invalid operations are skipped and reported.
 pub fn apply(
     playbook: &Playbook,
     reflection: &Reflection,
@@ -30,22 +30,22 @@ pub fn apply(
     similarity: &dyn Similarity,
     threshold: f64,
 ) -> Applied {
-    let mut learning = Applier::to(playbook);
+    let mut applier = Applier::new(playbook);
     for tag in &reflection.tags {
-        learning.count(&tag.name, tag.tag);
+        applier.count(&tag.name, tag.tag);
     }
-    learning.operations(operations);
-    learning.finished(similarity, threshold)
+    applier.operations(operations);
+    applier.finish(similarity, threshold)
 }
 
-/// A copy that is being changed.
+/// A copy of the playbook during the changes.
 struct Applier {
     playbook: Playbook,
     changes: ChangeSummary,
 }
 
 impl Applier {
-    fn to(playbook: &Playbook) -> Applier {
+    fn new(playbook: &Playbook) -> Applier {
         Applier { playbook: playbook.clone(), changes: ChangeSummary::default() }
     }
 
@@ -62,15 +62,15 @@ impl Applier {
     }
 
     fn operations(&mut self, operations: &[Value]) {
-        for written in operations.iter().take(OPERATIONS_MAX) {
-            match Operation::parse(written) {
+        for value in operations.iter().take(OPERATIONS_MAX) {
+            match Operation::parse(value) {
                 Ok(operation) => self.operation(operation),
-                Err(not) => self.changes.push_skipped(&not.description, not.reason),
+                Err(error) => self.changes.push_skipped(&error.description, error.reason),
             }
         }
-        let beyond = operations.len().saturating_sub(OPERATIONS_MAX);
-        if beyond > 0 {
-            self.changes.push_skipped("operations", format!("{beyond} beyond the first {OPERATIONS_MAX}"));
+        let excess = operations.len().saturating_sub(OPERATIONS_MAX);
+        if excess > 0 {
+            self.changes.push_skipped("operations", format!("{excess} beyond the first {OPERATIONS_MAX}"));
         }
     }
 
@@ -87,8 +87,8 @@ impl Applier {
 
     fn add(&mut self, text: &str, section: Option<&str>) {
         if let Some((_, same)) = self.playbook.points().find(|(_, point)| point.text == text) {
-            let why = format!("[{}] says the same", same.name);
-            return self.changes.push_skipped("ADD", why);
+            let reason = format!("[{}] says the same", same.name);
+            return self.changes.push_skipped("ADD", reason);
         }
         let (section, unknown_section) = section_of(section, Section::Others);
         let name = self.playbook.next_name(section);
@@ -105,11 +105,11 @@ impl Applier {
         let Some(point) = self.playbook.points_mut().find(|point| point.name == name) else {
             return self.changes.push_skipped("UPDATE", format!("there is no point [{name}]"));
         };
-        let was = std::mem::replace(&mut point.text, text.clone());
-        if was == text {
+        let previous_text = std::mem::replace(&mut point.text, text.clone());
+        if previous_text == text {
             return self.changes.push_skipped("UPDATE", format!("[{name}] says that already"));
         }
-        self.changes.applied.push(AppliedChange::Updated { name, previous_text: was, text });
+        self.changes.applied.push(AppliedChange::Updated { name, previous_text: previous_text, text });
     }
 
     fn delete(&mut self, name: PointId, reason: String) {
@@ -127,16 +127,16 @@ impl Applier {
             if self.playbook.point(source).is_none() {
                 self.changes.push_skipped("MERGE", format!("there is no point [{source}]"));
             } else if !from.contains(source) {
-                // One that is named twice counts once.
+                // A point that is listed twice counts once.
                 from.push(source.clone());
             }
         }
         let Some(first) = from.first().filter(|_| from.len() >= 2) else {
             return self.changes.push_skipped("MERGE", "fewer than two of its points are there");
         };
-        let its_own = self.playbook.section_of(first).unwrap_or(Section::Others);
-        let (section, unknown_section) = section_of(section, its_own);
-        // Named before its sources go, so that it is none of them.
+        let default_section = self.playbook.section_of(first).unwrap_or(Section::Others);
+        let (section, unknown_section) = section_of(section, default_section);
+        // The id is created before the sources are removed, so that it differs from all of them.
         let name = self.playbook.next_name(section);
         let mut merged = Point::new(name.clone(), text.clone());
         for source in &from {
@@ -148,18 +148,18 @@ impl Applier {
         self.changes.applied.push(AppliedChange::Merged { name, section, text, from, unknown_section });
     }
 
-    /// Takes a point out. Its number stays in use.
+    /// Removes a point. Its number stays reserved.
     fn take(&mut self, name: &PointId) -> Option<(Section, Point)> {
         let section = self.playbook.section_of(name)?;
         let before = self.playbook.clone();
         let points = self.playbook.section_mut(section);
-        let place = points.iter().position(|point| point.name == *name)?;
-        let point = points.remove(place);
+        let index = points.iter().position(|point| point.name == *name)?;
+        let point = points.remove(index);
         self.playbook.reserve_ids(&before);
         Some((section, point))
     }
 
-    fn finished(mut self, similarity: &dyn Similarity, threshold: f64) -> Applied {
+    fn finish(mut self, similarity: &dyn Similarity, threshold: f64) -> Applied {
         let before = self.playbook.clone();
         self.changes.applied.extend(merge_duplicates(&mut self.playbook, similarity, threshold));
         self.prune();
@@ -170,7 +170,7 @@ impl Applier {
     fn prune(&mut self) {
         for section in Section::ALL.iter().copied() {
             let is_harm =
-                |point: &mut Point| point.harmful >= PRUNED_FROM_HARMFUL && point.harmful > point.helpful;
+                |point: &mut Point| point.harmful >= PRUNE_HARMFUL_MIN && point.harmful > point.helpful;
             for point in self.playbook.section_mut(section).extract_if(.., is_harm) {
                 let Point { name, text, helpful, harmful, unknown_fields: _ } = point;
                 self.changes.applied.push(AppliedChange::Pruned { name, section, text, helpful, harmful });
@@ -179,7 +179,7 @@ impl Applier {
     }
 }
 
-/// Gives a point the counters of another, and what that has besides.
+/// Adds the counters and unknown fields of another point to a point.
 pub(super) fn absorb(point: &mut Point, other: Point) {
     point.helpful = point.helpful.saturating_add(other.helpful);
     point.harmful = point.harmful.saturating_add(other.harmful);
@@ -188,7 +188,7 @@ pub(super) fn absorb(point: &mut Point, other: Point) {
     }
 }
 
-/// The section of this title, and the title where there is none of it.
+/// Returns the section of this title, and also the title if it is unknown.
 fn section_of(title: Option<&str>, default: Section) -> (Section, Option<String>) {
     let Some(title) = title.filter(|title| !title.trim().is_empty()) else { return (default, None) };
     let section = Section::of_title(title);

@@ -1,131 +1,131 @@
-//! What came of changing a playbook, as data: what was done, and what was not and why.
+//! Summarizes the changes to a playbook as data: the applied ones, and the skipped ones with the reason.
 
 use crate::{Playbook, Point, PointId, Section};
 use serde::{Deserialize, Serialize};
 
-/// What came of changing a playbook.
+/// The changes to a playbook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangeSummary {
-    /// What was done, in its order.
+    /// Applied changes, in order.
     pub applied: Vec<AppliedChange>,
-    /// What was asked for and not done.
+    /// Requested changes that were skipped.
     pub skipped: Vec<SkippedChange>,
 }
 
-/// One thing that was done to a playbook.
+/// One applied change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "did", rename_all = "snake_case")]
 pub enum AppliedChange {
     /// A point helped once more.
     Helped {
-        /// The point.
+        /// Id of the point.
         name: PointId,
     },
     /// A point did harm once more.
     Harmed {
-        /// The point.
+        /// Id of the point.
         name: PointId,
     },
-    /// A point is new.
+    /// A point was added.
     Added {
-        /// The point.
+        /// Id of the point.
         name: PointId,
-        /// Where it is.
+        /// Section of the point.
         section: Section,
-        /// What it says.
+        /// Text of the point.
         text: String,
-        /// The section that was asked for, where there is none of this title.
+        /// Requested section, if it does not exist.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unknown_section: Option<String>,
     },
-    /// A point says something else.
+    /// The text of a point was changed.
     Updated {
-        /// The point.
+        /// Id of the point.
         name: PointId,
-        /// What it said.
+        /// Old text.
         previous_text: String,
-        /// What it says.
+        /// New text.
         text: String,
     },
-    /// A point is gone.
+    /// A point was deleted.
     Deleted {
-        /// The point.
+        /// Id of the point.
         name: PointId,
-        /// Where it was.
+        /// Section of the point.
         section: Section,
-        /// What it said.
+        /// Text of the point.
         text: String,
-        /// Why, in the curator's words.
+        /// The curator's reason.
         reason: String,
     },
-    /// One point stands for several, by the curator's word.
+    /// The curator merged several points into one.
     Merged {
-        /// The new point.
+        /// Id of the new point.
         name: PointId,
-        /// Where it is.
+        /// Section of the new point.
         section: Section,
-        /// What it says.
+        /// Text of the new point.
         text: String,
-        /// Those that are gone.
+        /// Ids of the merged points, which are removed.
         from: Vec<PointId>,
-        /// The section that was asked for, where there is none of this title.
+        /// Requested section, if it does not exist.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unknown_section: Option<String>,
     },
-    /// A point said what an earlier one says: that one has its counters, too.
+    /// A duplicate was joined with an earlier point, which gets its counters.
     Joined {
-        /// The point that stays.
+        /// Id of the remaining point.
         name: PointId,
-        /// The one that is gone.
+        /// Id of the removed point.
         from: PointId,
-        /// What that one said.
+        /// Text of the removed point.
         text: String,
     },
-    /// A point did harm often, and more often than it helped: it is gone.
+    /// A point was removed because it did harm often, and more often than it helped.
     Pruned {
-        /// The point.
+        /// Id of the point.
         name: PointId,
-        /// Where it was.
+        /// Section of the point.
         section: Section,
-        /// What it said.
+        /// Text of the point.
         text: String,
-        /// How often it had helped.
+        /// Number of times it helped.
         helpful: u64,
-        /// How often it had done harm.
+        /// Number of times it did harm.
         harmful: u64,
     },
-    /// A point has other counters, or is in another section.
+    /// The counters or the section of a point were changed.
     Changed {
-        /// The point.
+        /// Id of the point.
         name: PointId,
-        /// Where it is.
+        /// New section.
         section: Section,
-        /// How often it has helped.
+        /// Number of times it helped.
         helpful: u64,
-        /// How often it has done harm.
+        /// Number of times it did harm.
         harmful: u64,
     },
 }
 
-/// One thing that was asked for and not done.
+/// A requested change that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkippedChange {
-    /// What was asked for: `ADD`, `tag`.
+    /// Kind of the change: `ADD`, `tag`.
     pub description: String,
-    /// Why it was not done.
+    /// Why it was skipped.
     pub reason: String,
 }
 
 impl ChangeSummary {
-    /// What was done, counted: `2 new, 1 changed, 3 gone, 3 rated, 1 not done`. Of several points that became one, that is new and
-    /// they are gone.
+    /// Returns the counts in one line: `2 new, 1 changed, 3 gone, 3 rated, 1 not done`. Merging points counts
+    /// as one new point, and the sources as gone.
     pub fn summary_line(&self) -> String {
         let (mut new, mut changed, mut gone, mut rated) = (0, 0, 0, 0);
-        for done in &self.applied {
-            match done {
+        for change in &self.applied {
+            match change {
                 AppliedChange::Added { .. } => new += 1,
                 AppliedChange::Merged { from, .. } => {
                     new += 1;
@@ -141,45 +141,45 @@ impl ChangeSummary {
         let not_done = self.skipped.len();
         let counts =
             [(new, "new"), (changed, "changed"), (gone, "gone"), (rated, "rated"), (not_done, "not done")];
-        let words =
+        let parts =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
-        let words: Vec<String> = words.collect();
-        if words.is_empty() { "nothing changed".to_owned() } else { words.join(", ") }
+        let parts: Vec<String> = parts.collect();
+        if parts.is_empty() { "nothing changed".to_owned() } else { parts.join(", ") }
     }
 
-    /// Notes what was not done.
-    pub(super) fn push_skipped(&mut self, what: &str, why: impl Into<String>) {
-        self.skipped.push(SkippedChange { description: what.to_owned(), reason: why.into() });
+    /// Adds a skipped change.
+    pub(super) fn push_skipped(&mut self, description: &str, reason: impl Into<String>) {
+        self.skipped.push(SkippedChange { description: description.to_owned(), reason: reason.into() });
     }
 }
 
 impl ChangeSummary {
-    /// What is different in another state of a playbook.
+    /// Returns the differences between two states of a playbook.
     pub(crate) fn diff(before: &Playbook, after: &Playbook) -> ChangeSummary {
-        let mut done = Vec::new();
+        let mut applied = Vec::new();
         for (section, point) in after.points() {
             let Point { name, text, helpful, harmful, .. } = point;
             let (name, text) = (name.clone(), text.clone());
-            let Some(was) = before.point(&name) else {
-                done.push(AppliedChange::Added { name, section, text, unknown_section: None });
+            let Some(previous) = before.point(&name) else {
+                applied.push(AppliedChange::Added { name, section, text, unknown_section: None });
                 continue;
             };
-            if was.text != text {
-                done.push(AppliedChange::Updated {
+            if previous.text != text {
+                applied.push(AppliedChange::Updated {
                     name: name.clone(),
-                    previous_text: was.text.clone(),
+                    previous_text: previous.text.clone(),
                     text,
                 });
             }
             let is_moved = before.section_of(&name) != Some(section);
-            if (was.helpful, was.harmful) != (*helpful, *harmful) || is_moved {
-                done.push(AppliedChange::Changed { name, section, helpful: *helpful, harmful: *harmful });
+            if (previous.helpful, previous.harmful) != (*helpful, *harmful) || is_moved {
+                applied.push(AppliedChange::Changed { name, section, helpful: *helpful, harmful: *harmful });
             }
         }
         for (section, point) in before.points().filter(|(_, point)| after.point(&point.name).is_none()) {
             let (name, text) = (point.name.clone(), point.text.clone());
-            done.push(AppliedChange::Deleted { name, section, text, reason: String::new() });
+            applied.push(AppliedChange::Deleted { name, section, text, reason: String::new() });
         }
-        ChangeSummary { applied: done, skipped: Vec::new() }
+        ChangeSummary { applied: applied, skipped: Vec::new() }
     }
 }

@@ -1,28 +1,30 @@
-//! What a session is told of a playbook, in the form that users of existing playbooks know: a point a line, by section, with
-//! its name and its record.
+//! Renders a playbook for a session in the established format: one point per line by section, with its id and
+//! its counters.
 
 use super::select::{Chosen, choose};
 use crate::judging::{Template, Templates, TemplatesError};
 use crate::{Playbook, Point, Section};
 use longhaul_agent::estimated_tokens;
 
-/// What a session is told.
+/// The text to inject into a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Injection {
-    /// The text.
+    /// Full text.
     pub text: String,
-    /// How many points are in it.
+    /// Number of included points.
     pub points: usize,
-    /// How many are not, for want of room.
+    /// Number of points that did not fit.
     pub omitted: usize,
 }
 
-/// What a session that begins with this prompt is told; nothing if there is nothing to tell, or no room for a single point.
-/// Of a playbook that is larger than `max_tokens` ([`estimated_tokens`], the introduction included) it is what fits the
-/// prompt best, and the text says at its end how much was left out. The same is always told the same.
+/// Renders the playbook for a session that starts with this prompt. `None` if there are no points or not even
+/// one fits.
+/// If the playbook exceeds `max_tokens` ([`estimated_tokens`], including the introduction), the points that
+/// fit the prompt best are included. The text then ends with the number of omitted points. The result is
+/// deterministic.
 ///
 /// # Errors
-/// [`TemplatesError`] if the user has a template of his own that cannot be used.
+/// Returns [`TemplatesError`] if the user's template cannot be used.
 pub fn inject(
     playbook: &Playbook,
     prompt: &str,
@@ -40,7 +42,7 @@ pub fn inject(
     if fits(&whole) {
         return Ok(Some(Injection { text: whole, points: points.len(), omitted: 0 }));
     }
-    let frame = estimated_tokens(&framed(&left_out(points.len()))?);
+    let frame = estimated_tokens(&framed(&omission_note(points.len()))?);
     let room = max_tokens.unwrap_or(u64::MAX).saturating_sub(frame);
     let mut chosen = choose(
         &points,
@@ -50,32 +52,32 @@ pub fn inject(
         |section| estimated_tokens(&heading(section)) + 1,
     );
     loop {
-        let told: Vec<(Section, &Point)> = Chosen::in_order(&chosen).map(|place| points[place]).collect();
-        let left_out = points.len() - told.len();
-        let text = framed(&render_points(&told, left_out))?;
-        if told.is_empty() {
+        let included: Vec<(Section, &Point)> = Chosen::in_order(&chosen).map(|index| points[index]).collect();
+        let omitted = points.len() - included.len();
+        let text = framed(&render_points(&included, omitted))?;
+        if included.is_empty() {
             return Ok(None);
         }
         if fits(&text) {
-            return Ok(Some(Injection { text, points: told.len(), omitted: left_out }));
+            return Ok(Some(Injection { text, points: included.len(), omitted }));
         }
-        // A template may name the points twice.
+        // A template may include the points twice.
         chosen.pop();
     }
 }
 
-/// Points by section, a line each, and how many there are besides.
+/// Renders points by section, one per line, and the number of omitted points.
 pub(crate) fn render_points(points: &[(Section, &Point)], omitted: usize) -> String {
     let mut blocks = Vec::new();
     for section in Section::ALL {
         let lines: Vec<String> =
-            points.iter().filter(|(of, _)| of == section).map(|(_, point)| line(point)).collect();
+            points.iter().filter(|(this, _)| this == section).map(|(_, point)| line(point)).collect();
         if !lines.is_empty() {
             blocks.push(format!("{}\n{}", heading(*section), lines.join("\n")));
         }
     }
     if omitted > 0 {
-        blocks.push(self::left_out(omitted));
+        blocks.push(omission_note(omitted));
     }
     blocks.join("\n\n")
 }
@@ -84,14 +86,14 @@ fn heading(section: Section) -> String {
     format!("## {section}")
 }
 
-/// A point is a line, whatever its text: what looks like another point or a heading in it is neither.
+/// Renders a point in one line, so that its text cannot imitate another point or a heading.
 fn line(point: &Point) -> String {
     let Point { name, text, helpful, harmful, .. } = point;
     let text: Vec<&str> = text.split_whitespace().collect();
     format!("[{name}] helpful={helpful} harmful={harmful} :: {}", text.join(" "))
 }
 
-fn left_out(count: usize) -> String {
+fn omission_note(count: usize) -> String {
     let points = if count == 1 { "point" } else { "points" };
     format!(
         "({count} more key {points} left out, which fit this less; .claude/playbook.json has all of them)"

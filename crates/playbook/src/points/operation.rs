@@ -1,106 +1,106 @@
-//! What a curator may do to a playbook.
+//! Parses the operations of a curator.
 
 use crate::PointId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-/// One change to a playbook, in the curator's words.
+/// One change to a playbook, in the curator's format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 pub enum Operation {
-    /// A new point.
+    /// Adds a point.
     #[serde(rename = "ADD")]
     Add {
-        /// What it says.
+        /// Text of the point.
         text: String,
-        /// The title of its section.
+        /// Title of the section.
         #[serde(default)]
         section: Option<String>,
     },
-    /// Another text for a point; its name and its counters stay.
+    /// Changes the text of a point. Its id and its counters stay.
     #[serde(rename = "UPDATE")]
     Update {
-        /// The point.
+        /// Id of the point.
         target_id: PointId,
-        /// What it says from now on.
+        /// New text.
         text: String,
     },
-    /// A point goes.
+    /// Deletes a point.
     #[serde(rename = "DELETE")]
     Delete {
-        /// The point.
+        /// Id of the point.
         target_id: PointId,
-        /// Why.
+        /// Reason.
         #[serde(default)]
         reason: String,
     },
-    /// One point in the place of several; its counters are their sums.
+    /// Replaces several points with one. Its counters are their sums.
     #[serde(rename = "MERGE")]
     Merge {
-        /// The points.
+        /// Ids of the points.
         source_ids: Vec<PointId>,
-        /// What the new one says.
+        /// Text of the new point.
         merged_text: String,
-        /// The title of its section; without one, that of the first of them.
+        /// Title of the section; by default that of the first point.
         #[serde(default)]
         section: Option<String>,
     },
 }
 
-/// What a curator said that is no operation.
+/// An invalid operation of a curator.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{description}: {reason}")]
 pub struct NotAnOperation {
-    /// The kind that it says it is.
+    /// Kind that it claims to be.
     pub description: String,
-    /// Why it is none.
+    /// Why it is invalid.
     pub reason: String,
 }
 
 impl Operation {
-    /// The operation that a curator wrote. Words that it may leave out, and words of another kind where it may, are taken as
-    /// left out.
+    /// Parses an operation. Optional fields of the wrong type are ignored.
     ///
     /// # Errors
-    /// [`NotAnOperation`]: a curator is a model and may say anything.
-    pub fn parse(written: &Value) -> Result<Operation, NotAnOperation> {
-        let kind = written.get("type").and_then(Value::as_str).unwrap_or_default();
-        let not = |why: &str| NotAnOperation {
+    /// Returns [`NotAnOperation`] if the value is invalid, because a curator is a model and may write
+    /// anything.
+    pub fn parse(value: &Value) -> Result<Operation, NotAnOperation> {
+        let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
+        let invalid = |reason: &str| NotAnOperation {
             description: if kind.is_empty() { "operation".to_owned() } else { kind.to_owned() },
-            reason: why.to_owned(),
+            reason: reason.to_owned(),
         };
-        let optional = |field: &str| written.get(field).and_then(Value::as_str).map(str::to_owned);
-        let needed = |field: &str| {
+        let optional = |field: &str| value.get(field).and_then(Value::as_str).map(str::to_owned);
+        let required = |field: &str| {
             optional(field)
                 .filter(|text| !text.trim().is_empty())
-                .ok_or_else(|| not(&format!("`{field}` is empty or not there")))
+                .ok_or_else(|| invalid(&format!("`{field}` is empty or not there")))
         };
         let section = || optional("section").filter(|title| !title.trim().is_empty());
         match kind {
-            "ADD" => Ok(Operation::Add { text: needed("text")?, section: section() }),
+            "ADD" => Ok(Operation::Add { text: required("text")?, section: section() }),
             "UPDATE" => {
-                Ok(Operation::Update { target_id: needed("target_id")?.into(), text: needed("text")? })
+                Ok(Operation::Update { target_id: required("target_id")?.into(), text: required("text")? })
             }
             "DELETE" => Ok(Operation::Delete {
-                target_id: needed("target_id")?.into(),
+                target_id: required("target_id")?.into(),
                 reason: optional("reason").unwrap_or_default(),
             }),
             "MERGE" => {
-                let ids = written.get("source_ids").and_then(Value::as_array);
-                let ids = ids.ok_or_else(|| not("`source_ids` is no list"))?;
-                // Something that is no text is a name that nobody has.
+                let ids = value.get("source_ids").and_then(Value::as_array);
+                let ids = ids.ok_or_else(|| invalid("`source_ids` is no list"))?;
+                // A value that is not a text becomes an id that no point has.
                 let name = |id: &Value| id.as_str().map_or_else(|| id.to_string(), str::to_owned).into();
                 let source_ids = ids.iter().map(name).collect();
-                Ok(Operation::Merge { source_ids, merged_text: needed("merged_text")?, section: section() })
+                Ok(Operation::Merge { source_ids, merged_text: required("merged_text")?, section: section() })
             }
-            "" if !written.is_object() => Err(not("it is no object")),
-            "" => Err(not("it has no `type`")),
-            _ => Err(not("there is no such operation")),
+            "" if !value.is_object() => Err(invalid("it is no object")),
+            "" => Err(invalid("it has no `type`")),
+            _ => Err(invalid("there is no such operation")),
         }
     }
 
-    /// The word for it.
+    /// Returns the word of the kind.
     pub fn as_str(&self) -> &'static str {
         match self {
             Operation::Add { .. } => "ADD",

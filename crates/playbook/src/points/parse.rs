@@ -1,58 +1,58 @@
-//! A playbook out of the text of its file. What an older program wrote is taken over, what a person mistyped is read as it
-//! was meant where that loses nothing, and whatever is none of ours is kept.
+//! Parses the text of a playbook file. Old formats are converted, typing errors are tolerated if nothing is
+//! lost, and unknown content is preserved.
 
 use crate::{Playbook, Point, PointId, Section};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// The version of the format that is written where none is.
+/// Version that is written by default.
 pub(super) const VERSION: &str = "1.0";
-/// What can be read has this version, whatever stands behind its point.
+/// Supported major version, with any minor version.
 const MAJOR: u64 = 1;
 
-/// Why a text is no playbook that can be used.
+/// Why a text is not a usable playbook.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// It is no JSON.
+    /// The text is not JSON.
     #[error("line {line}, column {column}: {description}")]
     NotJson {
-        /// Where, from 1.
+        /// Line number, starting at 1.
         line: usize,
-        /// Where in the line, from 1.
+        /// Column number, starting at 1.
         column: usize,
-        /// What is wrong there.
+        /// Description of the error.
         description: String,
     },
-    /// It is JSON, and no playbook.
+    /// The text is JSON but not a playbook.
     #[error("{at}: {description}")]
     NotAPlaybook {
-        /// Where: `sections.OTHERS[2]`, counted from 0 as JSON tools do.
+        /// JSON path, such as `sections.OTHERS[2]`, counted from 0 as JSON tools do.
         at: String,
-        /// What is wrong there.
+        /// Description of the error.
         description: String,
     },
-    /// A later format.
+    /// The format is newer.
     #[error("its version is {version}, and this program knows {MAJOR}.x")]
     Newer {
-        /// What it says of itself.
+        /// Version of the file.
         version: String,
     },
 }
 
 impl Playbook {
-    /// The playbook that a file's text holds, and what was taken over from an older form or is odd about it, each with its
-    /// place.
+    /// Parses the text of a file. Also returns warnings about conversions and oddities, each with its
+    /// location.
     ///
     /// # Errors
-    /// [`ReadError`].
+    /// Returns [`ReadError`] if the text is not a usable playbook.
     pub fn read(text: &str) -> Result<(Playbook, Vec<String>), ReadError> {
-        // Editors of some systems put a mark at the beginning.
+        // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let whole: Value = serde_json::from_str(text).map_err(|error| not_json(&error))?;
         let Value::Object(mut whole) = whole else {
             return Err(wrong("the file", &format!("is {}, not an object", kind(&whole))));
         };
-        let mut reader = Reader { odd: Vec::new() };
+        let mut reader = Reader { warnings: Vec::new() };
         let version = reader.version(whole.remove("version"))?;
         let last_updated = reader.last_updated(whole.remove("last_updated"));
         let sections = whole.remove("sections").filter(|sections| !sections.is_null());
@@ -63,26 +63,26 @@ impl Playbook {
                 reader.sections(&mut playbook, sections)?;
                 if let Some(flat) = flat {
                     let count = flat.as_array().map_or(1, Vec::len);
-                    reader.odd(
+                    reader.warn(
                         "key_points",
                         &format!("{count} of the old form are passed over: there are sections"),
                     );
                 }
             }
             (None, Some(flat)) => *playbook.section_mut(Section::Others) = reader.flat(flat)?,
-            (None, None) => reader.odd("the file", "has no sections"),
+            (None, None) => reader.warn("the file", "has no sections"),
         }
-        Ok((playbook, reader.odd))
+        Ok((playbook, reader.warnings))
     }
 }
 
 struct Reader {
-    odd: Vec<String>,
+    warnings: Vec<String>,
 }
 
 impl Reader {
-    fn odd(&mut self, at: &str, what: &str) {
-        self.odd.push(format!("{at}: {what}"));
+    fn warn(&mut self, path: &str, description: &str) {
+        self.warnings.push(format!("{path}: {description}"));
     }
 
     fn version(&mut self, version: Option<Value>) -> Result<Option<Value>, ReadError> {
@@ -92,7 +92,7 @@ impl Reader {
         match major.parse::<u64>() {
             Ok(major) if major > MAJOR => return Err(ReadError::Newer { version: text }),
             Ok(_) => {}
-            Err(_) => self.odd("version", &format!("`{text}` is none; read as {VERSION}")),
+            Err(_) => self.warn("version", &format!("`{text}` is none; read as {VERSION}")),
         }
         Ok((version != VERSION).then_some(version))
     }
@@ -102,7 +102,7 @@ impl Reader {
             None | Some(Value::Null) => None,
             Some(Value::String(moment)) => Some(moment),
             Some(other) => {
-                self.odd("last_updated", &format!("is {}, not a text", kind(&other)));
+                self.warn("last_updated", &format!("is {}, not a text", kind(&other)));
                 None
             }
         }
@@ -112,105 +112,105 @@ impl Reader {
         let Value::Object(sections) = sections else {
             return Err(wrong("sections", &format!("is {}, not an object", kind(&sections))));
         };
-        // Names that are there are given to nobody else: points without one are read behind all others.
+        // Existing ids must not be reused, so points without an id are named after all others.
         let mut nameless = Vec::new();
         for (title, points) in sections {
-            let at = format!("sections.{title}");
+            let path = format!("sections.{title}");
             let known = Section::ALL.iter().copied().find(|section| is_title_of(&title, *section));
             let Some(section) = known else {
-                self.odd(&at, "is no section of a playbook; kept, and told to nobody");
+                self.warn(&path, "is no section of a playbook; kept, and told to nobody");
                 playbook.unknown_sections.insert(title, points);
                 continue;
             };
             if title != section.title() {
-                self.odd(&at, &format!("read as {section}"));
+                self.warn(&path, &format!("read as {section}"));
             }
-            for (place, point) in list(&at, points)?.into_iter().enumerate() {
-                let at = format!("{at}[{place}]");
-                let (point, is_named) = self.point(&at, point)?;
+            for (index, point) in list(&path, points)?.into_iter().enumerate() {
+                let path = format!("{path}[{index}]");
+                let (point, is_named) = self.point(&path, point)?;
                 if !is_named {
-                    nameless.push((section, playbook.section(section).len(), at));
+                    nameless.push((section, playbook.section(section).len(), path));
                 }
                 playbook.section_mut(section).push(point);
             }
         }
-        for (section, place, at) in nameless {
+        for (section, index, path) in nameless {
             let name = playbook.next_name(section);
-            self.odd(&at, &format!("has no name; named {name}"));
-            if let Some(point) = playbook.section_mut(section).get_mut(place) {
+            self.warn(&path, &format!("has no name; named {name}"));
+            if let Some(point) = playbook.section_mut(section).get_mut(index) {
                 point.name = name;
             }
         }
         Ok(())
     }
 
-    /// A point, and whether it has a name.
-    fn point(&mut self, at: &str, point: Value) -> Result<(Point, bool), ReadError> {
+    /// Parses a point. Also returns whether it has an id.
+    fn point(&mut self, path: &str, point: Value) -> Result<(Point, bool), ReadError> {
         let mut fields = match point {
             Value::Object(fields) => fields,
             Value::String(text) => return Ok((Point::new(PointId::from(""), text), false)),
-            other => return Err(wrong(at, &format!("is {}, not a point", kind(&other)))),
+            other => return Err(wrong(path, &format!("is {}, not a point", kind(&other)))),
         };
-        let name = self.text(at, "name", fields.remove("name"));
-        let text = self.text(at, "text", fields.remove("text")).unwrap_or_else(|| {
-            self.odd(at, "has no text");
+        let name = self.text(path, "name", fields.remove("name"));
+        let text = self.text(path, "text", fields.remove("text")).unwrap_or_else(|| {
+            self.warn(path, "has no text");
             String::new()
         });
-        let helpful = self.counter(at, "helpful", fields.remove("helpful"));
-        let harmful = self.counter(at, "harmful", fields.remove("harmful"));
+        let helpful = self.counter(path, "helpful", fields.remove("helpful"));
+        let harmful = self.counter(path, "harmful", fields.remove("harmful"));
         let is_named = name.as_ref().is_some_and(|name| !name.trim().is_empty());
         let name = PointId::from(name.unwrap_or_default());
         Ok((Point { name, text, helpful, harmful, unknown_fields: fields }, is_named))
     }
 
-    fn text(&mut self, at: &str, field: &str, value: Option<Value>) -> Option<String> {
+    fn text(&mut self, path: &str, field: &str, value: Option<Value>) -> Option<String> {
         match value? {
             Value::Null => None,
             Value::String(text) => Some(text),
             other => {
-                self.odd(at, &format!("its {field} is {}; read as the text of it", kind(&other)));
+                self.warn(path, &format!("its {field} is {}; read as the text of it", kind(&other)));
                 Some(other.to_string())
             }
         }
     }
 
-    fn counter(&mut self, at: &str, field: &str, value: Option<Value>) -> u64 {
+    fn counter(&mut self, path: &str, field: &str, value: Option<Value>) -> u64 {
         let Some(value) = value else {
-            self.odd(at, &format!("has no {field}; read as 0"));
+            self.warn(path, &format!("has no {field}; read as 0"));
             return 0;
         };
         if let Some(count) = value.as_u64() {
             return count;
         }
-        let written = value.as_str().map_or_else(|| value.as_f64(), |text| text.trim().parse().ok());
-        let count = written.map_or(0, |written| written.max(0.0) as u64);
-        self.odd(at, &format!("its {field} is {value}; read as {count}"));
+        let number = value.as_str().map_or_else(|| value.as_f64(), |text| text.trim().parse().ok());
+        let count = number.map_or(0, |number| number.max(0.0) as u64);
+        self.warn(path, &format!("its {field} is {value}; read as {count}"));
         count
     }
 
-    /// The points of the old form, which knows no sections.
+    /// Parses the points of the old format, which has no sections.
     fn flat(&mut self, flat: Value) -> Result<Vec<Point>, ReadError> {
         let flat = list("key_points", flat)?;
-        let named = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
-        let taken: Vec<String> = flat.iter().filter_map(named).collect();
+        let name_of = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
+        let taken: Vec<String> = flat.iter().filter_map(name_of).collect();
         let mut points: Vec<Point> = Vec::new();
         let count = flat.len();
-        for (place, item) in flat.into_iter().enumerate() {
-            let at = format!("key_points[{place}]");
-            let (mut point, is_named) = self.point(&at, scored(item))?;
+        for (index, item) in flat.into_iter().enumerate() {
+            let path = format!("key_points[{index}]");
+            let (mut point, is_named) = self.point(&path, scored(item))?;
             if !is_named {
                 point.name = old_name(&points, &taken);
             }
             points.push(point);
         }
         if count > 0 {
-            self.odd("key_points", &format!("{count} of the old form taken over into {}", Section::Others));
+            self.warn("key_points", &format!("{count} of the old form taken over into {}", Section::Others));
         }
         Ok(points)
     }
 }
 
-/// A point of the old form with the two counters that its score stands for.
+/// Converts the score of a point in the old format to two counters.
 fn scored(item: Value) -> Value {
     let Value::Object(mut fields) = item else {
         return match item {
@@ -235,17 +235,17 @@ fn scored(item: Value) -> Value {
     fields.into()
 }
 
-/// Sets the counters that are not there.
+/// Sets the missing counters.
 fn count(fields: &mut Map<String, Value>, score: f64) {
     fields.entry("helpful").or_insert((score.max(0.0) as u64).into());
     fields.entry("harmful").or_insert(((-score).max(0.0) as u64).into());
 }
 
-/// One above the highest of those before it, as ever, and nobody else's.
+/// Returns an id one above the highest before it, as the old format did, skipping used ids.
 fn old_name(before: &[Point], taken: &[String]) -> PointId {
     let number = |point: &Point| point.name.as_str().strip_prefix("kpt_")?.split('_').next()?.parse().ok();
     let highest: u64 = before.iter().filter_map(number).max().unwrap_or(0);
-    let names = (1..).map(|above| format!("kpt_{:03}", highest.saturating_add(above)));
+    let names = (1..).map(|step| format!("kpt_{:03}", highest.saturating_add(step)));
     PointId::from(names.into_iter().find(|name| !taken.contains(name)).unwrap_or_default())
 }
 
@@ -253,22 +253,22 @@ fn is_title_of(title: &str, section: Section) -> bool {
     title.trim().eq_ignore_ascii_case(section.title())
 }
 
-fn list(at: &str, points: Value) -> Result<Vec<Value>, ReadError> {
+fn list(path: &str, points: Value) -> Result<Vec<Value>, ReadError> {
     match points {
         Value::Array(points) => Ok(points),
         Value::Null => Ok(Vec::new()),
-        other => Err(wrong(at, &format!("is {}, not a list of points", kind(&other)))),
+        other => Err(wrong(path, &format!("is {}, not a list of points", kind(&other)))),
     }
 }
 
 fn not_json(error: &serde_json::Error) -> ReadError {
-    let said = error.to_string();
-    let what = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what).to_owned();
-    ReadError::NotJson { line: error.line(), column: error.column(), description: what }
+    let message = error.to_string();
+    let description = message.rsplit_once(" at line ").map_or(message.as_str(), |(description, _)| description).to_owned();
+    ReadError::NotJson { line: error.line(), column: error.column(), description }
 }
 
-fn wrong(at: &str, what: &str) -> ReadError {
-    ReadError::NotAPlaybook { at: at.to_owned(), description: what.to_owned() }
+fn wrong(path: &str, description: &str) -> ReadError {
+    ReadError::NotAPlaybook { at: path.to_owned(), description: description.to_owned() }
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -1,23 +1,22 @@
-//! The five sections of a playbook.
+//! Defines the five sections of a playbook.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A section of a playbook. Their titles, their order and the beginnings of their points' names are those of existing
-/// playbooks.
+/// A section of a playbook. The titles, the order and the prefixes of ids are those of existing playbooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Section {
     /// What works.
     #[serde(rename = "PATTERNS & APPROACHES")]
     Patterns,
-    /// What does not.
+    /// What does not work.
     #[serde(rename = "MISTAKES TO AVOID")]
     Mistakes,
-    /// How the user wants it.
+    /// The user's preferences.
     #[serde(rename = "USER PREFERENCES")]
     Preferences,
-    /// What is to be known of the project.
+    /// Facts about the project.
     #[serde(rename = "PROJECT CONTEXT")]
     Context,
     /// Everything else.
@@ -26,11 +25,11 @@ pub enum Section {
 }
 
 impl Section {
-    /// Every section, in order.
+    /// All sections, in order.
     pub const ALL: &'static [Section] =
         &[Section::Patterns, Section::Mistakes, Section::Preferences, Section::Context, Section::Others];
 
-    /// Its heading, also its name in the file.
+    /// Returns the heading, which is also the name in the file.
     pub fn title(self) -> &'static str {
         match self {
             Section::Patterns => "PATTERNS & APPROACHES",
@@ -41,7 +40,7 @@ impl Section {
         }
     }
 
-    /// What the names of its points begin with.
+    /// Returns the prefix of its points' ids.
     pub fn slug(self) -> &'static str {
         match self {
             Section::Patterns => "pat",
@@ -52,8 +51,8 @@ impl Section {
         }
     }
 
-    /// The section of this title, whatever its case and the space around it; an unknown or empty one is
-    /// [`Section::Others`].
+    /// Returns the section of this title, ignoring case and surrounding space. An unknown or empty title
+    /// returns [`Section::Others`].
     pub fn of_title(title: &str) -> Section {
         let title = title.trim();
         let named = Section::ALL.iter().copied().find(|section| section.title().eq_ignore_ascii_case(title));

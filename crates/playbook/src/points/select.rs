@@ -1,35 +1,36 @@
-//! Which points of a large playbook a session is told: those about what it is asked, and those with a good record. Part of the
-//! room is always for what the user wants and what went wrong before, whatever the prompt is about.
+//! Selects the points of a large playbook that a session receives: those relevant to the prompt and those
+//! with a good record. Part of the space is reserved for preferences and mistakes, whatever the prompt is
+//! about.
 
 use super::similarity::terms;
 use crate::{Point, Section};
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 
-// A prompt with a log pasted behind it says what it is about at its beginning.
+// The topic of a prompt is at its start, even if a log is pasted after it.
 const PROMPT_BYTES_MAX: usize = 16 << 10;
-// What the user wants holds for every prompt, and seldom shares a word with one. A third leaves most of the room to what is
-// asked for.
-const KEPT_SHARE: u64 = 3;
-// Being about what is asked counts for about twice as much as the best record.
+// Preferences apply to every prompt but seldom share a word with it. A third leaves most of the space to
+// relevant points.
+const RESERVED_SHARE: u64 = 3;
+// Relevance counts about twice as much as the best record.
 const TOPIC_WEIGHT: f64 = 2.0;
-// A point that helped a hundred times is worth half as much again as one that never harmed.
-const OFTEN_WEIGHT: f64 = 0.1;
+// A point that helped a hundred times scores half as much again as one that never did harm.
+const FREQUENCY_WEIGHT: f64 = 0.1;
 
-/// One of the chosen points.
+/// One of the selected points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
     index: usize,
 }
 
 impl Chosen {
-    /// The places of what was chosen, as they were given.
+    /// Returns the indices of the selected points in their original order.
     pub(super) fn in_order(chosen: &[Chosen]) -> impl Iterator<Item = usize> {
         chosen.iter().map(|chosen| chosen.index).collect::<BTreeSet<usize>>().into_iter()
     }
 }
 
-/// The points that fit into this room, the most important first.
+/// Selects the points that fit into this space, most important first.
 pub(super) fn choose(
     points: &[(Section, &Point)],
     prompt: &str,
@@ -37,62 +38,62 @@ pub(super) fn choose(
     cost: impl Fn(&Point) -> u64,
     heading: impl Fn(Section) -> u64,
 ) -> Vec<Chosen> {
-    let ranked = ranked(points, prompt);
+    let ranked = rank(points, prompt);
     let mut headings: BTreeSet<Section> = BTreeSet::new();
     let mut chosen: Vec<Chosen> = Vec::new();
     let mut used = 0;
-    let mut take = |places: &mut dyn Iterator<Item = usize>, room: u64| {
-        for place in places {
-            let (section, point) = points[place];
-            let begins = if headings.contains(&section) { 0 } else { heading(section) };
-            let is_chosen = chosen.iter().any(|chosen| chosen.index == place);
-            // A long one that does not fit keeps no short one out.
-            if !is_chosen && used + begins + cost(point) <= room {
-                used += begins + cost(point);
+    let mut take = |indices: &mut dyn Iterator<Item = usize>, room: u64| {
+        for index in indices {
+            let (section, point) = points[index];
+            let heading_cost = if headings.contains(&section) { 0 } else { heading(section) };
+            let is_chosen = chosen.iter().any(|chosen| chosen.index == index);
+            // A long point that does not fit must not exclude shorter ones.
+            if !is_chosen && used + heading_cost + cost(point) <= room {
+                used += heading_cost + cost(point);
                 headings.insert(section);
-                chosen.push(Chosen { index: place });
+                chosen.push(Chosen { index });
             }
         }
     };
-    let is_kept = |place: &usize| is_kept(points[*place].0);
-    take(&mut ranked.iter().copied().filter(is_kept), room / KEPT_SHARE);
+    let is_reserved = |index: &usize| is_reserved(points[*index].0);
+    take(&mut ranked.iter().copied().filter(is_reserved), room / RESERVED_SHARE);
     take(&mut ranked.iter().copied(), room);
     chosen
 }
 
-fn is_kept(section: Section) -> bool {
+fn is_reserved(section: Section) -> bool {
     match section {
         Section::Preferences | Section::Mistakes => true,
         Section::Patterns | Section::Context | Section::Others => false,
     }
 }
 
-/// The places of the points, the best first; of two that are as good, the earlier.
-fn ranked(points: &[(Section, &Point)], prompt: &str) -> Vec<usize> {
+/// Returns the indices of the points, best first. Of two equal points the earlier one comes first.
+fn rank(points: &[(Section, &Point)], prompt: &str) -> Vec<usize> {
     let end = (0..=prompt.len().min(PROMPT_BYTES_MAX)).rev().find(|end| prompt.is_char_boundary(*end));
-    let asked = terms(&prompt[..end.unwrap_or(0)]);
+    let prompt_terms = terms(&prompt[..end.unwrap_or(0)]);
     let terms: Vec<BTreeSet<String>> = points.iter().map(|(_, point)| terms(&point.text)).collect();
-    let mut having: HashMap<&str, f64> = HashMap::new();
+    let mut frequency: HashMap<&str, f64> = HashMap::new();
     for term in terms.iter().flatten() {
-        *having.entry(term).or_default() += 1.0;
+        *frequency.entry(term).or_default() += 1.0;
     }
     let count = points.len() as f64;
-    // What every point speaks of says little about any.
-    let rarity = |term: &String| (1.0 + count / having.get(term.as_str()).copied().unwrap_or(1.0)).ln();
-    let enough = (1.0 + count).ln();
-    let worth = |(terms, (_, point)): (&BTreeSet<String>, &(Section, &Point))| {
-        let topic: f64 = terms.intersection(&asked).map(rarity).sum();
-        TOPIC_WEIGHT * topic / (topic + enough) + record(point)
+    // A term that every point contains is not informative.
+    let rarity = |term: &String| (1.0 + count / frequency.get(term.as_str()).copied().unwrap_or(1.0)).ln();
+    let half_score = (1.0 + count).ln();
+    let score = |(terms, (_, point)): (&BTreeSet<String>, &(Section, &Point))| {
+        let topic: f64 = terms.intersection(&prompt_terms).map(rarity).sum();
+        TOPIC_WEIGHT * topic / (topic + half_score) + record(point)
     };
-    let worths: Vec<f64> = terms.iter().zip(points).map(worth).collect();
+    let scores: Vec<f64> = terms.iter().zip(points).map(score).collect();
     let mut ranked: Vec<usize> = (0..points.len()).collect();
-    ranked.sort_by(|a, b| worths[*b].partial_cmp(&worths[*a]).unwrap_or(Ordering::Equal));
+    ranked.sort_by(|a, b| scores[*b].partial_cmp(&scores[*a]).unwrap_or(Ordering::Equal));
     ranked
 }
 
-/// How far a point can be relied on: one half if it was never judged, towards one the more it helped and towards nothing the
-/// more it did harm.
+/// Returns the reliability of a point: one half if it was never judged, approaching one the more it helped
+/// and zero the more it did harm.
 fn record(point: &Point) -> f64 {
     let (helpful, harmful) = (point.helpful as f64, point.harmful as f64);
-    (helpful + 1.0) / (helpful + harmful + 2.0) + OFTEN_WEIGHT * (1.0 + (helpful - harmful).max(0.0)).ln()
+    (helpful + 1.0) / (helpful + harmful + 2.0) + FREQUENCY_WEIGHT * (1.0 + (helpful - harmful).max(0.0)).ln()
 }

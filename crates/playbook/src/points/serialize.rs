@@ -1,5 +1,5 @@
-//! A playbook as the text of its file, byte by byte as Python's `json.dump(…, indent=2, ensure_ascii=False)` has it, in the
-//! order in which existing playbooks have their keys: whichever program writes it, a diff shows what has changed.
+//! Serializes a playbook byte for byte like Python's `json.dump(…, indent=2, ensure_ascii=False)`, with the
+//! key order of existing playbooks. Diffs then show only real changes, whichever program writes the file.
 
 use super::parse::VERSION;
 use crate::{Playbook, Section};
@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 impl Playbook {
-    /// The text of its file.
+    /// Returns the text of the file.
     pub fn text(&self) -> String {
         serde_json::to_string_pretty(self).expect("a playbook has only string keys")
     }

@@ -5,11 +5,11 @@ mod same;
 
 use crate::{Playbook, Section};
 
-/// A playbook that is written so: a line a point, `mis-001 2/1 text`, below the title of its section.
-pub(super) fn playbook(written: &str) -> Playbook {
+/// Parses a playbook with one point per line, `mis-001 2/1 text`, below the title of its section.
+pub(super) fn playbook(text: &str) -> Playbook {
     let mut playbook = Playbook::default();
     let mut section = Section::Others;
-    for line in written.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(title) = line.strip_prefix("## ") {
             section = Section::of_title(title);
             continue;
@@ -26,7 +26,7 @@ pub(super) fn playbook(written: &str) -> Playbook {
     playbook
 }
 
-/// The same back again.
+/// Renders a playbook in the same format.
 pub(super) fn written(playbook: &Playbook) -> String {
     let mut written = String::new();
     for section in Section::ALL.iter().filter(|section| !playbook.section(**section).is_empty()) {

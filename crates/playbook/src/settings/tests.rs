@@ -1,10 +1,10 @@
 use super::{Credential, JudgeSettings};
 
-/// What these variables say, without the credential's content in any text of ours.
+/// Checks the settings from these variables, and that no debug output contains the credential.
 fn check(variables: &[(&str, &str)], base_url: &str, model: &str, credential: Option<Credential>) {
-    let said =
+    let variable =
         |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-    let settings = JudgeSettings::from_variables(said);
+    let settings = JudgeSettings::from_variables(variable);
     assert!(!format!("{settings:?}").contains("secret"), "{settings:?}");
     let (base_url, model) = (base_url.to_owned(), model.to_owned());
     let expected = JudgeSettings { base_url, model, credential, cloud: None };
@@ -15,7 +15,7 @@ const API: &str = "https://api.anthropic.com";
 const MODEL: &str = "claude-sonnet-4-5-20250929";
 
 #[test]
-fn the_order_of_the_hooks() {
+fn uses_priority_of_hooks() {
     let key = |key: &str| Some(Credential::Key(key.to_owned()));
     let token = |token: &str| Some(Credential::Token(token.to_owned()));
     check(&[], API, MODEL, None);
@@ -40,7 +40,7 @@ fn the_order_of_the_hooks() {
         "third",
         key("secret-3"),
     );
-    // One that is empty says nothing.
+    // An empty variable counts as unset.
     check(
         &[("AGENTIC_CONTEXT_API_KEY", " "), ("ANTHROPIC_API_KEY", " secret \n")],
         API,
@@ -51,12 +51,12 @@ fn the_order_of_the_hooks() {
 }
 
 #[test]
-fn what_goes_to_a_cloud_provider_goes_nowhere_else() {
+fn detects_cloud_provider() {
     let check = |variables: &[(&str, &str)], expected: Option<&str>| {
-        let said = |name: &str| {
+        let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         };
-        assert_eq!(JudgeSettings::from_variables(said).cloud, expected, "{variables:?}");
+        assert_eq!(JudgeSettings::from_variables(variable).cloud, expected, "{variables:?}");
     };
     let bedrock = ("CLAUDE_CODE_USE_BEDROCK", "1");
     check(&[bedrock, ("ANTHROPIC_BASE_URL", "https://two/")], Some("CLAUDE_CODE_USE_BEDROCK"));

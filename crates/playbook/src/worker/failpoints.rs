@@ -1,39 +1,39 @@
-//! Points at which tests let a worker die by SIGKILL. Without the feature `crash-points`, which only tests switch on, nothing
-//! of this is compiled.
+//! Defines points at which tests kill a worker with SIGKILL. Nothing of this is compiled without the feature
+//! `crash-points`, which only tests enable.
 //!
-//! `LONGHAUL_CRASH=worker@Reflected` dies when that point is passed for the first time.
+//! `LONGHAUL_CRASH=worker@Reflected` kills the worker when it first passes that point.
 
 use std::fmt::Debug;
 
-/// A point in a worker's life, by what was done last.
+/// A point in a worker's progress, named after what was completed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failpoint {
-    /// A slice is begun.
+    /// A slice is started.
     Begun,
-    /// A question is about to be asked.
+    /// A question is about to be sent.
     Asking,
-    /// It is answered, and the answer is on disk.
+    /// The answer is on disk.
     Answered,
-    /// The reflector's answer is understood, and that is on disk.
+    /// The parsed reflection is on disk.
     Reflected,
-    /// The curator's is.
+    /// The parsed operations are on disk.
     Curated,
     /// The playbook is saved.
     Saved,
-    /// The slice is at its end.
+    /// The slice is finished.
     Ended,
 }
 
-/// Passes a point, or dies at it. Whoever takes a step of a worker has points of its own.
-#[cfg(not(feature = "crash-points"))]
+/// Passes a point, or dies there. Implementations of worker steps have points of their own.
+#[cfg(not(feature = "failpoints"))]
 pub(crate) fn pass(_point: impl Debug) {}
 
-/// The same.
-#[cfg(feature = "crash-points")]
+/// Passes a point, or dies there.
+#[cfg(feature = "failpoints")]
 pub(crate) fn pass(point: impl Debug) {
     use rustix::process::{Signal, getpid, kill_process};
-    let order = std::env::var("LONGHAUL_CRASH").unwrap_or_default();
-    if order.strip_prefix("worker@") == Some(&format!("{point:?}")) {
+    let setting = std::env::var("LONGHAUL_FAILPOINT").unwrap_or_default();
+    if setting.strip_prefix("worker@") == Some(&format!("{point:?}")) {
         let _ = kill_process(getpid(), Signal::KILL);
     }
 }

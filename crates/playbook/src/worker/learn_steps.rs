@@ -1,4 +1,4 @@
-//! The steps of a worker as they are: the reflector, the curator, and the playbook of the item's project.
+//! Implements the steps of a worker: the reflector, the curator, and the playbook of the item's project.
 
 use super::steps::{StepError, StepInput, WorkerSteps};
 use crate::database::RevisionCause;
@@ -13,15 +13,15 @@ use serde_json::Value;
 use std::fs;
 use std::io::ErrorKind;
 
-/// What is asked, and what is made of the answers.
+/// The default steps of a worker.
 pub struct LearnSteps {
-    /// Where states of playbooks are kept.
+    /// Paths of the learning data.
     pub paths: LearningPaths,
-    /// What the judges are told.
+    /// Prompts for the judges.
     pub templates: Templates,
-    /// By what two points are known to say the same.
+    /// Similarity measure that detects duplicates.
     pub similarity: Box<dyn Similarity + Send + Sync>,
-    /// How alike they must be.
+    /// Minimum similarity of duplicates.
     pub threshold: f64,
 }
 
@@ -41,7 +41,7 @@ impl WorkerSteps for LearnSteps {
             return Err(StepError::Nothing);
         }
         let playbook = self.playbook(subject)?;
-        judging::reflect(judge, &slice, &playbook, &self.templates).await.map_err(of_judging)
+        judging::reflect(judge, &slice, &playbook, &self.templates).await.map_err(judging_error)
     }
 
     async fn curate(
@@ -52,7 +52,7 @@ impl WorkerSteps for LearnSteps {
     ) -> Result<Vec<Value>, StepError> {
         let playbook = self.playbook(subject)?;
         let curation = judging::curate(judge, reflection, &playbook, &self.templates).await;
-        curation.map(|curation| curation.operations).map_err(of_judging)
+        curation.map(|curation| curation.operations).map_err(judging_error)
     }
 
     fn learn(
@@ -67,12 +67,13 @@ impl WorkerSteps for LearnSteps {
             file.change(learning, &RevisionCause::SliceRow(subject.slice), subject.at, |playbook| {
                 points::apply(playbook, reflection, operations, &*self.similarity, self.threshold)
             });
-        changed.map(|changed| said(&changed)).map_err(|error| of_file(&error))
+        changed.map(|changed| summary(&changed)).map_err(|error| file_error(&error))
     }
 }
 
 impl LearnSteps {
-    /// The playbook as the judges see it. Of a damaged one it is what the next change goes on from.
+    /// Returns the playbook that the judges see. For a damaged file it is the state that the next change
+    /// starts from.
     fn playbook(&self, subject: &StepInput<'_>) -> Result<Playbook, StepError> {
         let file = file(subject)?;
         match file.read() {
@@ -84,64 +85,64 @@ impl LearnSteps {
                 let text = last.0.and_then(|save| save.content);
                 Ok(text.and_then(|text| Playbook::read(&text).ok()).unwrap_or_default().0)
             }
-            Err(error) => Err(of_file(&error)),
+            Err(error) => Err(file_error(&error)),
         }
     }
 }
 
-/// Where the playbook is. A project that is gone has no place for one, and will hardly come back: that is known before
-/// anything is asked.
+/// Returns the playbook file. A project that was removed has none and will hardly return, which is detected
+/// before any question is asked.
 fn file(subject: &StepInput<'_>) -> Result<PlaybookFile, StepError> {
     let project = &subject.item.queued.project;
     let is_gone = match fs::metadata(project) {
-        Ok(found) => !found.is_dir(),
+        Ok(metadata) => !metadata.is_dir(),
         Err(cause) => matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     };
     if is_gone {
-        let why = "its project is no directory any more; when it is back, `longhaul playbook learn --failed` learns from it";
-        return Err(StepError::Never(format!("use {}: {why}", project.display())));
+        let reason = "its project is no directory any more; when it is back, `longhaul playbook learn --failed` learns from it";
+        return Err(StepError::Never(format!("use {}: {reason}", project.display())));
     }
     Ok(PlaybookFile::of_project(project))
 }
 
-fn of_judging(error: JudgingError) -> StepError {
+fn judging_error(error: JudgingError) -> StepError {
     let with_hint = |error: &JudgingError| {
         let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
         format!("{error}{hint}")
     };
     match error {
         JudgingError::Judge(error) => StepError::Judge(error),
-        // The same templates are for everything that is queued.
+        // The templates apply to all items.
         JudgingError::Template(_) => {
-            let (fault, then) = (Fault::BadRequest, RetryAdvice::NeedsPerson);
-            StepError::Judge(JudgeError { fault, retry: then, message: with_hint(&error), requests: 0 })
+            let (fault, retry) = (Fault::BadRequest, RetryAdvice::NeedsPerson);
+            StepError::Judge(JudgeError { fault, retry, message: with_hint(&error), requests: 0 })
         }
-        // Of one transcript, and of one project's playbook.
+        // Affects only one transcript, or the playbook of one project.
         JudgingError::UnusableAnswer { .. } | JudgingError::NoRoom { .. } => {
             StepError::Never(with_hint(&error))
         }
     }
 }
 
-/// Whatever keeps a playbook from being changed now: its judges have answered, and their answers are kept.
-fn of_file(error: &FileError) -> StepError {
+/// Any reason why the playbook cannot be changed now. The answers of the judges are already recorded.
+fn file_error(error: &FileError) -> StepError {
     StepError::Later(format!("{error}; {}", error.hint()))
 }
 
-/// What came of it, in a few words.
-fn said(changed: &Changed) -> String {
-    let Changed { outcome, changes: told, damaged_copy: set_aside, warnings: noticed, .. } = changed;
-    let mut said = match outcome {
-        Outcome::Saved | Outcome::Already => told.summary_line(),
-        Outcome::Unchanged => "nothing that the playbook did not say".to_owned(),
+/// Summarizes the result in a few words.
+fn summary(changed: &Changed) -> String {
+    let Changed { outcome, changes, damaged_copy, warnings, .. } = changed;
+    let mut summary = match outcome {
+        Outcome::Saved | Outcome::Already => changes.summary_line(),
+        Outcome::Unchanged => "no new points".to_owned(),
     };
-    if let Some(path) = set_aside {
-        said += &format!("; the damaged playbook is kept as {}", path.display());
+    if let Some(path) = damaged_copy {
+        summary += &format!("; the damaged playbook is kept as {}", path.display());
     }
-    for odd in noticed {
-        said += &format!("; {odd}");
+    for warning in warnings {
+        summary += &format!("; {warning}");
     }
-    said
+    summary
 }
 
 #[cfg(test)]
@@ -154,10 +155,10 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_project_that_is_gone_has_no_playbook() {
+    fn missing_project_has_no_playbook() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         fs::write(dir.path().join("file"), "").expect("a file");
-        let check = |name: &str, is_there: bool| {
+        let check = |name: &str, is_usable: bool| {
             let queued = Queued {
                 project: dir.path().join(name),
                 session: None,
@@ -171,8 +172,8 @@ mod tests {
             let judged = BTreeSet::new();
             let subject = StepInput { item: &item, slice: 1, bytes: b"", at: Moment(0), judged: &judged };
             match file(&subject) {
-                Ok(file) => assert!(is_there && file.path().starts_with(dir.path()), "{name}"),
-                Err(error) => assert!(!is_there && matches!(error, StepError::Never(_)), "{name}: {error:?}"),
+                Ok(file) => assert!(is_usable && file.path().starts_with(dir.path()), "{name}"),
+                Err(error) => assert!(!is_usable && matches!(error, StepError::Never(_)), "{name}: {error:?}"),
             }
         };
         check("", true);

@@ -1,4 +1,4 @@
-//! One worker at a time for each judge: a lock that the system lets go of when its holder dies.
+//! Ensures that each judge has one worker at a time. The system releases the lock when its holder dies.
 
 use crate::LearningPaths;
 use crate::database::{JudgeKind, LearningError};
@@ -9,36 +9,36 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-// Whoever only looks whether a worker is there holds its lock for some microseconds.
-const LOOK_AGAIN: Span = Span(20);
-const LOOKS: u32 = 10;
+// A process that only probes the lock holds it for some microseconds.
+const RETRY_DELAY: Span = Span(20);
+const TRIES_MAX: u32 = 10;
 
-/// The right to be the worker of a judge, for as long as it is held.
+/// The lock of a judge's worker, released on drop.
 #[derive(Debug)]
 pub struct WorkerLock {
     _file: File,
 }
 
 impl WorkerLock {
-    /// Takes it, unless another worker has it.
+    /// Takes the lock, or returns `None` if another worker holds it.
     ///
     /// # Errors
-    /// [`LearningError::Refused`].
+    /// Returns [`LearningError::Refused`] if the lock file cannot be opened or locked.
     pub async fn take(
-        place: &LearningPaths,
+        paths: &LearningPaths,
         destination: &str,
         judge: JudgeKind,
         clock: &dyn Clock,
     ) -> Result<Option<WorkerLock>, LearningError> {
-        let path = place.worker_lock(destination, judge);
+        let path = paths.worker_lock(destination, judge);
         let refused =
             |cause: io::Error| LearningError::Refused { path: path.clone(), cause: cause.to_string() };
-        DirBuilder::new().mode(0o700).recursive(true).create(place.dir()).map_err(refused)?;
-        // It is never removed: somebody may be about to lock it.
+        DirBuilder::new().mode(0o700).recursive(true).create(paths.dir()).map_err(refused)?;
+        // The file is never removed, because another process may be about to lock it.
         let file = File::options().create(true).append(true).mode(0o600).open(&path).map_err(refused)?;
-        for look in 0..LOOKS {
-            if look > 0 {
-                clock.sleep_until(clock.now().at + LOOK_AGAIN).await;
+        for attempt in 0..TRIES_MAX {
+            if attempt > 0 {
+                clock.sleep_until(clock.now().at + RETRY_DELAY).await;
             }
             match file.try_lock() {
                 Ok(()) => return Ok(Some(WorkerLock { _file: file })),
@@ -49,12 +49,12 @@ impl WorkerLock {
         Ok(None)
     }
 
-    /// Whether any worker is at work here.
-    pub fn is_any_held(place: &LearningPaths) -> bool {
-        let entries = fs::read_dir(place.dir()).into_iter().flatten().flatten();
+    /// Returns whether any worker is active.
+    pub fn is_any_held(paths: &LearningPaths) -> bool {
+        let entries = fs::read_dir(paths.dir()).into_iter().flatten().flatten();
         let locks = entries.map(|entry| entry.path()).filter(|path| is_lock(path));
         locks.filter_map(|path| File::open(path).ok()).any(|file| {
-            // Shared, so that two that look do not take each other for a worker.
+            // A shared lock, so that two probes do not take each other for a worker.
             matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
         })
     }

@@ -1,5 +1,6 @@
-//! A judge of whom each answer is written down before anybody reads it, so that it is paid for once: whoever asks the same
-//! again gets the answer that there was. A question shows the playbook: if that has changed in between, it is another one.
+//! Wraps a judge and persists each answer before returning it, so that every answer is paid for once. Asking
+//! the same question again returns the stored answer.
+//! The question includes the playbook, so a changed playbook makes a different question.
 
 use super::Worker;
 use super::failpoints::{Failpoint, pass};
@@ -21,50 +22,52 @@ pub(super) struct RecordedJudge<'a> {
     item: &'a Item,
     slice: i64,
     question: JudgeQuestion,
-    kept: Mutex<AnswerCache>,
+    answers: Mutex<AnswerCache>,
 }
 
 struct AnswerCache {
     learning: LearningDb,
-    /// How often each question was asked: the same one is asked again where its answer was of no use.
+    /// Number of times each question was asked. The same question is repeated if its answer was unusable.
     requests: BTreeMap<i64, usize>,
 }
 
 impl<'a> RecordedJudge<'a> {
     pub(super) fn new(
         worker: &'a Worker<'_>,
-        (learning, item): (LearningDb, &'a Item),
-        (slice, what): (i64, JudgeQuestion),
+        learning: LearningDb,
+        item: &'a Item,
+        slice: i64,
+        question: JudgeQuestion,
     ) -> RecordedJudge<'a> {
-        let kept = Mutex::new(AnswerCache { learning, requests: BTreeMap::new() });
+        let answers = Mutex::new(AnswerCache { learning, requests: BTreeMap::new() });
         RecordedJudge {
             judge: worker.judge,
             kind: worker.kind,
             clock: worker.clock,
             item,
             slice,
-            question: what,
-            kept,
+            question,
+            answers,
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, AnswerCache> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_answers(&self) -> MutexGuard<'_, AnswerCache> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What leaves texts in the item's project.
+    /// Returns the diagnostics of the item's project.
     fn diagnostics(&self) -> Diagnostics {
         Diagnostics::of_project(&self.item.queued.project, TimeZone::system())
     }
 
-    /// The answer that was given to this question when it was asked as often as it is now.
-    fn known(&self, prompt: i64) -> Option<Reply> {
-        let mut kept = self.kept();
-        let asked = kept.requests.entry(prompt).or_default();
-        let place = *asked;
-        *asked += 1;
-        // What cannot be read is asked again.
-        kept.learning.answers(self.slice, self.question, prompt).ok()?.into_iter().nth(place)
+    /// Returns the stored answer to this question for the current number of requests.
+    fn stored_answer(&self, prompt: i64) -> Option<Reply> {
+        let mut answers = self.lock_answers();
+        let count = answers.requests.entry(prompt).or_default();
+        let index = *count;
+        *count += 1;
+        // An answer that cannot be read is requested again.
+        answers.learning.answers(self.slice, self.question, prompt).ok()?.into_iter().nth(index)
     }
 }
 
@@ -72,17 +75,17 @@ impl<'a> RecordedJudge<'a> {
 impl Judge for RecordedJudge<'_> {
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
         let hash = hash_of(prompt);
-        if let Some(reply) = self.known(hash) {
+        if let Some(reply) = self.stored_answer(hash) {
             return Ok(reply);
         }
         pass(Failpoint::Asking);
-        let (diagnostics, of) = (self.diagnostics(), diagnostics::Asked::new(self.question));
-        let result = self.judge.ask_observed(prompt, &diagnostics.request_observer(of)).await;
+        let (diagnostics, names) = (self.diagnostics(), diagnostics::Asked::new(self.question));
+        let result = self.judge.ask_observed(prompt, &diagnostics.request_observer(names)).await;
         if let Ok(reply) = &result {
-            diagnostics.answered(self.clock.now().at, of, of.answer, prompt, &reply.text);
+            diagnostics.answered(self.clock.now().at, names, names.answer, prompt, &reply.text);
         }
-        let kept = self.kept();
-        let asked = JudgeRequest {
+        let answers = self.lock_answers();
+        let request = JudgeRequest {
             at: self.clock.now().at,
             project: &self.item.queued.project,
             slice: Some(self.slice),
@@ -92,10 +95,10 @@ impl Judge for RecordedJudge<'_> {
             prompt: hash,
             result: result.as_ref(),
         };
-        // Where it cannot be written down, what comes of it cannot either, and the worker says so then.
-        let _ = kept.learning.asked(&asked);
+        // If the record cannot be written, neither can the result, and the worker reports that.
+        let _ = answers.learning.asked(&request);
         if result.is_ok() {
-            let _ = kept.learning.answered(self.kind, &self.item.queued.destination);
+            let _ = answers.learning.answered(self.kind, &self.item.queued.destination);
             pass(Failpoint::Answered);
         }
         result

@@ -1,5 +1,5 @@
-//! What nobody needs any more, and who removes it: each worker that leaves. Nothing by which something is known to be learnt
-//! is among it.
+//! Removes data that is no longer needed when a worker exits. Data that prevents learning twice is never
+//! removed.
 
 use crate::database::{LearningDb, LearningError};
 use crate::hooks::prune_markers;
@@ -7,22 +7,22 @@ use longhaul_core::{Moment, Span};
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
-// As long as a person may want to know what became of a session.
-const DONE_KEPT: Span = Span::from_hours(30 * 24);
-// A transcript is kept a moment before it is queued.
-const UNQUEUED_KEPT: Span = Span::from_hours(1);
+// A user may look up the result of a session for this long.
+const DONE_LIFETIME: Span = Span::from_hours(30 * 24);
+// A transcript is stored a moment before it is queued.
+const UNQUEUED_LIFETIME: Span = Span::from_hours(1);
 
-/// Forgets all of it.
+/// Removes all of it.
 pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), LearningError> {
     prune_markers(learning.place(), now);
-    learning.forget_done(Moment(now.0.saturating_sub(DONE_KEPT.0)))?;
-    // What cannot be read or removed takes some room, no more.
+    learning.forget_done(Moment(now.0.saturating_sub(DONE_LIFETIME.0)))?;
+    // A file that cannot be read or removed only takes some space.
     for entry in fs::read_dir(learning.place().retained()).into_iter().flatten().flatten() {
-        let modified = entry.metadata().and_then(|found| found.modified()).ok();
+        let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
         let age = modified
             .and_then(|modified| (UNIX_EPOCH + Duration::from_millis(now.0)).duration_since(modified).ok());
-        let is_old = age.is_some_and(|age| age > UNQUEUED_KEPT.to_std());
-        // Their names are hashes, and whoever queued one may have come here by another path.
+        let is_old = age.is_some_and(|age| age > UNQUEUED_LIFETIME.to_std());
+        // The names are hashes, so they identify a transcript that was queued under another path.
         if is_old && !learning.is_wanted(&entry.file_name().to_string_lossy())? {
             drop(fs::remove_file(entry.path()));
         }
@@ -40,14 +40,14 @@ mod tests {
     use std::time::{SystemTime, UNIX_EPOCH};
 
     #[test]
-    fn a_kept_transcript_goes_when_nobody_wants_it_any_more() {
+    fn prunes_transcript_after_it_was_learned() {
         let home = tempfile::tempdir().expect("a temporary directory");
-        let place = LearningPaths::in_home(home.path());
-        let mut learning = LearningDb::open(&place).expect("a database");
+        let paths = LearningPaths::in_home(home.path());
+        let mut learning = LearningDb::open(&paths).expect("a database");
         let links = tempfile::tempdir().expect("a temporary directory");
         let link = links.path().join("home");
         symlink(home.path(), &link).expect("a link");
-        let path = keep(&place, b"{}\n").expect("it is kept");
+        let path = keep(&paths, b"{}\n").expect("it is kept");
         let queued = Queued {
             project: home.path().to_owned(),
             session: None,
@@ -60,7 +60,7 @@ mod tests {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis();
         let now = Moment(u64::try_from(now).expect("it is before the end of time"));
         let later = now + Span::from_hours(2);
-        // It is about to be queued.
+        // The transcript is about to be queued.
         prune(&mut learning, now).expect("it can be read");
         assert!(path.exists());
         learning.enqueue(now, &queued).expect("it is queued");

@@ -1,4 +1,4 @@
-//! What a worker has others do: ask, and change the playbook.
+//! Defines the steps that a worker delegates: asking the judge and changing the playbook.
 
 use crate::database::{Item, LearningDb};
 use crate::judging::{Reflection, ReflectionResult};
@@ -9,28 +9,28 @@ use longhaul_core::Moment;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A slice in a worker's hands.
+/// The slice that a step works on.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInput<'a> {
-    /// What was queued.
+    /// Queue item.
     pub item: &'a Item,
-    /// The slice's number.
+    /// Row id of the slice.
     pub slice: i64,
-    /// Its bytes: whole lines of its transcript; none where another worker has had it reflected on.
+    /// Whole lines of the transcript, or empty if another worker has stored the reflection.
     pub bytes: &'a [u8],
-    /// When the worker took it up.
+    /// When the worker took the slice.
     pub at: Moment,
     pub(super) judged: &'a BTreeSet<i64>,
 }
 
 impl StepInput<'_> {
-    /// Whether the row of this id was judged before, in this transcript or in another one.
+    /// Returns whether the row of this id was judged before, in any transcript.
     pub fn is_judged(&self, row: &str) -> bool {
         self.judged.contains(&hash_of(row))
     }
 }
 
-/// The steps from a slice to a playbook that knows it. Each answer is on disk before the next step is made.
+/// The steps from a slice to an updated playbook. Each answer is on disk before the next step starts.
 #[async_trait]
 pub trait WorkerSteps: Send + Sync {
     /// Asks what helped.
@@ -40,7 +40,7 @@ pub trait WorkerSteps: Send + Sync {
         judge: &dyn Judge,
     ) -> Result<ReflectionResult, StepError>;
 
-    /// Asks what the playbook should say.
+    /// Asks how to change the playbook.
     async fn curate(
         &self,
         subject: &StepInput<'_>,
@@ -48,10 +48,10 @@ pub trait WorkerSteps: Send + Sync {
         judge: &dyn Judge,
     ) -> Result<Vec<Value>, StepError>;
 
-    /// Changes the playbook, once for each slice however often it is called, and says what came of it in a few words.
+    /// Changes the playbook at most once per slice, even if called again, and returns a short summary.
     ///
     /// # Errors
-    /// [`StepError`].
+    /// Returns [`StepError`] if the playbook was not changed.
     fn learn(
         &self,
         learning: &mut LearningDb,
@@ -61,15 +61,15 @@ pub trait WorkerSteps: Send + Sync {
     ) -> Result<String, StepError>;
 }
 
-/// Why a step was not made.
+/// Why a step failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepError {
-    /// There is no answer.
+    /// The judge did not answer.
     Judge(JudgeError),
-    /// There is nothing to judge: nobody said anything.
+    /// There is nothing to judge.
     Nothing,
-    /// It is for something else than the judge that it cannot be made now.
+    /// It cannot be done now, for a reason other than the judge.
     Later(String),
-    /// It will never be made.
+    /// It can never be done.
     Never(String),
 }

@@ -269,9 +269,9 @@ fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
     assert_eq!(stage.prompts().len(), 4);
     assert_eq!(stage.work(true), WorkerReport::default());
     assert_eq!(stage.asks::<i64>("SELECT count(*) FROM queue WHERE state = 'done'"), 3);
-    assert_eq!(stage.asks::<i64>("SELECT sum(cost) FROM asked"), 28);
+    assert_eq!(stage.asks::<i64>("SELECT sum(cost) FROM judge_requests"), 28);
     // What tells of a session goes when it is learnt.
-    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM asked WHERE answer IS NOT NULL"), 0);
+    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM judge_requests WHERE answer IS NOT NULL"), 0);
     assert_eq!(stage.asks::<i64>("SELECT count(coalesce(reflection, operations)) FROM slices"), 0);
 }
 
@@ -381,8 +381,8 @@ fn an_api_that_is_down_is_asked_again_by_the_schedule_of_runs() {
         38s two curated
         38s two learnt: one point more
     "#]]);
-    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM asked WHERE fault = 'overloaded'"), 3);
-    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM silent"), 0);
+    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM judge_requests WHERE fault = 'overloaded'"), 3);
+    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM judge_backoff"), 0);
 }
 
 #[test]

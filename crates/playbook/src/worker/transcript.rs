@@ -1,5 +1,5 @@
-//! A transcript as a worker reads it: a file that others write to, that may have been replaced, and of which only whole lines
-//! count. It is never changed.
+//! Reads transcripts: files that other processes append to or replace, of which only whole lines count. It
+//! never changes them.
 
 use crate::database::ByteRange;
 use crate::judging::row_ids;
@@ -10,17 +10,18 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The longest slice. Sessions have some megabytes; what is longer is judged in several slices, so that memory stays
-/// bounded.
+/// Maximum length of a slice. Sessions have some megabytes; longer ones are judged in several slices, so that
+/// memory stays bounded.
 pub(super) const SLICE_BYTES_MAX: u64 = 32 << 20;
 
-// A single row may be longer than that: an image, a file. One that is longer than this is no row.
+// A single row with an image or a file may be longer than a slice. A longer line than this is not a row.
 const ROW_BYTES_MAX: u64 = 64 << 20;
-// The head of a session names it, and its rows have ids: two files that are the same in both places are the same.
+// The start of a session identifies it, and its rows have ids: files that are equal in both places are the
+// same.
 const SAMPLE_BYTES: u64 = 4 << 10;
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// The part behind the last one, to the last whole line that there is now; nothing if there is none.
+/// Returns the part after the last one, up to the last whole line, or `None` if there is no new line.
 pub(super) fn next_part(
     path: &Path,
     last: Option<ByteRange>,
@@ -33,31 +34,31 @@ pub(super) fn next_part(
         Some(last) if length >= last.ends && fingerprint(&file, last.ends)? == last.fingerprint => {
             (last.ends, last.generation)
         }
-        // It is another file now. What was judged before is known by its rows.
+        // The file was replaced. Rows that were judged before are recognized by their ids.
         Some(last) => (0, last.generation + 1),
     };
-    let reach = length.min(begins.saturating_add(bytes_max));
-    let ends = match line_end_before(&file, begins, reach)? {
+    let limit = length.min(begins.saturating_add(bytes_max));
+    let ends = match line_end_before(&file, begins, limit)? {
         Some(ends) => ends,
-        None if reach == length => return Ok(None),
-        None => match line_end_after(&file, reach)? {
+        None if limit == length => return Ok(None),
+        None => match line_end_after(&file, limit)? {
             Some(ends) => ends,
             None => return Ok(None),
         },
     };
     let fingerprint = fingerprint(&file, ends)?;
-    // What was written in the meantime is the next event's.
-    let more = reach < length && line_end_before(&file, ends, length)?.is_some();
+    // Text that was written in the meantime belongs to the next event.
+    let more = limit < length && line_end_before(&file, ends, length)?.is_some();
     Ok(Some(ByteRange { begins, ends, generation, fingerprint, more }))
 }
 
-/// Whether the part is still what it was.
+/// Returns whether the part is unchanged.
 pub(super) fn is_there(path: &Path, part: ByteRange) -> io::Result<bool> {
     let file = open(path)?;
     Ok(file.metadata()?.len() >= part.ends && fingerprint(&file, part.ends)? == part.fingerprint)
 }
 
-/// Its bytes.
+/// Reads the bytes of the part.
 pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
     let length = part.ends.saturating_sub(part.begins);
     if length > ROW_BYTES_MAX {
@@ -72,25 +73,25 @@ pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
 /// The ids of rows, as hashes.
 pub(super) struct Rows {
     pub(super) all: BTreeSet<i64>,
-    /// Whether there is nothing beside rows with an id.
+    /// Whether all lines are rows with an id.
     pub(super) has_no_other: bool,
 }
 
 impl Rows {
     pub(super) fn new(bytes: &[u8]) -> Rows {
         let mut rows = Rows { all: BTreeSet::new(), has_no_other: true };
-        let mut reached = 0;
+        let mut covered = 0;
         for (id, range) in row_ids(bytes) {
             rows.all.insert(hash_of(&id));
-            rows.has_no_other &= bytes[reached..range.start].trim_ascii().is_empty();
-            reached = range.end;
+            rows.has_no_other &= bytes[covered..range.start].trim_ascii().is_empty();
+            covered = range.end;
         }
-        rows.has_no_other &= bytes[reached..].trim_ascii().is_empty();
+        rows.has_no_other &= bytes[covered..].trim_ascii().is_empty();
         rows
     }
 }
 
-/// A number for an id or a text: of the rows of a whole life two will not have the same one.
+/// Hashes an id or a text to a number. Collisions among the rows of one user are improbable.
 pub(super) fn hash_of(text: &str) -> i64 {
     first_bytes(&Sha256::digest(text))
 }
@@ -101,51 +102,51 @@ fn first_bytes(digest: &[u8]) -> i64 {
     i64::from_be_bytes(bytes)
 }
 
-/// A hash of the file's first bytes and of those before `ends`.
+/// Hashes the file's first bytes and those before `ends`.
 fn fingerprint(file: &File, ends: u64) -> io::Result<i64> {
     let mut hash = Sha256::new();
-    for begins in [0, ends.saturating_sub(SAMPLE_BYTES)] {
+    for start in [0, ends.saturating_sub(SAMPLE_BYTES)] {
         let mut sample = vec![0; usize::try_from(SAMPLE_BYTES.min(ends)).unwrap_or_default()];
-        file.read_exact_at(&mut sample, begins)?;
+        file.read_exact_at(&mut sample, start)?;
         hash.update(&sample);
     }
     Ok(first_bytes(&hash.finalize()))
 }
 
-/// Where the last line that ends in this range ends.
+/// Returns the end of the last line that ends in this range.
 fn line_end_before(file: &File, begins: u64, ends: u64) -> io::Result<Option<u64>> {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut at = ends;
-    while at > begins {
-        let from = at.saturating_sub(CHUNK_BYTES as u64).max(begins);
-        let chunk = &mut chunk[..usize::try_from(at - from).unwrap_or_default()];
-        file.read_exact_at(chunk, from)?;
-        if let Some(place) = chunk.iter().rposition(|byte| *byte == b'\n') {
-            return Ok(Some(from + place as u64 + 1));
+    let mut offset = ends;
+    while offset > begins {
+        let start = offset.saturating_sub(CHUNK_BYTES as u64).max(begins);
+        let chunk = &mut chunk[..usize::try_from(offset - start).unwrap_or_default()];
+        file.read_exact_at(chunk, start)?;
+        if let Some(index) = chunk.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(Some(start + index as u64 + 1));
         }
-        at = from;
+        offset = start;
     }
     Ok(None)
 }
 
-/// Where the first line ends that ends behind this place.
-fn line_end_after(file: &File, mut at: u64) -> io::Result<Option<u64>> {
+/// Returns the end of the first line that ends after this offset.
+fn line_end_after(file: &File, mut offset: u64) -> io::Result<Option<u64>> {
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {
-        let read = file.read_at(&mut chunk, at)?;
+        let read = file.read_at(&mut chunk, offset)?;
         if read == 0 {
             return Ok(None);
         }
-        if let Some(place) = chunk[..read].iter().position(|byte| *byte == b'\n') {
-            return Ok(Some(at + place as u64 + 1));
+        if let Some(index) = chunk[..read].iter().position(|byte| *byte == b'\n') {
+            return Ok(Some(offset + index as u64 + 1));
         }
-        at += read as u64;
+        offset += read as u64;
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
-    // A pipe would keep us waiting for ever, and a directory has no lines.
+    // Opening a pipe would block forever, and a directory has no lines.
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
 }
 

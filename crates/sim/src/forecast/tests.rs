@@ -2,47 +2,47 @@ use super::forecast;
 use crate::Profile;
 use longhaul_core::{Fault, Preset, Span};
 
-fn of(preset: Preset, profile: &str) -> super::Forecast {
+fn forecast_for(preset: Preset, profile: &str) -> super::Forecast {
     forecast(&preset.policy(), &Profile::named(profile).expect("built in"), 400, 1)
 }
 
 #[test]
-fn a_calm_world_ends_every_run_well() {
-    let forecast = of(Preset::Default, "calm");
+fn calm_world_completes_every_run() {
+    let forecast = forecast_for(Preset::Default, "calm");
     assert_eq!(forecast.outcomes.get("done"), Some(&400));
     assert_eq!(forecast.waiting.max, Span::ZERO);
     assert_eq!(forecast.failed_requests.max, 0);
     assert!(forecast.faults.is_empty());
-    // A last answer for itself, and one request for each tool call before it.
+    // One request for the last answer, and one for each tool call before it.
     assert!((11..=61).contains(&forecast.requests.p10));
     assert_eq!(forecast.spend.max.0, 30_000 * forecast.requests.max);
 }
 
 #[test]
-fn patience_finishes_more_in_a_storm_than_counting() {
-    let patient = of(Preset::Default, "storm");
-    let counting = of(Preset::Openclawpack, "storm");
-    assert_eq!((patient.broken, counting.broken), (0, 0), "{:?}", patient.broken_first);
-    assert!(patient.outcomes["done"] > 2 * counting.outcomes["done"], "{patient:#?} {counting:#?}");
-    assert!(counting.decided_by[&Fault::Overloaded] > 0);
+fn time_bound_completes_more_runs_in_a_storm_than_retry_bound() {
+    let time_bound = forecast_for(Preset::Default, "storm");
+    let retry_bound = forecast_for(Preset::Openclawpack, "storm");
+    assert_eq!((time_bound.broken, retry_bound.broken), (0, 0), "{:?}", time_bound.broken_first);
+    assert!(time_bound.outcomes["done"] > 2 * retry_bound.outcomes["done"], "{time_bound:#?} {retry_bound:#?}");
+    assert!(retry_bound.decided_by[&Fault::Overloaded] > 0);
 }
 
 #[test]
-fn quota_is_waited_for() {
-    let forecast = of(Preset::Default, "quota");
+fn run_waits_for_quota() {
+    let forecast = forecast_for(Preset::Default, "quota");
     assert!(forecast.outcomes["done"] > 350, "{:?}", forecast.outcomes);
     assert!(forecast.waiting.p50 > Span::from_mins(10));
     assert!(forecast.faults[&Fault::UsageLimit] > 400);
 }
 
 #[test]
-fn the_same_seed_forecasts_the_same() {
-    assert_eq!(of(Preset::Archon, "flaky"), of(Preset::Archon, "flaky"));
+fn same_seed_gives_same_forecast() {
+    assert_eq!(forecast_for(Preset::Archon, "flaky"), forecast_for(Preset::Archon, "flaky"));
 }
 
 #[test]
-fn it_serialises() {
-    let json = serde_json::to_value(of(Preset::Default, "flaky")).expect("plain data");
+fn forecast_serializes() {
+    let json = serde_json::to_value(forecast_for(Preset::Default, "flaky")).expect("plain data");
     assert!(json["wall"]["p90"].as_u64() > json["wall"]["p10"].as_u64());
     assert!(json["faults"]["overloaded"].as_u64() > Some(0));
 }

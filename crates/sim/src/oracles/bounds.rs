@@ -1,5 +1,5 @@
-//! An own count of what a run has used of its policy's bounds, and the rule, written anew from the
-//! documentation, of when one more attempt is allowed.
+//! Counts how much of its policy's bounds a run used, and restates from the documentation when another
+//! attempt is allowed. Both are independent of the core.
 
 use super::{Oracle, OracleResult, ensure};
 use crate::fault_mix::FAULTS;
@@ -7,54 +7,54 @@ use longhaul_core::{
     AfterAttempt, ApiError, Evidence, Fault, Moment, OutageBound, Policy, SessionLoss, Span, TimeoutAction,
 };
 
-// Something else than the API may answer for this long before it takes a person.
-const MALFORMED_PATIENCE: Span = Span::from_mins(10);
+// Responses that do not come from the API are tolerated for this long before a person is needed.
+const MALFORMED_SPAN_MAX: Span = Span::from_mins(10);
 
-/// What a run has used of its bounds.
+/// The used part of a run's bounds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds {
-    /// Failures since the last progress that forgives.
+    /// Failures since the last progress that resets retries.
     pub(crate) failures: u32,
-    /// Waits against a server since then.
+    /// Waits for a server since then.
     pub(crate) waits: u32,
-    /// When these waits began.
+    /// Start of these waits.
     pub(crate) outage_started_at: Option<Moment>,
-    /// Answers since then that came from something else than the API.
+    /// Malformed responses since then.
     malformed: u32,
     /// Parks since then.
     pub(crate) parks: u32,
-    /// Faults that had their one further try.
+    /// Faults whose only retry was used.
     once: [bool; FAULTS],
     /// Faults since the last progress that cost a session.
     restarted: [bool; FAULTS],
-    /// Pushes for a missing and for a cut answer.
+    /// Nudges for a missing and for a truncated answer.
     nudges: [u32; 2],
 }
 
-/// What a bound may depend on besides the count.
+/// Inputs of a bound, other than the counts.
 pub(crate) struct AttemptCase<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) evidence: &'a Evidence,
     pub(crate) now: Moment,
     pub(crate) fault: Fault,
-    /// When the next attempt is to start, or would have.
+    /// When the next attempt is due, or would be.
     pub(crate) next_at: Option<Moment>,
     pub(crate) attempt: u32,
     pub(crate) progressed: bool,
     pub(crate) session_open: bool,
-    /// Whether a new session was told the record of the work, in vain, and none the task alone.
+    /// Whether a session with a handoff prompt failed, and no session with only the task was tried.
     pub(crate) plainer: bool,
 }
 
 impl AttemptCase<'_> {
-    /// Whether the model said nothing in the attempt.
+    /// Whether the model produced no message in the attempt.
     fn is_silent(&self) -> bool {
         self.evidence.usage.messages + self.evidence.usage.truncated_messages == 0
     }
 }
 
 impl Bounds {
-    /// The attempt made progress.
+    /// Resets the counts after progress.
     pub(crate) fn progress(&mut self, policy: &Policy) {
         if policy.progress_resets_retries {
             self.failures = 0;
@@ -66,7 +66,7 @@ impl Bounds {
         }
     }
 
-    /// Retries that count against `retries_max` for this fault.
+    /// Returns the retries that count against `retries_max` for this fault.
     pub(crate) fn used(&self, policy: &Policy, fault: Fault) -> u32 {
         match policy.outage_bound {
             OutageBound::Retries => self.failures + self.waits,
@@ -75,42 +75,42 @@ impl Bounds {
         }
     }
 
-    /// Whether the policy forbids one more attempt.
+    /// Whether the policy forbids another attempt.
     fn exhausted(&self, case: &AttemptCase<'_>) -> bool {
         let AttemptCase { policy, fault, .. } = *case;
-        let spent = self.used(policy, fault) >= policy.retries_max;
+        let exhausted_retries = self.used(policy, fault) >= policy.retries_max;
         let reset = case.evidence.rate_limit.and_then(|limit| limit.resets_at);
-        let waits_too_long = case.next_at.zip(policy.max_reset_wait).is_some_and(|(at, longest)| {
-            reset.is_some_and(|reset| reset > case.now && at >= reset) && at.since(case.now) > longest
+        let waits_too_long = case.next_at.zip(policy.max_reset_wait).is_some_and(|(at, wait_max)| {
+            reset.is_some_and(|reset| reset > case.now && at >= reset) && at.since(case.now) > wait_max
         });
         waits_too_long
             || match fault {
                 Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
                     let malformed = is_malformed(case.evidence)
                         && self.malformed >= 1
-                        && self.wall_age(case.now) >= MALFORMED_PATIENCE;
-                    let began = self.outage_started_at.unwrap_or(case.now);
+                        && self.wall_age(case.now) >= MALFORMED_SPAN_MAX;
+                    let started_at = self.outage_started_at.unwrap_or(case.now);
                     malformed
                         || match policy.outage_bound {
-                            OutageBound::Retries => spent,
+                            OutageBound::Retries => exhausted_retries,
                             OutageBound::Time(None) => false,
                             OutageBound::Time(Some(limit)) => {
-                                case.next_at.is_some_and(|at| at.since(began) > limit)
+                                case.next_at.is_some_and(|at| at.since(started_at) > limit)
                             }
                         }
                 }
                 Fault::UsageLimit => policy
                     .max_reset_wait
-                    .is_some_and(|longest| case.next_at.is_some_and(|at| at.since(case.now) > longest)),
-                Fault::Crashed | Fault::Interrupted | Fault::Stalled => spent,
-                Fault::OutOfMemory | Fault::Unknown => self.once[fault as usize] || spent,
+                    .is_some_and(|wait_max| case.next_at.is_some_and(|at| at.since(case.now) > wait_max)),
+                Fault::Crashed | Fault::Interrupted | Fault::Stalled => exhausted_retries,
+                Fault::OutOfMemory | Fault::Unknown => self.once[fault as usize] || exhausted_retries,
                 Fault::AttemptTimeout => match policy.attempt_timeout_action {
                     TimeoutAction::Final => true,
                     TimeoutAction::WhileProgressing => !case.progressed,
-                    TimeoutAction::Retry => spent,
+                    TimeoutAction::Retry => exhausted_retries,
                 },
                 Fault::SessionLost => match policy.session_loss {
-                    SessionLoss::SpendAttempt => spent,
+                    SessionLoss::SpendAttempt => exhausted_retries,
                     SessionLoss::FallBack => {
                         case.attempt <= 1 && case.is_silent() || self.has_restarted(case)
                     }
@@ -131,7 +131,7 @@ impl Bounds {
                 | Fault::Refused
                 | Fault::AgentMissing
                 | Fault::AgentUnusable => true,
-                // The agent's own limit is final unless the run's own reaches further.
+                // The agent's own limit is final, unless the run's limit is higher.
                 Fault::TurnLimit => !(policy.limits.turns.is_some() && case.progressed),
                 Fault::AgentBudget => !(policy.limits.budget.is_some() && case.progressed),
             }
@@ -141,7 +141,7 @@ impl Bounds {
         self.restarted[case.fault as usize] && !case.plainer
     }
 
-    /// One more attempt if and only if the policy allows it.
+    /// Checks that another attempt follows if and only if the policy allows it.
     pub(crate) fn check(&self, case: &AttemptCase<'_>, next: &AfterAttempt) -> OracleResult {
         let exhausted = self.exhausted(case);
         match next {
@@ -160,7 +160,7 @@ impl Bounds {
         }
     }
 
-    /// One more attempt was decided.
+    /// Counts a decided attempt.
     pub(crate) fn count(&mut self, case: &AttemptCase<'_>) {
         let fault = case.fault;
         match fault {
@@ -194,13 +194,13 @@ impl Bounds {
         }
     }
 
-    /// How old the present wall is.
+    /// Returns the age of the current outage.
     pub(crate) fn wall_age(&self, now: Moment) -> Span {
-        self.outage_started_at.map_or(Span::ZERO, |began| now.since(began))
+        self.outage_started_at.map_or(Span::ZERO, |started_at| now.since(started_at))
     }
 }
 
-/// Whether the fault is a server's, which time bounds and not a count.
+/// Whether this is a fault of a server, which is bounded by time instead of a count.
 pub(crate) fn is_server(fault: Fault) -> bool {
     matches!(fault, Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network)
 }

@@ -1,4 +1,4 @@
-//! Whether the work is judged when it should be, and whether what came of that is heeded.
+//! Checks that the work is checked when it should be, and that the run obeys the result.
 
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
@@ -10,12 +10,12 @@ use std::mem;
 /// The checks of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CheckWatch {
-    /// The attempt that ended last did its work, if its agent is right.
+    /// Whether the last attempt did its work, according to its agent.
     claimed: bool,
-    /// One is under way since then.
+    /// Start of the running check.
     since: Option<Moment>,
     stopped: Option<StopCause>,
-    /// What came of the last one, until something follows.
+    /// Result of the last check, until the next decision.
     result: Option<CheckResult>,
     failed: u32,
     cancelled: bool,
@@ -24,10 +24,11 @@ pub(crate) struct CheckWatch {
 }
 
 impl CheckWatch {
-    /// Nothing is left alone for longer than it may take, and than the run may: `limited` tells that.
+    /// Checks that no check runs longer than its timeout or the run's limits. `limited` says whether a limit
+    /// is exhausted.
     pub(crate) fn overdue(&self, now: Moment, policy: &Policy, limited: bool) -> OracleResult {
         let (Some(since), None) = (self.since, self.stopped) else { return Ok(()) };
-        let timeout = policy.check.and_then(|checking| checking.timeout);
+        let timeout = policy.check.and_then(|check| check.timeout);
         let late = timeout.is_some_and(|timeout| now > since + timeout);
         ensure(!late && !limited && !self.cancelled, Oracle::Checks, || {
             format!("judged for {} and left alone: {self:?}", now.since(since))
@@ -39,14 +40,14 @@ impl CheckWatch {
             Record::RunReopened { .. } => *self = CheckWatch::default(),
             Record::AttemptEnded { next, .. } => self.claimed = *next == AfterAttempt::Check,
             Record::CheckStarted { at } => {
-                let may = self.claimed && policy.check.is_some() && self.since.is_none() && !self.cancelled;
-                ensure(may, Oracle::Checks, || format!("nothing is to be judged: {self:?}"))?;
+                let allowed = self.claimed && policy.check.is_some() && self.since.is_none() && !self.cancelled;
+                ensure(allowed, Oracle::Checks, || format!("nothing is to be judged: {self:?}"))?;
                 (self.claimed, self.since, self.stopped) = (false, Some(*at), None);
             }
-            Record::CheckStopOrdered { at, cause: why } => {
-                let timeout = policy.check.and_then(|checking| checking.timeout);
+            Record::CheckStopOrdered { at, cause } => {
+                let timeout = policy.check.and_then(|check| check.timeout);
                 let late = timeout.zip(self.since).is_some_and(|(timeout, since)| *at >= since + timeout);
-                let may = match why {
+                let allowed = match cause {
                     StopCause::TimedOut => late,
                     StopCause::Cancelled => self.cancelled,
                     StopCause::Suspended => self.suspending,
@@ -60,13 +61,14 @@ impl CheckWatch {
                     | StopCause::BackgroundStopped
                     | StopCause::DidNotExit => false,
                 };
-                ensure(may && self.since.is_some(), Oracle::Checks, || {
-                    format!("ended as {why:?} without the reason: {self:?}")
+                ensure(allowed && self.since.is_some(), Oracle::Checks, || {
+                    format!("ended as {cause:?} without the reason: {self:?}")
                 })?;
-                self.stopped = Some(*why);
+                self.stopped = Some(*cause);
             }
             Record::CheckEnded { result, .. } => {
-                // A check that is stopped for a suspension has no result: it runs again. One that was just in time has.
+                // A check that is stopped for a suspension has no result, because it runs again. A check that
+                // finished just in time has one.
                 let is_suspended = self.suspending && !self.cancelled;
                 let received = *result != CheckResult::Stopped || self.stopped.is_some() && !is_suspended;
                 self.stopped = None;
@@ -77,16 +79,16 @@ impl CheckWatch {
                 self.failed += u32::from(*result != CheckResult::Passed);
             }
             Record::AttemptStarted { plan, .. } => {
-                let most = policy.check.map_or(0, |checking| checking.failures_max);
-                let told = matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
-                let right = match self.result.take() {
+                let failures_max = policy.check.map_or(0, |check| check.failures_max);
+                let reports_failure = matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
+                let valid = match self.result.take() {
                     None => true,
                     Some(CheckResult::Passed) => false,
                     Some(CheckResult::Failed | CheckResult::Stopped) => {
-                        told && self.failed < most && !self.cancelled
+                        reports_failure && self.failed < failures_max && !self.cancelled
                     }
                 };
-                ensure(right, Oracle::Checks, || format!("{:?} after that check: {self:?}", plan.prompt))?;
+                ensure(valid, Oracle::Checks, || format!("{:?} after that check: {self:?}", plan.prompt))?;
             }
             Record::RunFinished { outcome, .. } => self.check_end(outcome, policy)?,
             Record::Downtime { duration: span } => self.since = self.since.map(|since| since + *span),
@@ -99,7 +101,7 @@ impl CheckWatch {
                     (self.since, self.stopped) = (Some(*at), None);
                 }
             }
-            Record::LimitReached { limit, threshold: reach, .. } => self.limited = Some((*limit, *reach)),
+            Record::LimitReached { limit, threshold, .. } => self.limited = Some((*limit, *threshold)),
             Record::RunStarted { .. }
             | Record::ResumeStrategyChosen { .. }
             | Record::SummaryStarted { .. }
@@ -118,14 +120,14 @@ impl CheckWatch {
         Ok(())
     }
 
-    /// Work that is judged is done if and only if it passed.
+    /// Checks that checked work is done if and only if it passed.
     fn check_end(&mut self, outcome: &Outcome, policy: &Policy) -> OracleResult {
-        let most = policy.check.map_or(u32::MAX, |checking| checking.failures_max);
+        let failures_max = policy.check.map_or(u32::MAX, |check| check.failures_max);
         let result = self.result.take();
-        let right = match outcome.kind {
+        let valid = match outcome.kind {
             OutcomeKind::Done => policy.check.is_none() || result == Some(CheckResult::Passed),
             OutcomeKind::CheckFailed => {
-                result.is_some_and(|result| result != CheckResult::Passed) && self.failed >= most
+                result.is_some_and(|result| result != CheckResult::Passed) && self.failed >= failures_max
             }
             OutcomeKind::Cancelled => result != Some(CheckResult::Passed),
             OutcomeKind::OverBudget | OutcomeKind::OutOfTime => result != Some(CheckResult::Passed),
@@ -138,6 +140,6 @@ impl CheckWatch {
             | OutcomeKind::RetryLater => result.is_none(),
             OutcomeKind::Suspended => false,
         };
-        ensure(right, Oracle::Checks, || format!("{} after {result:?}: {self:?}", outcome.kind))
+        ensure(valid, Oracle::Checks, || format!("{} after {result:?}: {self:?}", outcome.kind))
     }
 }

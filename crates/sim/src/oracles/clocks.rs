@@ -1,22 +1,22 @@
-//! An own count of the time a run waited and slept.
+//! Counts the waits and the downtime of a run, independently of the core.
 
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{AfterAttempt, Moment, Record, Run, Span};
 
-/// Time as the records tell it.
+/// Times according to the records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClockWatch {
     started_at: Moment,
     waiting: Span,
     downtime: Span,
     finished: Span,
-    /// The run is over since then.
+    /// When the run finished.
     over_since: Option<Moment>,
-    /// The run is suspended since then, and whether it waited before.
+    /// When the run was suspended, and whether it waited before.
     suspended: Option<(Moment, bool)>,
-    /// Another attempt is decided.
-    more: bool,
-    /// No process is resident since then.
+    /// Whether another attempt is decided.
+    retries: bool,
+    /// Since when no process runs.
     waits_since: Option<Moment>,
 }
 
@@ -28,8 +28,8 @@ impl ClockWatch {
                 let since = self.over_since.take().unwrap_or(*at);
                 self.finished = self.finished + at.since(since);
             }
-            Record::AttemptEnded { next, .. } => self.more = matches!(next, AfterAttempt::Attempt { .. }),
-            Record::Swept { at, .. } if self.more => self.waits_since = Some(*at),
+            Record::AttemptEnded { next, .. } => self.retries = matches!(next, AfterAttempt::Attempt { .. }),
+            Record::Swept { at, .. } if self.retries => self.waits_since = Some(*at),
             Record::AttemptStarted { at, .. } | Record::RunFinished { at, .. } => {
                 if let Some(since) = self.waits_since.take() {
                     self.waiting = self.waiting + at.since(since);
@@ -74,18 +74,18 @@ impl ClockWatch {
         }
     }
 
-    /// How long the run has taken by then.
+    /// Returns how long the run has taken at `at`.
     pub(crate) fn wall(&self, at: Moment) -> Span {
         at.since(self.started_at) - self.finished
     }
 
-    /// How long it has worked by then.
+    /// Returns how long the run has worked at `at`.
     pub(crate) fn active(&self, at: Moment) -> Span {
         let waits = self.waits_since.map_or(Span::ZERO, |since| at.since(since));
         self.wall(at) - self.waiting - self.downtime - waits
     }
 
-    /// At the end the run's clocks say the same.
+    /// Checks at the end that the run's clocks agree.
     pub(crate) fn check(&self, run: &Run, now: Moment) -> OracleResult {
         let clocks = run.state().clocks;
         let same = clocks.started == self.started_at
@@ -94,10 +94,10 @@ impl ClockWatch {
             && clocks.finished == self.finished;
         ensure(same, Oracle::Clocks, || format!("the run says {clocks:?}, the world {self:?}"))?;
         let parts = clocks.active(now) + clocks.waiting + clocks.downtime;
-        let whole = now.since(self.started_at) - self.finished;
-        ensure(parts == whole && clocks.wall(now) == whole, Oracle::Clocks, || {
+        let total = now.since(self.started_at) - self.finished;
+        ensure(parts == total && clocks.wall(now) == total, Oracle::Clocks, || {
             format!(
-                "active, waiting and downtime are {parts}, the wall clock says {}, it was {whole}",
+                "active, waiting and downtime are {parts}, the wall clock says {}, it was {total}",
                 clocks.wall(now)
             )
         })

@@ -1,4 +1,4 @@
-//! Whether an attempt and a run end as what they truly were.
+//! Checks that attempts and runs end as what they truly were.
 
 use super::{Oracle, OracleResult, Violation, ensure};
 use crate::world::{EndedAttempt, World};
@@ -8,19 +8,19 @@ use longhaul_core::{
     SummaryReport,
 };
 
-/// The fault decided is the one that was, or the one for which we stopped the agent ourselves.
+/// Checks that the decided fault is the true one, or the one for which the supervisor stopped the agent.
 pub(crate) fn check_truth(
     ended: &EndedAttempt,
     stopped: Option<StopCause>,
     fault: Option<Fault>,
 ) -> OracleResult {
-    let ours = match stopped {
+    let own_fault = match stopped {
         Some(StopCause::Stalled | StopCause::NoProgress) => Some(Fault::Stalled),
         Some(StopCause::TimedOut) => Some(Fault::AttemptTimeout),
         Some(StopCause::AuthRejected) => Some(Fault::Auth),
         Some(StopCause::WrongSession) => Some(Fault::SessionLost),
         Some(StopCause::MemoryLimit) => Some(Fault::OutOfMemory),
-        // A process that our KILL ended did not crash.
+        // A process that the supervisor killed did not crash.
         Some(StopCause::Suspended) if matches!(ended.truth, Some(Fault::Crashed | Fault::OutOfMemory)) => {
             Some(Fault::Interrupted)
         }
@@ -34,27 +34,27 @@ pub(crate) fn check_truth(
         )
         | None => None,
     };
-    let right = match ended.truth {
+    let correct = match ended.truth {
         None => fault.is_none(),
-        // A guard that did not run outlasts everything; else nothing failed where the run had used what it may.
+        // A lapsed guard outranks everything. Otherwise an attempt that a limit stopped has no fault.
         Some(Fault::GuardLapsed) => fault == ended.truth,
         Some(truth) if stopped == Some(StopCause::LimitReached) => {
-            // But what was done in another conversation was not this run's.
+            // Exception: work in another session does not belong to this run.
             fault.is_none() || truth == Fault::SessionLost && fault == Some(truth)
         }
-        // Quota outlasts a stop of ours: nothing may be started before its reset.
+        // A usage limit outranks a stop by the supervisor, because no attempt may start before its reset.
         Some(truth @ Fault::UsageLimit) => fault == Some(truth),
-        // And what was done in another conversation was not this run's.
+        // Work in another session does not belong to this run.
         Some(truth @ Fault::SessionLost) if ended.evidence.startup.is_none() => fault == Some(truth),
-        Some(truth) => fault == Some(ours.unwrap_or(truth)),
+        Some(truth) => fault == Some(own_fault.unwrap_or(truth)),
     };
-    let word = |fault: Option<Fault>| fault.map_or("nothing", Fault::word);
-    ensure(right, Oracle::Truth, || {
-        format!("an attempt that failed by {} counts as failed by {}", word(ended.truth), word(fault))
+    let fault_word = |fault: Option<Fault>| fault.map_or("nothing", Fault::fault_word);
+    ensure(correct, Oracle::Truth, || {
+        format!("an attempt that failed by {} counts as failed by {}", fault_word(ended.truth), fault_word(fault))
     })
 }
 
-/// What the documentation says a run ends as when this fault decides it.
+/// Returns the documented outcome of a run that this fault decides.
 fn ends_as(fault: Fault) -> OutcomeKind {
     match fault {
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network | Fault::UsageLimit => {
@@ -81,7 +81,7 @@ fn ends_as(fault: Fault) -> OutcomeKind {
     }
 }
 
-/// What the documentation says a run ends as by a limit.
+/// Returns the documented outcome of a run that a limit finishes.
 fn ends_by(limit: Limit) -> OutcomeKind {
     match limit {
         Limit::Budget | Limit::Tokens => OutcomeKind::OverBudget,
@@ -90,12 +90,12 @@ fn ends_by(limit: Limit) -> OutcomeKind {
     }
 }
 
-/// The run's outcome is what its last attempt and its cancels make it.
+/// Checks that the run's outcome follows from its last attempt and its cancels.
 pub(crate) fn check_ending(
     outcome: &Outcome,
     world: &World,
     policy: &Policy,
-    asked_by_them: bool,
+    was_requested: bool,
 ) -> OracleResult {
     let ended = world.finished.as_ref();
     let truth = ended.map(|ended| ended.truth);
@@ -113,40 +113,40 @@ pub(crate) fn check_ending(
         (OutcomeKind::Bug, _) => {
             ensure(world.undying, Oracle::GivesUp, || "bug, while every process could be ended".to_owned())
         }
-        // Whether it was judged so often is for those who count.
+        // Another oracle counts the checks.
         (OutcomeKind::CheckFailed, _) => ensure(done, Oracle::GivesUp, || {
             format!("check_failed, while the last attempt failed: {truth:?}")
         }),
-        (OutcomeKind::Cancelled, _) => check_cancelled(outcome, asked_by_them),
-        // Whether it was reached is for those who count.
+        (OutcomeKind::Cancelled, _) => check_cancelled(outcome, was_requested),
+        // Another oracle decides whether the limit was reached.
         (kind, _) if outcome.limit.is_some() => {
-            let right = outcome.limit.map(ends_by) == Some(kind);
-            ensure(right, Oracle::GivesUp, || format!("{:?} ends as {kind}", outcome.limit))
+            let correct = outcome.limit.map(ends_by) == Some(kind);
+            ensure(correct, Oracle::GivesUp, || format!("{:?} ends as {kind}", outcome.limit))
         }
         (_, None) => Err(Violation::new(Oracle::GivesUp, format!("{} without a fault", outcome.kind))),
         (kind, Some(fault)) => {
             let expected = ends_as(fault);
-            ensure(kind == expected || exception(fault, kind, ended, policy), Oracle::GivesUp, || {
+            ensure(kind == expected || is_exception(fault, kind, ended, policy), Oracle::GivesUp, || {
                 format!("{fault} ends as {kind}, not {expected}")
             })?;
-            let late = kind != OutcomeKind::RetryLater || outcome.retry_at.is_some();
-            ensure(late, Oracle::GivesUp, || "retry later, and nobody says when".to_owned())
+            let has_retry_time = kind != OutcomeKind::RetryLater || outcome.retry_at.is_some();
+            ensure(has_retry_time, Oracle::GivesUp, || "retry later, and nobody says when".to_owned())
         }
     }
 }
 
-/// The two faults that may end differently by circumstance.
-fn exception(fault: Fault, kind: OutcomeKind, ended: Option<&EndedAttempt>, policy: &Policy) -> bool {
+/// Whether this is one of the two faults that may end differently.
+fn is_exception(fault: Fault, kind: OutcomeKind, ended: Option<&EndedAttempt>, policy: &Policy) -> bool {
     let Some(ended) = ended else { return false };
     let portal =
         ended.evidence.result.as_ref().is_some_and(|result| result.api_error == Some(ApiError::Malformed));
-    let named = ended.attempt == 1 && policy.session_loss == SessionLoss::FallBack;
+    let requested_session = ended.attempt == 1 && policy.session_loss == SessionLoss::FallBack;
     fault == Fault::Network && portal && kind == OutcomeKind::NeedsPerson
-        || fault == Fault::SessionLost && named && kind == OutcomeKind::NotStarted
+        || fault == Fault::SessionLost && requested_session && kind == OutcomeKind::NotStarted
 }
 
-fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> OracleResult {
-    ensure(asked_by_them, Oracle::Cancels, || {
+fn check_cancelled(outcome: &Outcome, was_requested: bool) -> OracleResult {
+    ensure(was_requested, Oracle::Cancels, || {
         format!("cancelled by {:?}, who did not ask for it", outcome.cancelled_by)
     })?;
     let code = match outcome.cancelled_by {
@@ -159,7 +159,7 @@ fn check_cancelled(outcome: &Outcome, asked_by_them: bool) -> OracleResult {
     })
 }
 
-/// After the end no event changes or orders anything.
+/// Checks that events after the end neither change the run nor cause actions.
 pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> OracleResult {
     let state = run.state().clone();
     let now = Now { at: at + Span::from_hours(1), roll: 7 };
@@ -180,8 +180,8 @@ pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Oracle
     ensure(run.deadline(policy).is_none(), Oracle::Stable, || "a deadline after the end".to_owned())?;
     for event in events {
         let step = run.step(policy, now, event);
-        let quiet = step.records.is_empty() && step.actions.is_empty();
-        ensure(quiet, Oracle::Stable, || format!("after the end something does {step:?}"))?;
+        let unchanged = step.records.is_empty() && step.actions.is_empty();
+        ensure(unchanged, Oracle::Stable, || format!("after the end something does {step:?}"))?;
     }
     ensure(*run.state() == state, Oracle::Stable, || format!("after the end, {:?}", run.state()))
 }

@@ -1,26 +1,27 @@
-//! Whether chance really spreads a wait: the same step under other rolls must decide other moments.
+//! Checks that a wait has real jitter: under other rolls, the same step must decide other moments.
 
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{AfterAttempt, Event, Moment, Now, Policy, Record, Run, Span};
 
-// A spread below this may well draw the same moment several times.
+// A smaller spread may draw the same moment several times.
 const SPREAD_MIN: Span = Span(1_000);
-// Nine equal draws out of a thousand come by chance once in 10^24.
+// Nine equal draws out of a thousand occur by chance once in 10^24.
 const ROLLS: u64 = 8;
 
-/// Steps `before` once more under other rolls than the one that decided `at`.
+/// Repeats the step of `before` under other rolls than the one that decided `at`.
 pub(crate) fn check_spread(
     before: &Run,
     policy: &Policy,
     now: Now,
     event: &Event,
-    (at, spread): (Moment, Span),
+    at: Moment,
+    spread: Span,
 ) -> OracleResult {
-    let differs = |place: u64| {
-        let roll = now.roll.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let differs = |index: u64| {
+        let roll = now.roll.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let step = before.clone().step(policy, Now { roll, ..now }, event.clone());
         !step.records.iter().any(|record| {
-            matches!(record, Record::AttemptEnded { next: AfterAttempt::Attempt { at: same, .. }, .. } if *same == at)
+            matches!(record, Record::AttemptEnded { next: AfterAttempt::Attempt { at: other, .. }, .. } if *other == at)
         })
     };
     ensure(spread < SPREAD_MIN || (1..=ROLLS).any(differs), Oracle::Spread, || {

@@ -1,5 +1,5 @@
-//! Whether a run is kept going whose agent stops by itself: an own count of its stops, and the rule, written anew from the
-//! documentation, of what follows each of them.
+//! Checks that a run continues when its agent stops on its own. The stops are counted, and the rule for what
+//! follows them is restated from the documentation, independently of the core.
 
 use super::clocks::ClockWatch;
 use super::limits::LimitWatch;
@@ -10,7 +10,7 @@ use longhaul_core::{
     TerminalReason,
 };
 
-/// What the present process has said since it was started.
+/// The output of the current process since its start.
 #[derive(Clone, Copy, Debug, Default)]
 struct AgentSignals {
     turns: u32,
@@ -20,30 +20,30 @@ struct AgentSignals {
     shells: u32,
 }
 
-/// The stops of one run, counted anew.
+/// The stops of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeepGoingWatch {
     signals: AgentSignals,
-    /// So many of its turns were over when it was last told something, or when its last stop was counted.
+    /// Number of ended exchanges at the last prompt or the last counted stop.
     answered: u32,
-    /// Its stop was counted, and nothing was said to that yet.
+    /// Whether a stop was counted and no prompt followed yet.
     owed: bool,
-    /// Somebody ends it.
+    /// Whether the agent is being stopped.
     stopping: bool,
     stops: u32,
-    /// How often in a row it said at a stop that the work is finished.
+    /// Number of consecutive stops with a done claim.
     claims: u32,
-    /// How often in a row nothing had changed since the stop before.
+    /// Number of consecutive stops without a change since the stop before.
     idle: u32,
     workspace: Option<u64>,
     warned: bool,
     cancelled: bool,
     limited: bool,
-    /// The run was told to save its work, or has nothing left to do it with.
+    /// Whether the wrap-up was prompted, or a limit is exhausted.
     saving: bool,
 }
 
-/// What follows a stop.
+/// The expected reaction to a stop.
 #[derive(Debug, PartialEq, Eq)]
 enum ExpectedNext {
     Finished,
@@ -51,18 +51,23 @@ enum ExpectedNext {
     Prompt(PromptKind),
 }
 
-/// What everything that a stop may depend on is read from.
-type Sources<'a> = (&'a Policy, &'a ClockWatch, &'a LimitWatch);
+/// The inputs of the expected reaction, other than the counts.
+#[derive(Clone, Copy)]
+pub(crate) struct KeepGoingSources<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) clocks: &'a ClockWatch,
+    pub(crate) limits: &'a LimitWatch,
+}
 
 impl KeepGoingWatch {
-    /// Takes in an event before the run does.
-    pub(crate) fn hear(&mut self, event: &Event) {
+    /// Receives an event before the run does.
+    pub(crate) fn receive(&mut self, event: &Event) {
         match event {
             Event::Noticed(notice) => self.signals.note(notice),
             Event::Exited(evidence) | Event::Recovered { found: FoundAttempt::Ended(evidence), .. } => {
                 self.signals = AgentSignals::new(evidence);
             }
-            // It is told again from the beginning.
+            // The new supervisor reads the stream again from its start.
             Event::Recovered { found: FoundAttempt::Running(_), .. } => {
                 self.signals = AgentSignals::default()
             }
@@ -81,7 +86,7 @@ impl KeepGoingWatch {
         }
     }
 
-    /// Takes in a record, before those who count what the run uses do.
+    /// Receives a record, before the oracles that count the run's usage.
     pub(crate) fn take(&mut self, record: &Record, sources: Sources<'_>) -> OracleResult {
         match record {
             Record::RunReopened { .. } => {
@@ -91,7 +96,7 @@ impl KeepGoingWatch {
             Record::AttemptStarted { plan, .. } => {
                 (self.signals, self.answered) = (AgentSignals::default(), 0);
                 (self.owed, self.stopping) = (false, false);
-                self.tell(plan.prompt)?;
+                self.on_prompt(plan.prompt)?;
             }
             Record::AttemptSpawned { .. } => self.signals = AgentSignals::default(),
             Record::AgentStopped {
@@ -100,27 +105,27 @@ impl KeepGoingWatch {
                 background,
                 ..
             } => {
-                self.check_stop((*claimed, *workspace, *background), sources)?;
-                self.stop(*claimed, *workspace, *background);
+                self.check_stop(*claimed, *workspace, *background, sources.policy)?;
+                self.on_stop(*claimed, *workspace, *background);
             }
-            Record::PromptSent { at, prompt: say, .. } => {
-                if !matches!(say, PromptKind::WrapUp(_)) {
-                    self.check_prompt(*at, *say, sources)?;
+            Record::PromptSent { at, prompt, .. } => {
+                if !matches!(prompt, PromptKind::WrapUp(_)) {
+                    self.check_prompt(*at, *prompt, sources)?;
                 }
-                self.tell(*say)?;
+                self.on_prompt(*prompt)?;
                 (self.answered, self.owed, self.stopping) = (self.signals.turns, false, false);
             }
-            Record::LimitReached { threshold: reach, .. } => {
+            Record::LimitReached { threshold, .. } => {
                 (self.limited, self.answered) = (true, self.signals.turns);
-                self.saving |= *reach == LimitThreshold::Exhausted;
+                self.saving |= *threshold == LimitThreshold::Exhausted;
             }
             Record::CancelRequested { .. } => self.cancelled = true,
             Record::SuspendOrdered { .. } => self.stopping = true,
             Record::StopOrdered { .. } => self.stopping = true,
-            Record::InputClosed { at } => self.check_let_go(*at, sources)?,
+            Record::InputClosed { at } => self.check_input_closed(*at, sources.policy)?,
             Record::AttemptEnded { at, fault, next, .. } => self.check_end(*at, *fault, next, sources)?,
             Record::RunFinished { outcome, .. } if outcome.kind == OutcomeKind::Done => {
-                let done = kept(sources.0).is_none() || self.claims >= 2;
+                let done = active_keep_going(sources.policy).is_none() || self.claims >= 2;
                 ensure(done, Oracle::KeepsGoing, || format!("done, and it never said so twice: {self:?}"))?;
             }
             Record::RunStarted { .. }
@@ -143,7 +148,7 @@ impl KeepGoingWatch {
         Ok(())
     }
 
-    fn stop(&mut self, claimed: bool, workspace: Option<u64>, shells: u32) {
+    fn on_stop(&mut self, claimed: bool, workspace: Option<u64>, shells: u32) {
         let unchanged = shells == 0 && workspace.is_some_and(|workspace| self.workspace == Some(workspace));
         self.stops += 1;
         self.claims = if claimed { self.claims + 1 } else { 0 };
@@ -152,25 +157,26 @@ impl KeepGoingWatch {
         (self.answered, self.owed) = (self.signals.turns, true);
     }
 
-    /// The agent hears this.
-    fn tell(&mut self, say: PromptKind) -> OracleResult {
-        self.saving |= matches!(say, PromptKind::WrapUp(_));
-        self.warned |= matches!(say, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
-        let pushes = matches!(say, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone);
-        ensure(!pushes || !self.limited && !self.cancelled, Oracle::KeepsGoing, || {
-            format!("{say:?} is said to one that is to end: {self:?}")
+    /// Records a prompt to the agent.
+    fn on_prompt(&mut self, prompt: PromptKind) -> OracleResult {
+        self.saving |= matches!(prompt, PromptKind::WrapUp(_));
+        self.warned |= matches!(prompt, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
+        let continues = matches!(prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone);
+        ensure(!continues || !self.limited && !self.cancelled, Oracle::KeepsGoing, || {
+            format!("{prompt:?} is said to one that is to end: {self:?}")
         })?;
-        let stop = if let PromptKind::KeepGoing(push) = say { push.stop_number } else { self.stops };
-        ensure(stop == self.stops, Oracle::KeepsGoing, || format!("{say:?} after stop {}", self.stops))
+        let stop = if let PromptKind::KeepGoing(keep_going) = prompt { keep_going.stop_number } else { self.stops };
+        ensure(stop == self.stops, Oracle::KeepsGoing, || format!("{prompt:?} after stop {}", self.stops))
     }
 
-    /// What follows the last stop.
-    fn right(
+    /// Returns the expected reaction to the last stop.
+    fn expected_next(
         &self,
         keep_going: &KeepGoing,
         at: Moment,
-        (policy, clocks, limits): Sources<'_>,
+        sources: KeepGoingSources<'_>,
     ) -> ExpectedNext {
+        let KeepGoingSources { policy, clocks, limits } = sources;
         if self.claims >= 2 {
             return ExpectedNext::Finished;
         }
@@ -180,54 +186,63 @@ impl KeepGoingWatch {
         if self.idle >= keep_going.idle_stops_max {
             return ExpectedNext::Idle;
         }
-        let last = !self.warned && limits.is_near(policy, clocks, at);
-        let due = keep_going.status_every > 0 && self.stops.is_multiple_of(keep_going.status_every);
-        let worked = (due || last).then(|| clocks.active(at));
-        let KeepGoing { keep_improving: extended, .. } = *keep_going;
+        let near_limit = !self.warned && limits.is_near(policy, clocks, at);
+        let status_due = keep_going.status_every > 0 && self.stops.is_multiple_of(keep_going.status_every);
+        let active_time = (status_due || near_limit).then(|| clocks.active(at));
+        let KeepGoing { keep_improving, .. } = *keep_going;
         ExpectedNext::Prompt(PromptKind::KeepGoing(KeepGoingPrompt {
             stop_number: self.stops,
-            keep_improving: extended,
-            active_time: worked,
-            limit_near: last,
+            keep_improving,
+            active_time,
+            limit_near: near_limit,
         }))
     }
 
-    /// Whether the last stop was the last of all.
+    /// Whether no prompt may follow the last stop.
     fn is_final(&self, keep_going: &KeepGoing) -> bool {
         self.claims >= 2 || self.claims == 0 && self.idle >= keep_going.idle_stops_max
     }
 
-    fn check_stop(&self, recorded: (bool, Option<u64>, u32), (policy, ..): Sources<'_>) -> OracleResult {
-        let right = kept(policy).is_some()
+
+    fn check_stop(
+        &self,
+        claimed: bool,
+        workspace: Option<u64>,
+        shells: u32,
+        policy: &Policy,
+    ) -> OracleResult {
+        let recorded = (claimed, workspace, shells);
+        let expected = active_keep_going(policy).is_some()
             && self.signals.turns > self.answered
             && self.signals.settled.is_some_and(|result| is_good(policy, &result))
             && !self.saving
             && recorded == (self.signals.claimed, self.signals.workspace, self.signals.shells);
-        ensure(right, Oracle::KeepsGoing, || format!("a stop at {recorded:?} that was none: {self:?}"))
+        ensure(expected, Oracle::KeepsGoing, || format!("a stop at {recorded:?} that was none: {self:?}"))
     }
 
-    /// It is told this because it stopped.
-    fn check_prompt(&self, at: Moment, say: PromptKind, sources: Sources<'_>) -> OracleResult {
-        let right = kept(sources.0).map(|keep_going| self.right(&keep_going, at, sources));
-        ensure(self.owed && right == Some(ExpectedNext::Prompt(say)), Oracle::KeepsGoing, || {
-            format!("it is told {say:?}, and not {right:?}: {self:?}")
+    /// Checks a prompt that follows a stop.
+    fn check_prompt(&self, at: Moment, prompt: PromptKind, sources: Sources<'_>) -> OracleResult {
+        let expected =
+            active_keep_going(sources.policy).map(|keep_going| self.expected_next(&keep_going, at, sources));
+        ensure(self.owed && expected == Some(ExpectedNext::Prompt(prompt)), Oracle::KeepsGoing, || {
+            format!("it is told {prompt:?}, and not {expected:?}: {self:?}")
         })
     }
 
-    /// Its input ends.
-    fn check_let_go(&self, at: Moment, (policy, ..): Sources<'_>) -> OracleResult {
-        let Some(keep_going) = kept(policy) else { return Ok(()) };
+    /// Checks that the agent's input may close.
+    fn check_input_closed(&self, at: Moment, policy: &Policy) -> OracleResult {
+        let Some(keep_going) = active_keep_going(policy) else { return Ok(()) };
         let stopped = self.signals.turns > self.answered || self.owed;
-        let good = self.signals.settled.is_some_and(|result| is_good(policy, &result));
-        let may = !(stopped && good)
+        let usable = self.signals.settled.is_some_and(|result| is_good(policy, &result));
+        let allowed = !(stopped && usable)
             || self.is_final(&keep_going)
             || self.cancelled
             || self.limited
             || self.stopping;
-        ensure(may, Oracle::KeepsGoing, || format!("it stopped, and is let go at {at:?}: {self:?}"))
+        ensure(allowed, Oracle::KeepsGoing, || format!("it stopped, and is let go at {at:?}: {self:?}"))
     }
 
-    /// The attempt is over: what follows?
+    /// Checks the decision at the end of an attempt.
     fn check_end(
         &mut self,
         at: Moment,
@@ -235,29 +250,29 @@ impl KeepGoingWatch {
         next: &AfterAttempt,
         sources: Sources<'_>,
     ) -> OracleResult {
-        let policy = sources.0;
-        let pushed = matches!(next, AfterAttempt::Attempt { remedy: Remedy::KeepGoing, .. });
-        let good = fault.is_none() || fault == Some(Fault::Permission) && policy.allow_denials;
-        let Some(keep_going) = kept(policy).filter(|_| good && !self.saving) else {
-            return ensure(!pushed, Oracle::KeepsGoing, || format!("kept going with {next:?}: {self:?}"));
+        let policy = sources.policy;
+        let continues = matches!(next, AfterAttempt::Attempt { remedy: Remedy::KeepGoing, .. });
+        let usable = fault.is_none() || fault == Some(Fault::Permission) && policy.allow_denials;
+        let Some(keep_going) = active_keep_going(policy).filter(|_| usable && !self.saving) else {
+            return ensure(!continues, Oracle::KeepsGoing, || format!("kept going with {next:?}: {self:?}"));
         };
         ensure(self.signals.turns <= self.answered, Oracle::KeepsGoing, || {
             format!("its last stop was not counted: {self:?}")
         })?;
-        let right = self.right(&keep_going, at, sources);
-        let follows = match next {
+        let expected = self.expected_next(&keep_going, at, sources);
+        let valid = match next {
             AfterAttempt::Finish(outcome) => match outcome.kind {
-                OutcomeKind::Done => right == ExpectedNext::Finished,
+                OutcomeKind::Done => expected == ExpectedNext::Finished,
                 OutcomeKind::Cancelled => {
-                    self.cancelled && (right != ExpectedNext::Finished || fault.is_some())
+                    self.cancelled && (expected != ExpectedNext::Finished || fault.is_some())
                 }
-                OutcomeKind::Failed if outcome.limit.is_some() => matches!(right, ExpectedNext::Prompt(_)),
+                OutcomeKind::Failed if outcome.limit.is_some() => matches!(expected, ExpectedNext::Prompt(_)),
                 OutcomeKind::Failed => {
-                    right == ExpectedNext::Idle && outcome.fault == Some(Fault::Unfinished)
+                    expected == ExpectedNext::Idle && outcome.fault == Some(Fault::Unfinished)
                 }
-                // Those who count say whether it is reached.
+                // Another oracle decides whether the limit was reached.
                 OutcomeKind::OverBudget | OutcomeKind::OutOfTime => {
-                    outcome.limit.is_some() && matches!(right, ExpectedNext::Prompt(_)) && !self.cancelled
+                    outcome.limit.is_some() && matches!(expected, ExpectedNext::Prompt(_)) && !self.cancelled
                 }
                 OutcomeKind::NeedsPerson
                 | OutcomeKind::CheckFailed
@@ -267,16 +282,16 @@ impl KeepGoingWatch {
                 | OutcomeKind::RetryLater
                 | OutcomeKind::Suspended => false,
             },
-            AfterAttempt::Attempt { at: then, plan, .. } => {
+            AfterAttempt::Attempt { at: attempt_at, plan, .. } => {
                 let saves = self.limited && matches!(plan.prompt, PromptKind::WrapUp(_));
-                let told = saves && matches!(right, ExpectedNext::Prompt(_))
-                    || right == ExpectedNext::Prompt(plan.prompt);
-                pushed && told && *then == at && !self.cancelled
+                let prompted = saves && matches!(expected, ExpectedNext::Prompt(_))
+                    || expected == ExpectedNext::Prompt(plan.prompt);
+                continues && prompted && *attempt_at == at && !self.cancelled
             }
             AfterAttempt::Check => false,
         };
-        ensure(follows, Oracle::KeepsGoing, || {
-            format!("{next:?} follows a stop, and not {right:?}: {self:?}")
+        ensure(valid, Oracle::KeepsGoing, || {
+            format!("{next:?} follows a stop, and not {expected:?}: {self:?}")
         })
     }
 }
@@ -314,16 +329,16 @@ impl AgentSignals {
     }
 }
 
-/// How the run is kept going: one whose work is judged is kept going by that.
-pub(super) fn kept(policy: &Policy) -> Option<KeepGoing> {
+/// Returns the keep-going policy. `None` if the run has a check, because then the check decides.
+pub(super) fn active_keep_going(policy: &Policy) -> Option<KeepGoing> {
     if policy.check.is_some() { None } else { policy.keep_going }
 }
 
-/// Whether a turn with this result ended because the agent thought that it was time.
+/// Whether an exchange with this result ended because the agent considered itself done.
 pub(super) fn is_good(policy: &Policy, result: &AgentResult) -> bool {
     let AgentResult {
-        is_error, terminal_reason: ending, stop_reason, empty, denials, stop_hook_capped, ..
+        is_error, terminal_reason, stop_reason, empty, denials, stop_hook_capped, ..
     } = *result;
-    let ended = !is_error && ending == TerminalReason::Completed && stop_reason == StopReason::EndTurn;
+    let ended = !is_error && terminal_reason == TerminalReason::Completed && stop_reason == StopReason::EndTurn;
     ended && !empty && !stop_hook_capped && (denials == 0 || policy.allow_denials)
 }

@@ -1,48 +1,48 @@
-//! Whether the history of a conversation reaches an attempt by the right rung: one for what was found, none
-//! twice for the same reason, and no session resumed that nobody looked for.
+//! Checks that the history of a conversation reaches an attempt by the right resume strategy. No strategy is
+//! used twice for the same reason, and no session is resumed without an inspection.
 
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
     AttemptPlan, Event, Record, ResumeStrategy, SessionFileState, SessionPlan, StrategyReason,
 };
 
-/// What was found and tried, counted anew.
+/// Inspected states and tried strategies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StrategyWatch {
-    /// What the last look in the present attempt found.
+    /// Result of the current attempt's last inspection.
     found: Option<SessionFileState>,
     plan: Option<AttemptPlan>,
-    placed: bool,
+    relocated: bool,
     repaired: bool,
-    seeded: bool,
-    plain: bool,
-    /// Whether the model ever said anything.
+    handed_off: bool,
+    started_fresh: bool,
+    /// Whether the model ever produced a message.
     spoken: bool,
 }
 
 impl StrategyWatch {
-    /// Takes in an event before the run does.
-    pub(crate) fn hear(&mut self, event: &Event) {
+    /// Receives an event before the run does.
+    pub(crate) fn receive(&mut self, event: &Event) {
         if let Event::SessionInspected(found) = event {
             self.found = Some(*found);
         }
     }
 
-    /// Whether what was found cannot be continued.
+    /// Whether the inspected session cannot be continued.
     pub(crate) fn is_lost(&self) -> bool {
         let forks = self.plan.as_ref().is_some_and(|plan| matches!(plan.session, SessionPlan::Fork { .. }));
         match self.found {
             Some(SessionFileState::Missing | SessionFileState::Empty) => true,
-            Some(SessionFileState::Elsewhere) => self.placed && !forks,
+            Some(SessionFileState::Elsewhere) => self.relocated && !forks,
             Some(SessionFileState::Ready | SessionFileState::Damaged | SessionFileState::Stale) | None => {
                 false
             }
         }
     }
 
-    /// Whether a new session was told the record of the work, in vain, and none the task alone.
+    /// Whether a session with a handoff prompt failed, and no session with only the task was tried.
     pub(crate) fn has_plainer(&self) -> bool {
-        self.seeded && !self.plain
+        self.handed_off && !self.started_fresh
     }
 
     pub(crate) fn take(&mut self, record: &Record) -> OracleResult {
@@ -52,24 +52,24 @@ impl StrategyWatch {
                 *self = StrategyWatch { spoken, ..StrategyWatch::default() };
             }
             Record::AttemptStarted { plan, .. } => (self.found, self.plan) = (None, Some(plan.clone())),
-            Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
-                let right = self.right(*because);
-                ensure(right == Some(*rung), Oracle::Ladder, || {
-                    format!("{rung:?} because of {because:?}, not {right:?}: {self:?}")
+            Record::ResumeStrategyChosen { strategy, reason, .. } => {
+                let expected = self.expected(*reason);
+                ensure(expected == Some(*strategy), Oracle::Strategies, || {
+                    format!("{strategy:?} because of {reason:?}, not {expected:?}: {self:?}")
                 })?;
-                match rung {
-                    ResumeStrategy::Relocate => self.placed = true,
+                match strategy {
+                    ResumeStrategy::Relocate => self.relocated = true,
                     ResumeStrategy::Repair => self.repaired = true,
-                    ResumeStrategy::Handoff => self.seeded = true,
-                    ResumeStrategy::Fresh => self.plain = true,
+                    ResumeStrategy::Handoff => self.handed_off = true,
+                    ResumeStrategy::Fresh => self.started_fresh = true,
                     ResumeStrategy::AsIs | ResumeStrategy::Fork => {}
                 }
             }
             Record::ProgressMade { resets_retries: true, .. } => {
-                (self.placed, self.repaired, self.seeded, self.plain) = (false, false, false, false);
+                (self.relocated, self.repaired, self.handed_off, self.started_fresh) = (false, false, false, false);
             }
-            Record::AttemptEnded { usage: tally, .. } => {
-                self.spoken |= tally.messages + tally.truncated_messages > 0
+            Record::AttemptEnded { usage, .. } => {
+                self.spoken |= usage.messages + usage.truncated_messages > 0
             }
             Record::ProgressMade { resets_retries: false, .. }
             | Record::RunStarted { .. }
@@ -98,8 +98,8 @@ impl StrategyWatch {
         Ok(())
     }
 
-    /// The rung that the documentation asks for.
-    fn right(&self, reason: StrategyReason) -> Option<ResumeStrategy> {
+    /// Returns the strategy that the documentation requires.
+    fn expected(&self, reason: StrategyReason) -> Option<ResumeStrategy> {
         let plan = self.plan.as_ref()?;
         let found = match reason {
             StrategyReason::SessionFile(found) => Some(found),
@@ -108,7 +108,7 @@ impl StrategyWatch {
         match &plan.session {
             _ if self.found != found || self.is_lost() => None,
             SessionPlan::New(_) if reason == StrategyReason::NeverOpened => Some(ResumeStrategy::Fresh),
-            SessionPlan::New(_) if self.spoken && !self.seeded => Some(ResumeStrategy::Handoff),
+            SessionPlan::New(_) if self.spoken && !self.handed_off => Some(ResumeStrategy::Handoff),
             SessionPlan::New(_) => Some(ResumeStrategy::Fresh),
             SessionPlan::Fork { .. } => Some(ResumeStrategy::Fork),
             SessionPlan::Resume(_) => match self.found? {
@@ -124,9 +124,9 @@ impl StrategyWatch {
         }
     }
 
-    /// A process is about to start on this plan.
+    /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&self, plan: &AttemptPlan) -> OracleResult {
-        let looked = match &plan.session {
+        let inspected = match &plan.session {
             SessionPlan::New(_) => true,
             SessionPlan::Resume(_) => matches!(
                 plan.strategy,
@@ -134,6 +134,6 @@ impl StrategyWatch {
             ),
             SessionPlan::Fork { .. } => plan.strategy == Some(ResumeStrategy::Fork),
         };
-        ensure(looked, Oracle::Ladder, || format!("nobody looked for the session of {plan:?}"))
+        ensure(inspected, Oracle::Strategies, || format!("nobody looked for the session of {plan:?}"))
     }
 }

@@ -1,5 +1,5 @@
-//! Whether sessions are used as they should be: opened under a fresh id, resumed when open, and
-//! never resumed once left behind.
+//! Checks the use of sessions: opened with a new id, resumed if open, and never resumed after they were
+//! abandoned.
 
 use super::{Oracle, OracleResult, ensure};
 use crate::world::EndedAttempt;
@@ -7,52 +7,52 @@ use longhaul_core::{
     AfterAttempt, AttemptPlan, Continuity, Fault, PromptKind, Remedy, SessionId, SessionPlan,
 };
 
-/// The sessions of one run, as they truly were.
+/// The sessions of one run, as they truly are.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionWatch {
-    /// Ids that were given to new sessions, and by which attempt.
+    /// Ids of new sessions, with the attempt that used them.
     used: Vec<(SessionId, u32)>,
-    /// The open session that the work is in.
-    line: Option<SessionId>,
-    leftover_processes: Vec<SessionId>,
+    /// The open session that contains the work.
+    current: Option<SessionId>,
+    abandoned: Vec<SessionId>,
 }
 
 impl SessionWatch {
     pub(crate) fn clear(&mut self) {
         self.used.clear();
-        self.line = None;
-        self.leftover_processes.clear();
+        self.current = None;
+        self.abandoned.clear();
     }
 
-    /// Whether there is an open session that the work is in.
+    /// Whether a session with the work is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.line.is_some()
+        self.current.is_some()
     }
 
-    /// A process is about to start on this plan.
+    /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&mut self, plan: &AttemptPlan) -> OracleResult {
         match &plan.session {
             SessionPlan::New(id) | SessionPlan::Fork { to: id, .. } => {
-                let again = self.used.iter().any(|(used, attempt)| used == id && *attempt != plan.attempt);
+                let is_reused = self.used.iter().any(|(used, attempt)| used == id && *attempt != plan.attempt);
                 self.used.push((id.clone(), plan.attempt));
-                ensure(!again, Oracle::Sessions, || format!("a second session under the id {id}"))
+                ensure(!is_reused, Oracle::Sessions, || format!("a second session under the id {id}"))
             }
             SessionPlan::Resume(id) => {
-                ensure(!self.leftover_processes.contains(id), Oracle::Sessions, || {
+                ensure(!self.abandoned.contains(id), Oracle::Sessions, || {
                     format!("session {id} is resumed, and was left behind")
                 })
             }
         }
     }
 
-    /// An attempt on this plan ended; its session, if it opened that, is the line of work.
+    /// Records the end of an attempt. If the attempt opened its session, that session now contains the work.
     pub(crate) fn take_end(&mut self, plan: &AttemptPlan, ended: &EndedAttempt) {
         if ended.evidence.session.as_ref() == Some(plan.session.id()) {
-            self.line = ended.evidence.session.clone();
+            self.current = ended.evidence.session.clone();
         }
     }
 
-    /// What follows uses the right session and says the right thing.
+    /// Checks that the next attempt uses the right session and the right prompt.
     pub(crate) fn check_next(
         &mut self,
         before: &AttemptPlan,
@@ -62,71 +62,71 @@ impl SessionWatch {
     ) -> OracleResult {
         let AfterAttempt::Attempt { remedy, plan, .. } = next else { return Ok(()) };
         if matches!(plan.prompt, PromptKind::WrapUp(_)) {
-            let right = self.line.as_ref().is_none_or(|line| resumes(plan, line));
-            return ensure(right, Oracle::Sessions, || {
-                format!("the work of {:?} is to be saved in {plan:?}", self.line)
+            let correct = self.current.as_ref().is_none_or(|current| resumes(plan, current));
+            return ensure(correct, Oracle::Sessions, || {
+                format!("the work of {:?} is to be saved in {plan:?}", self.current)
             });
         }
-        let right = match remedy {
+        let correct = match remedy {
             Remedy::WaitOut
             | Remedy::Park
             | Remedy::Resume
             | Remedy::ResumeOnce
             | Remedy::RetryOnce
             | Remedy::ResumeWithinLimit
-            | Remedy::ResumeWhileProgressing => match &self.line {
-                Some(line) => {
-                    let silent_for = continuity == Some(Continuity::Unchanged)
+            | Remedy::ResumeWhileProgressing => match &self.current {
+                Some(current) => {
+                    let is_repeated = continuity == Some(Continuity::Unchanged)
                         && !matches!(before.prompt, PromptKind::Continue(_));
-                    let say = if silent_for { before.prompt } else { PromptKind::Continue(fault) };
-                    resumes(plan, line) && plan.prompt == say
+                    let prompt = if is_repeated { before.prompt } else { PromptKind::Continue(fault) };
+                    resumes(plan, current) && plan.prompt == prompt
                 }
-                None => alike(&before.session, &plan.session) && plan.prompt == before.prompt,
+                None => is_equivalent(&before.session, &plan.session) && plan.prompt == before.prompt,
             },
             Remedy::Nudge(nudge) => {
-                self.line.as_ref().is_some_and(|line| resumes(plan, line))
+                self.current.as_ref().is_some_and(|current| resumes(plan, current))
                     && plan.prompt == PromptKind::Nudge(*nudge)
             }
-            // It is asked for by no fault.
+            // No fault leads to this remedy.
             Remedy::KeepGoing => false,
             Remedy::ResumeExisting => resumes(plan, before.session.id()) && plan.prompt == before.prompt,
             Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => {
-                self.leave();
-                let told = matches!(plan.prompt, PromptKind::Task | PromptKind::TaskAfterLoss(_));
-                matches!(plan.session, SessionPlan::New(_)) && told
+                self.abandon();
+                let has_prompt = matches!(plan.prompt, PromptKind::Task | PromptKind::TaskAfterLoss(_));
+                matches!(plan.session, SessionPlan::New(_)) && has_prompt
             }
-            Remedy::TryFork => match self.leave() {
-                Some(line) => matches!(&plan.session, SessionPlan::Fork { from, .. } if *from == line),
+            Remedy::TryFork => match self.abandon() {
+                Some(current) => matches!(&plan.session, SessionPlan::Fork { from, .. } if *from == current),
                 None => matches!(plan.session, SessionPlan::New(_)),
             },
             Remedy::End | Remedy::EndUnlessAllowed => false,
         };
-        ensure(right, Oracle::Sessions, || {
-            format!("{remedy:?} goes on with {plan:?}, the line is {:?}", self.line)
+        ensure(correct, Oracle::Sessions, || {
+            format!("{remedy:?} goes on with {plan:?}, the line is {:?}", self.current)
         })
     }
 
-    /// A run whose agent stopped by itself goes on where it was.
+    /// Checks that keep-going continues the same session.
     pub(crate) fn check_kept_going(&self, plan: &AttemptPlan) -> OracleResult {
-        let told =
+        let has_prompt =
             matches!(plan.prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone | PromptKind::WrapUp(_));
-        let right = told && self.line.as_ref().is_some_and(|line| resumes(plan, line));
-        ensure(right, Oracle::Sessions, || format!("kept going with {plan:?}, the line is {:?}", self.line))
+        let correct = has_prompt && self.current.as_ref().is_some_and(|current| resumes(plan, current));
+        ensure(correct, Oracle::Sessions, || format!("kept going with {plan:?}, the line is {:?}", self.current))
     }
 
-    /// A run that was over goes on where it was.
+    /// Checks that a resumed run continues the same session.
     pub(crate) fn check_reopened(&self, plan: &AttemptPlan) -> OracleResult {
-        let right = match &self.line {
-            Some(line) => resumes(plan, line),
+        let correct = match &self.current {
+            Some(current) => resumes(plan, current),
             None => matches!(plan.session, SessionPlan::New(_)),
         };
-        ensure(right, Oracle::Sessions, || format!("reopened with {plan:?}, the line is {:?}", self.line))
+        ensure(correct, Oracle::Sessions, || format!("reopened with {plan:?}, the line is {:?}", self.current))
     }
 
-    fn leave(&mut self) -> Option<SessionId> {
-        let line = self.line.take();
-        self.leftover_processes.extend(line.clone());
-        line
+    fn abandon(&mut self) -> Option<SessionId> {
+        let current = self.current.take();
+        self.abandoned.extend(current.clone());
+        current
     }
 }
 
@@ -134,8 +134,8 @@ fn resumes(plan: &AttemptPlan, session: &SessionId) -> bool {
     matches!(&plan.session, SessionPlan::Resume(id) if id == session)
 }
 
-/// The same order again; what was to be new is new again.
-fn alike(before: &SessionPlan, after: &SessionPlan) -> bool {
+/// Whether both plans request the same kind of session. A new session is new again.
+fn is_equivalent(before: &SessionPlan, after: &SessionPlan) -> bool {
     match (before, after) {
         (SessionPlan::New(_), SessionPlan::New(_)) => true,
         (SessionPlan::Resume(before), SessionPlan::Resume(after)) => before == after,

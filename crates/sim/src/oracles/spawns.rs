@@ -1,4 +1,4 @@
-//! What must hold whenever the world is about to be touched.
+//! Checks the actions of a step before they are performed.
 
 use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
@@ -6,46 +6,46 @@ use longhaul_core::{
     Action, AfterAttempt, AttemptPlan, Moment, Outcome, PromptKind, RateLimitStatus, Record, SessionPlan,
 };
 
-/// Every order is implied by a record of its attempt that is on disk.
-pub(crate) fn check_journalled(action: &Action, journal: &[Record]) -> OracleResult {
+/// Checks that a record of the attempt, already on disk, implies the action.
+pub(crate) fn check_journaled(action: &Action, journal: &[Record]) -> OracleResult {
     let attempt_starts = |record: &Record| matches!(record, Record::AttemptStarted { .. });
-    let begin = journal.iter().rposition(attempt_starts).unwrap_or(0);
-    let rung_taken = |strategy| move |record: &Record| matches!(record, Record::ResumeStrategyChosen { strategy: taken, .. } if *taken == strategy);
-    let implied = journal[begin..].iter().rev().any(|record| orders(record, action))
+    let start = journal.iter().rposition(attempt_starts).unwrap_or(0);
+    let is_strategy = |strategy| move |record: &Record| matches!(record, Record::ResumeStrategyChosen { strategy: chosen, .. } if *chosen == strategy);
+    let implied = journal[start..].iter().rev().any(|record| implies(record, action))
         && match action {
             Action::Spawn(AttemptPlan { strategy: Some(strategy), .. }) => {
-                journal[begin..].iter().any(rung_taken(*strategy))
+                journal[start..].iter().any(is_strategy(*strategy))
             }
             _ => true,
         };
     ensure(implied, Oracle::Journalled, || format!("{action:?} is in no record"))
 }
 
-fn orders(record: &Record, action: &Action) -> bool {
+fn implies(record: &Record, action: &Action) -> bool {
     match action {
         Action::InspectSession(session) => {
-            let begins_with = |plan: &SessionPlan| match plan {
+            let resumes = |plan: &SessionPlan| match plan {
                 SessionPlan::New(_) => false,
                 SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => from == session,
             };
-            matches!(record, Record::AttemptStarted { plan, .. } if begins_with(&plan.session))
+            matches!(record, Record::AttemptStarted { plan, .. } if resumes(&plan.session))
         }
         Action::StartCheck(_) => matches!(record, Record::CheckStarted { .. }),
         Action::StopCheck => matches!(record, Record::CheckStopOrdered { .. }),
         Action::StartSummary(_) => matches!(record, Record::SummaryStarted { .. }),
         Action::StopSummary => matches!(record, Record::SummaryStopOrdered { .. }),
         Action::Spawn(plan) => {
-            let ordered = |ordered: &AttemptPlan| same(plan, ordered);
-            matches!(record, Record::AttemptStarted { plan, .. } if ordered(plan))
+            let is_plan = |is_plan: &AttemptPlan| is_same_plan(plan, is_plan);
+            matches!(record, Record::AttemptStarted { plan, .. } if is_plan(plan))
         }
-        Action::Say(say, left) => {
-            matches!(record, Record::PromptSent { prompt: said, remaining: then, .. } if said == say && then == left)
+        Action::Say(prompt, remaining) => {
+            matches!(record, Record::PromptSent { prompt: said, remaining: then, .. } if said == prompt && then == remaining)
         }
         Action::CloseInput => matches!(record, Record::InputClosed { .. }),
         Action::Stop(level) => {
             matches!(record, Record::StopOrdered { level: ordered, .. } if ordered == level)
         }
-        // A look touches nothing, but only an agent that lives can be looked at.
+        // A probe changes nothing, but it needs a running agent.
         Action::ProbeProcesses => matches!(record, Record::AttemptSpawned { .. }),
         Action::Sweep => matches!(record, Record::AttemptEnded { .. }),
         Action::Finish(outcome) => {
@@ -55,8 +55,8 @@ fn orders(record: &Record, action: &Action) -> bool {
     }
 }
 
-/// Whether this is the plan that was ordered, but for what was found out about it since.
-fn same(plan: &AttemptPlan, ordered: &AttemptPlan) -> bool {
+/// Whether both are the same plan, except for what was determined after the decision.
+fn is_same_plan(plan: &AttemptPlan, ordered: &AttemptPlan) -> bool {
     AttemptPlan {
         strategy: plan.strategy,
         with_summary: plan.with_summary,
@@ -65,7 +65,7 @@ fn same(plan: &AttemptPlan, ordered: &AttemptPlan) -> bool {
     } == *plan
 }
 
-/// A process may be started: nothing lives, everything is swept, and it is time.
+/// Checks that a process may start: no other process lives, everything is swept, and the time has come.
 pub(crate) fn check_spawn(
     plan: &AttemptPlan,
     world: &World,
@@ -75,7 +75,8 @@ pub(crate) fn check_spawn(
     ensure(!world.alive(), Oracle::OneTree, || {
         format!("attempt {} starts beside a living process", plan.attempt)
     })?;
-    // From newest to oldest: this attempt's start, the sweep after the one before, that one's end.
+    // From newest to oldest: the start of this attempt, the sweep after the previous one, the end of that
+    // one.
     let (mut swept, mut is_recovered) = (false, false);
     for record in journal.iter().rev() {
         match record {
@@ -91,13 +92,13 @@ pub(crate) fn check_spawn(
                 });
             }
             Record::Swept { .. } => swept = true,
-            // The attempt before had its end, and what judged its work had one too.
+            // The previous attempt ended, and so did the check of its work.
             Record::CheckEnded { .. } => return Ok(()),
             Record::AttemptEnded { next, .. } => {
                 ensure(swept, Oracle::SweptFirst, || format!("attempt {} starts unswept", plan.attempt))?;
                 return check_moment(next, plan, world, now);
             }
-            // What was before belongs to another decision.
+            // Older records belong to another decision.
             Record::RunReopened { .. } => return Ok(()),
             Record::RunStarted { .. }
             | Record::ResumeStrategyChosen { .. }
@@ -129,24 +130,24 @@ fn check_moment(next: &AfterAttempt, plan: &AttemptPlan, world: &World, now: Mom
     let AfterAttempt::Attempt { at, plan: decided, .. } = next else {
         return ensure(false, Oracle::Bounds, || format!("attempt {} after the end", plan.attempt));
     };
-    // Whether it is for saving the work is known when it starts.
+    // Whether the attempt is for a wrap-up is only known when it starts.
     let decided = match plan.prompt {
         PromptKind::WrapUp(_) => AttemptPlan { prompt: plan.prompt, ..decided.clone() },
         _ => decided.clone(),
     };
-    ensure(same(plan, &decided), Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
+    ensure(is_same_plan(plan, &decided), Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
     ensure(now >= *at, Oracle::NotBefore, || {
         format!("attempt {} starts {} early", plan.attempt, at.since(now))
     })?;
     let limit = world.finished.as_ref().and_then(|ended| ended.evidence.rate_limit);
     let reset =
         limit.filter(|limit| limit.status == RateLimitStatus::Rejected).and_then(|limit| limit.resets_at);
-    // How a turn that had begun since would have ended, nobody knows.
-    let settled = world.finished.as_ref().is_some_and(|ended| {
+    // The end of an exchange that started after the limit is unknown.
+    let exchange_ended = world.finished.as_ref().is_some_and(|ended| {
         let evidence = &ended.evidence;
         evidence.result.is_some() && !evidence.exchange_open
     });
-    ensure(reset.is_none_or(|reset| now >= reset || !settled), Oracle::NotBefore, || {
+    ensure(reset.is_none_or(|reset| now >= reset || !exchange_ended), Oracle::NotBefore, || {
         format!("attempt {} starts before the reset of its usage limit", plan.attempt)
     })
 }

@@ -1,43 +1,43 @@
-//! Whether stops escalate as they should: one level a grace period, kills bounded, and none
-//! without a reason.
+//! Checks that stops escalate: one level per grace period, a bounded number of kills, and no stop without a
+//! reason.
 
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
     CancelSource, Event, Moment, Notice, Policy, ProcessState, Record, Span, StopCause, StopLevel,
 };
 
-// A process that outlives so many SIGKILLs cannot be ended by us.
+// A process that survives this many SIGKILLs cannot be stopped.
 const KILLS_MAX: u32 = 3;
-// The grace between two stops of a run that is being suspended.
+// Grace period between two stops of a run that is being suspended.
 const SUSPEND_GRACE: Span = Span::from_secs(2);
 
-/// The stops of the present attempt.
+/// The stops of the current attempt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopWatch {
     last: Option<(Moment, StopLevel, StopCause)>,
     kills: u32,
     slept: Span,
-    /// The run is being suspended since then.
+    /// When the suspension of the run was ordered.
     suspending: Option<Moment>,
-    /// Whether the agent's process was seen to stand still, and nothing was heard of it since.
-    halted: bool,
-    /// When somebody looked last and found it standing still.
-    found_halted: Option<Moment>,
+    /// Whether the agent was seen frozen, without output since.
+    is_frozen: bool,
+    /// When a probe last found the agent frozen.
+    frozen_at: Option<Moment>,
 }
 
 impl StopWatch {
-    /// Why the present attempt is being stopped, if it is.
-    pub(crate) fn why(&self) -> Option<StopCause> {
-        self.last.map(|(_, _, why)| why)
+    /// Returns why the current attempt is being stopped, or `None` if it is not.
+    pub(crate) fn cause(&self) -> Option<StopCause> {
+        self.last.map(|(_, _, cause)| cause)
     }
 
-    /// Takes in an event before the run does.
-    pub(crate) fn hear(&mut self, now: Moment, event: &Event) {
+    /// Receives an event before the run does.
+    pub(crate) fn receive(&mut self, now: Moment, event: &Event) {
         if let Event::Noticed(notice) = event {
-            self.halted = *notice == Notice::ProcessFrozen;
+            self.is_frozen = *notice == Notice::ProcessFrozen;
         }
-        if let Event::ProcessesProbed(Some(signs)) = event {
-            self.found_halted = (signs.agent == ProcessState::Frozen).then_some(now);
+        if let Event::ProcessesProbed(Some(activity)) = event {
+            self.frozen_at = (activity.agent == ProcessState::Frozen).then_some(now);
         }
     }
 
@@ -48,7 +48,7 @@ impl StopWatch {
         cancel: Option<CancelSource>,
     ) -> OracleResult {
         match record {
-            // What it was interrupted for is said: it works again.
+            // The prompt after the interrupt was sent, so the agent works again.
             Record::AttemptStarted { .. } | Record::PromptSent { .. } => {
                 *self = StopWatch { suspending: self.suspending, ..StopWatch::default() };
             }
@@ -57,9 +57,9 @@ impl StopWatch {
                 self.suspending = None;
             }
             Record::Downtime { duration: span } => self.slept = self.slept + *span,
-            Record::StopOrdered { at, cause: why, level, .. } => {
-                self.check(*at, *why, *level, policy, cancel)?;
-                self.last = Some((*at, *level, *why));
+            Record::StopOrdered { at, cause, level, .. } => {
+                self.check(*at, *cause, *level, policy, cancel)?;
+                self.last = Some((*at, *level, *cause));
                 self.kills += u32::from(*level == StopLevel::Kill);
                 self.slept = Span::ZERO;
             }
@@ -89,47 +89,47 @@ impl StopWatch {
     fn check(
         &self,
         at: Moment,
-        why: StopCause,
+        cause: StopCause,
         level: StopLevel,
         policy: &Policy,
         cancel: Option<CancelSource>,
     ) -> OracleResult {
-        ensure(why != StopCause::Cancelled || cancel.is_some(), Oracle::Cancels, || {
+        ensure(cause != StopCause::Cancelled || cancel.is_some(), Oracle::Cancels, || {
             "a stop for a cancel that nobody asked for".to_owned()
         })?;
-        let follows = self.last.is_some_and(|(_, _, before)| before == why);
-        ensure(why != StopCause::Suspended || self.suspending.is_some() || follows, Oracle::Cancels, || {
+        let follows = self.last.is_some_and(|(_, _, before)| before == cause);
+        ensure(cause != StopCause::Suspended || self.suspending.is_some() || follows, Oracle::Cancels, || {
             "a stop for a suspension without a signal".to_owned()
         })?;
         let Some((since, before, _)) = self.last else {
-            let gentle = why == StopCause::Cancelled && cancel == Some(CancelSource::Person);
-            let first = match why {
-                _ if gentle => StopLevel::Interrupt,
-                // It is to save its work, and must live for that.
+            let is_gentle = cause == StopCause::Cancelled && cancel == Some(CancelSource::Person);
+            let first = match cause {
+                _ if is_gentle => StopLevel::Interrupt,
+                // The agent must survive to do the wrap-up.
                 StopCause::WrapUp => StopLevel::Interrupt,
-                // One that has its result needs no interrupt.
+                // An agent with a result needs no interrupt.
                 StopCause::Suspended if level == StopLevel::Interrupt => StopLevel::Interrupt,
-                // It would take no other signal.
-                StopCause::Stalled if self.halted || self.found_halted == Some(at) => StopLevel::Kill,
-                StopCause::NoProgress if self.halted => StopLevel::Kill,
+                // A frozen process reacts to no other signal.
+                StopCause::Stalled if self.is_frozen || self.frozen_at == Some(at) => StopLevel::Kill,
+                StopCause::NoProgress if self.is_frozen => StopLevel::Kill,
                 _ => StopLevel::Term,
             };
-            return ensure(level == first, Oracle::Stops, || format!("{why:?} begins with {level:?}"));
+            return ensure(level == first, Oracle::Stops, || format!("{cause:?} begins with {level:?}"));
         };
-        if why == StopCause::Cancelled && before == StopLevel::Interrupt && level == StopLevel::Term {
-            // Somebody was impatient: the next level at once.
+        if cause == StopCause::Cancelled && before == StopLevel::Interrupt && level == StopLevel::Term {
+            // The user cancelled again: the next level follows immediately.
             return Ok(());
         }
-        if why == StopCause::LimitReached && before == StopLevel::Interrupt && level == StopLevel::Term {
-            // Nothing is left to wait with.
+        if cause == StopCause::LimitReached && before == StopLevel::Interrupt && level == StopLevel::Term {
+            // The limit leaves no time to wait.
             return Ok(());
         }
-        let harder = match before {
+        let next_level = match before {
             StopLevel::Interrupt => StopLevel::Term,
             StopLevel::Term | StopLevel::Kill => StopLevel::Kill,
         };
         let waited = at.since(since);
-        let graced = match self.suspending {
+        let is_timely = match self.suspending {
             None => waited >= policy.stop_grace + self.slept,
             // A system that shuts down does not wait.
             Some(ordered) => {
@@ -137,6 +137,6 @@ impl StopWatch {
                 waited >= grace + self.slept && at.since(since.max(ordered)) <= grace + self.slept
             }
         };
-        ensure(level == harder && graced, Oracle::Stops, || format!("{level:?} {waited} after {before:?}"))
+        ensure(level == next_level && is_timely, Oracle::Stops, || format!("{level:?} {waited} after {before:?}"))
     }
 }

@@ -1,5 +1,5 @@
-//! Whether older work is condensed when it should be, and only then: once for a seed until there is progress, within
-//! its time, counted as what it was, and told if and only if there is a summary.
+//! Checks that older work is summarized only if the policy requires it: once per handoff until there is
+//! progress, in time, with its true result, and part of the prompt if and only if a summary was written.
 
 use super::{Oracle, OracleResult, ensure};
 use crate::world::{EndedAttempt, World};
@@ -7,14 +7,14 @@ use longhaul_core::{
     AttemptPlan, Event, Fault, Moment, Policy, Record, ResumeStrategy, StopCause, SummaryResult, Usage,
 };
 
-/// What was ordered and what came of it, counted anew.
+/// The summary of the current attempt and its result.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SummaryWatch {
-    /// The rung of the present attempt.
+    /// Resume strategy of the current attempt.
     strategy: Option<ResumeStrategy>,
-    /// Whether a model was asked since the last progress that forgives.
-    asked: bool,
-    /// Since when it is at work, time that the machine slept left out.
+    /// Whether a summary was started since the last progress that resets retries.
+    was_requested: bool,
+    /// Start of the running summary, shifted by the machine's sleep.
     since: Option<Moment>,
     stopped: Option<StopCause>,
     outcome: Option<SummaryResult>,
@@ -23,14 +23,14 @@ pub(crate) struct SummaryWatch {
 }
 
 impl SummaryWatch {
-    /// Takes in an event before the run does: what should have been decided by now, is.
-    pub(crate) fn hear(&self, now: Moment, event: &Event, policy: &Policy) -> OracleResult {
-        // Nobody was there to decide, or what happened is not told yet.
+    /// Receives an event before the run does, and checks that no decision is overdue.
+    pub(crate) fn receive(&self, now: Moment, event: &Event, policy: &Policy) -> OracleResult {
+        // No supervisor could decide, or the event is not known yet.
         if matches!(event, Event::Recovered { .. } | Event::Downtime(_) | Event::Ticked) {
             return Ok(());
         }
         let Some(since) = self.since.filter(|_| self.stopped.is_none()) else { return Ok(()) };
-        ensure(now <= since + policy.summary_timeout, Oracle::Condensing, || {
+        ensure(now <= since + policy.summary_timeout, Oracle::Summarizing, || {
             format!("condensing for {}, and left alone", now.since(since))
         })?;
         ensure(!self.cancelled, Oracle::Cancels, || "cancelled, and still condensing".to_owned())
@@ -40,35 +40,35 @@ impl SummaryWatch {
         match record {
             Record::RunReopened { .. } => *self = SummaryWatch::default(),
             Record::AttemptStarted { .. } => {
-                let SummaryWatch { asked, cancelled, .. } = *self;
-                *self = SummaryWatch { asked, cancelled, ..SummaryWatch::default() };
+                let SummaryWatch { was_requested, cancelled, .. } = *self;
+                *self = SummaryWatch { was_requested, cancelled, ..SummaryWatch::default() };
             }
-            Record::ResumeStrategyChosen { strategy: rung, .. } => self.strategy = Some(*rung),
+            Record::ResumeStrategyChosen { strategy, .. } => self.strategy = Some(*strategy),
             Record::SummaryStarted { at } => {
-                let may = policy.summarize
+                let allowed = policy.summarize
                     && self.strategy == Some(ResumeStrategy::Handoff)
-                    && !self.asked
+                    && !self.was_requested
                     && !self.cancelled;
-                ensure(may, Oracle::Condensing, || format!("a summary that may not be asked for: {self:?}"))?;
-                (self.asked, self.since) = (true, Some(*at));
+                ensure(allowed, Oracle::Summarizing, || format!("a summary that may not be asked for: {self:?}"))?;
+                (self.was_requested, self.since) = (true, Some(*at));
             }
-            Record::SummaryStopOrdered { at, cause: why } => {
-                ensure(self.may_stop(*at, *why, policy), Oracle::Condensing, || {
-                    format!("stopped as {why:?} without the reason: {self:?}")
+            Record::SummaryStopOrdered { at, cause } => {
+                ensure(self.may_stop(*at, *cause, policy), Oracle::Summarizing, || {
+                    format!("stopped as {cause:?} without the reason: {self:?}")
                 })?;
-                self.stopped = Some(*why);
+                self.stopped = Some(*cause);
             }
-            Record::SummaryEnded { result: outcome, usage: tally, .. } => {
-                ensure(self.since.take().is_some(), Oracle::Condensing, || "nobody asked".to_owned())?;
-                self.check_outcome(*outcome, *tally, world.summary.as_ref())?;
-                self.outcome = Some(*outcome);
+            Record::SummaryEnded { result, usage, .. } => {
+                ensure(self.since.take().is_some(), Oracle::Summarizing, || "nobody asked".to_owned())?;
+                self.check_outcome(*result, *usage, world.summary.as_ref())?;
+                self.outcome = Some(*result);
             }
             Record::Downtime { duration: span } => self.since = self.since.map(|since| since + *span),
             Record::CancelRequested { .. } => self.cancelled = true,
             Record::SuspendOrdered { .. } => self.suspending = true,
             Record::Recovered { .. } => self.suspending = false,
             Record::Suspended { .. } => {}
-            Record::ProgressMade { resets_retries: forgives, .. } => self.asked &= !forgives,
+            Record::ProgressMade { resets_retries, .. } => self.was_requested &= !resets_retries,
             Record::RunStarted { .. }
             | Record::AttemptSpawned { .. }
             | Record::SessionOpened { .. }
@@ -88,11 +88,11 @@ impl SummaryWatch {
         Ok(())
     }
 
-    fn may_stop(&self, at: Moment, why: StopCause, policy: &Policy) -> bool {
+    fn may_stop(&self, at: Moment, cause: StopCause, policy: &Policy) -> bool {
         let late = self.since.is_some_and(|since| at >= since + policy.summary_timeout);
         self.since.is_some()
             && self.stopped.is_none()
-            && match why {
+            && match cause {
                 StopCause::TimedOut => late,
                 StopCause::Cancelled => self.cancelled,
                 StopCause::Suspended => self.suspending,
@@ -108,22 +108,22 @@ impl SummaryWatch {
             }
     }
 
-    /// What is recorded is what was.
+    /// Checks that the recorded result and usage are the true ones.
     fn check_outcome(
         &self,
-        outcome: SummaryResult,
+        result: SummaryResult,
         usage: Usage,
         ended: Option<&EndedAttempt>,
     ) -> OracleResult {
-        let (right, spent) = match ended {
+        let (expected, billed) = match ended {
             None => (SummaryResult::NotNeeded, Usage::default()),
-            Some(ended) => (self.right(ended.truth), ended.evidence.usage),
+            Some(ended) => (self.expected_result(ended.truth), ended.evidence.usage),
         };
-        ensure(outcome == right, Oracle::Truth, || format!("{outcome:?}, and it was {right:?}"))?;
-        ensure(usage == spent, Oracle::Tally, || format!("{usage:?} for a summary that took {spent:?}"))
+        ensure(result == expected, Oracle::Truth, || format!("{result:?}, and it was {expected:?}"))?;
+        ensure(usage == billed, Oracle::Tally, || format!("{usage:?} for a summary that took {billed:?}"))
     }
 
-    fn right(&self, truth: Option<Fault>) -> SummaryResult {
+    fn expected(&self, truth: Option<Fault>) -> SummaryResult {
         match truth {
             None => SummaryResult::Written,
             Some(Fault::UsageLimit) => SummaryResult::Failed(Fault::UsageLimit),
@@ -137,14 +137,14 @@ impl SummaryWatch {
         }
     }
 
-    /// A process is about to start on this plan.
+    /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&self, plan: &AttemptPlan, policy: &Policy) -> OracleResult {
-        let wanted = policy.summarize && self.strategy == Some(ResumeStrategy::Handoff);
-        ensure(self.outcome.is_some() == wanted, Oracle::Condensing, || {
+        let required = policy.summarize && self.strategy == Some(ResumeStrategy::Handoff);
+        ensure(self.outcome.is_some() == required, Oracle::Summarizing, || {
             format!("attempt {} starts, its older work being {:?}", plan.attempt, self.outcome)
         })?;
         let written = self.outcome == Some(SummaryResult::Written);
-        ensure(plan.with_summary == written, Oracle::Condensing, || {
+        ensure(plan.with_summary == written, Oracle::Summarizing, || {
             format!(
                 "attempt {} is told a summary: {}; it was {:?}",
                 plan.attempt, plan.with_summary, self.outcome

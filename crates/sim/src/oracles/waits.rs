@@ -1,4 +1,4 @@
-//! Whether a wait lies within its schedule: bounds computed anew from the policy's documentation.
+//! Checks that a wait is within its schedule. The bounds are restated from the policy's documentation.
 
 use super::bounds::{AttemptCase, Bounds};
 use super::{Oracle, Violation, ensure};
@@ -6,17 +6,17 @@ use longhaul_core::{
     Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutAction,
 };
 
-// An unknown fault and one of memory are retried from this step of the schedule on.
+// An unknown fault and a lack of memory are retried from this step of the schedule on.
 const CAREFUL_STEP: u32 = 4;
 
-/// The wait lies in the reach of its schedule. Returns over how much chance should spread it.
+/// Checks that the wait is within its schedule. Returns the width of its jitter.
 pub(crate) fn check_wait(
     bounds: &Bounds,
     case: &AttemptCase<'_>,
     remedy: Remedy,
     at: Moment,
 ) -> Result<Span, Violation> {
-    let (earliest, latest) = reach(bounds, case);
+    let (earliest, latest) = expected_interval(bounds, case);
     ensure((earliest..=latest).contains(&at), Oracle::Waits, || {
         format!(
             "{remedy:?} after {} at {} starts {} later, not between {} and {} later",
@@ -27,25 +27,25 @@ pub(crate) fn check_wait(
             latest.since(case.now)
         )
     })?;
-    // Behind a hint's floor most draws land in a spread of their own.
-    let floored = case.evidence.retry_after.is_some();
-    Ok(if floored { Span::ZERO } else { latest.since(earliest) })
+    // A hint is a minimum: most draws are below it, and get a spread of their own above it.
+    let has_hint = case.evidence.retry_after.is_some();
+    Ok(if has_hint { Span::ZERO } else { latest.since(earliest) })
 }
 
-/// The earliest and the latest moment for the next attempt.
-fn reach(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment) {
+/// Returns the earliest and the latest moment of the next attempt.
+fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment) {
     let policy = case.policy;
     let used = bounds.used(policy, case.fault);
     let by_schedule = |backoff: &Backoff, step| {
         let (shortest, longest) = scheduled(backoff, step, case.evidence.retry_after);
         (case.now + shortest, case.now + longest)
     };
-    let at_once = (case.now, case.now);
+    let immediately = (case.now, case.now);
     match case.fault {
         Fault::RateLimited | Fault::ServerError | Fault::Network => by_schedule(&policy.backoff, used),
         Fault::Overloaded => {
-            let young = bounds.wall_age(case.now) < policy.early_overload_period;
-            let cap = if young {
+            let is_early = bounds.wall_age(case.now) < policy.early_overload_period;
+            let cap = if is_early {
                 policy.backoff.cap.at_most(policy.early_overload_cap)
             } else {
                 policy.backoff.cap
@@ -68,10 +68,10 @@ fn reach(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment) {
         }
         Fault::SessionLost if policy.session_loss == SessionLoss::SpendAttempt => {
             let (earliest, latest) = by_schedule(&policy.backoff, used);
-            let (opens, opens_latest) = when_open(case);
+            let (opens, opens_latest) = after_reset(case);
             (earliest.max(opens), latest.max(opens_latest))
         }
-        Fault::SessionLost | Fault::ContextFull => when_open(case),
+        Fault::SessionLost | Fault::ContextFull => after_reset(case),
         Fault::AttemptTimeout
         | Fault::SessionExists
         | Fault::SessionBusy
@@ -87,32 +87,32 @@ fn reach(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment) {
         | Fault::AgentMissing
         | Fault::AgentUnusable
         | Fault::TurnLimit
-        | Fault::AgentBudget => at_once,
+        | Fault::AgentBudget => immediately,
     }
 }
 
-/// Now, or when a usage window opens that is stated to be closed.
-fn when_open(case: &AttemptCase<'_>) -> (Moment, Moment) {
-    let closed = case.evidence.rate_limit.filter(|limit| limit.status == RateLimitStatus::Rejected);
-    match closed.and_then(|limit| limit.resets_at).filter(|reset| *reset > case.now) {
+/// Returns the current moment, or the reset if the usage window is known to be exhausted.
+fn after_reset(case: &AttemptCase<'_>) -> (Moment, Moment) {
+    let rejected = case.evidence.rate_limit.filter(|limit| limit.status == RateLimitStatus::Rejected);
+    match rejected.and_then(|limit| limit.resets_at).filter(|reset| *reset > case.now) {
         Some(reset) => (reset, reset + case.policy.reset_jitter),
         None => (case.now, case.now),
     }
 }
 
-/// The shortest and the longest wait that a schedule may draw.
+/// Returns the shortest and the longest wait that a schedule may draw.
 fn scheduled(backoff: &Backoff, step: u32, hint: Option<Span>) -> (Span, Span) {
     let factor = 1_u64.checked_shl(step).unwrap_or(u64::MAX);
-    let whole = backoff.base.0.saturating_mul(factor).min(backoff.cap.0);
+    let step_ms = backoff.base.0.saturating_mul(factor).min(backoff.cap.0);
     let (shortest, longest) = match backoff.jitter {
-        Jitter::Full => (0, whole),
-        Jitter::None => (whole, whole),
+        Jitter::Full => (0, step_ms),
+        Jitter::None => (step_ms, step_ms),
         Jitter::Percent(percent) => {
-            let part = whole.saturating_mul(u64::from(percent)) / 100;
-            (whole.saturating_sub(part), whole.saturating_add(part))
+            let jitter_ms = step_ms.saturating_mul(u64::from(percent)) / 100;
+            (step_ms.saturating_sub(jitter_ms), step_ms.saturating_add(jitter_ms))
         }
     };
     let floor = hint.map_or(0, |hint| hint.0);
-    let late = if floor > shortest { floor.saturating_add(backoff.base.0.min(backoff.cap.0)) } else { 0 };
-    (Span(shortest.max(floor)), Span(longest.max(late)))
+    let hinted_max = if floor > shortest { floor.saturating_add(backoff.base.0.min(backoff.cap.0)) } else { 0 };
+    (Span(shortest.max(floor)), Span(longest.max(hinted_max)))
 }

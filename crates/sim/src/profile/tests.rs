@@ -5,7 +5,7 @@ use crate::{Coverage, seed_plan};
 use longhaul_core::Fault;
 
 #[test]
-fn built_in_profiles_are_sound() {
+fn built_in_profiles_are_valid() {
     for name in Profile::names() {
         let profile = Profile::named(name).expect("a built-in profile parses");
         let text = toml::to_string(&profile).expect("a profile serialises");
@@ -16,43 +16,43 @@ fn built_in_profiles_are_sound() {
 }
 
 #[test]
-fn nonsense_is_refused_by_name() {
+fn errors_name_the_invalid_field() {
     let calm = include_str!("../../profiles/calm.toml");
-    let refused = |text: String| Profile::parse(&text).expect_err("nonsense").to_string();
-    assert!(refused(calm.replace("[2, 40]", "[40, 2]")).contains("request_seconds"));
-    assert!(refused(calm.replace("0.03", "-1")).contains("request_usd"));
-    assert!(refused(format!("{calm}\n[faults]\noverloaded = {{ each = 2 }}")).contains("overloaded"));
-    assert!(refused(format!("{calm}\n[faults]\noverload = {{ each = 1 }}")).contains("overload"));
-    assert!(refused(format!("{calm}\nspeed = 1")).contains("speed"));
+    let error_of = |text: String| Profile::parse(&text).expect_err("nonsense").to_string();
+    assert!(error_of(calm.replace("[2, 40]", "[40, 2]")).contains("request_seconds"));
+    assert!(error_of(calm.replace("0.03", "-1")).contains("request_usd"));
+    assert!(error_of(format!("{calm}\n[faults]\noverloaded = {{ each = 2 }}")).contains("overloaded"));
+    assert!(error_of(format!("{calm}\n[faults]\noverload = {{ each = 1 }}")).contains("overload"));
+    assert!(error_of(format!("{calm}\nspeed = 1")).contains("speed"));
 }
 
 #[test]
-fn rates_an_hour_become_chances_a_request() {
+fn hourly_rates_become_chances_per_request() {
     let mut profile = Profile::named("calm").expect("built in");
     profile.request_seconds = [30.0, 30.0];
     profile.tool_seconds = [6.0, 6.0];
     profile.faults.insert(Fault::Overloaded, Rate { per_hour: 1.0, each: 0.0 });
     profile.faults.insert(Fault::Permission, Rate { per_hour: 0.0, each: 0.25 });
     let mix = profile.mix();
-    // A hundred requests an hour: one in a hundred meets it.
+    // A hundred requests per hour, so one in a hundred.
     assert_eq!(mix.odds_of(Fault::Overloaded), 10_000);
     assert_eq!(mix.odds_of(Fault::Permission), 250_000);
 }
 
 #[test]
-fn past_runs_tell_their_faults() {
-    let mut flight = SimRun::new();
+fn profile_counts_faults_of_past_runs() {
+    let mut sim_run = SimRun::new();
     let mut runs = Vec::new();
     let mut coverage = Coverage::new();
     for seed in 0..300 {
         let plan = seed_plan::plan(seed);
         let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
-        flight.run(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("a sound run");
-        runs.push(flight.journal.clone());
+        sim_run.run(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("a sound run");
+        runs.push(sim_run.journal.clone());
     }
-    let mut seen = Observed::default();
-    runs.iter().for_each(|records| seen.take(records));
-    let struck: u64 = seen.faults.values().sum();
+    let mut observed = Observed::default();
+    runs.iter().for_each(|records| observed.take(records));
+    let struck: u64 = observed.faults.values().sum();
     assert_eq!(struck, coverage.faults.iter().sum::<u64>());
     let profile = Profile::observed(&runs).expect("they worked");
     assert!(profile.check().is_ok());

@@ -1,19 +1,19 @@
-//! Where in the driver's loop a supervisor may be killed.
+//! The points of the supervisor's loop at which it may be killed.
 
 use crate::rng::Rng;
 
 /// A point of the loop at which the supervisor dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KillPoint {
-    /// An event has come and is lost.
+    /// An event arrived and is lost.
     BeforeStep,
-    /// The records were being written; the entry is lost whole.
+    /// The records are being written; the entry is lost completely.
     MidAppend,
-    /// The records are on disk, no action is performed.
+    /// The records are on disk, but no action was performed.
     AfterAppend,
-    /// The first action is performed, the others are not.
+    /// The first action was performed, the others were not.
     BetweenActions,
-    /// Everything is performed.
+    /// Every action was performed.
     AfterActions,
 }
 
@@ -21,7 +21,7 @@ impl KillPoint {
     pub(crate) const WORDS: [&'static str; 5] =
         ["before_step", "mid_append", "after_append", "between_actions", "after_actions"];
 
-    /// Where the supervisor dies in this step, if it does.
+    /// Draws where the supervisor dies in this step. `None` if it does not.
     pub(crate) fn draw(rng: &mut Rng, per_million: u32) -> Option<KillPoint> {
         rng.odds(per_million).then(|| {
             rng.pick(&[

@@ -1,14 +1,14 @@
-//! The readable story of one flight, written only when somebody asked for it.
+//! Writes a readable trace of one run, on request.
 
 use super::START;
 use super::kill::KillPoint;
 use longhaul_core::{Event, Moment, Span, Step};
 
-/// A story being written, or not.
+/// A trace, or `None` if tracing is off.
 pub(crate) struct Trace(Option<String>);
 
 impl Trace {
-    /// Writes nothing, at no cost.
+    /// Returns a trace that writes nothing, at no cost.
     pub(crate) fn off() -> Trace {
         Trace(None)
     }
@@ -22,20 +22,20 @@ impl Trace {
     }
 
     #[inline]
-    pub(crate) fn line(&mut self, words: impl FnOnce() -> String) {
+    pub(crate) fn line(&mut self, line: impl FnOnce() -> String) {
         if let Some(text) = &mut self.0 {
-            text.push_str(&words());
+            text.push_str(&line());
             text.push('\n');
         }
     }
 
     #[inline]
     pub(crate) fn event(&mut self, at: Moment, event: &Event) {
-        self.line(|| format!("{:>9}  {}", since_start(at), short(&format!("{event:?}"))));
+        self.line(|| format!("{:>9}  {}", since_start(at), shortened(&format!("{event:?}"))));
     }
 
     pub(crate) fn lost(&mut self, at: Moment, event: &Event) {
-        self.line(|| format!("{:>9}  lost: {}", since_start(at), short(&format!("{event:?}"))));
+        self.line(|| format!("{:>9}  lost: {}", since_start(at), shortened(&format!("{event:?}"))));
     }
 
     pub(crate) fn killed(&mut self, point: KillPoint, down: Span) {
@@ -47,10 +47,10 @@ impl Trace {
             return;
         }
         for record in &step.records {
-            self.line(|| format!("{:>11}| {}", "", short(&format!("{record:?}"))));
+            self.line(|| format!("{:>11}| {}", "", shortened(&format!("{record:?}"))));
         }
         for action in &step.actions {
-            self.line(|| format!("{:>11}> {}", "", short(&format!("{action:?}"))));
+            self.line(|| format!("{:>11}> {}", "", shortened(&format!("{action:?}"))));
         }
     }
 }
@@ -60,12 +60,12 @@ fn since_start(at: Moment) -> String {
     format!("{}.{:03}", millis / 1000, millis % 1000)
 }
 
-/// Rust's own words without what repeats in every line.
-fn short(words: &str) -> String {
-    words
+/// Removes the repetitive parts of Rust's debug output.
+fn shortened(text: &str) -> String {
+    text
         .replace("Moment(", "(")
         .replace("Span(", "(")
         .replace("SessionId(", "(")
         .replace("at: (17900", "at: (..")
-        .replace(", cut_tokens: Tokens { input: 0, output: 0, cache_read: 0, cache_write: 0 }", "")
+        .replace(", truncated_tokens: Tokens { input: 0, output: 0, cache_read: 0, cache_write: 0 }", "")
 }

@@ -1,8 +1,8 @@
-//! All oracles that watch a run step by step, fed in one place.
+//! Feeds the oracles that check a run step by step.
 
 use crate::coverage::{Coverage, PhaseKind};
 use crate::oracles::{
-    AttemptCase, Bounds, CheckWatch, ClockWatch, KeepGoingWatch, LimitWatch, Oracle, OracleResult,
+    AttemptCase, Bounds, CheckWatch, ClockWatch, KeepGoingSources, KeepGoingWatch, LimitWatch, Oracle, OracleResult,
     SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_truth, check_wait, ensure,
 };
 use crate::world::{EndedAttempt, World};
@@ -11,7 +11,7 @@ use longhaul_core::{
     OutcomeKind, Policy, Record, Remedy, Span, StopCause,
 };
 
-/// The oracles' memory of one run.
+/// The state of all oracles for one run.
 #[derive(Debug, Default)]
 pub(crate) struct OracleSet {
     bounds: Bounds,
@@ -19,66 +19,66 @@ pub(crate) struct OracleSet {
     pub(crate) clocks: ClockWatch,
     pub(crate) summaries: SummaryWatch,
     pub(crate) keep_going: KeepGoingWatch,
-    pub(crate) ladder: StrategyWatch,
+    pub(crate) strategies: StrategyWatch,
     pub(crate) limits: LimitWatch,
-    patience: StallWatch,
+    stalls: StallWatch,
     pub(crate) sessions: SessionWatch,
     stops: StopWatch,
-    /// Somebody let the run go on, and the first attempt since then is to come.
+    /// Whether the run was resumed, and its next attempt has not started yet.
     reopened: bool,
-    /// Attempts that were made before that.
+    /// Number of attempts before the run was resumed.
     attempts_before: u32,
-    /// Who asked last for the end.
+    /// Source of the last cancel.
     cancel: Option<CancelSource>,
-    /// Who asked for it when the last attempt ended: that decision stands.
+    /// Source of the cancel at the end of the last attempt, which that decision used.
     cancel_decided: Option<CancelSource>,
-    /// A signal suspends the run.
+    /// Whether a signal suspends the run.
     suspending: bool,
     plan: Option<AttemptPlan>,
-    /// Why the last attempt failed, if it did.
+    /// Fault of the last attempt, if it failed.
     fault: Option<Fault>,
-    /// The last wait that was decided, and how much chance should spread it.
+    /// The last decided wait, and the width of its jitter.
     pub(crate) waited: Option<(Moment, Span)>,
 }
 
 impl OracleSet {
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.sessions.clear();
         let sessions = std::mem::take(&mut self.sessions);
         *self = OracleSet { sessions, ..OracleSet::default() };
     }
 
-    /// Takes in an event before the run does.
-    pub(crate) fn hear(&mut self, policy: &Policy, now: Now, event: &Event) -> OracleResult {
-        self.ladder.hear(event);
-        self.limits.hear(now.at, event);
-        self.keep_going.hear(event);
+    /// Receives an event before the run does.
+    pub(crate) fn receive(&mut self, policy: &Policy, now: Now, event: &Event) -> OracleResult {
+        self.strategies.receive(event);
+        self.limits.receive(now.at, event);
+        self.keep_going.receive(event);
         if !matches!(event, Event::Ticked | Event::Downtime(_) | Event::Recovered { .. }) {
-            // What comes at this very moment comes next.
+            // Events of this very moment are processed next.
             let limited = self.limits.is_late(policy, &self.clocks, Moment(now.at.0 - 1));
             self.checks.overdue(now.at, policy, limited)?;
         }
-        self.stops.hear(now.at, event);
-        self.summaries.hear(now.at, event, policy)?;
-        self.patience.hear(now.at, event, policy)
+        self.stops.receive(now.at, event);
+        self.summaries.receive(now.at, event, policy)?;
+        self.stalls.receive(now.at, event, policy)
     }
 
-    /// Whether `by` may be the one who cancelled the run.
-    pub(crate) fn cancelled_by(&self, by: Option<CancelSource>) -> bool {
-        by.is_some() && (by == self.cancel || by == self.cancel_decided)
+    /// Whether `source` may have cancelled the run.
+    pub(crate) fn cancelled_by(&self, source: Option<CancelSource>) -> bool {
+        source.is_some() && (source == self.cancel || source == self.cancel_decided)
     }
 
-    /// A run that somebody cancelled is on its way to its end after every step.
-    pub(crate) fn check_stop_obeyed(&self, health: PhaseKind) -> OracleResult {
-        let goes_on = matches!(health, PhaseKind::Live | PhaseKind::Closing | PhaseKind::Waiting);
-        ensure(self.cancel.is_none() || !goes_on, Oracle::Cancels, || {
-            format!("cancelled by {:?}, and still {health:?}", self.cancel)
+    /// Checks after every step that a cancelled or suspended run makes no further progress.
+    pub(crate) fn check_stop_obeyed(&self, phase: PhaseKind) -> OracleResult {
+        let is_active = matches!(phase, PhaseKind::Live | PhaseKind::Closing | PhaseKind::Waiting);
+        ensure(self.cancel.is_none() || !is_active, Oracle::Cancels, || {
+            format!("cancelled by {:?}, and still {phase:?}", self.cancel)
         })?;
-        let works = matches!(health, PhaseKind::Live | PhaseKind::Waiting);
-        ensure(!self.suspending || !works, Oracle::Cancels, || format!("to be suspended, and {health:?}"))
+        let is_working = matches!(phase, PhaseKind::Live | PhaseKind::Waiting);
+        ensure(!self.suspending || !is_working, Oracle::Cancels, || format!("to be suspended, and {phase:?}"))
     }
 
-    /// Takes in a record that is on disk now.
+    /// Receives a record that is on disk.
     pub(crate) fn take(
         &mut self,
         policy: &Policy,
@@ -87,16 +87,17 @@ impl OracleSet {
         coverage: &mut Coverage,
     ) -> OracleResult {
         self.clocks.take(record);
-        self.patience.take(record, policy)?;
-        self.ladder.take(record)?;
+        self.stalls.take(record, policy)?;
+        self.strategies.take(record)?;
         self.summaries.take(record, policy, world)?;
-        self.keep_going.take(record, (policy, &self.clocks, &self.limits))?;
+        let sources = KeepGoingSources { policy, clocks: &self.clocks, limits: &self.limits };
+        self.keep_going.take(record, sources)?;
         self.limits.take(record, policy, &self.clocks)?;
         self.checks.take(record, policy)?;
         match record {
             Record::RunReopened { .. } => self.reopen(),
             Record::AttemptStarted { plan, .. } => {
-                ensure(self.attempts_left(policy) > 0, Oracle::Bounds, || {
+                ensure(self.remaining_attempts(policy) > 0, Oracle::Bounds, || {
                     format!("attempt {} is beyond the limit", plan.attempt)
                 })?;
                 if std::mem::take(&mut self.reopened) {
@@ -104,21 +105,21 @@ impl OracleSet {
                 }
                 self.plan = Some(plan.clone());
             }
-            Record::CancelRequested { source: by, .. } => (self.cancel, self.suspending) = (Some(*by), false),
+            Record::CancelRequested { source, .. } => (self.cancel, self.suspending) = (Some(*source), false),
             Record::SuspendOrdered { .. } => self.suspending = true,
             Record::Suspended { .. } => {
                 ensure(!world.alive(), Oracle::OneTree, || "a process outlives the suspension".to_owned())?
             }
             Record::Recovered { .. } => self.suspending = false,
-            Record::ResumeStrategyChosen { strategy: rung, .. } => coverage.on_strategy(*rung),
+            Record::ResumeStrategyChosen { strategy, .. } => coverage.on_strategy(*strategy),
             Record::SummaryEnded { result: outcome, .. } => coverage.on_summary(*outcome),
-            Record::StopOrdered { cause: why, level, .. } => coverage.stop(*why, *level),
-            Record::LimitReached { limit, threshold: reach, .. } => coverage.limit(*limit, *reach),
-            Record::PromptSent { prompt: say, .. } => coverage.said(*say),
+            Record::StopOrdered { cause, level, .. } => coverage.stop(*cause, *level),
+            Record::LimitReached { limit, threshold, .. } => coverage.limit(*limit, *threshold),
+            Record::PromptSent { prompt, .. } => coverage.said(*prompt),
             Record::AgentStopped { claimed_done: claimed, .. } => coverage.stopped(*claimed),
             Record::RunFinished { outcome, .. } => {
                 let by_attempts = outcome.limit == Some(Limit::Attempts);
-                ensure(!by_attempts || self.attempts_left(policy) == 0, Oracle::Bounds, || {
+                ensure(!by_attempts || self.remaining_attempts(policy) == 0, Oracle::Bounds, || {
                     "the limit of attempts ends a run that has some left".to_owned()
                 })?;
                 coverage.finished(outcome, self.fault);
@@ -143,13 +144,13 @@ impl OracleSet {
         self.stops.take(record, policy, self.cancel)
     }
 
-    /// How many attempts the run may still make.
-    fn attempts_left(&self, policy: &Policy) -> u32 {
-        let made = self.plan.as_ref().map_or(0, |plan| plan.attempt);
-        policy.attempts_max.saturating_sub(made - self.attempts_before)
+    /// Returns how many attempts the run may still make.
+    fn remaining_attempts(&self, policy: &Policy) -> u32 {
+        let attempts_made = self.plan.as_ref().map_or(0, |plan| plan.attempt);
+        policy.attempts_max.saturating_sub(attempts_made - self.attempts_before)
     }
 
-    /// A person lets the run go on: its bounds are new, its sessions and clocks are not.
+    /// Resumes a finished run: its bounds start over, its sessions and clocks do not.
     fn reopen(&mut self) {
         self.bounds = Bounds::default();
         self.attempts_before = self.plan.as_ref().map_or(0, |plan| plan.attempt);
@@ -160,7 +161,7 @@ impl OracleSet {
         self.reopened = true;
     }
 
-    /// An attempt is over: was it judged rightly, and is what follows allowed and timed?
+    /// Checks the end of an attempt: its fault, and whether the next decision is allowed and on time.
     fn ended(
         &mut self,
         policy: &Policy,
@@ -174,27 +175,27 @@ impl OracleSet {
         let Some(plan) = self.plan.clone() else {
             return ensure(false, Oracle::Bounds, || "an attempt ended that never started".to_owned());
         };
-        let never;
+        let unspawned;
         let ended = match &world.finished {
             Some(ended) if ended.attempt == plan.attempt => ended,
             Some(_) | None => {
                 let evidence = Evidence::of_exit(Exit::NeverSpawned);
-                never = EndedAttempt { attempt: plan.attempt, truth: Some(Fault::Crashed), evidence };
-                &never
+                unspawned = EndedAttempt { attempt: plan.attempt, truth: Some(Fault::Crashed), evidence };
+                &unspawned
             }
         };
-        // A summary used the rest: nothing was started.
-        let unstarted = ended.evidence.exit == Exit::NeverSpawned && self.limits.has_nothing_left();
-        let stopped = if unstarted { Some(StopCause::LimitReached) } else { self.stops.why() };
+        // A summary exhausted a limit, so no attempt started.
+        let is_unstarted = ended.evidence.exit == Exit::NeverSpawned && self.limits.is_limit_exhausted();
+        let stopped = if is_unstarted { Some(StopCause::LimitReached) } else { self.stops.cause() };
         check_truth(ended, stopped, fault)?;
         self.sessions.take_end(&plan, ended);
-        // What follows a stop is for those who count them.
-        let kept = policy.keep_going.is_some() && policy.check.is_none();
+        // The keep-going oracle checks what follows a stop.
+        let keeps_going = policy.keep_going.is_some() && policy.check.is_none();
         if ended.evidence.made_progress {
             self.bounds.progress(policy);
         }
         let decides = |watch: &OracleSet| {
-            watch.limits.decides(policy, &watch.clocks, (now, fault, &ended.evidence), next)
+            watch.limits.decides(policy, &watch.clocks, now, fault, &ended.evidence, next)
         };
         self.cancel_decided = self.cancel;
         if matches!(next, AfterAttempt::Finish(Outcome { limit: Some(Limit::Attempts), .. })) {
@@ -209,7 +210,7 @@ impl OracleSet {
         }
         let Some(fault) = fault else {
             let by_limit = decides(self)?;
-            return if by_limit || kept { Ok(()) } else { check_done(next, policy) };
+            return if by_limit || keeps_going { Ok(()) } else { check_done(next, policy) };
         };
         coverage.fault(fault);
         if self.cancel.is_some() {
@@ -217,7 +218,8 @@ impl OracleSet {
                 matches!(next, AfterAttempt::Finish(outcome) if outcome.kind == OutcomeKind::Cancelled);
             return ensure(cancelled, Oracle::Cancels, || format!("a cancelled run goes on with {next:?}"));
         }
-        // The signal ended the attempt: it counts as no failure, and the next supervisor waits for nothing.
+        // The signal ended the attempt, so it does not count as a failure, and the next supervisor does not
+        // wait.
         if self.suspending && fault == Fault::Interrupted {
             let resumes =
                 matches!(next, AfterAttempt::Attempt { at, remedy: Remedy::Resume, .. } if *at == now);
@@ -226,7 +228,7 @@ impl OracleSet {
         }
         if fault == Fault::Permission && policy.allow_denials {
             let by_limit = decides(self)?;
-            return if by_limit || kept { Ok(()) } else { check_done(next, policy) };
+            return if by_limit || keeps_going { Ok(()) } else { check_done(next, policy) };
         }
         let next_at = match next {
             AfterAttempt::Attempt { at, .. } => Some(*at),
@@ -242,7 +244,7 @@ impl OracleSet {
             attempt: plan.attempt,
             progressed: ended.evidence.made_progress,
             session_open: self.sessions.is_open(),
-            plainer: self.ladder.has_plainer(),
+            plainer: self.strategies.has_plainer(),
         };
         if !decides(self)? {
             self.bounds.check(&case, next)?;

@@ -1,4 +1,4 @@
-//! How the world carries out the core's orders, and what a supervisor that comes back finds.
+//! Performs the core's actions, and provides the state that a new supervisor finds.
 
 use super::agent::{Agent, NEVER, RespondsTo, Stage};
 use super::sessions::Session;
@@ -12,7 +12,7 @@ use longhaul_core::{
 };
 
 impl World {
-    /// Carries out an order. What follows from it happens later.
+    /// Performs an action. Its consequences follow later.
     pub(crate) fn perform(&mut self, action: &Action) {
         match action {
             Action::InspectSession(session) => self.inspect(session),
@@ -21,36 +21,36 @@ impl World {
             Action::StartCheck(_) => self.check(),
             Action::StopCheck => self.end_check(),
             Action::Spawn(plan) => self.spawn(plan),
-            Action::Say(say, _) => self.say(*say),
-            Action::CloseInput => self.end_input(),
-            Action::ProbeProcesses => self.examine(),
+            Action::Say(prompt, _) => self.send_prompt(*prompt),
+            Action::CloseInput => self.close_input(),
+            Action::ProbeProcesses => self.probe(),
             Action::Stop(level) => self.stop(*level),
             Action::Sweep => {
-                let lasts = if self.orphans > 0 { Interval::new(1, 3_000) } else { Interval::new(0, 3) };
-                self.sweep_at = self.now + Span(self.rng.within(lasts));
-                self.lose_patience(self.sweep_at);
+                let duration = if self.orphans > 0 { Interval::new(1, 3_000) } else { Interval::new(0, 3) };
+                self.sweep_at = self.now + Span(self.rng.within(duration));
+                self.may_cancel_before(self.sweep_at);
             }
             Action::Finish(_) => {}
         }
     }
 
-    /// Somebody looks for a session. Its file may have been moved or damaged since it was used.
+    /// Starts the inspection of a session. Its file may have been moved or damaged since its last use.
     fn inspect(&mut self, id: &SessionId) {
-        let lasts = if self.rng.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
-        self.look_at = self.now + Span(self.rng.magnitude(lasts));
-        self.lose_patience(self.look_at);
+        let duration = if self.rng.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
+        self.inspect_at = self.now + Span(self.rng.magnitude(duration));
+        self.may_cancel_before(self.inspect_at);
         let (moved, damaged) = (self.strikes_by(self.mix.moved), self.strikes_by(self.mix.damaged));
-        let behind = self.strikes_by(self.mix.stale);
+        let stale = self.strikes_by(self.mix.stale);
         let visible = !self.rng.odds(self.mix.hidden);
         let session = self.sessions.open_if_there(id);
-        self.found = match session {
-            // Nobody but the agent can look.
+        self.inspection = match session {
+            // Only the agent can read the file.
             _ if !visible => SessionFileState::Ready,
             None => SessionFileState::Missing,
             Some(session) => {
                 session.elsewhere |= moved;
                 session.damaged |= damaged;
-                session.stale |= behind;
+                session.stale |= stale;
                 match *session {
                     Session { lost: true, .. } => SessionFileState::Missing,
                     Session { spoken: false, .. } => SessionFileState::Empty,
@@ -63,21 +63,21 @@ impl World {
         };
     }
 
-    /// The supervisor found that the session cannot be continued, and started nothing.
-    pub(crate) fn start_nothing(&mut self, attempt: u32, truth: Fault) {
+    /// Records that the supervisor could not continue the session and started no process.
+    pub(crate) fn mark_unstarted(&mut self, attempt: u32, truth: Fault) {
         let startup = (truth == Fault::SessionLost).then_some(StartupError::SessionUnknown);
         let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
         self.finished = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
     }
 
-    /// Brings the session to where the agent looks; whether that could be done.
-    fn brings(&mut self, plan: &AttemptPlan) -> bool {
+    /// Moves or repairs the session for the agent. Returns whether that succeeded.
+    fn prepare_session(&mut self, plan: &AttemptPlan) -> bool {
         let (Some(strategy), SessionPlan::Resume(from) | SessionPlan::Fork { from, .. }) =
             (plan.strategy, &plan.session)
         else {
             return true;
         };
-        let (places, repairs) = match strategy {
+        let (relocates, repairs) = match strategy {
             ResumeStrategy::Fork => (true, true),
             ResumeStrategy::Relocate => (true, false),
             ResumeStrategy::Repair => (false, true),
@@ -85,23 +85,23 @@ impl World {
         };
         let fails = self.strikes_by(self.mix.unwritable);
         let Some(session) = self.sessions.open_if_there(from).filter(|_| !fails) else { return false };
-        // A copy is placed whole.
-        session.damaged &= !(repairs || places);
-        session.stale &= !(repairs || places);
-        session.elsewhere &= !places;
+        // A copy is complete and undamaged.
+        session.damaged &= !(repairs || relocates);
+        session.stale &= !(repairs || relocates);
+        session.elsewhere &= !relocates;
         true
     }
 
     fn spawn(&mut self, plan: &AttemptPlan) {
         let now = self.now;
-        // Mostly a millisecond or two; on a machine that swaps, seconds.
-        let lasts = if self.rng.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
-        self.spawn_at = now + Span(self.rng.magnitude(lasts));
-        self.lose_patience(self.spawn_at);
+        // Usually a millisecond or two; on a machine that swaps, seconds.
+        let duration = if self.rng.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
+        self.spawn_at = now + Span(self.rng.magnitude(duration));
+        self.may_cancel_before(self.spawn_at);
         self.stream.clear();
-        if !self.brings(plan) {
+        if !self.prepare_session(plan) {
             self.spawned = Err(None);
-            return self.start_nothing(plan.attempt, Fault::SessionLost);
+            return self.mark_unstarted(plan.attempt, Fault::SessionLost);
         }
         let struck = self.struck(FaultPoint::Spawn);
         if self.strikes_by(self.mix.no_resources) {
@@ -116,7 +116,7 @@ impl World {
         self.pids += 1;
         let process = ProcessId { pid: self.pids, start_ticks: now.0 / 10 };
         self.spawned = Ok(process);
-        // Nobody hears of a process before its spawn has returned.
+        // The first output comes after the spawn returned.
         let boot = self.spawn_at + Span(self.rng.within(self.mix.boot));
         let mut agent = Box::new(Agent::new(process, plan.clone(), boot));
         agent.refusal = self.refusal(plan, struck);
@@ -132,14 +132,14 @@ impl World {
         if self.rng.odds(self.mix.ignores_stops) {
             agent.obeys = RespondsTo::From(StopLevel::Term);
         }
-        self.doom(&mut agent);
-        self.looks_again(plan.prompt);
+        self.draw_death(&mut agent);
+        self.draw_new_work(plan.prompt);
         self.agent = Some(agent);
     }
 
-    /// People who want the end like to say so while nothing seems to happen: bring a cancel that is
-    /// to come forward into a short moment, which it would hardly ever meet by chance.
-    pub(super) fn lose_patience(&mut self, until: Moment) {
+    /// Moves a pending cancel into this short moment, with some probability, because cancels would rarely hit
+    /// it by chance.
+    pub(super) fn may_cancel_before(&mut self, until: Moment) {
         if self.cancel_at != NEVER && self.rng.one_in(4) {
             self.cancel_at = self.now + Span(self.rng.below(until.since(self.now).0 + 1));
         }
@@ -151,7 +151,7 @@ impl World {
         self.finished = Some(EndedAttempt { attempt: plan.attempt, truth: Some(truth), evidence });
     }
 
-    /// How the agent refuses to start on this session, if it does.
+    /// Returns why the agent refuses to start on this session, or `None` if it starts.
     fn refusal(&mut self, plan: &AttemptPlan, struck: Option<Fault>) -> Option<(StartupError, Fault)> {
         let unknown = (StartupError::SessionUnknown, Fault::SessionLost);
         let in_use = (StartupError::SessionInUse, Fault::SessionExists);
@@ -172,14 +172,14 @@ impl World {
                 if struck == Some(Fault::SessionLost) {
                     self.sessions.open(from).lost = true;
                 }
-                let gone = |session: &Session| session.lost || session.elsewhere || !session.spoken;
-                self.sessions.find(from).is_none_or(gone).then_some(unknown)
+                let is_unusable = |session: &Session| session.lost || session.elsewhere || !session.spoken;
+                self.sessions.find(from).is_none_or(is_unusable).then_some(unknown)
             }
         }
     }
 
-    /// A process may be doomed from its first moment on.
-    fn doom(&mut self, agent: &mut Agent) {
+    /// Draws faults that kill the process from outside.
+    fn draw_death(&mut self, agent: &mut Agent) {
         for fault in [Fault::Crashed, Fault::OutOfMemory, Fault::Interrupted] {
             if self.strikes_by(self.mix.odds_of(fault)) {
                 agent.death = Some(fault);
@@ -188,18 +188,18 @@ impl World {
         }
     }
 
-    /// The work is judged, by commands that may find it wanting, or hang.
+    /// Starts a check, which may fail or hang.
     fn check(&mut self) {
         let fails = self.rng.odds(self.mix.check_fails);
         self.check_result = if fails { CheckResult::Failed } else { CheckResult::Passed };
-        self.work_left += if fails { 1 + self.rng.below(3) as u32 } else { 0 };
+        self.remaining_work += if fails { 1 + self.rng.below(3) as u32 } else { 0 };
         let hangs = self.rng.odds(self.mix.check_hangs);
-        let lasts = if hangs { self.mix.hang } else { Interval::new(1, 600_000) };
-        self.check_at = self.now + Span(self.rng.magnitude(lasts));
-        self.lose_patience(self.check_at.min(self.now + Span::from_secs(60)));
+        let duration = if hangs { self.mix.hang } else { Interval::new(1, 600_000) };
+        self.check_at = self.now + Span(self.rng.magnitude(duration));
+        self.may_cancel_before(self.check_at.min(self.now + Span::from_secs(60)));
     }
 
-    /// Somebody ends the commands; they may be over in the same moment.
+    /// Stops the running check. It may finish at the same moment.
     fn end_check(&mut self) {
         if !self.rng.one_in(16) {
             self.check_result = CheckResult::Stopped;
@@ -207,25 +207,25 @@ impl World {
         self.check_at = self.now + Span(self.rng.below(600));
     }
 
-    /// A line for the agent: one that is idle begins a turn.
-    fn say(&mut self, say: PromptKind) {
-        let saves = self.rng.below(3) as u32;
+    /// Sends a prompt to the agent. An idle agent starts an exchange.
+    fn prompt(&mut self, prompt: PromptKind) {
+        let wrap_up_calls = self.rng.below(3) as u32;
         let soon = self.now + Span(self.rng.below(50));
         let Some(mut agent) = self.agent.take() else { return };
         if !agent.input_ended {
-            self.looks_again(say);
-            agent.saving = matches!(say, PromptKind::WrapUp(_)).then_some(saves);
-            agent.hears(soon);
+            self.draw_new_work(prompt);
+            agent.saving = matches!(prompt, PromptKind::WrapUp(_)).then_some(wrap_up_calls);
+            agent.receive_prompt(soon);
         }
         self.agent = Some(agent);
     }
 
-    fn end_input(&mut self) {
+    fn close_input(&mut self) {
         let Some(mut agent) = self.agent.take() else { return };
         agent.input_ended = true;
-        let waking = agent.stage == Stage::Wake && self.rng.one_in(2);
-        if agent.stage == Stage::Rest || waking {
-            self.rests(&mut agent);
+        let is_waking = agent.stage == Stage::Wake && self.rng.one_in(2);
+        if agent.stage == Stage::Rest || is_waking {
+            self.become_idle(&mut agent);
         }
         self.agent = Some(agent);
     }
@@ -237,47 +237,47 @@ impl World {
         }
     }
 
-    /// The supervisor is dead. What was on its way to it is lost; what runs goes on.
+    /// Kills the supervisor. Pending events are lost; running processes continue.
     pub(crate) fn lose_supervisor(&mut self) {
         self.spawn_at = NEVER;
-        self.look_at = NEVER;
+        self.inspect_at = NEVER;
         self.fits_at = NEVER;
         self.sweep_at = NEVER;
-        // Nobody reads what its commands find; whoever comes back ends them first.
+        // The check has no reader. The next supervisor stops it first.
         self.check_at = NEVER;
-        self.examine_at = NEVER;
-        self.alone = true;
-        // One that waits for a supervisor has an input of its own.
+        self.probe_at = NEVER;
+        self.is_unsupervised = true;
+        // An agent that waits for a supervisor has a separate input.
         if !self.attended && self.rng.odds(self.mix.input_ends_with_supervisor) {
-            self.end_input();
+            self.close_input();
         }
     }
 
-    /// Time passes without a supervisor.
-    pub(crate) fn pass(&mut self, until: Moment) {
+    /// Lets time pass without a supervisor.
+    pub(crate) fn pass_time(&mut self, until: Moment) {
         while self.next_at() <= until {
-            // What nobody hears is in the stream file, or lost.
-            let _unheard = self.happen();
+            // The notice is in the stream file, or lost.
+            let _notice = self.advance();
         }
         self.now = self.now.max(until);
     }
 
-    /// Somebody supervises again: what waited for that goes on.
-    pub(crate) fn come_back(&mut self) {
-        self.alone = false;
+    /// Starts a new supervisor. Agents that waited for one continue.
+    pub(crate) fn start_supervisor(&mut self) {
+        self.is_unsupervised = false;
         if let Some(agent) = self.agent.as_mut().filter(|agent| agent.stage == Stage::Wait) {
             agent.go(Stage::Act, self.now);
         }
     }
 
-    /// What a supervisor that comes back finds of attempt number `attempt`.
-    pub(crate) fn found(&mut self, attempt: u32) -> FoundAttempt {
+    /// Returns what a new supervisor finds of attempt number `attempt`.
+    pub(crate) fn find_attempt(&mut self, attempt: u32) -> FoundAttempt {
         if let Some(agent) = &self.agent {
             return FoundAttempt::Running(agent.process);
         }
         match &mut self.finished {
             Some(ended) if ended.attempt == attempt => {
-                unsee(ended, &mut self.rng);
+                hide_exit(ended, &mut self.rng);
                 FoundAttempt::Ended(ended.evidence.clone())
             }
             Some(_) | None => FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)),
@@ -285,15 +285,15 @@ impl World {
     }
 }
 
-/// Nobody was there to collect the exit: mostly it is not known.
-fn unsee(ended: &mut EndedAttempt, rng: &mut Rng) {
+/// Hides the exit, which is mostly unknown because no supervisor collected it.
+fn hide_exit(ended: &mut EndedAttempt, rng: &mut Rng) {
     let evidence = &mut ended.evidence;
     if evidence.exit == Exit::NeverSpawned || rng.one_in(4) {
         return;
     }
     evidence.exit = Exit::Unobserved;
-    let settled = evidence.result.is_some() && !evidence.exchange_open;
-    if ended.truth == Some(Fault::Interrupted) && !settled {
+    let exchange_ended = evidence.result.is_some() && !evidence.exchange_open;
+    if ended.truth == Some(Fault::Interrupted) && !exchange_ended {
         ended.truth = Some(Fault::Crashed);
     }
 }

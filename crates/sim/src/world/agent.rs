@@ -1,55 +1,55 @@
-//! One process of an agent CLI, as a model: what it is doing, what its files say so far, and what
-//! is true of it. What it does next is in `acts.rs`.
+//! Models one process of an agent CLI: its current stage, the content of its files so far, and the truth
+//! about it. `agent_steps` contains its behavior.
 
 use longhaul_core::{
     AgentResult, AttemptPlan, Evidence, Exit, Fault, Moment, ProcessId, RateLimit, SessionId, Span,
     StartupError, StopLevel,
 };
 
-/// Never, as a moment.
+/// The moment that never comes.
 pub(crate) const NEVER: Moment = Moment(u64::MAX);
 
-/// What an agent is doing.
+/// The stage of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// It starts up; then its session is open.
+    /// Starts up, then opens its session.
     Boot,
-    /// A turn begins.
+    /// Starts an exchange.
     Ask,
-    /// A request is under way; halfway there is a sign of life.
+    /// Waits for a response, with one sign of activity halfway.
     Think,
-    /// The API answers.
+    /// Receives the response.
     Answer,
-    /// The answer is there: it is for a tool, or it is the last one.
+    /// Evaluates the response: a tool call, or the last answer.
     Act,
-    /// A tool is to run, and nobody is there to let it.
+    /// Waits with a tool call until a supervisor runs.
     Wait,
-    /// A tool runs, and what the answer used that asks for it is told.
-    Tell,
-    /// A tool runs.
+    /// Runs a tool, and reports the usage of the response that requested it.
+    ReportUsage,
+    /// Runs a tool.
     Tool,
-    /// The turn ends with the result in `closing`.
+    /// Ends the exchange with the result in `closing`.
     Finish,
-    /// It says that no turn is owed.
+    /// Reports that it is idle.
     Settle,
-    /// No turn is owed; a background shell may run.
+    /// Is idle. A background shell may run.
     Rest,
-    /// The end of a background shell starts a turn.
+    /// Starts an exchange because a background shell ended.
     Wake,
-    /// It exits by itself.
+    /// Exits on its own.
     Leave,
-    /// It is silent until something ends it.
+    /// Hangs silently until it is killed.
     Hang,
-    /// It goes on saying things and finishes nothing, until something ends it.
+    /// Emits output without progress until it is killed.
     NoProgress,
 }
 
-/// The least stop that an agent heeds.
+/// The lowest stop level that an agent obeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RespondsTo {
-    /// Any stop from this level on.
+    /// Obeys stops from this level on.
     From(StopLevel),
-    /// None: a process in the kernel's hands.
+    /// Obeys no stop, like a process blocked in the kernel.
     Nothing,
 }
 
@@ -62,56 +62,56 @@ impl RespondsTo {
     }
 }
 
-/// One process.
+/// One process of an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent {
     pub(crate) process: ProcessId,
     pub(crate) plan: AttemptPlan,
     pub(crate) stage: Stage,
-    /// When the stage is over.
+    /// When the stage ends.
     pub(crate) at: Moment,
-    /// How it refuses to start.
+    /// Why it refuses to start.
     pub(crate) refusal: Option<(StartupError, Fault)>,
-    /// What kills it from outside, and when.
+    /// The fault that kills it from outside, and when.
     pub(crate) death: Option<Fault>,
     pub(crate) death_at: Moment,
-    /// The stop that is under way, and when it takes effect.
+    /// The pending stop, and when it takes effect.
     pub(crate) stop: StopLevel,
     pub(crate) stop_at: Moment,
     pub(crate) obeys: RespondsTo,
-    /// What its files say so far.
+    /// Content of its files so far.
     pub(crate) evidence: Evidence,
-    /// What its last result truly means.
+    /// The truth about its last result.
     pub(crate) meaning: Option<Fault>,
-    /// The result that its present turn ends with, and what that means.
+    /// The result of the current exchange, and the truth about it.
     pub(crate) closing: (AgentResult, Option<Fault>),
     pub(crate) tool_open: bool,
-    /// When the tool call that was begun last is over.
+    /// When the current tool call ends.
     pub(crate) tool_until: Moment,
-    /// Whether nobody knows yet what its last answer used.
-    pub(crate) unprompted: bool,
+    /// Whether the usage of the last response is not reported yet.
+    pub(crate) has_unreported_usage: bool,
     pub(crate) turn_open: bool,
     pub(crate) shells: u32,
     pub(crate) shells_until: Moment,
-    /// Inner retries of the present request.
+    /// Inner retries of the current request.
     pub(crate) inner: u32,
     pub(crate) input_ended: bool,
-    /// Whether a line of ours waits to be read.
+    /// Whether a prompt waits to be read.
     pub(crate) prompted: bool,
-    /// Tool calls that are left for saving the work, if that is what it does.
+    /// Remaining tool calls of the wrap-up, if it does one.
     pub(crate) saving: Option<u32>,
     pub(crate) mute: bool,
     pub(crate) brief: bool,
     pub(crate) lingers: bool,
-    /// Whether it has a child that works while it is silent, once somebody has looked.
+    /// Whether a child process is busy while the agent is silent. Drawn at the first probe.
     pub(crate) works: Option<bool>,
-    /// How often it says something that means nothing, and until when.
+    /// Interval and end of its output without progress.
     pub(crate) babble: (Span, Moment),
-    /// Whether its process was stopped.
+    /// Whether its process is frozen.
     pub(crate) frozen: bool,
-    /// It begins anew where it should go on, and says nothing of it.
+    /// It starts over instead of continuing its session, without reporting it.
     pub(crate) forgets: bool,
-    /// It opens another session than it was told.
+    /// It opens another session than requested.
     pub(crate) strays: bool,
 }
 
@@ -133,7 +133,7 @@ impl Agent {
             closing: (AgentResult::COMPLETED, None),
             tool_open: false,
             tool_until: NEVER,
-            unprompted: false,
+            has_unreported_usage: false,
             turn_open: false,
             shells: 0,
             shells_until: NEVER,
@@ -152,7 +152,7 @@ impl Agent {
         }
     }
 
-    /// The session that it writes to.
+    /// Returns the session of its plan.
     pub(crate) fn session(&self) -> &SessionId {
         self.plan.session.id()
     }
@@ -165,8 +165,8 @@ impl Agent {
         (self.stage, self.at) = (stage, at);
     }
 
-    /// A line of ours comes: it begins a turn, or reads it when it is idle.
-    pub(crate) fn hears(&mut self, soon: Moment) {
+    /// Receives a prompt. An idle agent starts an exchange; a busy one reads the prompt later.
+    pub(crate) fn receive_prompt(&mut self, soon: Moment) {
         if self.stage == Stage::Rest {
             self.go(Stage::Ask, soon);
         } else {
@@ -174,23 +174,24 @@ impl Agent {
         }
     }
 
-    /// Why it ended, if it ends now from `cause`: its last result decides unless a turn was open.
+    /// Returns the truth about an end caused by `cause`. The last result decides, unless an exchange was
+    /// open.
     pub(crate) fn truth(&self, cause: Fault) -> Option<Fault> {
         match self.evidence.result {
             _ if self.evidence.guard_lapsed => Some(Fault::GuardLapsed),
-            // What was done in another conversation is not this run's work.
+            // Work in another session does not belong to this run.
             _ if self.strayed() || self.forgets => Some(Fault::SessionLost),
             Some(_) if !self.evidence.exchange_open => self.meaning,
             Some(_) | None => Some(cause),
         }
     }
 
-    /// Whether it opened another session than it was told.
+    /// Whether it opened another session than requested.
     pub(crate) fn strayed(&self) -> bool {
         self.strays && self.evidence.session.is_some()
     }
 
-    /// What it said last of the account's usage window.
+    /// Returns the usage window as last reported.
     pub(crate) fn stated_limit(&self) -> Option<RateLimit> {
         self.evidence.rate_limit
     }

@@ -1,4 +1,4 @@
-//! What an agent does next: its turns, its requests, its tools, and how each meets a fault.
+//! Models the behavior of an agent: its exchanges, requests and tools, and how each fault affects them.
 
 use super::agent::{Agent, NEVER, RespondsTo, Stage};
 use super::results::{ABORTED, PORTAL, result_of};
@@ -11,80 +11,80 @@ use longhaul_core::{
     Span, StopLevel, Usage, draw_uuid,
 };
 
-// The agent's own schedule, measured: 0.5 s doubling to 32 s, plus up to a quarter.
+// The agent's own schedule, measured: 0.5 s doubling to 32 s, plus up to 25 percent.
 const INNER_BASE: Span = Span(500);
 const INNER_CAP: Span = Span(32_000);
-// Above this the agent gives up at once, whatever the server asks.
+// Above this hint the agent gives up immediately.
 const INNER_HINT_MAX: Span = Span(60_000);
-// SIGTERM in mid-tool takes up to 1.6 s; a busy machine a little longer.
-const HEED: Interval = Interval::new(5, 2_500);
+// SIGTERM during a tool takes up to 1.6 s, and slightly longer on a busy machine.
+const STOP_DELAY: Interval = Interval::new(5, 2_500);
 
 impl World {
-    /// The agent's time has come.
-    pub(super) fn agent_acts(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    /// Performs the agent's next step.
+    pub(super) fn step_agent(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         let now = self.now;
         if agent.stop_at <= now {
             agent.stop_at = NEVER;
             let level = agent.stop;
-            return self.stopped(agent, level);
+            return self.apply_stop(agent, level);
         }
         if agent.death_at <= now {
             let fault = agent.death.unwrap_or(Fault::Crashed);
-            return self.dies(agent, fault);
+            return self.die(agent, fault);
         }
         match agent.stage {
-            Stage::Boot => self.boots(agent),
+            Stage::Boot => self.boot(agent),
             Stage::Ask => {
                 agent.turn_open = true;
                 agent.evidence.claimed_done = false;
                 agent.evidence.exchange_open = agent.evidence.result.is_some();
                 let at = self.think_half();
                 agent.go(Stage::Think, at);
-                self.says(agent, Notice::ExchangeStarted)
+                self.emit(agent, Notice::ExchangeStarted)
             }
             Stage::Think => {
                 let at = self.think_half();
                 agent.go(Stage::Answer, at);
-                // A part of the message may be finished; no roll for that, so that a seed means what it meant.
+                // A part of the message may be complete. No random draw, so that seeds keep their meaning.
                 let ended = now.0 & 1 == 1;
-                self.says(agent, if ended { Notice::MessageEnded } else { Notice::Activity })
+                self.emit(agent, if ended { Notice::MessageEnded } else { Notice::Activity })
             }
-            Stage::Answer => self.answers(agent),
-            Stage::Act => self.acts(agent),
-            Stage::Wait => self.keeps(agent),
-            Stage::Tell => {
+            Stage::Answer => self.answer_request(agent),
+            Stage::Act => self.act(agent),
+            Stage::Wait => self.keep_silent(agent),
+            Stage::ReportUsage => {
                 let tool_until = agent.tool_until;
                 agent.go(Stage::Tool, tool_until);
-                self.tells(agent)
+                self.report_usage(agent)
             }
-            Stage::Tool if self.rng.odds(self.mix.frozen) => self.freezes(agent),
+            Stage::Tool if self.rng.odds(self.mix.frozen) => self.freeze(agent),
             Stage::Tool => {
                 match &mut agent.saving {
                     Some(calls) => *calls = calls.saturating_sub(1),
-                    None => self.work_left = self.work_left.saturating_sub(1),
+                    None => self.remaining_work = self.remaining_work.saturating_sub(1),
                 }
-                self.changes();
+                self.change_workspace();
                 agent.tool_open = false;
                 agent.evidence.made_progress = true;
                 let at = self.think_half();
                 agent.go(Stage::Think, at);
-                self.says(agent, Notice::ToolEnded)
+                self.emit(agent, Notice::ToolEnded)
             }
-            Stage::Finish => self.finishes(agent),
-            Stage::Settle if agent.brief => self.exits(agent, Fault::Crashed),
+            Stage::Finish => self.finish_exchange(agent),
+            Stage::Settle if agent.brief => self.exit(agent, Fault::Crashed),
             Stage::Settle if std::mem::take(&mut agent.prompted) => {
                 agent.go(Stage::Ask, now);
-                // It may say that it is idle, and find the line then.
-                if self.rng.one_in(2) { self.keeps(agent) } else { self.says(agent, Notice::Idle) }
+                // It may report idle first and find the line afterwards.
+                if self.rng.one_in(2) { self.keep_silent(agent) } else { self.emit(agent, Notice::Idle) }
             }
             Stage::Settle => {
-                self.rests(&mut agent);
-                if agent.mute { self.keeps(agent) } else { self.says(agent, Notice::Idle) }
+                self.become_idle(&mut agent);
+                if agent.mute { self.keep_silent(agent) } else { self.emit(agent, Notice::Idle) }
             }
             Stage::Rest => {
                 agent.shells = 0;
                 agent.shells_until = NEVER;
-                self.changes();
+                self.change_workspace();
                 if self.rng.odds(self.mix.notified) {
                     let at = self.soon();
                     agent.go(Stage::Wake, at);
@@ -94,16 +94,16 @@ impl World {
                     let at = self.soon();
                     agent.go(Stage::Settle, at);
                 }
-                self.says(agent, Notice::BackgroundChanged(0))
+                self.emit(agent, Notice::BackgroundChanged(0))
             }
             Stage::Wake => {
                 agent.go(Stage::Ask, now);
-                self.keeps(agent)
+                self.keep_silent(agent)
             }
-            Stage::Leave => self.exits(agent, Fault::Crashed),
-            // Somebody ends it at last.
-            Stage::Hang => self.dies(agent, Fault::Crashed),
-            Stage::NoProgress => self.babbles(agent),
+            Stage::Leave => self.exit(agent, Fault::Crashed),
+            // It is killed at last.
+            Stage::Hang => self.die(agent, Fault::Crashed),
+            Stage::NoProgress => self.emit_without_progress(agent),
         }
     }
 
@@ -115,58 +115,58 @@ impl World {
         self.now + Span(self.rng.below(400))
     }
 
-    /// Puts the agent back; it said nothing.
-    fn keeps(&mut self, agent: Box<Agent>) -> Option<WorldEvent> {
+    /// Puts the agent back without output.
+    fn keep_silent(&mut self, agent: Box<Agent>) -> Option<WorldEvent> {
         self.agent = Some(agent);
         None
     }
 
-    pub(super) fn says(&mut self, agent: Box<Agent>, notice: Notice) -> Option<WorldEvent> {
+    pub(super) fn emit(&mut self, agent: Box<Agent>, notice: Notice) -> Option<WorldEvent> {
         self.agent = Some(agent);
         self.stream.push(notice.clone());
         Some(WorldEvent::Noticed(notice))
     }
 
-    /// Somebody stops its process while its tool runs, and nobody lets it go on; its supervisor sees that.
-    fn freezes(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    /// Freezes the agent's process during a tool call. Its supervisor notices.
+    fn freeze(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         agent.obeys = RespondsTo::From(StopLevel::Kill);
         agent.frozen = true;
         let at = self.now + Span(self.rng.magnitude(self.mix.hang));
         agent.go(Stage::Hang, at);
-        self.says(agent, Notice::ProcessFrozen)
+        self.emit(agent, Notice::ProcessFrozen)
     }
 
-    fn boots(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    fn boot(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         if let Some((error, fault)) = agent.refusal {
             agent.evidence.startup = Some(error);
             agent.evidence.exit = Exit::Code(1);
-            return self.ends(agent, fault);
+            return self.end(agent, fault);
         }
-        // The prompt is mostly written down before the first request.
+        // The prompt is usually in the session file before the first request.
         let written = !self.rng.one_in(4);
         self.sessions.open(agent.session()).spoken |= written;
         let session = if agent.strays { draw_uuid(self.rng.bits(), 0) } else { agent.session().clone() };
         agent.evidence.session = Some(session.clone());
         agent.go(Stage::Ask, self.now);
-        self.says(agent, Notice::SessionOpened(session))
+        self.emit(agent, Notice::SessionOpened(session))
     }
 
-    /// The second fence: the agent's own limit, which it was given by us. Once it is reached, every further exchange ends at
-    /// once, without a request (2.1.330).
+    /// Whether the agent's own budget ends the exchange. Once it is reached, every later exchange ends
+    /// immediately without a request (2.1.330).
     fn ends_by_its_budget(&mut self, agent: &mut Agent) -> bool {
-        let spent =
-            agent.plan.remaining.budget.is_some_and(|money| agent.evidence.usage.reported_cost >= money);
-        let result = spent.then(|| result_of(Fault::AgentBudget, &mut self.rng)).flatten();
+        let is_exhausted =
+            agent.plan.remaining.budget.is_some_and(|budget| agent.evidence.usage.reported_cost >= budget);
+        let result = is_exhausted.then(|| result_of(Fault::AgentBudget, &mut self.rng)).flatten();
         if let Some(result) = result {
             agent.closing = (result, Some(Fault::AgentBudget));
         }
         result.is_some()
     }
 
-    /// The API answers one request, or does not.
-    fn answers(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    /// Processes one request at the API.
+    fn answer_request(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         if self.ends_by_its_budget(&mut agent) {
-            return self.finishes(agent);
+            return self.finish_exchange(agent);
         }
         self.server.refresh(self.now);
         if self.failed_requests >= self.mix.failed_requests_max {
@@ -176,21 +176,21 @@ impl World {
         if rejected && self.server.limit.is_none() {
             let limit = RateLimit { status: RateLimitStatus::Allowed, resets_at: None };
             agent.evidence.rate_limit = Some(limit);
-            return self.says(agent, Notice::RateLimitChanged(limit));
+            return self.emit(agent, Notice::RateLimitChanged(limit));
         }
         self.requests += 1;
-        self.strikes(&mut agent);
+        self.strike(&mut agent);
         if matches!(agent.stage, Stage::Hang | Stage::NoProgress) {
-            return self.keeps(agent);
+            return self.keep_silent(agent);
         }
         if let Some(ban) = self.server.ban {
-            return self.refuses(agent, ban.fault, ban.result, None);
+            return self.refuse(agent, ban.fault, ban.result, None);
         }
         if let Some(limit) = self.server.limit {
-            return self.limits(agent, limit);
+            return self.hit_limit(agent, limit);
         }
-        if let Some(wall) = self.server.outage {
-            return self.refuses(agent, wall.fault, wall.result, wall.hint);
+        if let Some(outage) = self.server.outage {
+            return self.refuse(agent, outage.fault, outage.result, outage.hint);
         }
         let session = self.sessions.open(agent.session());
         let session_fault = match (session.full, session.poisoned) {
@@ -201,43 +201,43 @@ impl World {
         if let Some((fault, result)) =
             session_fault.and_then(|fault| Some((fault, result_of(fault, &mut self.rng)?)))
         {
-            return self.refuses(agent, fault, result, None);
+            return self.refuse(agent, fault, result, None);
         }
         if let Some((result, fault)) = self.once.take() {
             agent.closing = (result, Some(fault));
-            return self.finishes(agent);
+            return self.finish_exchange(agent);
         }
-        self.serves(agent)
+        self.serve(agent)
     }
 
-    /// A new fault of the mix may strike at this request.
-    fn strikes(&mut self, agent: &mut Agent) {
+    /// Draws whether a new fault of the mix strikes this request.
+    fn strike(&mut self, agent: &mut Agent) {
         let Some(fault) = self.struck(FaultPoint::Request) else { return };
         let now = self.now;
         match fault {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
                 let Some(result) = result_of(fault, &mut self.rng) else { return };
-                let portal = fault == Fault::Network && self.rng.odds(self.mix.portal);
-                let result = if portal { PORTAL } else { result };
-                let hinted = fault == Fault::RateLimited && self.rng.odds(self.mix.hinted);
+                let is_portal = fault == Fault::Network && self.rng.odds(self.mix.portal);
+                let result = if is_portal { PORTAL } else { result };
+                let has_hint = fault == Fault::RateLimited && self.rng.odds(self.mix.hinted);
                 let until = now + Span(self.rng.magnitude(self.mix.outage));
                 self.server.outage =
-                    Some(Outage { fault, until, result, hint: hinted.then(|| until.since(now)) });
+                    Some(Outage { fault, until, result, hint: has_hint.then(|| until.since(now)) });
             }
             Fault::UsageLimit => {
                 let Some(result) = result_of(fault, &mut self.rng) else { return };
                 let until = now + Span(self.rng.magnitude(self.mix.reset));
-                let named = result.api_error.is_none() || self.rng.odds(self.mix.reset_named);
-                // Sometimes the server is late to notice its own reset.
+                let names_reset = result.api_error.is_none() || self.rng.odds(self.mix.reset_named);
+                // Sometimes the server recognizes its own reset late.
                 let reported = Moment(until.0.saturating_sub(if self.rng.one_in(8) { 2_000 } else { 0 }));
                 let reported = RateLimit {
                     status: RateLimitStatus::Rejected,
-                    resets_at: (named && !self.rng.one_in(16)).then_some(reported),
+                    resets_at: (names_reset && !self.rng.one_in(16)).then_some(reported),
                 };
                 self.server.limit = Some(Limit { until, result, reported });
             }
-            Fault::Auth | Fault::Billing | Fault::ModelUnknown => self.bans(fault),
-            Fault::BadRequest if self.rng.one_in(3) => self.bans(fault),
+            Fault::Auth | Fault::Billing | Fault::ModelUnknown => self.ban(fault),
+            Fault::BadRequest if self.rng.one_in(3) => self.ban(fault),
             Fault::BadRequest => self.sessions.open(agent.session()).poisoned = true,
             Fault::ContextFull => self.sessions.open(agent.session()).full = true,
             Fault::Crashed | Fault::OutOfMemory => {
@@ -250,8 +250,8 @@ impl World {
             }
             Fault::Stalled => {
                 if self.rng.odds(self.mix.ignores_stops) {
-                    let deaf = [RespondsTo::From(StopLevel::Term), RespondsTo::From(StopLevel::Kill)];
-                    agent.obeys = self.rng.pick(&deaf);
+                    let levels = [RespondsTo::From(StopLevel::Term), RespondsTo::From(StopLevel::Kill)];
+                    agent.obeys = self.rng.pick(&levels);
                 }
                 if self.rng.odds(self.mix.unkillable) {
                     agent.obeys = RespondsTo::Nothing;
@@ -260,9 +260,9 @@ impl World {
                 let at = now + Span(self.rng.magnitude(self.mix.hang));
                 agent.go(Stage::Hang, at);
                 if self.rng.odds(self.mix.no_progress) {
-                    self.begins_to_babble(agent, at);
+                    self.start_no_progress(agent, at);
                 } else if self.rng.odds(self.mix.frozen) {
-                    // Nobody has noticed.
+                    // The supervisor does not notice.
                     agent.obeys = RespondsTo::From(StopLevel::Kill);
                     agent.frozen = true;
                 }
@@ -287,12 +287,12 @@ impl World {
         }
     }
 
-    fn bans(&mut self, fault: Fault) {
+    fn ban(&mut self, fault: Fault) {
         self.server.ban = result_of(fault, &mut self.rng).map(|result| PermanentFailure { fault, result });
     }
 
-    /// A request failed: the agent repeats it by itself, or its turn ends.
-    fn refuses(
+    /// Fails a request: the agent retries it, or the exchange ends.
+    fn refuse(
         &mut self,
         mut agent: Box<Agent>,
         fault: Fault,
@@ -302,86 +302,86 @@ impl World {
         self.failed_requests += 1;
         let transient =
             matches!(fault, Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network);
-        let patient =
+        let is_retried =
             transient && result.api_error != Some(ApiError::Malformed) || result.api_status == Some(401);
-        let patient = patient && hint.is_none_or(|hint| hint <= INNER_HINT_MAX);
-        if patient && agent.inner < self.inner_retries {
-            let own = INNER_BASE.doubled(agent.inner).at_most(INNER_CAP);
-            let delay = own.max(hint.unwrap_or(own));
+        let is_retried = is_retried && hint.is_none_or(|hint| hint <= INNER_HINT_MAX);
+        if is_retried && agent.inner < self.inner_retries {
+            let backoff = INNER_BASE.doubled(agent.inner).at_most(INNER_CAP);
+            let delay = backoff.max(hint.unwrap_or(backoff));
             let delay = delay + Span(self.rng.below(delay.0 / 4 + 1));
             agent.inner += 1;
             agent.go(Stage::Answer, self.now + delay);
             let notice = Notice::Retrying { attempt: agent.inner, status: result.api_status, delay };
-            return self.says(agent, notice);
+            return self.emit(agent, notice);
         }
         agent.evidence.retry_after = hint;
         agent.closing = (result, Some(fault));
-        self.finishes(agent)
+        self.finish_exchange(agent)
     }
 
-    /// The account has no quota: the agent says so, then its turn ends.
-    fn limits(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<WorldEvent> {
+    /// Rejects a request for lack of quota. The agent reports it, then the exchange ends.
+    fn hit_limit(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<WorldEvent> {
         self.failed_requests += 1;
         agent.closing = (limit.result, Some(Fault::UsageLimit));
-        let names = limit.reported.resets_at.is_some() || limit.result.api_error.is_none();
-        if !names {
-            return self.finishes(agent);
+        let names_reset = limit.reported.resets_at.is_some() || limit.result.api_error.is_none();
+        if !names_reset {
+            return self.finish_exchange(agent);
         }
         agent.evidence.rate_limit = Some(limit.reported);
         agent.go(Stage::Finish, self.now);
-        self.says(agent, Notice::RateLimitChanged(limit.reported))
+        self.emit(agent, Notice::RateLimitChanged(limit.reported))
     }
 
-    /// A request is answered: the agent runs a tool, or has its last answer.
-    fn serves(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    /// Serves a request.
+    fn serve(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         let now = self.now;
         self.sessions.open(agent.session()).spoken = true;
         agent.inner = 0;
         self.served_at.get_or_insert(now);
         agent.evidence.usage = agent.evidence.usage.plus(self.next_answer());
         agent.go(Stage::Act, now);
-        // What an answer used may be told after the call that it asks for; no roll for that, either.
-        agent.unprompted = now.0 & 2 == 2;
-        if agent.unprompted { self.keeps(agent) } else { self.tells(agent) }
+        // The usage may be reported after the tool call of the response. No random draw here either.
+        agent.has_unreported_usage = now.0 & 2 == 2;
+        if agent.has_unreported_usage { self.keep_silent(agent) } else { self.report_usage(agent) }
     }
 
-    /// Says what it has used so far.
-    fn tells(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
-        agent.unprompted = false;
-        let used = agent.evidence.usage;
-        self.says(agent, Notice::UsageUpdated(used))
+    /// Reports the usage so far.
+    fn report_usage(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+        agent.has_unreported_usage = false;
+        let usage = agent.evidence.usage;
+        self.emit(agent, Notice::UsageUpdated(usage))
     }
 
-    /// What an answer is for.
-    fn acts(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    /// Evaluates a response: a done claim, a tool call, or the last answer.
+    fn act(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         let now = self.now;
         if self.ends_by_its_budget(&mut agent) {
-            return self.finishes(agent);
+            return self.finish_exchange(agent);
         }
-        if self.claims(&agent) {
+        if self.claims_done(&agent) {
             agent.evidence.claimed_done = true;
-            return self.says(agent, Notice::ClaimedDone);
+            return self.emit(agent, Notice::ClaimedDone);
         }
-        if agent.saving.unwrap_or(self.work_left) > 0 && !self.stops_early(&agent) {
-            if self.attended && self.alone {
+        if agent.saving.unwrap_or(self.remaining_work) > 0 && !self.stops_early(&agent) {
+            if self.attended && self.is_unsupervised {
                 agent.go(Stage::Wait, NEVER);
-                return self.keeps(agent);
+                return self.keep_silent(agent);
             }
             if self.memory_limited && self.strikes_by(self.mix.exceeds_memory) {
                 let at = self.soon();
                 agent.go(Stage::Act, at);
-                return self.says(agent, Notice::MemoryExceeded);
+                return self.emit(agent, Notice::MemoryExceeded);
             }
             let struck = self.struck(FaultPoint::Tool);
             agent.evidence.guard_lapsed |= struck == Some(Fault::GuardLapsed);
-            let reach =
+            let interval =
                 if struck == Some(Fault::AttemptTimeout) { self.mix.slow_tool } else { self.mix.tool };
-            let lasts = Span(self.rng.magnitude(reach));
+            let duration = Span(self.rng.magnitude(interval));
             agent.tool_open = true;
-            agent.tool_until = now + lasts;
-            let (stage, at) = if agent.unprompted { (Stage::Tell, now) } else { (Stage::Tool, now + lasts) };
+            agent.tool_until = now + duration;
+            let (stage, at) = if agent.has_unreported_usage { (Stage::ReportUsage, now) } else { (Stage::Tool, now + duration) };
             agent.go(stage, at);
-            return self.says(agent, Notice::ToolStarted);
+            return self.emit(agent, Notice::ToolStarted);
         }
         let fault = self.struck(FaultPoint::Answer);
         let result = fault.and_then(|fault| result_of(fault, &mut self.rng));
@@ -391,17 +391,17 @@ impl World {
             agent.shells_until = now + Span(self.rng.magnitude(self.mix.shell_lasts));
             agent.go(Stage::Finish, now);
             let shells = agent.shells;
-            return self.says(agent, Notice::BackgroundChanged(shells));
+            return self.emit(agent, Notice::BackgroundChanged(shells));
         }
-        self.finishes(agent)
+        self.finish_exchange(agent)
     }
 
-    /// The turn ends with a result.
-    fn finishes(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
-        if agent.unprompted {
+    /// Ends the exchange with a result.
+    fn finish_exchange(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+        if agent.has_unreported_usage {
             let now = self.now;
             agent.go(Stage::Finish, now);
-            return self.tells(agent);
+            return self.report_usage(agent);
         }
         let (result, meaning) = agent.closing;
         agent.meaning = meaning;
@@ -414,11 +414,11 @@ impl World {
         agent.evidence.results += 1;
         let at = self.now + Span(1);
         agent.go(Stage::Settle, at);
-        self.says(agent, Notice::ExchangeEnded(result))
+        self.emit(agent, Notice::ExchangeEnded(result))
     }
 
-    /// No turn is owed: what happens next depends on background shells and on the input.
-    pub(super) fn rests(&mut self, agent: &mut Agent) {
+    /// Makes the agent idle. The next stage depends on its background shells and its input.
+    pub(super) fn become_idle(&mut self, agent: &mut Agent) {
         match (agent.input_ended, agent.shells > 0) {
             (true, _) if agent.lingers => agent.go(Stage::Rest, agent.shells_until),
             (true, true) => agent.go(Stage::Leave, agent.shells_until.max(self.now)),
@@ -430,41 +430,41 @@ impl World {
         }
     }
 
-    /// A stop takes effect, if the agent heeds it.
-    fn stopped(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<WorldEvent> {
+    /// Applies a stop, if the agent obeys it.
+    fn apply_stop(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<WorldEvent> {
         if !agent.obeys.obeys(level) {
-            return self.keeps(agent);
+            return self.keep_silent(agent);
         }
         match level {
             StopLevel::Interrupt if agent.turn_open => {
                 agent.closing = (ABORTED, Some(Fault::Interrupted));
                 if agent.stage != Stage::Think || self.rng.one_in(2) {
-                    return self.finishes(agent);
+                    return self.finish_exchange(agent);
                 }
-                // What the model has written until then is billed.
-                let cut =
+                // The output of the model so far is billed.
+                let truncated =
                     Usage { truncated_messages: 1, reported_cost: self.mix.request_cost, ..Usage::default() };
-                agent.evidence.usage = agent.evidence.usage.plus(cut);
+                agent.evidence.usage = agent.evidence.usage.plus(truncated);
                 self.sessions.open(agent.session()).spoken = true;
-                let (used, now) = (agent.evidence.usage, self.now);
+                let (usage, now) = (agent.evidence.usage, self.now);
                 agent.go(Stage::Finish, now);
-                self.says(agent, Notice::UsageUpdated(used))
+                self.emit(agent, Notice::UsageUpdated(usage))
             }
-            // Starting up or idle, it has nothing to interrupt.
-            StopLevel::Interrupt => self.keeps(agent),
+            // During startup or idle, there is nothing to interrupt.
+            StopLevel::Interrupt => self.keep_silent(agent),
             StopLevel::Term => {
                 agent.evidence.exit = Exit::Code(143);
-                self.ends(agent, Fault::Interrupted)
+                self.end(agent, Fault::Interrupted)
             }
             StopLevel::Kill => {
                 agent.evidence.exit = Exit::Signal(9);
-                self.ends(agent, Fault::Crashed)
+                self.end(agent, Fault::Crashed)
             }
         }
     }
 
-    /// Something other than us ends the agent.
-    pub(super) fn dies(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<WorldEvent> {
+    /// Kills the agent by a cause other than the supervisor.
+    pub(super) fn die(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<WorldEvent> {
         let exits: &[Exit] = if fault == Fault::Interrupted {
             &[Exit::Code(143), Exit::Code(129), Exit::Code(0), Exit::Signal(15), Exit::Signal(1)]
         } else {
@@ -472,28 +472,28 @@ impl World {
         };
         agent.evidence.exit = self.rng.pick(exits);
         agent.evidence.oom_killed = fault == Fault::OutOfMemory;
-        self.ends(agent, fault)
+        self.end(agent, fault)
     }
 
-    /// The agent exits by itself after a result.
-    fn exits(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
+    /// Lets the agent exit on its own after a result.
+    fn exit(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
         let failed = agent.evidence.result.is_some_and(|result| result.is_error);
         agent.evidence.exit = Exit::Code(i32::from(failed));
-        self.ends(agent, cause)
+        self.end(agent, cause)
     }
 
-    /// The process is gone. Its tools and shells may not be.
-    fn ends(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
+    /// Ends the process. Its tools and shells may survive.
+    fn end(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
         self.orphans += agent.shells + u32::from(agent.tool_open && self.rng.one_in(2));
         agent.evidence.continuity = self.continuity(&agent);
-        agent.evidence.workspace_fingerprint = self.kept.then_some(self.workspace);
+        agent.evidence.workspace_fingerprint = self.keeps_going.then_some(self.workspace);
         let truth = agent.truth(cause);
         self.billed = self.billed.plus(agent.evidence.usage);
         self.finished = Some(EndedAttempt { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
         Some(WorldEvent::Exited)
     }
 
-    /// What its session's file tells of the history that the agent was to go on with.
+    /// Returns what the session file reveals about the history of the resumed session.
     fn continuity(&mut self, agent: &Agent) -> Option<Continuity> {
         if matches!(agent.plan.session, SessionPlan::New(_)) {
             return None;
@@ -507,11 +507,11 @@ impl World {
         }
     }
 
-    /// When a stop of this level, ordered now, takes effect.
+    /// Returns when a stop of this level, ordered now, takes effect.
     pub(super) fn obeyed_at(&mut self, level: StopLevel) -> Moment {
         self.now
             + Span(match level {
-                StopLevel::Interrupt | StopLevel::Term => self.rng.magnitude(HEED),
+                StopLevel::Interrupt | StopLevel::Term => self.rng.magnitude(STOP_DELAY),
                 StopLevel::Kill => 1 + self.rng.below(20),
             })
     }

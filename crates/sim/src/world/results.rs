@@ -1,10 +1,10 @@
-//! How each fault shows in an agent's last result: the simulator's own table, written from the
-//! measured behaviour of agents and never from the core's classification.
+//! Lists the results that each fault leaves. This table comes from the measured behavior of agents, never
+//! from the core's classification.
 
 use crate::rng::Rng;
 use longhaul_core::{AgentResult, ApiError, Fault, MessageError, StopReason, TerminalReason};
 
-/// An API error as the vendor states it.
+/// An API error as the vendor reports it.
 const ERROR: AgentResult = AgentResult {
     is_error: true,
     terminal_reason: TerminalReason::ApiError,
@@ -12,27 +12,27 @@ const ERROR: AgentResult = AgentResult {
     ..AgentResult::COMPLETED
 };
 
-/// An interrupted turn.
+/// An interrupted exchange.
 pub(crate) const ABORTED: AgentResult = AgentResult { terminal_reason: TerminalReason::Aborted, ..ERROR };
 
-/// An API that could not be reached.
+/// An unreachable API.
 const UNREACHED: AgentResult = AgentResult {
     api_error: Some(ApiError::ConnectionFailed),
     message_error: Some(MessageError::ServerError),
     ..ERROR
 };
 
-/// A captive portal that answered in the API's place.
+/// A captive portal that answered instead of the API.
 pub(crate) const PORTAL: AgentResult =
     AgentResult { api_error: Some(ApiError::Malformed), message_error: Some(MessageError::Unknown), ..ERROR };
 
-/// One of the results by which `fault` shows; nothing for faults that show otherwise.
+/// Draws one of the results that `fault` leaves. `None` for faults without a result.
 pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
     let status = |status, message| AgentResult { api_status: Some(status), message_error: message, ..ERROR };
     let kind = |kind| AgentResult { api_error: Some(kind), ..ERROR };
-    let ending = |ending| AgentResult { terminal_reason: ending, ..ERROR };
-    let claimed = AgentResult::COMPLETED;
-    let shapes: &[AgentResult] = match fault {
+    let ended_by = |ended_by| AgentResult { terminal_reason: ended_by, ..ERROR };
+    let completed = AgentResult::COMPLETED;
+    let results: &[AgentResult] = match fault {
         Fault::RateLimited => &[status(429, Some(MessageError::RateLimit)), status(429, None)],
         Fault::Overloaded => &[status(529, Some(MessageError::ServerError))],
         Fault::ServerError => &[
@@ -89,11 +89,11 @@ pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
         Fault::BadRequest => {
             &[status(400, Some(MessageError::Unknown)), status(422, None), status(407, None)]
         }
-        Fault::TurnLimit => &[ending(TerminalReason::MaxTurns)],
-        Fault::AgentBudget => &[ending(TerminalReason::BudgetExhausted)],
+        Fault::TurnLimit => &[ended_by(TerminalReason::MaxTurns)],
+        Fault::AgentBudget => &[ended_by(TerminalReason::BudgetExhausted)],
         Fault::AgentUnusable => &[kind(ApiError::AgentTooOld)],
         Fault::Unknown => &[
-            ending(TerminalReason::NotReported),
+            ended_by(TerminalReason::NotReported),
             kind(ApiError::Other),
             AgentResult { terminal_reason: TerminalReason::Other, ..claimed },
         ],
@@ -107,5 +107,5 @@ pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
         | Fault::GuardLapsed
         | Fault::AgentMissing => return None,
     };
-    Some(rng.pick(shapes))
+    Some(rng.pick(results))
 }

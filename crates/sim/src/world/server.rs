@@ -1,27 +1,27 @@
-//! The API behind an agent: it serves, or it stands behind a wall, a limit or a refusal for good; and what its answers
-//! use.
+//! Models the API: it serves requests, or an outage, a usage limit or a permanent failure prevents that. Also
+//! defines the usage of its responses.
 
 use super::World;
 use longhaul_core::{AgentResult, Fault, Moment, RateLimit, Span, Tokens, Usage};
 
-/// What the API does at present.
+/// The state of the API.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
-    /// It does not serve until then.
+    /// The current outage.
     pub(crate) outage: Option<Outage>,
-    /// The account has no more quota until then.
+    /// The exhausted usage window.
     pub(crate) limit: Option<Limit>,
-    /// It will never serve this account or this request again.
+    /// The permanent failure of this account or request.
     pub(crate) ban: Option<PermanentFailure>,
 }
 
-/// A time in which every request fails alike.
+/// A period in which every request fails in the same way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outage {
     pub(crate) fault: Fault,
     pub(crate) until: Moment,
     pub(crate) result: AgentResult,
-    /// What the server asks its clients to wait, counted from each refusal.
+    /// The wait that the server requests, counted from each refusal.
     pub(crate) hint: Option<Span>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Limit {
     pub(crate) reported: RateLimit,
 }
 
-/// A refusal for good.
+/// A permanent failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PermanentFailure {
     pub(crate) fault: Fault,
@@ -41,22 +41,22 @@ pub(crate) struct PermanentFailure {
 }
 
 impl Server {
-    /// Forgets what has passed.
+    /// Removes what has ended.
     pub(crate) fn refresh(&mut self, now: Moment) {
-        self.outage = self.outage.filter(|wall| now < wall.until);
+        self.outage = self.outage.filter(|outage| now < outage.until);
         self.limit = self.limit.filter(|limit| now < limit.until);
     }
 }
 
 impl World {
-    /// What this answer uses: every other one finds little to be read again.
+    /// Returns the usage of the next response. Every other response reads little from the cache.
     pub(super) fn next_answer(&self) -> Usage {
-        let answer = self.one_answer();
-        let cache_read = if self.requests & 1 == 1 { 900 } else { answer.tokens.cache_read };
+        let response = self.one_answer();
+        let cache_read = if self.requests & 1 == 1 { 900 } else { response.tokens.cache_read };
         Usage { tokens: Tokens { cache_read, ..answer.tokens }, ..answer }
     }
 
-    /// What one answer uses at most.
+    /// Returns the maximum usage of one response.
     pub(crate) fn one_answer(&self) -> Usage {
         Usage {
             tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },

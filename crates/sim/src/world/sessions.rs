@@ -1,28 +1,28 @@
-//! The agent's own conversations as they truly are on its disk, whatever a supervisor believes.
+//! The agent's sessions as they truly are on disk, whatever the supervisor assumes.
 
 use longhaul_core::SessionId;
 
-/// One conversation.
+/// One session.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     pub(crate) id: SessionId,
-    /// It no longer fits the model.
+    /// Whether it exceeds the model's context.
     pub(crate) full: bool,
-    /// The API rejects what is in it.
+    /// Whether the API rejects its content.
     pub(crate) poisoned: bool,
-    /// Its file is gone.
+    /// Whether its file is missing.
     pub(crate) lost: bool,
-    /// Its file is not where the agent looks.
+    /// Whether its file is not where the agent expects it.
     pub(crate) elsewhere: bool,
-    /// Parts of its file are no rows.
+    /// Whether parts of its file are invalid.
     pub(crate) damaged: bool,
-    /// Its file lacks what the agent said last.
+    /// Whether its file lacks the agent's last messages.
     pub(crate) stale: bool,
-    /// Something is written in it.
+    /// Whether it has any content.
     pub(crate) spoken: bool,
 }
 
-/// All conversations of a world.
+/// All sessions of a world.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sessions(Vec<Session>);
 
@@ -31,14 +31,14 @@ impl Sessions {
         self.0.iter().rev().find(|session| session.id == *id)
     }
 
-    /// The session of this id, if it is there, to be changed.
+    /// Returns the session with this id, or `None` if it does not exist.
     pub(crate) fn open_if_there(&mut self, id: &SessionId) -> Option<&mut Session> {
         self.0.iter_mut().rev().find(|session| session.id == *id)
     }
 
-    /// The session of this id, made if it is not there.
+    /// Returns the session with this id. Creates it if it does not exist.
     pub(crate) fn open(&mut self, id: &SessionId) -> &mut Session {
-        let place = self.0.iter().position(|session| session.id == *id).unwrap_or_else(|| {
+        let index = self.0.iter().position(|session| session.id == *id).unwrap_or_else(|| {
             self.0.push(Session {
                 id: id.clone(),
                 full: false,
@@ -51,6 +51,6 @@ impl Sessions {
             });
             self.0.len() - 1
         });
-        &mut self.0[place]
+        &mut self.0[index]
     }
 }

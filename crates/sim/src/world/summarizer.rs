@@ -1,4 +1,4 @@
-//! A model that condenses older work, as a model of one: a process that answers once, or fails, or hangs.
+//! Models the model that summarizes older work: a process that answers once, fails or hangs.
 
 use super::agent::NEVER;
 use super::results::result_of;
@@ -9,7 +9,7 @@ use longhaul_core::{
     Tokens, Usage, Usd,
 };
 
-/// How one answer fails.
+/// The faults of an answer.
 const FAILURES: &[Fault] = &[
     Fault::RateLimited,
     Fault::Overloaded,
@@ -28,21 +28,21 @@ const FAILURES: &[Fault] = &[
     Fault::Crashed,
 ];
 // A few thousand tokens, from an instant refusal to a slow model.
-const ANSWER: Interval = Interval::new(300, 60_000);
-// SIGTERM is heeded in a moment, or SIGKILL follows.
-const ENDING: Interval = Interval::new(1, 600);
+const ANSWER_TIME: Interval = Interval::new(300, 60_000);
+// SIGTERM works within a moment, or SIGKILL follows.
+const STOP_DELAY: Interval = Interval::new(1, 600);
 
-/// The process.
+/// The process that writes a summary.
 #[derive(Clone, Debug)]
 pub(crate) struct Summarizer {
-    /// When it ends by itself, or is ended.
+    /// When it ends on its own or is killed.
     pub(super) at: Moment,
-    /// What it leaves then, and what is true of it.
-    leaves: EndedAttempt,
+    /// The ended process, with the truth about it.
+    ended: EndedAttempt,
 }
 
 impl World {
-    /// Older work is to be condensed for attempt number `attempt`.
+    /// Starts the summary for attempt number `attempt`.
     pub(super) fn start_summary(&mut self, attempt: u32) {
         self.summary = None;
         if self.rng.one_in(4) {
@@ -58,26 +58,26 @@ impl World {
             self.fits_at = self.now + Span(self.rng.below(100));
             return;
         }
-        let leaves = self.answer(attempt);
+        let ended = self.answer(attempt);
         let hangs = self.rng.odds(self.mix.summary_hangs);
-        let reach = if hangs { self.mix.hang } else { ANSWER };
-        let at = self.now + Span(self.rng.magnitude(reach));
-        self.summarizer = Some(Summarizer { at, leaves });
+        let duration = if hangs { self.mix.hang } else { ANSWER_TIME };
+        let at = self.now + Span(self.rng.magnitude(duration));
+        self.summarizer = Some(Summarizer { at, ended });
         self.hurry(at.min(self.now + Span::from_secs(60)));
     }
 
-    /// It is done so rarely that whoever wants the end wants it now, and a machine that is to sleep sleeps now.
+    /// Moves a cancel or a sleep into this period, because summaries are too rare to be hit by chance.
     fn hurry(&mut self, until: Moment) {
-        let meanwhile = until.since(self.now).0 + 1;
+        let moments = until.since(self.now).0 + 1;
         if self.cancel_at != NEVER || self.mix.cancel > 0 && self.rng.one_in(2) {
-            self.cancel_at = self.now + Span(self.rng.below(meanwhile));
+            self.cancel_at = self.now + Span(self.rng.below(moments));
         }
         if self.sleep_at != NEVER || self.mix.sleep > 0 && self.rng.one_in(2) {
-            self.sleep_at = self.now + Span(self.rng.below(meanwhile));
+            self.sleep_at = self.now + Span(self.rng.below(moments));
         }
     }
 
-    /// What the process leaves if nobody ends it.
+    /// Draws the end of a process that is not stopped.
     fn answer(&mut self, attempt: u32) -> EndedAttempt {
         let fails = self.rng.odds(self.mix.summary_fails);
         let truth = fails.then(|| self.rng.pick(FAILURES));
@@ -91,11 +91,11 @@ impl World {
         };
         let usage = match result {
             Some(result) if !result.is_error => self.message(),
-            // A refusal costs nothing; of what was cut, what arrived is billed by estimate.
+            // A refusal is free. The received part of a truncated answer is billed by estimate.
             Some(_) => Usage::default(),
-            None => cut(self.rng.below(50_000)),
+            None => truncated_usage(self.rng.below(50_000)),
         };
-        // A result alone does not always tell a usage limit from a rate limit.
+        // A result alone does not always distinguish a usage limit from a rate limit.
         let rejected = RateLimit { status: RateLimitStatus::Rejected, resets_at: None };
         let rate_limit = (truth == Some(Fault::UsageLimit)).then_some(rejected);
         let evidence = Evidence { result, usage, rate_limit, ..Evidence::of_exit(exit) };
@@ -107,55 +107,55 @@ impl World {
         Usage { tokens, messages: 1, reported_cost: self.mix.request_cost, ..Usage::default() }
     }
 
-    /// Somebody ends it: what it has not said by then, it never says.
+    /// Stops the summary. Output after that is lost.
     pub(super) fn stop_summary(&mut self) {
-        let at = self.now + Span(self.rng.magnitude(ENDING));
-        if self.summarizer.as_ref().is_some_and(|condenser| condenser.at > at) {
+        let at = self.now + Span(self.rng.magnitude(STOP_DELAY));
+        if self.summarizer.as_ref().is_some_and(|summarizer| summarizer.at > at) {
             self.stop_summarizer(at);
         }
     }
 
     fn stop_summarizer(&mut self, at: Moment) {
-        let Some(condenser) = &mut self.summarizer else { return };
+        let Some(summarizer) = &mut self.summarizer else { return };
         let (exit, truth) =
             self.rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
-        let evidence = Evidence { usage: cut(self.rng.below(50_000)), ..Evidence::of_exit(exit) };
-        condenser.leaves.truth = Some(truth);
-        condenser.leaves.evidence = evidence;
-        condenser.at = at;
+        let evidence = Evidence { usage: truncated_usage(self.rng.below(50_000)), ..Evidence::of_exit(exit) };
+        summarizer.ended.truth = Some(truth);
+        summarizer.ended.evidence = evidence;
+        summarizer.at = at;
     }
 
-    /// It is gone, and with it what it was doing.
+    /// Ends the process and reports it.
     pub(super) fn on_summarizer_end(&mut self) -> Option<WorldEvent> {
-        let Summarizer { leaves, .. } = self.summarizer.take()?;
-        self.billed = self.billed.plus(leaves.evidence.usage);
-        self.summary = Some(leaves);
+        let Summarizer { ended, .. } = self.summarizer.take()?;
+        self.billed = self.billed.plus(ended.evidence.usage);
+        self.summary = Some(ended);
         Some(WorldEvent::SummaryEnded)
     }
 
-    /// What the world says when nothing is being condensed any more.
+    /// Returns the report of an ended summary.
     pub(crate) fn summary_report(&self) -> SummaryReport {
         let ended = self.summary.as_ref().map(|ended| ended.evidence.clone());
         ended.map_or(SummaryReport::NotNeeded, SummaryReport::Ended)
     }
 
-    /// A supervisor that comes back ends what is left of it, and reads what that leaves.
-    pub(crate) fn found_summarizing(&mut self, attempt: u32) -> Evidence {
+    /// Returns what a new supervisor finds of a summary, after stopping it.
+    pub(crate) fn find_summary(&mut self, attempt: u32) -> Evidence {
         self.fits_at = NEVER;
         if self.summarizer.is_some() {
             self.stop_summarizer(self.now);
-            let _told_by_its_files = self.on_summarizer_end();
+            let _event = self.on_summarizer_end();
         }
-        let never = || EndedAttempt {
+        let unspawned = || EndedAttempt {
             attempt,
             truth: Some(Fault::Crashed),
             evidence: Evidence::of_exit(Exit::NeverSpawned),
         };
         let ended = self.summary.take().filter(|ended| ended.attempt == attempt);
-        let mut ended = ended.unwrap_or_else(never);
-        // Nobody kept the exit, nor why nothing could be started.
+        let mut ended = ended.unwrap_or_else(unspawned);
+        // Neither the exit nor the reason of a failed start is known.
         if ended.evidence.exit == Exit::NeverSpawned {
-            ended = never();
+            ended = unspawned();
         } else {
             ended.evidence.exit = Exit::Unobserved;
         }
@@ -166,8 +166,8 @@ impl World {
     }
 }
 
-/// An answer that was cut: so many millionths of a dollar, by estimate.
-fn cut(cost: u64) -> Usage {
+/// Returns the usage of a truncated answer. `cost` is in microdollars, by estimate.
+fn truncated_usage(cost: u64) -> Usage {
     let truncated_tokens = Tokens { input: 20_000, output: cost / 15, ..Tokens::default() };
     Usage { truncated_tokens, truncated_messages: 1, estimated_cost: Usd(cost), ..Usage::default() }
 }

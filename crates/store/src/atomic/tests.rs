@@ -24,14 +24,14 @@ fn content_is_replaced_and_private() {
 }
 
 #[test]
-fn a_failure_leaves_the_old_and_nothing_else() {
+fn failure_leaves_only_the_old_file() {
     let dir = tempfile::tempdir().expect("temporary directory");
     // A directory that is not empty cannot be replaced by a file, so the rename fails.
     let path = dir.path().join("occupied");
     fs::create_dir(&path).expect("directory");
     fs::write(path.join("old"), "old").expect("file");
     let error = replace(&path, b"new", Durability::Process).expect_err("a directory is there");
-    assert_eq!(error.to_string(), format!("write {}: is a directory", path.display()));
+    assert_eq!(error.to_string(), format!("cannot write {}: is a directory", path.display()));
     assert_eq!(names(dir.path()), ["occupied"]);
     assert_eq!(names(&path), ["old"]);
 
@@ -40,22 +40,25 @@ fn a_failure_leaves_the_old_and_nothing_else() {
 }
 
 #[test]
-fn what_a_dead_writer_left_is_cleared_and_nothing_else() {
+fn clears_only_files_of_dead_writers() {
     let home = tempfile::tempdir().expect("a temporary directory");
-    let at = |name: &str| home.path().join(name);
+    let path = |name: &str| home.path().join(name);
     let mut dead = std::process::Command::new("true").spawn().expect("it is everywhere");
     let pid = dead.id();
     dead.wait().expect("it ends");
-    fs::create_dir_all(at("attempts/001")).expect("a directory");
-    let left = [format!(".status.json.{pid}-2.new"), format!("attempts/001/.answers.json.{pid}-0.new")];
-    let kept = [
+    fs::create_dir_all(path("attempts/001")).expect("a directory");
+    let leftovers = [format!(".status.json.{pid}-2.new"), format!("attempts/001/.answers.json.{pid}-0.new")];
+    let retained = [
         format!(".status.json.{}-3.new", std::process::id()),
         "status.json".to_owned(),
         ".hidden.new".to_owned(),
         format!("attempts/001/answers.json.{pid}-0.new"),
     ];
-    left.iter().chain(&kept).for_each(|name| fs::write(at(name), "{}").expect("it can be written"));
+    leftovers
+        .iter()
+        .chain(&retained)
+        .for_each(|name| fs::write(path(name), "{}").expect("it can be written"));
     clear(home.path());
-    assert!(left.iter().all(|name| !at(name).exists()));
-    assert!(kept.iter().all(|name| at(name).exists()));
+    assert!(leftovers.iter().all(|name| !path(name).exists()));
+    assert!(retained.iter().all(|name| path(name).exists()));
 }

@@ -14,7 +14,7 @@ fn names(dir: &tempfile::TempDir) -> usize {
     fs::read_dir(dir.path()).expect("listing").count()
 }
 
-/// Leaves out the lines that begin with `-`.
+/// Checks a compaction that drops the lines starting with `-`.
 fn check(content: &[u8], expected: &[u8]) {
     let (dir, path) = stream(content);
     let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000);
@@ -32,18 +32,18 @@ fn check(content: &[u8], expected: &[u8]) {
 }
 
 #[test]
-fn unwanted_lines_go() {
+fn drops_rejected_lines() {
     check(b"", b"");
     check(b"a\n-b\nc\n", b"a\nc\n");
     check(b"-a\n-b\n", b"");
     check(b"a\nb\n", b"a\nb\n");
     check(b"\n\n-\n\xff\0\r\n", b"\n\n\xff\0\r\n");
-    // A torn last line is kept, whatever it is.
+    // A torn last line is always kept.
     check(b"-a\n-torn", b"-torn");
 }
 
 #[test]
-fn long_lines_pass_unasked() {
+fn keeps_long_lines_unfiltered() {
     let limit = JUDGED_LINE_BYTES_MAX as usize;
     for length in [BUFFER_BYTES - 1, BUFFER_BYTES, limit - 1, limit, limit + 1, 2 * limit, 64 << 20] {
         let long = [b"-".repeat(length), b"\n".to_vec()].concat();
@@ -54,7 +54,7 @@ fn long_lines_pass_unasked() {
 }
 
 #[test]
-fn a_file_that_loses_nothing_is_not_touched() {
+fn does_not_touch_file_without_dropped_lines() {
     use std::os::unix::fs::MetadataExt;
     let (dir, path) = stream(b"a\nb\n");
     let before = fs::metadata(&path).expect("metadata").ino();
@@ -64,7 +64,7 @@ fn a_file_that_loses_nothing_is_not_touched() {
 }
 
 #[test]
-fn a_stream_that_grows_is_left_alone() {
+fn leaves_growing_stream_unchanged() {
     let (dir, path) = stream(b"-a\nb\n");
     let mut agent = File::options().append(true).open(&path).expect("stream");
     let error = compact(&path, |line| {
@@ -77,7 +77,7 @@ fn a_stream_that_grows_is_left_alone() {
 }
 
 #[test]
-fn a_panicking_filter_loses_nothing() {
+fn panicking_filter_loses_nothing() {
     let (dir, path) = stream(b"-a\nb\n");
     let filter = |line: &[u8]| -> bool {
         assert!(line != b"b", "a filter with a defect");
@@ -90,9 +90,9 @@ fn a_panicking_filter_loses_nothing() {
 }
 
 #[test]
-fn a_missing_stream_is_an_error() {
+fn missing_stream_is_an_error() {
     let (_dir, path) = stream(b"");
     let missing = path.with_file_name("none");
     let error = compact(&missing, |_| true).expect_err("missing");
-    assert_eq!(error.to_string(), format!("compact {}: no such file or directory", missing.display()));
+    assert_eq!(error.to_string(), format!("cannot compact {}: no such file or directory", missing.display()));
 }

@@ -3,7 +3,7 @@ use expect_test::expect;
 use longhaul_core::Usage;
 
 #[test]
-fn the_names_are_those_of_the_harness() {
+fn uses_field_names_of_the_harness() {
     let tokens = |scale: u64| Tokens {
         input: scale,
         output: 2 * scale,
@@ -50,8 +50,8 @@ fn the_names_are_those_of_the_harness() {
     };
     let limits =
         Limits { budget: Some(Usd(10_000_000)), time: Some(Span::from_secs(20)), ..Limits::default() };
-    let spending = CostBreakdown { turns: vec![turn], subagents: Vec::new() };
-    let summary = CostSummary::new(&state, limits, spending, Some("opus".to_owned()), Moment(61_500));
+    let breakdown = CostBreakdown { turns: vec![turn], subagents: Vec::new() };
+    let summary = CostSummary::new(&state, limits, breakdown, Some("opus".to_owned()), Moment(61_500));
     let text = serde_json::to_string_pretty(&summary).expect("JSON");
     expect![[r#"
         {
@@ -65,7 +65,7 @@ fn the_names_are_those_of_the_harness() {
           "remaining_budget_usd": 8.755433,
           "unpriced": false,
           "total_turns": 7,
-          "cut_turns": 1,
+          "truncated_turns": 1,
           "total_subagent_calls": 0,
           "model": "opus",
           "total_tokens": {
@@ -111,9 +111,9 @@ fn the_names_are_those_of_the_harness() {
     assert_eq!(serde_json::from_str::<CostSummary>(&text).expect("summary"), summary);
 }
 
-/// What nobody states is null: neither zero nor a guess.
+/// A value that the vendor does not report is null, neither zero nor a guess.
 #[test]
-fn what_is_not_known_is_null() {
+fn writes_null_for_unknown_values() {
     let subagent = SubagentCost {
         tool_use_id: "t".to_owned(),
         timestamp: None,
@@ -121,8 +121,8 @@ fn what_is_not_known_is_null() {
         turns: 2,
         cost_usd: None,
     };
-    let spending = CostBreakdown { turns: Vec::new(), subagents: vec![subagent] };
-    let summary = CostSummary::new(&State::default(), Limits::default(), spending, None, Moment(0));
+    let breakdown = CostBreakdown { turns: Vec::new(), subagents: vec![subagent] };
+    let summary = CostSummary::new(&State::default(), Limits::default(), breakdown, None, Moment(0));
     let value = serde_json::to_value(&summary).expect("JSON");
     for name in
         ["budget_limit_usd", "remaining_budget_usd", "main_agent_cost_usd", "subagent_cost_usd", "model"]
@@ -134,7 +134,7 @@ fn what_is_not_known_is_null() {
 }
 
 #[test]
-fn a_session_ends_with_a_word_and_a_time() {
+fn session_summary_has_status_and_end_time() {
     let summary = SessionSummary {
         session_id: Some(SessionId::from("s")),
         status: OutcomeKind::RetryLater,
@@ -145,7 +145,7 @@ fn a_session_ends_with_a_word_and_a_time() {
 }
 
 #[test]
-fn what_another_harness_used_is_inherited() {
+fn inherits_usage_of_another_harness() {
     let state = State {
         usage: Usage { reported_cost: Usd(500_000), ..Usage::default() },
         usage_before_reopen: Usage { reported_cost: Usd(200_000), ..Usage::default() },
@@ -153,18 +153,18 @@ fn what_another_harness_used_is_inherited() {
     };
     let limits =
         Limits { budget: Some(Usd(1_000_000)), time: Some(Span::from_secs(60)), ..Limits::default() };
-    let own = CostSummary::new(&state, limits, CostBreakdown::default(), None, Moment(0));
+    let before = CostSummary::new(&state, limits, CostBreakdown::default(), None, Moment(0));
     let inherited = Inherited {
         from: std::path::Path::new("/runs/theirs").into(),
         cost: Usd(3_000_000),
         active: Span::from_secs(100),
         wall: Span::from_secs(150),
     };
-    let whole = own.clone().with_inherited(&inherited);
+    let after = before.clone().with_inherited(&inherited);
     let usd = |usd: Option<Usd>| usd.map(|usd| usd.0);
-    assert_eq!((whole.total_cost_usd, whole.session_cost_usd), (Usd(3_500_000), Usd(300_000)));
-    assert_eq!((whole.inherited_cost_usd, usd(whole.budget_limit_usd)), (Usd(3_200_000), Some(4_000_000)));
-    assert_eq!((usd(whole.remaining_budget_usd), usd(whole.main_agent_cost_usd)), (Some(500_000), None));
-    assert_eq!((whole.time.wall_clock_seconds, whole.time.active_seconds), (150.0, 100.0));
-    assert_eq!((whole.time.time_limit_seconds, whole.time.remaining_seconds), (Some(160.0), Some(60.0)));
+    assert_eq!((after.total_cost_usd, after.session_cost_usd), (Usd(3_500_000), Usd(300_000)));
+    assert_eq!((after.inherited_cost_usd, usd(after.budget_limit_usd)), (Usd(3_200_000), Some(4_000_000)));
+    assert_eq!((usd(after.remaining_budget_usd), usd(after.main_agent_cost_usd)), (Some(500_000), None));
+    assert_eq!((after.time.wall_clock_seconds, after.time.active_seconds), (150.0, 100.0));
+    assert_eq!((after.time.time_limit_seconds, after.time.remaining_seconds), (Some(160.0), Some(60.0)));
 }

@@ -24,7 +24,7 @@ fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn a_run_is_whole_private_and_found() {
+fn new_run_is_complete_private_and_findable() {
     let (_dir, home) = home();
     let run = home.create_run(&day(), 7, &plan()).expect("run");
     assert_eq!(run.dir.path(), home.runs_path().join("2025-11-22").join(run.dir.id().as_str()));
@@ -41,7 +41,7 @@ fn a_run_is_whole_private_and_found() {
 }
 
 #[test]
-fn a_new_run_is_never_without_its_supervisor() {
+fn new_run_holds_its_journal_lock() {
     let (_dir, home) = home();
     let run = home.create_run(&day(), 7, &plan()).expect("run");
     let path = run.dir.journal_path();
@@ -62,24 +62,24 @@ fn equal_rolls_make_different_runs() {
 }
 
 #[test]
-fn a_failure_leaves_nothing() {
+fn failure_leaves_nothing() {
     let (_dir, home) = home();
     let day_path = home.runs_path().join("2025-11-22");
     fs::create_dir(&day_path).expect("day");
-    // Every id that this roll draws is occupied by a file.
+    // A file occupies every id that this roll draws.
     for id in ids(7) {
         fs::write(day_path.join(id.as_str()), "").expect("file");
     }
     let error = home.create_run(&day(), 7, &plan()).expect_err("no id is free");
     assert!(error.to_string().ends_with("every id that was drawn is taken"), "{error}");
-    let mut left = Vec::new();
-    walk(&day_path, &mut left);
-    assert_eq!(left.len(), ids(7).count());
-    assert!(left.iter().all(|path| path.is_file()));
+    let mut remaining = Vec::new();
+    walk(&day_path, &mut remaining);
+    assert_eq!(remaining.len(), ids(7).count());
+    assert!(remaining.iter().all(|path| path.is_file()));
 }
 
 #[test]
-fn a_run_is_put_where_it_was_asked_for() {
+fn places_run_in_requested_directory() {
     let (dir, home) = home();
     let elsewhere = dir.path().join("results/runs");
     let placement = Placement {
@@ -87,15 +87,15 @@ fn a_run_is_put_where_it_was_asked_for() {
         id: Some(RunId::from("exp-2.1")),
         ..Placement::default()
     };
-    let place = |placement: &Placement| home.create_run_at(placement, &day(), 7, &plan());
-    let run = place(&placement).expect("run").dir;
+    let create = |placement: &Placement| home.create_run_at(placement, &day(), 7, &plan());
+    let run = create(&placement).expect("run").dir;
     assert_eq!(run.path(), elsewhere.join("2025-11-22/exp-2.1"));
     assert_eq!(
         (home.find("exp-2.1").expect("found"), home.find("@").expect("found")),
         (run.clone(), run.clone())
     );
 
-    // The same id again, there or here, on whatever day.
+    // The same id again, there or here, on any day.
     let tomorrow = "2025-11-23".parse().expect("a date");
     let here = Placement { runs_dir: None, ..placement.clone() };
     for placement in [&placement, &here] {
@@ -103,13 +103,13 @@ fn a_run_is_put_where_it_was_asked_for() {
         assert!(matches!(refused, Err(StoreError::RunIdInUse { .. })), "{refused:?}");
     }
     let drawn = Placement { id: None, ..placement.clone() };
-    let drawn = place(&drawn).expect("run").dir;
+    let drawn = create(&drawn).expect("run").dir;
     assert!(drawn.path().starts_with(&elsewhere) && home.find(drawn.id().as_str()).is_ok());
 
-    // One that its owner removed is gone, and its id is free.
+    // A run that its owner removed is gone, and its id is free.
     fs::remove_dir_all(run.path()).expect("it is there");
     assert!(matches!(home.find("exp-2.1"), Err(StoreError::NoSuchRun { .. })));
-    assert_eq!(place(&placement).expect("run").dir, run);
+    assert_eq!(create(&placement).expect("run").dir, run);
     let mut names = Vec::new();
     walk(&elsewhere, &mut names);
     let is_hidden =
@@ -118,19 +118,19 @@ fn a_run_is_put_where_it_was_asked_for() {
 }
 
 #[test]
-fn a_workspace_of_its_own_is_taken_in() {
+fn imports_prepared_workspace() {
     let (parent, home) = home();
     let prepared = parent.path().join("prepared");
     fs::create_dir_all(prepared.join("input")).expect("created");
     let placement = Placement { workspace: Some(prepared.clone()), ..Placement::default() };
     let run = home.create_run_at(&placement, &day(), 7, &plan()).expect("created");
     assert!(run.dir.workspace_path().join("input").is_dir() && !prepared.exists());
-    // What is not there cannot be taken in, and nothing of the run is left.
+    // A missing workspace cannot be imported, and nothing of the run remains.
     let refused = home.create_run_at(&placement, &day(), 8, &plan());
     assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
     assert_eq!(home.runs_newest_first().expect("listed").count(), 1);
     assert_eq!(fs::read_dir(home.runs_path().join(day().as_str())).expect("a day").count(), 1);
-    // An id that is free is no run's.
+    // An unused id belongs to no run.
     let id = home.unused_id(7).expect("there is one");
     assert_ne!(&id, run.dir.id());
     assert_eq!(home.path_for(&placement, &day(), run.dir.id()), run.dir.path());

@@ -1,4 +1,4 @@
-//! Notes beside each other.
+//! Tests for names of diagnostic files.
 
 use super::write_diagnostic;
 use std::fs;
@@ -10,7 +10,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn no_note_takes_the_place_of_another() {
+fn files_never_replace_each_other() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let dir = folder.path().join("diagnostic");
     let mut names = Vec::new();
@@ -28,7 +28,7 @@ fn no_note_takes_the_place_of_another() {
 }
 
 #[test]
-fn nobody_else_chooses_the_place() {
+fn rejects_symlinked_directory() {
     let folder = tempfile::tempdir().expect("there is a temporary folder");
     let (dir, elsewhere) = (folder.path().join("diagnostic"), folder.path().join("elsewhere"));
     fs::create_dir(&elsewhere).expect("the folder can be written");

@@ -2,7 +2,7 @@ use super::*;
 use std::fs::{File, FileTimes};
 use std::time::Duration;
 
-/// A home with runs of these days and ids, created one second after another.
+/// Returns a home with runs of these days and ids, created one second after another.
 fn home(runs: &[(&str, &str)]) -> (tempfile::TempDir, Home) {
     let dir = tempfile::tempdir().expect("temporary directory");
     let home = Home::open(Some(dir.path().to_owned()), |_| None).expect("home");
@@ -17,22 +17,22 @@ fn home(runs: &[(&str, &str)]) -> (tempfile::TempDir, Home) {
 }
 
 #[test]
-fn runs_are_found_by_what_people_type() {
+fn finds_runs_by_user_input() {
     let (_dir, home) = home(&[
         ("2025-11-20", "bcdfgh"),
         ("2025-11-21", "zzzzzz"),
         ("2025-11-21", "bcdxxx"),
         ("2025-11-21", "bcdxxxk"),
     ]);
-    let check = |asked: &str, expected: Result<&str, &str>| {
-        let found = home.find(asked);
+    let check = |request: &str, expected: Result<&str, &str>| {
+        let found = home.find(request);
         match (found, expected) {
-            (Ok(run), Ok(id)) => assert_eq!(run.id().as_str(), id, "{asked}"),
-            (Err(error), Err(words)) => {
-                assert!(error.to_string().contains(words), "{asked}: {error}");
+            (Ok(run), Ok(id)) => assert_eq!(run.id().as_str(), id, "{request}"),
+            (Err(error), Err(message)) => {
+                assert!(error.to_string().contains(message), "{request}: {error}");
                 assert!(error.hint().is_some());
             }
-            (found, expected) => assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{asked}"),
+            (found, expected) => assert_eq!(format!("{found:?}"), format!("{expected:?}"), "{request}"),
         }
     };
     check("z", Ok("zzzzzz"));
@@ -43,17 +43,17 @@ fn runs_are_found_by_what_people_type() {
     check("@-", Ok("bcdxxx"));
     check("@-0", Ok("bcdxxxk"));
     check("@-3", Ok("bcdfgh"));
-    check("@-4", Err("there is no such run"));
-    check("bcd", Err("it could be any of bcdxxxk, bcdxxx, bcdfgh"));
-    check("k", Err("there is no such run"));
-    check("../x", Err("there is no such run"));
+    check("@-4", Err("no run `"));
+    check("bcd", Err("several runs: bcdxxxk, bcdxxx, bcdfgh"));
+    check("k", Err("no run `"));
+    check("../x", Err("no run `"));
     for malformed in ["", "@x", "@--1", "@-1x", "@-99999999999999999999"] {
-        check(malformed, Err("a run is named by"));
+        check(malformed, Err("is not an id prefix"));
     }
 }
 
 #[test]
-fn what_is_not_a_run_is_not_found() {
+fn ignores_other_entries() {
     let (_dir, home) = home(&[("2025-11-20", "bcdfgh"), ("2025-11-21", ".new-zz"), ("backup", "zzzzzz")]);
     fs::create_dir_all(home.runs_path().join("2025-11-22/kkkkkk")).expect("a directory without a plan");
     fs::write(home.runs_path().join("2025-11-23"), "a file").expect("file");
@@ -64,7 +64,7 @@ fn what_is_not_a_run_is_not_found() {
 }
 
 #[test]
-fn a_home_that_does_not_exist_has_no_runs() {
+fn missing_home_has_no_runs() {
     let home = Home::locate(Some("/nonexistent/longhaul".into()), |_| None).expect("home");
     assert!(matches!(home.find("@"), Err(StoreError::NoSuchRun { .. })));
 }

@@ -2,13 +2,13 @@ use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Looks variables up in a list.
+/// Returns a lookup of variables in a list.
 fn variables<'a>(list: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
-    move |asked| list.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).into())
+    move |requested| list.iter().find(|(name, _)| *name == requested).map(|(_, value)| (*value).into())
 }
 
 #[test]
-fn the_first_word_wins() {
+fn first_source_wins() {
     let check = |explicit: Option<&str>, list: &[(&str, &str)], expected: &str| {
         let home = Home::locate(explicit.map(PathBuf::from), variables(list)).expect("a home");
         assert_eq!(home.path(), Path::new(expected));
@@ -28,14 +28,14 @@ fn the_first_word_wins() {
 }
 
 #[test]
-fn no_variable_no_home() {
+fn home_is_unknown_without_variables() {
     let error = Home::locate(None, variables(&[])).expect_err("no home");
     assert!(matches!(error, StoreError::HomeUnknown));
     assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"));
 }
 
 #[test]
-fn made_private_and_found_again() {
+fn creates_private_home_once() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let path = dir.path().join("state/longhaul");
     for _ in 0..2 {
@@ -47,7 +47,7 @@ fn made_private_and_found_again() {
 }
 
 #[test]
-fn a_file_in_the_way_is_named() {
+fn error_names_file_in_the_way() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let file = dir.path().join("file");
     fs::write(&file, "x").expect("file");
@@ -55,20 +55,20 @@ fn a_file_in_the_way_is_named() {
         let error = Home::open(Some(home.clone()), variables(&[])).expect_err("not a directory");
         assert_eq!(
             error.to_string(),
-            format!("open home {}: {} is not a directory", home.display(), file.display())
+            format!("cannot open home {}: {} is not a directory", home.display(), file.display())
         );
         assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"));
     }
 }
 
 #[test]
-fn an_unwritable_home_has_a_hint() {
+fn unwritable_home_has_hint() {
     let dir = tempfile::tempdir().expect("temporary directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o500)).expect("mode");
-    // Root may write anywhere but into the kernel's own tree.
+    // Root may write anywhere except in the kernel's own tree.
     let parent = if rustix::process::geteuid().is_root() { Path::new("/sys") } else { dir.path() };
     let error = Home::open(Some(parent.join("longhaul")), variables(&[])).expect_err("unwritable");
-    assert!(error.to_string().starts_with("create home /"), "{error}");
+    assert!(error.to_string().starts_with("cannot create home /"), "{error}");
     assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"), "{error}");
     assert!(!error.is_disk_full());
 }

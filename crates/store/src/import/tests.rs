@@ -23,7 +23,7 @@ fn names(home: &Home) -> Vec<String> {
 }
 
 #[test]
-fn a_run_is_there_when_it_is_whole() {
+fn run_appears_once_complete() {
     let (_dir, home) = home();
     let incoming = home.begin_import(&day(), &id()).expect("begun");
     let mut file = incoming.create_file(Path::new("attempts/001/stream.jsonl")).expect("file");
@@ -36,7 +36,7 @@ fn a_run_is_there_when_it_is_whole() {
 }
 
 #[test]
-fn what_is_not_settled_leaves_nothing() {
+fn uncommitted_import_leaves_nothing() {
     let (_dir, home) = home();
     let incoming = home.begin_import(&day(), &id()).expect("begun");
     incoming.create_file(Path::new("journal.jsonl")).expect("file");
@@ -46,7 +46,7 @@ fn what_is_not_settled_leaves_nothing() {
 }
 
 #[test]
-fn an_id_is_taken_once_and_is_no_path() {
+fn rejects_used_ids_and_paths() {
     let (_dir, home) = home();
     let (one, other) =
         (home.begin_import(&day(), &id()).expect("one"), home.begin_import(&day(), &id()).expect("two"));
@@ -60,7 +60,7 @@ fn an_id_is_taken_once_and_is_no_path() {
 }
 
 #[test]
-fn no_file_leaves_the_directory() {
+fn files_stay_inside_the_directory() {
     let (dir, home) = home();
     let incoming = home.begin_import(&day(), &id()).expect("begun");
     for name in ["../out", "/tmp/out", "attempts/../../out"] {

@@ -1,5 +1,5 @@
-//! Reads a journal while its supervisor writes it, for those who watch. A line counts once its newline
-//! is there. Nothing here locks or changes the file.
+//! Reads a journal while its supervisor writes it. A line counts once its newline is written. This module never
+//! locks or changes the file.
 
 use super::history::{JournalEntry, entry};
 use crate::StoreError;
@@ -8,30 +8,30 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A reader that has come so far.
+/// A reader with its position in the journal.
 #[derive(Debug)]
 pub struct JournalFollower {
     file: File,
     path: PathBuf,
-    /// A line whose end has not come yet.
+    /// Start of a line whose newline is not written yet.
     partial: Vec<u8>,
     entries: u64,
 }
 
 impl JournalFollower {
-    /// Follows the journal from its beginning.
+    /// Opens the journal at its start.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// Returns [`StoreError::Io`] if the journal cannot be opened.
     pub fn open(path: &Path) -> Result<JournalFollower, StoreError> {
         let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
         Ok(JournalFollower { file, path: path.to_owned(), partial: Vec::new(), entries: 0 })
     }
 
-    /// The steps that were added since the last call.
+    /// Returns the steps added since the last call.
     ///
     /// # Errors
-    /// As [`crate::Journal::load`].
+    /// Same as [`crate::Journal::load`].
     pub fn read(&mut self) -> Result<Vec<JournalEntry>, StoreError> {
         self.file.read_to_end(&mut self.partial).map_err(StoreError::io("read journal", &self.path))?;
         let whole = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);

@@ -1,6 +1,7 @@
-//! Reading a journal's text into steps, and telling a torn tail from damage and from the future.
-//! Nothing here touches the file.
+//! Parses a journal's text into steps, and distinguishes a torn tail from damage and from newer versions. It
+//! never touches the file.
 
+use super::FORMAT;
 use crate::StoreError;
 use longhaul_core::{Moment, Record};
 use serde::Deserialize;
@@ -8,33 +9,33 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::path::Path;
 
-/// What a journal holds.
+/// The content of a journal.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// Its whole steps, in order.
+    /// Complete steps, in order.
     pub entries: Vec<JournalEntry>,
-    /// The length of the torn last line that was left out, in bytes.
+    /// Length of the torn last line that was dropped, in bytes.
     pub torn_bytes: u64,
 }
 
-/// One step as it was journalled.
+/// One step as it was journaled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JournalEntry {
-    /// Its number, from 1.
+    /// Number of the step, starting at 1.
     pub seq: u64,
-    /// When it was taken.
+    /// When the step was decided.
     pub at: Moment,
-    /// What it decided; never empty.
+    /// Records of the step; never empty.
     pub records: Vec<Record>,
 }
 
 impl History {
-    /// Every record, in order: what `Run::replay` wants.
+    /// Returns every record in order, as `Run::replay` expects them.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.entries.iter().flat_map(|entry| &entry.records)
     }
 
-    /// When its last step was taken; nothing if there is none.
+    /// Returns when the last step was decided, or `None` if there is none.
     pub fn last_step_at(&self) -> Option<Moment> {
         self.entries.last().map(|entry| entry.at)
     }
@@ -44,7 +45,7 @@ impl History {
         let mut rest = text;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let (line, after) = (&rest[..end], &rest[end + 1..]);
-            // A crash of the machine can leave the last line as long as it was, and full of NULs.
+            // After a crash of the machine the last line can have its full length but contain NULs.
             if after.is_empty() && !is_json(line) {
                 break;
             }
@@ -56,17 +57,19 @@ impl History {
     }
 }
 
-/// A whole line, its records still text: what is wrong with the line is told apart from a record
-/// that we do not know.
+/// A complete line with its records still unparsed, to distinguish a malformed line from an unknown record.
 #[derive(Deserialize)]
+#[serde(expecting = "a step")]
 struct RawJournalLine<'a> {
+    #[serde(default)]
+    format: Option<u32>,
     seq: u64,
     at: Moment,
     #[serde(borrow)]
     records: Vec<&'a RawValue>,
 }
 
-/// The step in line `number`, which is also the number it should have.
+/// Parses the step in line `number`, which must also be the number of the step.
 pub(super) fn entry(path: &Path, line: &[u8], number: u64) -> Result<JournalEntry, StoreError> {
     let envelope: RawJournalLine<'_> = serde_json::from_slice(line).map_err(|cause| {
         StoreError::JournalDamaged { path: path.to_owned(), line: number, cause: cause.to_string() }
@@ -80,12 +83,18 @@ pub(super) fn entry(path: &Path, line: &[u8], number: u64) -> Result<JournalEntr
         });
     }
     let records = envelope.records.iter().map(|record| serde_json::from_str(record.get()));
-    let records = records.collect::<Result<_, _>>().map_err(|cause| StoreError::JournalNewer {
-        path: path.to_owned(),
-        line: number,
-        // The list of everything that is known helps nobody here.
-        cause: cause.to_string().split(", expected").next().unwrap_or_default().to_owned(),
-    })?;
+    let newer = |cause: String| StoreError::JournalNewer { path: path.to_owned(), line: number, cause };
+    match envelope.format {
+        Some(format) if format != FORMAT => return Err(newer(format!("format {format}"))),
+        None if number == 1 => {
+            let cause = "it names no format".to_owned();
+            return Err(StoreError::JournalDamaged { path: path.to_owned(), line: number, cause });
+        }
+        Some(_) | None => {}
+    }
+    // The list of all known variants does not help in an error.
+    let unknown = |cause: serde_json::Error| newer(cause.to_string().split(", expected").next().unwrap_or_default().to_owned());
+    let records = records.collect::<Result<_, _>>().map_err(unknown)?;
     Ok(JournalEntry { seq: number, at: envelope.at, records })
 }
 

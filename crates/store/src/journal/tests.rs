@@ -24,7 +24,7 @@ fn plan(attempt: u32, session: &str) -> AttemptPlan {
     }
 }
 
-/// A run's worth of steps, every kind of record among them.
+/// Returns steps that contain most kinds of records.
 fn steps() -> Vec<Vec<Record>> {
     let at = Moment(1_763_775_245_120);
     let ended = |fault, evidence, next| Record::AttemptEnded {
@@ -39,7 +39,7 @@ fn steps() -> Vec<Vec<Record>> {
         evidence,
         next,
     };
-    let again = AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(2, "b") };
+    let retry = AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(2, "b") };
     let cancelled = Outcome::cancelled(CancelSource::Person);
     vec![
         vec![
@@ -51,7 +51,7 @@ fn steps() -> Vec<Vec<Record>> {
         ],
         vec![Record::AttemptSpawned { at, process: ProcessId { pid: 7, start_ticks: u64::MAX } }],
         vec![Record::SessionOpened { at, session: SessionId::from("a") }],
-        vec![ended(Some(Fault::Unknown), Some(Box::new(Evidence::of_exit(Exit::Signal(9)))), again)],
+        vec![ended(Some(Fault::Unknown), Some(Box::new(Evidence::of_exit(Exit::Signal(9)))), retry)],
         vec![
             Record::Swept { at, stopped_processes: 2 },
             Record::Downtime { duration: Span::from_secs(9) },
@@ -98,7 +98,7 @@ fn steps() -> Vec<Vec<Record>> {
     ]
 }
 
-/// A journal with these steps, and the length of each of its prefixes of whole lines.
+/// Writes a journal with these steps, and returns the length of each of its prefixes of complete lines.
 fn write(path: &Path, steps: &[Vec<Record>]) -> Vec<u64> {
     let mut journal = Journal::create(path).expect("journal");
     let mut lengths = vec![0];
@@ -115,7 +115,7 @@ fn records(history: &History) -> Vec<Vec<Record>> {
 }
 
 #[test]
-fn steps_come_back() {
+fn loads_written_steps() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     write(&path, &steps());
@@ -128,31 +128,31 @@ fn steps_come_back() {
 }
 
 #[test]
-fn a_line_is_what_the_design_says() {
+fn line_format_is_stable() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     write(&path, &steps()[1..2]);
     expect_test::expect![[r#"
-        {"seq":1,"at":1,"records":[{"record":"attempt_spawned","at":1763775245120,"proc":{"pid":7,"start_ticks":18446744073709551615}}]}
+        {"format":1,"seq":1,"at":1,"records":[{"record":"attempt_spawned","at":1763775245120,"process":{"pid":7,"start_ticks":18446744073709551615}}]}
     "#]]
     .assert_eq(&fs::read_to_string(&path).expect("text"));
 }
 
 #[test]
-fn cut_at_every_byte_it_loads_to_a_prefix_and_goes_on() {
+fn truncated_journal_loads_a_prefix_and_continues() {
     let dir = dir();
     let (whole, cut) = (dir.path().join("whole"), dir.path().join("cut"));
     let steps = steps();
     let lengths = write(&whole, &steps);
     let text = fs::read(&whole).expect("text");
     for length in 0..=text.len() {
-        let kept = lengths.iter().filter(|end| **end <= length as u64).count() - 1;
+        let retained = lengths.iter().filter(|end| **end <= length as u64).count() - 1;
         for tail in [&b""[..], b"\0\0\0\0\0\0\0\0", b"\0\0\0\n"] {
             let torn = [&text[..length], tail].concat();
             let history = History::parse(&cut, &torn).expect("history");
-            assert_eq!(records(&history), steps[..kept], "{length}");
-            assert_eq!(history.torn_bytes, torn.len() as u64 - lengths[kept]);
-            // Files are slow: every length once, with one tail or another.
+            assert_eq!(records(&history), steps[..retained], "{length}");
+            assert_eq!(history.torn_bytes, torn.len() as u64 - lengths[retained]);
+            // Files are slow: each length is written once, with one of the tails.
             if length % 3 != tail.len() % 3 {
                 continue;
             }
@@ -162,14 +162,14 @@ fn cut_at_every_byte_it_loads_to_a_prefix_and_goes_on() {
             journal.append(Moment(9), &steps[0]).expect("appended");
             drop(journal);
             let continued = Journal::load(&cut).expect("history");
-            assert_eq!(records(&continued), [&steps[..kept], &steps[..1]].concat(), "{length}");
+            assert_eq!(records(&continued), [&steps[..retained], &steps[..1]].concat(), "{length}");
             assert_eq!(continued.torn_bytes, 0);
         }
     }
 }
 
 #[test]
-fn a_step_without_records_writes_nothing() {
+fn empty_step_writes_nothing() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     let mut journal = Journal::create(&path).expect("journal");
@@ -178,7 +178,7 @@ fn a_step_without_records_writes_nothing() {
     assert_eq!(fs::metadata(&path).expect("metadata").len(), 0);
 }
 
-/// What loading says of the journal of `steps()` after `change`.
+/// Checks the error of loading the journal of `steps()` after `change`.
 fn check(change: impl Fn(&mut Vec<String>), expected: &str) {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
@@ -190,40 +190,40 @@ fn check(change: impl Fn(&mut Vec<String>), expected: &str) {
     let error = Journal::load(&path).expect_err("an error").to_string();
     assert_eq!(error, Journal::open_append(&path).expect_err("an error").to_string());
     let (head, tail) = error.split_once(": ").expect("path and cause");
-    assert_eq!(head, format!("read journal {}", path.display()));
+    assert_eq!(head, format!("cannot read journal {}", path.display()));
     assert_eq!(tail, expected);
 }
 
 #[test]
-fn damage_names_its_line() {
+fn damage_error_names_the_line() {
     let syntax = "line 3 is damaged: expected value at line 1 column 1";
     check(|lines| lines[2] = "\0\0\0\n".to_owned(), syntax);
     check(|lines| lines[2] = "garbage\n".to_owned(), syntax);
     let empty = "line 1 is damaged: EOF while parsing a value at line 1 column 0";
     check(|lines| lines.insert(0, "\n".to_owned()), empty);
-    // Two supervisors at once would look so.
-    let two = "line 2 is damaged: trailing characters at line 1 column 129";
+    // Two concurrent supervisors would write this.
+    let two = "line 2 is damaged: trailing characters at line 1 column 132";
     check(|lines| lines[1] = lines[1].trim_end().to_owned(), two);
-    // JSON, and whole, and no step: nothing that a crash leaves.
-    let last = "line 7 is damaged: invalid type: null, expected struct Envelope at line 1 column 4";
+    // Valid JSON on a complete line, but not a step: a crash never leaves this.
+    let last = "line 7 is damaged: invalid type: null, expected a step at line 1 column 4";
     check(|lines| lines[6] = "null\n".to_owned(), last);
     check(|lines| lines[6] = "{}\n".to_owned(), "line 7 is damaged: missing field `seq` at line 1 column 2");
 }
 
 #[test]
-fn gaps_are_seen() {
-    check(|lines| drop(lines.remove(3)), "line 4 is step 5 where step 4 belongs");
-    check(|lines| lines.insert(3, lines[2].clone()), "line 4 is step 3 where step 4 belongs");
-    check(|lines| drop(lines.remove(0)), "line 1 is step 2 where step 1 belongs");
+fn detects_gaps() {
+    check(|lines| drop(lines.remove(3)), "line 4 is step 5, expected 4");
+    check(|lines| lines.insert(3, lines[2].clone()), "line 4 is step 3, expected 4");
+    check(|lines| drop(lines.remove(0)), "line 1 is step 2, expected 1");
 }
 
 #[test]
-fn a_newer_journal_is_called_so() {
+fn detects_newer_journal() {
     let newer = |word: &str| format!("line 2 was written by a newer longhaul: unknown variant `{word}`");
     check(|lines| lines[1] = lines[1].replace("attempt_spawned", "dreamt"), &newer("dreamt"));
     check(
         |lines| {
-            lines[1] = r#"{"seq":2,"at":1,"records":[{"record":"cancel_ordered","at":1,"by":"cat"}]}"#
+            lines[1] = r#"{"seq":2,"at":1,"records":[{"record":"cancel_requested","at":1,"source":"cat"}]}"#
                 .to_owned()
                 + "\n"
         },
@@ -243,7 +243,7 @@ fn unknown_fields_are_ignored() {
 }
 
 #[test]
-fn one_supervisor_a_run() {
+fn only_one_supervisor_holds_a_journal() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     let journal = Journal::create(&path).expect("journal");
@@ -251,7 +251,7 @@ fn one_supervisor_a_run() {
     assert!(matches!(error, StoreError::JournalLocked { .. }));
     assert!(error.hint().expect("a hint").contains("longhaul cancel"));
     Journal::load(&path).expect("reading needs no lock");
-    // Neither a child that is being started keeps the lock (it has a copy) nor one that runs.
+    // Neither a child that is being started (it has a copy of the file) nor a running one keeps the lock.
     let _copy = journal.file.try_clone().expect("copy");
     let mut child = Command::new("sleep").arg("60").spawn().expect("child");
     drop(journal);
@@ -261,32 +261,32 @@ fn one_supervisor_a_run() {
 }
 
 #[test]
-fn a_held_journal_has_no_supervisor() {
+fn lock_keeps_supervisors_out() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     drop(Journal::create(&path).expect("journal"));
-    // Half a line, as a crash leaves it: it is the next supervisor's to cut off.
+    // Half a line, as a crash leaves it. Only the next supervisor may cut it off.
     fs::write(&path, "{\"seq\":").expect("written");
-    let held = Journal::lock(&path).expect("free");
+    let lock = Journal::lock(&path).expect("free");
     for error in [Journal::open_append(&path).map(drop), Journal::lock(&path).map(drop)] {
         assert!(matches!(error, Err(StoreError::JournalLocked { .. })), "{error:?}");
     }
     assert!(Journal::is_locked(&path).expect("it is there"));
-    drop(held);
+    drop(lock);
     assert_eq!(fs::read_to_string(&path).expect("read"), "{\"seq\":");
     Journal::open_append(&path).expect("free");
 }
 
 #[test]
-fn a_failed_write_is_taken_back() {
+fn failed_write_keeps_earlier_steps() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     write(&path, &steps()[..1]);
-    // A journal that may only be read stands for a disk that takes nothing.
+    // A read-only file stands for a disk that accepts no writes.
     let mut journal = Journal::open_append(&path).expect("journal").0;
     let writable = std::mem::replace(&mut journal.file, File::open(&path).expect("read-only"));
     journal.append(Moment(2), &steps()[1]).expect_err("not writable");
-    // It cannot be cut either, so nothing more is promised, whatever the disk says later.
+    // The file cannot be truncated either, so the journal stays broken even if writes succeed later.
     journal.file = writable;
     let error = journal.append(Moment(2), &steps()[1]).expect_err("broken");
     assert!(matches!(error, StoreError::JournalWriteFailed { .. }));
@@ -295,13 +295,16 @@ fn a_failed_write_is_taken_back() {
 }
 
 #[test]
-fn nothing_is_a_journal_too() {
+fn handles_missing_and_empty_journals() {
     let dir = dir();
     let missing = dir.path().join("none");
     let error = Journal::load(&missing).expect_err("missing");
-    assert_eq!(error.to_string(), format!("read journal {}: no such file or directory", missing.display()));
+    assert_eq!(
+        error.to_string(),
+        format!("cannot read journal {}: no such file or directory", missing.display())
+    );
     let error = Journal::open_append(&missing).expect_err("missing");
-    assert_eq!(error.to_string(), format!("open journal {}: no such file or directory", missing.display()));
+    assert_eq!(error.to_string(), format!("cannot open journal {}: no such file or directory", missing.display()));
     fs::write(dir.path().join("empty"), "").expect("written");
     assert_eq!(Journal::load(&dir.path().join("empty")).expect("history"), History::default());
 }
@@ -354,29 +357,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn any_records_cut_anywhere_load_to_a_prefix(
+    fn any_truncated_journal_loads_a_prefix(
         steps in prop::collection::vec(prop::collection::vec(any_record(), 1..4), 0..8),
-        place in any::<prop::sample::Index>(),
+        cut in any::<prop::sample::Index>(),
     ) {
         let dir = dir();
         let path = dir.path().join("journal.jsonl");
         let lengths = write(&path, &steps);
         prop_assert_eq!(records(&Journal::load(&path).expect("history")), &steps[..]);
-        let length = place.index(*lengths.last().expect("a length") as usize + 1) as u64;
+        let length = cut.index(*lengths.last().expect("a length") as usize + 1) as u64;
         File::options().write(true).open(&path).and_then(|file| file.set_len(length)).expect("cut");
-        let kept = lengths.iter().filter(|end| **end <= length).count() - 1;
-        prop_assert_eq!(records(&Journal::load(&path).expect("history")), &steps[..kept]);
+        let retained = lengths.iter().filter(|end| **end <= length).count() - 1;
+        prop_assert_eq!(records(&Journal::load(&path).expect("history")), &steps[..retained]);
     }
 
     #[test]
-    fn any_bytes_are_a_history_or_an_error(text in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_parse_or_fail(text in prop::collection::vec(any::<u8>(), 0..200)) {
         drop(History::parse(Path::new("journal"), &text));
     }
 }
 
 #[test]
-fn ids_are_kept_as_they_are() {
-    // An id is a stranger's text; a newline in it must not end a line.
+fn preserves_ids() {
+    // An id is text from outside; a newline in it must not end a line.
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     let step = vec![Record::SessionOpened { at: Moment(1), session: SessionId::from("a\nb\u{2028}") }];

@@ -1,4 +1,4 @@
-//! Adding up what was spent.
+//! Adds up usage and cost in the ledger.
 
 use super::entry::{LedgerSpend, Quarter};
 use super::query::spend;
@@ -7,36 +7,36 @@ use super::{Ledger, LedgerError};
 use longhaul_core::Moment;
 use rusqlite::{Connection, Result};
 
-/// By what the spending is told apart.
+/// The key that usage is grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostBy {
-    /// The model; empty where nobody said which one.
+    /// Model; empty if it is unknown.
     Model,
-    /// The directory that the run works in.
+    /// Directory that the run works in.
     Project,
-    /// The run.
+    /// Id of the run.
     Run,
-    /// The agent.
+    /// Name of the agent.
     Agent,
 }
 
-/// What was spent on one thing.
+/// The usage of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CostRow<K> {
-    /// On what.
+    /// The key.
     pub key: K,
-    /// What was used.
+    /// Its usage.
     pub spend: LedgerSpend,
 }
 
-const SUMS: &str = "sum(cost), sum(cost_estimated), max(unpriced), sum(input), sum(output), sum(cache_read), \
-     sum(cache_write), sum(cut), sum(messages)";
+const SUMS: &str = "sum(cost), sum(estimated_cost), max(unpriced), sum(input), sum(output), sum(cache_read), \
+     sum(cache_write), sum(truncated), sum(messages)";
 
 impl Ledger {
-    /// What was spent since then, the most expensive first.
+    /// Returns the usage since `since` by key, most expensive first.
     ///
     /// # Errors
-    /// [`LedgerError`].
+    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn costs(
         &self,
         by: CostBy,
@@ -45,11 +45,11 @@ impl Ledger {
         self.query(|db| costs(db, by, first_quarter(since)))
     }
 
-    /// The same for each quarter of an hour in which something was spent, the first one first: whoever knows the time
-    /// zone makes days of them.
+    /// Returns the usage of each quarter of an hour since `since`, oldest first. A caller that knows the time
+    /// zone adds them up to days.
     ///
     /// # Errors
-    /// [`LedgerError`].
+    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn costs_by_quarter(
         &self,
         since: Option<Moment>,
@@ -68,29 +68,29 @@ impl Ledger {
 fn costs(db: &Connection, by: CostBy, since: i64) -> Result<Vec<CostRow<String>>> {
     let (key, from) = match by {
         CostBy::Model => ("model", "spend"),
-        // What a run spent is added up before its names are looked for.
+        // The usage of each run is added up before its names are joined.
         CostBy::Project => ("runs.project", ""),
         CostBy::Run => ("runs.id", ""),
         CostBy::Agent => ("runs.agent", ""),
     };
     let from = if from.is_empty() {
-        "(SELECT run, sum(cost) AS cost, sum(cost_estimated) AS cost_estimated, max(unpriced) AS unpriced,
+        "(SELECT run, sum(cost) AS cost, sum(estimated_cost) AS estimated_cost, max(unpriced) AS unpriced,
              sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
-             sum(cache_write) AS cache_write, sum(cut) AS cut, sum(messages) AS messages
+             sum(cache_write) AS cache_write, sum(truncated) AS truncated, sum(messages) AS messages
           FROM spend WHERE quarter >= ?1 GROUP BY run) AS spent JOIN runs USING (run)"
     } else {
         "(SELECT * FROM spend WHERE quarter >= ?1) AS spent"
     };
     let sums = SUMS.replace('(', "(spent.");
     let query = format!(
-        "SELECT {key}, {sums} FROM {from} GROUP BY {key} ORDER BY sum(spent.cost + spent.cost_estimated) DESC, {key}"
+        "SELECT {key}, {sums} FROM {from} GROUP BY {key} ORDER BY sum(spent.cost + spent.estimated_cost) DESC, {key}"
     );
     let mut statement = db.prepare(&query)?;
     let rows = statement.query_map([since], |row| Ok(CostRow { key: row.get(0)?, spend: spend(row, 1)? }))?;
     rows.collect()
 }
 
-/// The quarter of an hour in which that moment is.
+/// Returns the quarter of an hour that contains `since`, or 0 without it.
 fn first_quarter(since: Option<Moment>) -> i64 {
     since.map_or(0, |since| super::entry::quarter_of(since).cast_signed())
 }

@@ -1,4 +1,5 @@
-//! What the ledger knows of a run, out of its plan and its journal. Pure, but for [`LedgerEntry::read`].
+//! Derives a run's ledger entry from its plan and its journal. Only [`LedgerEntry::read`] and
+//! [`LedgerEntry::from_journal`] read files on their own.
 
 use crate::{Journal, ModelUsage, Plan, RunDir, StoreError};
 use longhaul_core::{
@@ -12,111 +13,111 @@ use std::ops::Add;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-// Enough to find a run by its words; the whole prompt is in its plan.
+// Enough to find a run by words of its task; the whole prompt is in its plan.
 const TASK_BYTES_MAX: usize = 1_000;
-// The finest step between time zones: each quarter of an hour is in one day of each of them.
+// Time zones differ by multiples of a quarter of an hour, so each quarter lies in one day of every zone.
 const QUARTER_MS: u64 = 15 * 60 * 1_000;
 
-/// A run with all that is known of it.
+/// A run with everything the ledger stores about it.
 #[derive(Clone, Debug)]
 pub struct LedgerEntry {
     /// The run itself.
     pub run: LedgerRun,
-    /// Its attempts, the first one first.
+    /// Attempts, first one first.
     pub attempts: Vec<LedgerAttempt>,
-    /// What it used, by time and model; an empty name where nobody said which.
+    /// Usage by time and model. The name is empty if the model is unknown.
     pub spend: BTreeMap<(Quarter, String), LedgerSpend>,
-    /// Whether the last attempt that is over will be followed by another one.
+    /// Whether another attempt follows the last ended one.
     awaits_next: bool,
-    /// The model that condenses older work.
+    /// Model that summarizes older work.
     summary_model: Option<String>,
 }
 
 /// A quarter of an hour, counted from 1970.
 pub type Quarter = u64;
 
-/// A run, as far as a list tells of it.
+/// A run as it appears in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LedgerRun {
-    /// Its id.
+    /// Id of the run.
     pub id: RunId,
-    /// The directory of the day that it is filed under.
+    /// Directory of the day that it is filed under.
     pub day: String,
-    /// Its own directory.
+    /// Directory of the run.
     pub dir: PathBuf,
-    /// What the user called it.
+    /// The user's name for it.
     pub name: Option<String>,
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
-    /// The model that was asked for.
+    /// Requested model.
     pub model: Option<String>,
-    /// The directory that it works in.
+    /// Directory that it works in.
     pub project: String,
-    /// How its task begins, on one line.
+    /// Start of its task, on one line.
     pub task: String,
-    /// Where it stands.
+    /// State of the run.
     pub state: RunState,
-    /// How it ended.
+    /// Kind of its outcome, once it is finished.
     pub outcome: Option<OutcomeKind>,
-    /// Why it waits, or why it ended so.
+    /// Fault that it waits for, or that decided its outcome.
     pub fault: Option<Fault>,
-    /// Until when it waits.
+    /// End of the current wait.
     pub until: Option<Moment>,
-    /// When trying again makes sense.
+    /// When a retry makes sense.
     pub retry_at: Option<Moment>,
     /// When it was created.
     pub started_at: Moment,
-    /// When it was over.
+    /// When it finished.
     pub ended_at: Option<Moment>,
-    /// How long it worked, once it is over.
+    /// Active time, once it is finished.
     pub active: Option<Span>,
-    /// How long it waited between its attempts.
+    /// Time spent waiting between attempts.
     pub waiting: Span,
-    /// How long the machine slept, or nobody worked on it.
+    /// Downtime: the machine slept, or the run had no supervisor.
     pub downtime: Span,
-    /// How many attempts were ordered.
+    /// Number of attempts started.
     pub attempts: u32,
-    /// How often somebody let it go on after it had been over.
+    /// How often the finished run was resumed.
     pub reopen_count: u32,
-    /// What the agent's vendor stated that it cost.
+    /// Reported cost.
     pub cost: Usd,
-    /// What we priced besides.
+    /// Estimated cost.
     pub estimated_cost: Usd,
-    /// Whether some of it has no price.
+    /// Whether some tokens could not be priced.
     pub unpriced: bool,
-    /// All tokens, those of cut messages too.
+    /// All tokens, including those of truncated messages.
     pub tokens: u64,
-    /// Why nothing more is known, in words for people.
+    /// Why the run's files are unreadable, as a message for people.
     pub error: Option<String>,
-    /// What this was derived from.
+    /// State of the files that this entry was derived from.
     pub journal: JournalPosition,
 }
 
 impl LedgerRun {
-    /// Where it is.
+    /// Returns the directory of the run.
     pub fn run_dir(&self) -> RunDir {
         RunDir::new(self.dir.clone(), self.id.clone())
     }
 }
 
-/// Where a run stands.
+/// The state of a run in the ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// An agent works, or something is done for one.
+    /// An agent works, or Longhaul prepares or checks its work.
     Running,
-    /// No process is resident; the next attempt has its time.
+    /// No process is running; the next attempt is scheduled.
     Waiting,
-    /// SIGTERM or SIGHUP stopped it; the next supervisor continues it.
+    /// SIGTERM or SIGHUP stopped it; `recover` continues it.
     Suspended,
-    /// It has its outcome.
+    /// It has an outcome.
     Finished,
-    /// Its files cannot be understood.
+    /// Its files cannot be read.
     Unreadable,
 }
 
 impl RunState {
-    /// Every state.
+    /// All states.
     pub const ALL: &'static [RunState] = &[
         RunState::Running,
         RunState::Waiting,
@@ -125,36 +126,37 @@ impl RunState {
         RunState::Unreadable,
     ];
 
-    /// The wire word.
+    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
             RunState::Running => "running",
             RunState::Waiting => "waiting",
             RunState::Suspended => "suspended",
-            RunState::Finished => "over",
+            RunState::Finished => "finished",
             RunState::Unreadable => "unreadable",
         }
     }
 }
 
-/// How long a journal was, and when it was written last: by this it is seen whether there is more.
+/// Size and modification time of a journal, to detect whether it has changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JournalPosition {
-    /// Its length.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its time of change, in nanoseconds since 1970.
+    /// Modification time, in nanoseconds since 1970.
     pub modified: i64,
 }
 
 impl JournalPosition {
-    /// Returns the mark of a run with this many attempts. The usage of a running attempt is published in a file of its own.
+    /// Returns the position of a run with this many attempts. It includes the time of the separate file with
+    /// the usage of a running attempt.
     pub fn of_run(dir: &RunDir, attempts: u32) -> JournalPosition {
         let journal = JournalPosition::new(&dir.journal_path());
         let usage = JournalPosition::new(&dir.attempt(attempts).spent_path());
         JournalPosition { modified: journal.modified.max(usage.modified), ..journal }
     }
 
-    /// What it is now; nothing of one that is not there.
+    /// Returns the current position of a journal, or the default if the file is missing.
     pub fn new(path: &Path) -> JournalPosition {
         let found = fs::metadata(path);
         found.map_or(JournalPosition::default(), |found| JournalPosition {
@@ -167,43 +169,43 @@ impl JournalPosition {
 /// One attempt of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LedgerAttempt {
-    /// Which one, from 1.
+    /// Number of the attempt, starting at 1.
     pub number: u32,
-    /// Its session.
+    /// Session that it worked on.
     pub session: SessionId,
-    /// When it was ordered.
+    /// When it started.
     pub started_at: Moment,
-    /// When it was over.
+    /// When it ended.
     pub ended_at: Option<Moment>,
-    /// Why it failed.
+    /// Fault that ended it.
     pub fault: Option<Fault>,
-    /// How long the run then waited for the next one.
+    /// How long the run then waited for the next attempt.
     pub waited: Span,
-    /// What the vendor stated that it cost.
+    /// Reported cost.
     pub cost: Usd,
-    /// What we priced besides.
+    /// Estimated cost.
     pub estimated_cost: Usd,
 }
 
-/// What was used with one model within a quarter of an hour.
+/// Usage of one model within a quarter of an hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LedgerSpend {
-    /// What the vendor stated.
+    /// Reported cost.
     pub cost: Usd,
-    /// What we priced besides.
+    /// Estimated cost.
     pub estimated_cost: Usd,
-    /// Whether some of it has no price.
+    /// Whether some tokens could not be priced.
     pub unpriced: bool,
     /// Tokens of completed messages.
     pub tokens: Tokens,
-    /// Tokens of cut messages, estimated.
+    /// Estimated tokens of truncated messages.
     pub truncated: u64,
-    /// Completed messages.
+    /// Number of completed messages.
     pub messages: u64,
 }
 
 impl LedgerEntry {
-    /// The entry of a run of which nothing was decided yet.
+    /// Creates the entry of a run whose journal is still empty.
     pub fn new(dir: &RunDir, plan: &Plan) -> LedgerEntry {
         let run = LedgerRun {
             name: plan.name.clone(),
@@ -227,7 +229,7 @@ impl LedgerEntry {
         }
     }
 
-    /// An entry that was written down.
+    /// Creates an entry from stored rows.
     pub(super) fn from_stored(
         run: LedgerRun,
         attempts: Vec<LedgerAttempt>,
@@ -236,29 +238,29 @@ impl LedgerEntry {
         LedgerEntry { attempts, spend, ..LedgerEntry::from_run(run) }
     }
 
-    /// The entry of a run, by its files. Of one whose files cannot be understood it says just that.
+    /// Reads the entry of a run from its files. If they cannot be read, the entry says only that.
     pub fn read(dir: &RunDir) -> LedgerEntry {
         let entry = LedgerEntry::from_journal(dir);
         let journal = entry.run.journal;
         entry.with_live_usage(dir, journal)
     }
 
-    /// The same without the usage of an attempt that has not ended.
+    /// Reads the entry of a run without the usage of an attempt that has not ended.
     pub fn from_journal(dir: &RunDir) -> LedgerEntry {
-        // Before anything is read: what is written meanwhile is seen to be missing.
+        // Taken before the files are read, so that a concurrent write is detected later.
         let journal = JournalPosition::new(&dir.journal_path());
         let mut entry = LedgerEntry::derived(dir).unwrap_or_else(|error| {
             let modified = fs::metadata(dir.path()).map_or(0, |found| found.mtime());
             let started_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
-            let (state, complaint) = (RunState::Unreadable, Some(error.to_string()));
-            LedgerEntry::from_run(LedgerRun { state, started_at, error: complaint, ..unknown(dir) })
+            let (state, message) = (RunState::Unreadable, Some(error.to_string()));
+            LedgerEntry::from_run(LedgerRun { state, started_at, error: message, ..unknown(dir) })
         });
         entry.run.journal = journal;
         entry
     }
 
-    /// Returns the entry with the usage of the attempt that has not ended, as its supervisor published it last. `journal`
-    /// is the journal that the entry was derived from.
+    /// Adds the usage of the attempt that has not ended, as its supervisor last published it. `journal` is the
+    /// position of the journal that the entry was derived from.
     #[must_use]
     pub fn with_live_usage(mut self, dir: &RunDir, journal: JournalPosition) -> LedgerEntry {
         let usage = JournalPosition::new(&dir.attempt(self.run.attempts).spent_path());
@@ -268,14 +270,14 @@ impl LedgerEntry {
             return self;
         };
         let quarter = quarter_of(Moment(u64::try_from(usage.modified).unwrap_or_default() / 1_000_000));
-        for spent in model_usage_of(dir, attempt.number) {
-            attempt.cost += spent.cost;
-            attempt.estimated_cost += spent.estimated_cost;
-            self.run.cost += spent.cost;
-            self.run.estimated_cost += spent.estimated_cost;
-            self.run.unpriced |= spent.unpriced;
-            self.run.tokens += spent.tokens.total() + spent.truncated_tokens.total();
-            add(&mut self.spend, quarter, &spent);
+        for model_usage in model_usage_of(dir, attempt.number) {
+            attempt.cost += model_usage.cost;
+            attempt.estimated_cost += model_usage.estimated_cost;
+            self.run.cost += model_usage.cost;
+            self.run.estimated_cost += model_usage.estimated_cost;
+            self.run.unpriced |= model_usage.unpriced;
+            self.run.tokens += model_usage.tokens.total() + model_usage.truncated_tokens.total();
+            add(&mut self.spend, quarter, &model_usage);
         }
         self
     }
@@ -290,12 +292,13 @@ impl LedgerEntry {
         Ok(entry)
     }
 
-    /// Takes in one record. What an attempt used, model by model, is asked for when the record says how much that was.
-    pub fn apply(&mut self, record: &Record, spent: impl FnOnce(u32) -> Vec<ModelUsage>) {
+    /// Applies one record. `model_usage` returns the usage of an attempt by model; it is called once the
+    /// attempt ended.
+    pub fn apply(&mut self, record: &Record, model_usage: impl FnOnce(u32) -> Vec<ModelUsage>) {
         match record {
             Record::AttemptStarted { at, plan } => {
-                let awaited = mem::take(&mut self.awaits_next);
-                if let Some(last) = self.attempts.last_mut().filter(|_| awaited) {
+                let was_awaited = mem::take(&mut self.awaits_next);
+                if let Some(last) = self.attempts.last_mut().filter(|_| was_awaited) {
                     last.waited = last.ended_at.map_or(Span::ZERO, |ended| at.since(ended));
                 }
                 self.attempts.push(LedgerAttempt {
@@ -316,19 +319,19 @@ impl LedgerEntry {
             }
             Record::SummaryEnded { at, usage, .. } => {
                 let model = self.summary_model.clone();
-                self.spend(*at, *usage, model, &[]);
+                self.add_usage(*at, *usage, model, &[]);
             }
             Record::AttemptEnded { at, fault, usage, next, .. } => {
                 self.awaits_next = matches!(next, AfterAttempt::Attempt { .. });
                 let Some(attempt) = self.attempts.last_mut() else { return };
                 (attempt.ended_at, attempt.fault) = (Some(*at), *fault);
                 (attempt.cost, attempt.estimated_cost) = (usage.reported_cost, usage.estimated_cost);
-                let models = spent(attempt.number);
-                self.spend(*at, *usage, self.run.model.clone(), &models);
+                let models = model_usage(attempt.number);
+                self.add_usage(*at, *usage, self.run.model.clone(), &models);
             }
-            // What follows is no attempt that it waited for.
+            // An attempt that follows was not awaited.
             Record::RunFinished { .. } => self.awaits_next = false,
-            // They tell where the run stands, which is asked of the run, or what a list has no room for.
+            // These decide only the state, which is taken from `Run`, or details that a list does not show.
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::ResumeStrategyChosen { .. }
@@ -354,17 +357,17 @@ impl LedgerEntry {
         }
     }
 
-    /// Adds what was used until `at`, with these models; with `model`, if their list does not add up to it.
-    fn spend(&mut self, at: Moment, usage: Usage, model: Option<String>, models: &[ModelUsage]) {
+    /// Adds usage until `at` for these models, or for `model` if the list does not add up to `usage`.
+    fn add_usage(&mut self, at: Moment, usage: Usage, model: Option<String>, models: &[ModelUsage]) {
         if usage == Usage::default() {
             return;
         }
         let quarter = quarter_of(at);
-        let money = |of: fn(&ModelUsage) -> Usd| models.iter().map(of).fold(Usd::ZERO, Usd::add);
-        let adds_up = money(|spent| spent.cost) == usage.reported_cost
-            && money(|spent| spent.estimated_cost) == usage.estimated_cost;
+        let total = |field: fn(&ModelUsage) -> Usd| models.iter().map(field).fold(Usd::ZERO, Usd::add);
+        let adds_up = total(|model_usage| model_usage.cost) == usage.reported_cost
+            && total(|model_usage| model_usage.estimated_cost) == usage.estimated_cost;
         if !adds_up {
-            let spent = ModelUsage {
+            let model_usage = ModelUsage {
                 model: model.unwrap_or_default(),
                 cost: usage.reported_cost,
                 estimated_cost: usage.estimated_cost,
@@ -373,18 +376,18 @@ impl LedgerEntry {
                 truncated_tokens: usage.truncated_tokens,
                 messages: usage.messages,
             };
-            return add(&mut self.spend, quarter, &spent);
+            return add(&mut self.spend, quarter, &model_usage);
         }
-        for spent in models {
-            add(&mut self.spend, quarter, spent);
+        for model_usage in models {
+            add(&mut self.spend, quarter, model_usage);
         }
     }
 
-    /// Takes in where the run stands.
+    /// Updates the entry with the state of the run.
     pub fn update_state(&mut self, run: &Run) {
         let state = run.state();
         let outcome = state.outcome();
-        let (stands, until) = match state.phase {
+        let (run_state, until) = match state.phase {
             Phase::Waiting { until, .. } => (RunState::Waiting, Some(until)),
             Phase::Suspended { .. } => (RunState::Suspended, None),
             Phase::Finished { .. } => (RunState::Finished, None),
@@ -399,42 +402,42 @@ impl LedgerEntry {
         };
         let ended_at = outcome.map(|_| state.finished_at);
         let usage = state.usage;
-        let known = &mut self.run;
-        known.state = stands;
-        known.outcome = outcome.map(|outcome| outcome.kind);
-        known.fault = outcome.map_or(state.fault, |outcome| outcome.fault);
-        (known.until, known.ended_at) = (until, ended_at);
-        known.retry_at = outcome.and_then(|outcome| outcome.retry_at);
-        known.active = ended_at.map(|ended| state.clocks.active(ended));
-        (known.waiting, known.downtime) = (state.clocks.waiting, state.clocks.downtime);
-        (known.attempts, known.reopen_count) = (state.attempts(), state.reopen_count);
-        (known.cost, known.estimated_cost, known.unpriced) =
+        let entry = &mut self.run;
+        entry.state = run_state;
+        entry.outcome = outcome.map(|outcome| outcome.kind);
+        entry.fault = outcome.map_or(state.fault, |outcome| outcome.fault);
+        (entry.until, entry.ended_at) = (until, ended_at);
+        entry.retry_at = outcome.and_then(|outcome| outcome.retry_at);
+        entry.active = ended_at.map(|ended| state.clocks.active(ended));
+        (entry.waiting, entry.downtime) = (state.clocks.waiting, state.clocks.downtime);
+        (entry.attempts, entry.reopen_count) = (state.attempts(), state.reopen_count);
+        (entry.cost, entry.estimated_cost, entry.unpriced) =
             (usage.reported_cost, usage.estimated_cost, usage.unpriced);
-        known.tokens = usage.tokens.total() + usage.truncated_tokens.total();
+        entry.tokens = usage.tokens.total() + usage.truncated_tokens.total();
     }
 }
 
-fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, spent: &ModelUsage) {
-    let sum = sums.entry((quarter, spent.model.clone())).or_default();
-    sum.cost += spent.cost;
-    sum.estimated_cost += spent.estimated_cost;
-    sum.unpriced |= spent.unpriced;
-    sum.tokens += spent.tokens;
-    sum.truncated += spent.truncated_tokens.total();
-    sum.messages += u64::from(spent.messages);
+fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, model_usage: &ModelUsage) {
+    let sum = sums.entry((quarter, model_usage.model.clone())).or_default();
+    sum.cost += model_usage.cost;
+    sum.estimated_cost += model_usage.estimated_cost;
+    sum.unpriced |= model_usage.unpriced;
+    sum.tokens += model_usage.tokens;
+    sum.truncated += model_usage.truncated_tokens.total();
+    sum.messages += u64::from(model_usage.messages);
 }
 
-/// The quarter of an hour in which that moment is.
+/// Returns the quarter of an hour that contains `at`.
 pub(super) fn quarter_of(at: Moment) -> Quarter {
     at.0 / QUARTER_MS
 }
 
-/// What an attempt used, model by model; nothing if nobody wrote that down, or it cannot be read.
+/// Returns the usage of an attempt by model. It is empty if it was not recorded or cannot be read.
 pub fn model_usage_of(dir: &RunDir, attempt: u32) -> Vec<ModelUsage> {
     dir.attempt(attempt).model_usage().unwrap_or_default()
 }
 
-/// A run of which only its place is known.
+/// Returns a run of which only the directory is known.
 fn unknown(dir: &RunDir) -> LedgerRun {
     let day = dir.path().parent().and_then(Path::file_name).unwrap_or_default();
     LedgerRun {
@@ -467,7 +470,7 @@ fn unknown(dir: &RunDir) -> LedgerRun {
     }
 }
 
-/// How a task begins, on one line.
+/// Returns the start of a task, on one line.
 fn task(prompt: &str) -> String {
     let mut line = String::new();
     for word in prompt.split_whitespace() {

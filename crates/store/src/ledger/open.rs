@@ -1,4 +1,4 @@
-//! Opening the ledger. What cannot be used as it is gets set aside or left alone, and nobody is kept from working.
+//! Opens the ledger. An unusable ledger is set aside or left alone; it never prevents other work.
 
 use crate::atomic::TempFile;
 use crate::database::empty_database;
@@ -12,48 +12,48 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-/// What `PRAGMA user_version` says of a ledger that this version can use. One of another version is made anew.
+/// `PRAGMA user_version` of a ledger that this version can use. A ledger with an older version is rebuilt.
 const VERSION: i64 = 2;
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// An index of all runs of a home.
+/// The index of all runs of a home.
 #[derive(Debug)]
 pub struct Ledger {
     pub(super) db: Connection,
     pub(super) home: Home,
-    /// Its file, for what is said of it.
+    /// Path of its file, for error messages.
     path: PathBuf,
 }
 
-/// Why the ledger cannot be used. No run fails for it.
+/// Why the ledger cannot be used. No run fails because of it.
 #[derive(Debug, Error)]
 pub enum LedgerError {
-    /// Somebody else writes to it for longer than we wait.
-    #[error("use ledger {}: another process is writing to it", path.display())]
+    /// Another process is writing to it for longer than this one waits.
+    #[error("cannot use ledger {}: another process is writing to it", path.display())]
     Locked {
-        /// Its file.
+        /// Path of the ledger.
         path: PathBuf,
     },
-    /// A later version of longhaul wrote it.
-    #[error("read ledger {}: a newer version of longhaul wrote it", path.display())]
+    /// A newer version of Longhaul wrote it.
+    #[error("cannot read ledger {}: a newer version of longhaul wrote it", path.display())]
     Newer {
-        /// Its file.
+        /// Path of the ledger.
         path: PathBuf,
     },
-    /// It is no ledger of ours, or not whole.
-    #[error("read ledger {}: it is damaged: {cause}", path.display())]
+    /// The file is not a ledger, or is damaged.
+    #[error("cannot read ledger {}: it is damaged: {cause}", path.display())]
     Damaged {
-        /// Its file.
+        /// Path of the ledger.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the damage.
         cause: String,
     },
-    /// The system refused something.
-    #[error("use ledger {}: {cause}", path.display())]
+    /// A system call failed.
+    #[error("cannot use ledger {}: {cause}", path.display())]
     Refused {
-        /// Its file.
+        /// Path of the ledger.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         cause: String,
     },
     /// The run directories cannot be read.
@@ -62,7 +62,7 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// What to do about it.
+    /// Returns what the user can do about the error.
     pub fn hint(&self) -> Option<String> {
         match self {
             LedgerError::Locked { .. } => Some("try again in a moment".to_owned()),
@@ -77,16 +77,16 @@ impl LedgerError {
 }
 
 impl Ledger {
-    /// Where the ledger of a home is.
+    /// Returns the path of the ledger of a home.
     pub fn path_in(home: &Home) -> PathBuf {
         home.path().join("ledger.sqlite3")
     }
 
-    /// Opens the ledger of a home, and makes an empty one where there is none. Whoever writes to it is waited for that
-    /// long, each time.
+    /// Opens the ledger of a home, creating an empty one if necessary. Each operation waits up to `wait` for
+    /// another writer.
     ///
     /// # Errors
-    /// [`LedgerError`], but for `Runs`.
+    /// Returns any [`LedgerError`] except `Runs`.
     pub fn open(home: &Home, wait: Duration) -> Result<Ledger, LedgerError> {
         let path = Ledger::path_in(home);
         if !path.exists() {
@@ -96,10 +96,10 @@ impl Ledger {
         Ledger::open_with(home, flags, wait)
     }
 
-    /// Opens an existing ledger as it is. Creates nothing and changes nothing.
+    /// Opens an existing ledger. Creates nothing and changes nothing.
     ///
     /// # Errors
-    /// [`LedgerError`], but for `Runs`; also if there is no ledger.
+    /// Returns any [`LedgerError`] except `Runs`, also if there is no ledger.
     pub fn open_read_only(home: &Home, wait: Duration) -> Result<Ledger, LedgerError> {
         Ledger::open_with(home, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX, wait)
     }
@@ -109,14 +109,14 @@ impl Ledger {
         let opened = Connection::open_with_flags(&path, flags);
         let db = opened.map_err(|error| failed(&path, &error))?;
         let ledger = Ledger { db, home: home.clone(), path };
-        ledger.begin(wait)?;
+        ledger.configure(wait)?;
         Ok(ledger)
     }
 
-    fn begin(&self, wait: Duration) -> Result<(), LedgerError> {
+    fn configure(&self, wait: Duration) -> Result<(), LedgerError> {
         let version: i64 = self.query(|db| {
             db.busy_timeout(wait)?;
-            // The last seconds before a power cut can be missing: they are derived again.
+            // A power cut can lose the last seconds; their entries are derived again.
             db.pragma_update(None, "synchronous", "NORMAL")?;
             db.pragma_query_value(None, "user_version", |row| row.get(0))
         })?;
@@ -130,13 +130,14 @@ impl Ledger {
         }
     }
 
-    /// A ledger of its own, which nobody else sees and which is gone with it: for those who cannot use that of the home.
+    /// Opens a temporary ledger that no other process sees and that is deleted on drop. For use if the home's
+    /// ledger is unusable.
     ///
     /// # Errors
-    /// [`LedgerError::Refused`].
+    /// Returns [`LedgerError::Refused`] if the database cannot be created.
     pub fn temporary(home: &Home) -> Result<Ledger, LedgerError> {
         let path = PathBuf::from("(temporary)");
-        // On the disk rather than in memory where it is large: an empty name is a file without one.
+        // An empty name is a file without a name: a large ledger goes to disk rather than to memory.
         let opened = Connection::open("").and_then(|db| {
             db.execute_batch(SCHEMA)?;
             Ok(db)
@@ -145,51 +146,51 @@ impl Ledger {
         Ok(Ledger { db, home: home.clone(), path })
     }
 
-    /// Sets the ledger of a home aside as `ledger.sqlite3.old`, in place of an earlier one.
+    /// Renames the ledger of a home to `ledger.sqlite3.old`, replacing an earlier one.
     ///
     /// # Errors
-    /// [`LedgerError::Refused`].
+    /// Returns [`LedgerError::Refused`] if the file cannot be renamed.
     pub fn set_aside(home: &Home) -> Result<(), LedgerError> {
         let path = Ledger::path_in(home);
-        for end in ["-wal", "-shm"] {
-            // They belong to the file of that name, and would be taken for those of the next one.
-            remove(&with_end(&path, end))?;
+        for suffix in ["-wal", "-shm"] {
+            // SQLite would take these files for those of the next ledger.
+            remove(&with_suffix(&path, suffix))?;
         }
-        match fs::rename(&path, with_end(&path, ".old")) {
+        match fs::rename(&path, with_suffix(&path, ".old")) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(refused(&path, &cause)),
             _ => Ok(()),
         }
     }
 
-    /// Asks the database, and says what is wrong with it in words for people.
+    /// Reads from the database and turns its errors into [`LedgerError`].
     pub(super) fn query<T>(
         &self,
-        ask: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LedgerError> {
-        ask(&self.db).map_err(|error| failed(&self.path, &error))
+        read(&self.db).map_err(|error| failed(&self.path, &error))
     }
 
-    /// The same with one transaction, which locks others out from its beginning.
+    /// Runs `change` in one transaction that locks other writers out from its start.
     pub(super) fn transaction<T>(
         &mut self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LedgerError> {
         let run = || {
             let transaction = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            let changed = change(&transaction)?;
+            let result = change(&transaction)?;
             transaction.commit()?;
-            Ok(changed)
+            Ok(result)
         };
         run().map_err(|error| failed(&self.path, &error))
     }
 }
 
-/// Makes an empty ledger. It is made in memory, written at once, and gets its name when it is whole, never in place of
-/// another: many processes may come at once, and any of them may be killed.
+/// Creates an empty ledger. It is built in memory, written to a temporary file and renamed, and never replaces
+/// another: several processes may create it at once, and any of them may be killed.
 fn create(path: &Path) -> Result<(), LedgerError> {
     let empty = empty_database(SCHEMA, VERSION).map_err(|error| failed(path, &error))?;
-    let scratch = TempFile::beside(path);
-    // By us, so that nobody else may ever read it.
+    let scratch = TempFile::next_to(path);
+    // Created by us, so that its mode is private from the start.
     let written = scratch.create().and_then(|mut file| file.write_all(&empty));
     written.map_err(|cause| refused(path, &cause))?;
     match renameat_with(CWD, &scratch.path, CWD, path, RenameFlags::NOREPLACE) {
@@ -198,9 +199,9 @@ fn create(path: &Path) -> Result<(), LedgerError> {
     }
 }
 
-fn with_end(path: &Path, end: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(end);
+    name.push(suffix);
     PathBuf::from(name)
 }
 
@@ -215,7 +216,7 @@ fn refused(path: &Path, cause: &io::Error) -> LedgerError {
     LedgerError::Refused { path: path.to_owned(), cause: cause.to_string() }
 }
 
-/// What an error of the database means for us. One that is not about the way to it is about what is in it.
+/// Converts an error of the database. Errors that do not concern access to the file mean damage.
 fn failed(path: &Path, error: &rusqlite::Error) -> LedgerError {
     let path = path.to_owned();
     match error.sqlite_error_code() {

@@ -1,4 +1,4 @@
-//! The place for which the ledger was last compared with all run directories. Nothing here looks at a run.
+//! The location where the ledger was last compared with all run directories. This module never reads a run.
 
 use super::{Ledger, LedgerError};
 use crate::Home;
@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// Where a ledger is used: the home without links, and the device and inode of the ledger in it.
+/// The location of a ledger: its home without links, and the ledger's device and inode.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) home: PathBuf,

@@ -1,4 +1,4 @@
-//! Looking for runs.
+//! Queries for runs.
 
 use super::entry::{JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
 use super::row::{self, Number, RUN, number, run, some_fault, some_number};
@@ -10,100 +10,102 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params_from_iter};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-// As many as somebody looks at are looked at on the disk, too; a longer list is as the ledger has it.
+// At most this many runs are also compared with their journals. A longer list is shown as the ledger has it.
 const REFRESHED_MAX: usize = 1_000;
 
-/// Which runs are meant: those of which all of this is true.
+/// Conditions that a run must meet, all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// One of these states; empty for any.
+    /// In one of these states; empty for any.
     pub states: Vec<RunState>,
-    /// One of these outcomes; empty for any, and for none.
+    /// With one of these outcomes; empty for any or none.
     pub outcomes: Vec<OutcomeKind>,
-    /// Begun at this moment or later.
+    /// Started at this moment or later.
     pub since: Option<Moment>,
-    /// Begun, over, or to go on at this moment or later; or not over.
+    /// Started or ended at this moment or later, or unfinished.
     pub active_since: Option<Moment>,
-    /// Works in this directory or below.
+    /// Works in this directory or below it.
     pub project: Option<String>,
-    /// Carried out by this agent.
+    /// Uses this agent.
     pub agent: Option<String>,
-    /// Has used a session whose id begins so.
+    /// Used a session whose id starts with this text.
     pub session: Option<String>,
     /// Has this name.
     pub name: Option<String>,
-    /// Has this in its task or its name, in any case.
+    /// Contains this text in its task or its name, ignoring case.
     pub text: Option<String>,
-    /// So many at most, the newest.
+    /// Maximum number of runs; the newest are returned.
     pub limit: Option<u64>,
 }
 
 impl Ledger {
-    /// The runs that are meant, the newest first. Of those that somebody let go on after they had been over, and that
-    /// the ledger has not heard of, it is told as it is.
+    /// Returns the matching runs, newest first. If a finished run was resumed without the ledger's knowledge,
+    /// its entry is updated first.
     ///
     /// # Errors
-    /// [`LedgerError`].
+    /// Returns a [`LedgerError`] if the ledger cannot be read or written.
     pub fn runs(&mut self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
         let runs = self.select(filter)?;
-        let behind: Vec<RunDir> = runs.iter().take(REFRESHED_MAX).filter_map(behind).collect();
-        if behind.is_empty() {
+        let outdated: Vec<RunDir> = runs.iter().take(REFRESHED_MAX).filter_map(outdated_dir).collect();
+        if outdated.is_empty() {
             return Ok(runs);
         }
-        self.derive(behind)?;
+        self.derive(outdated)?;
         self.select(filter)
     }
 
-    /// The runs that are meant, the newest first, as the ledger has them: no run directory is read.
+    /// Returns the matching runs, newest first, as the ledger has them. Reads no run directory.
     ///
     /// # Errors
-    /// [`LedgerError`].
+    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn known_runs(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
         self.select(filter)
     }
 
-    /// The runs whose ids begin so, and where they are; two are enough to know that it is not one.
+    /// Returns the directories of at most `limit` runs whose ids start with `id`. Two are enough to see that it
+    /// is ambiguous.
     ///
     /// # Errors
-    /// [`LedgerError`].
-    pub fn by_prefix(&self, id: &str, most: u64) -> std::result::Result<Vec<RunDir>, LedgerError> {
-        // Behind all that begin so: no character is larger.
+    /// Returns a [`LedgerError`] if the ledger cannot be read.
+    pub fn by_prefix(&self, id: &str, limit: u64) -> std::result::Result<Vec<RunDir>, LedgerError> {
+        // Greater than every id with this prefix: no character is larger.
         let end = format!("{id}\u{10FFFF}");
         let runs = self.home.runs_path();
         self.query(|db| {
             let mut statement = db.prepare_cached(&format!(
                 "SELECT {RUN} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
             ))?;
-            let found = statement.query_map((id, end, Number(most)), |row| Ok(run(&runs, row)?.run_dir()))?;
+            let found =
+                statement.query_map((id, end, Number(limit)), |row| Ok(run(&runs, row)?.run_dir()))?;
             found.collect()
         })
     }
 
-    /// All that is known of a run; nothing if it is not known.
+    /// Returns the stored entry of a run, or `None` if there is none.
     ///
     /// # Errors
-    /// [`LedgerError`].
+    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn entry(&self, id: &RunId) -> std::result::Result<Option<LedgerEntry>, LedgerError> {
         let runs = self.home.runs_path();
         self.query(|db| entry(db, &runs, id))
     }
 
-    /// The runs that are meant, the newest first, as they were written.
+    /// Returns the matching runs, newest first, as stored.
     pub(super) fn select(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
         let runs = self.home.runs_path();
         self.query(|db| select(db, &runs, filter))
     }
 }
 
-/// The run's directory, if more was written to its journal than is known.
-pub(super) fn behind(run: &LedgerRun) -> Option<RunDir> {
+/// Returns the run's directory if its journal differs from the stored position.
+pub(super) fn outdated_dir(run: &LedgerRun) -> Option<RunDir> {
     let dir = run.run_dir();
     (JournalPosition::of_run(&dir, run.attempts) != run.journal).then_some(dir)
 }
 
 fn select(db: &Connection, runs: &Path, filter: &RunFilter) -> Result<Vec<LedgerRun>> {
     let (conditions, values) = conditions(filter);
-    let query = format!("SELECT {RUN} FROM runs {conditions} ORDER BY began_at DESC, id LIMIT ?");
+    let query = format!("SELECT {RUN} FROM runs {conditions} ORDER BY started_at DESC, id LIMIT ?");
     let limit = filter.limit.map_or(Value::Integer(-1), |limit| Value::Integer(limit.cast_signed()));
     let mut statement = db.prepare(&query)?;
     let found =
@@ -111,75 +113,75 @@ fn select(db: &Connection, runs: &Path, filter: &RunFilter) -> Result<Vec<Ledger
     found.collect()
 }
 
-/// The part of a query behind `WHERE`, and what its question marks are.
+/// Returns the `WHERE` clause of a query and the values of its parameters.
 pub(super) fn conditions(filter: &RunFilter) -> (String, Vec<Value>) {
     let RunFilter { states, outcomes, since, active_since, project, agent, session, name, text, limit: _ } =
         filter;
     let (mut parts, mut values) = (Vec::new(), Vec::new());
-    let mut among = |column: &str, words: Vec<&'static str>| {
+    let mut one_of = |column: &str, words: Vec<&'static str>| {
         if !words.is_empty() {
             parts.push(format!("{column} IN ({})", vec!["?"; words.len()].join(", ")));
             values.extend(words.into_iter().map(|word| Value::Text(word.to_owned())));
         }
     };
-    among("state", states.iter().map(|state| state.as_str()).collect());
-    among("outcome", outcomes.iter().map(|outcome| outcome.as_str()).collect());
-    // Said twice, so that the index of such runs can be used.
+    one_of("state", states.iter().map(|state| state.as_str()).collect());
+    one_of("outcome", outcomes.iter().map(|outcome| outcome.as_str()).collect());
+    // Redundant, so that the partial index of unfinished runs is used.
     if !states.is_empty() && !states.contains(&RunState::Finished) {
-        parts.push("state <> 'over'".to_owned());
+        parts.push("state <> 'finished'".to_owned());
     }
-    let mut must = |part: &str, value: Value, times: usize| {
+    let mut require = |part: &str, value: Value, times: usize| {
         parts.push(part.to_owned());
         values.extend(vec![value; times]);
     };
     if let Some(since) = since {
-        must("began_at >= ?", Value::Integer(since.0.cast_signed()), 1);
+        require("started_at >= ?", Value::Integer(since.0.cast_signed()), 1);
     }
     if let Some(since) = active_since {
-        let part = "(began_at >= ? OR ended_at >= ? OR state <> 'over')";
-        must(part, Value::Integer(since.0.cast_signed()), 2);
+        let part = "(started_at >= ? OR ended_at >= ? OR state <> 'finished')";
+        require(part, Value::Integer(since.0.cast_signed()), 2);
     }
     if let Some(project) = project {
-        must(
+        require(
             "(project = ? OR substr(project, 1, length(?) + 1) = ? || '/')",
             Value::Text(project.clone()),
             3,
         );
     }
     if let Some(agent) = agent {
-        must("agent = ?", Value::Text(agent.clone()), 1);
+        require("agent = ?", Value::Text(agent.clone()), 1);
     }
     if let Some(name) = name {
-        must("name = ?", Value::Text(name.clone()), 1);
+        require("name = ?", Value::Text(name.clone()), 1);
     }
     if let Some(session) = session {
         let part = "run IN (SELECT run FROM attempts WHERE session >= ? AND session < ? || char(1114111))";
-        must(part, Value::Text(session.clone()), 2);
+        require(part, Value::Text(session.clone()), 2);
     }
     if let Some(text) = text {
         let part = "(instr(lower(task), lower(?)) OR instr(lower(coalesce(name, '')), lower(?)))";
-        must(part, Value::Text(text.clone()), 2);
+        require(part, Value::Text(text.clone()), 2);
     }
-    let all = if parts.is_empty() { String::new() } else { format!("WHERE {}", parts.join(" AND ")) };
-    (all, values)
+    let clause = if parts.is_empty() { String::new() } else { format!("WHERE {}", parts.join(" AND ")) };
+    (clause, values)
 }
 
 fn entry(db: &Connection, runs: &Path, id: &RunId) -> Result<Option<LedgerEntry>> {
-    // Its parts are of one moment, whoever writes meanwhile.
+    // One snapshot, so that concurrent writes do not mix into the entry.
     let _snapshot = db.unchecked_transaction()?;
     let mut statement = db.prepare_cached(&format!("SELECT {RUN}, run FROM runs WHERE id = ?"))?;
     let found = statement.query_row([id.as_str()], |row| Ok((run(runs, row)?, row.get::<_, i64>("run")?)));
-    let Some((run, place)) = found.optional()? else { return Ok(None) };
+    let Some((run, rowid)) = found.optional()? else { return Ok(None) };
     let mut attempts = db.prepare_cached(
-        "SELECT number, session, began_at, ended_at, fault, waited, cost, cost_estimated
+        "SELECT number, session, started_at, ended_at, fault, waited, cost, estimated_cost
          FROM attempts WHERE run = ? ORDER BY number",
     )?;
-    let attempts = attempts.query_map([place], attempt)?.collect::<Result<_>>()?;
+    let attempts = attempts.query_map([rowid], attempt)?.collect::<Result<_>>()?;
     let mut spend = db.prepare_cached(
-        "SELECT quarter, model, cost, cost_estimated, unpriced, input, output, cache_read, cache_write, cut, messages
+        "SELECT quarter, model, cost, estimated_cost, unpriced, input, output, cache_read, cache_write, truncated, messages
          FROM spend WHERE run = ?",
     )?;
-    let spend = spend.query_map([place], model_usage)?.collect::<Result<BTreeMap<_, _>>>()?;
+    let spend = spend.query_map([rowid], model_usage)?.collect::<Result<BTreeMap<_, _>>>()?;
     Ok(Some(LedgerEntry::from_stored(run, attempts, spend)))
 }
 
@@ -200,7 +202,7 @@ fn model_usage(row: &Row<'_>) -> Result<((Quarter, String), LedgerSpend)> {
     Ok(((number(row, 0)?, row.get(1)?), spend(row, 2)?))
 }
 
-/// What was used, out of the columns from this one on.
+/// Reads usage from the columns starting at `from`.
 pub(super) fn spend(row: &Row<'_>, from: usize) -> Result<LedgerSpend> {
     Ok(LedgerSpend {
         cost: Usd(number(row, from)?),

@@ -1,4 +1,4 @@
-//! From the database's rows to ours. What is not one of our words is damage, and is said so.
+//! Converts rows of the database. A value that is not a known word is reported as damage.
 
 use super::entry::{JournalPosition, LedgerRun, RunState};
 use longhaul_core::{Fault, Moment, OutcomeKind, RunId, Span, Usd};
@@ -10,10 +10,10 @@ use std::path::Path;
 
 /// The columns of a run, in the order in which [`run`] reads them.
 pub(super) const RUN: &str = "id, day, dir, name, agent, model, project, task, state, outcome, fault, until, \
-     retry_at, began_at, ended_at, active, waiting, downtime, attempts, reopened, cost, cost_estimated, unpriced, \
-     tokens, complaint, journal_bytes, journal_modified";
+     retry_at, started_at, ended_at, active, waiting, downtime, attempts, reopen_count, cost, estimated_cost, unpriced, \
+     tokens, error, journal_bytes, journal_modified";
 
-/// A number as SQLite has them: one that is larger than any is the largest.
+/// A number as SQLite stores it. Values above the largest SQLite integer are stored as that.
 pub(super) struct Number(pub(super) u64);
 
 impl ToSql for Number {
@@ -46,7 +46,7 @@ impl From<Usd> for Number {
     }
 }
 
-/// One of a closed list, by its wire word.
+/// A value of a closed list, stored as its wire word.
 pub(super) struct Word<T>(pub(super) T);
 
 impl FromSql for Word<RunState> {
@@ -69,7 +69,7 @@ impl FromSql for Word<Fault> {
 
 fn find<T: Copy>(all: &[T], value: ValueRef<'_>, word: fn(T) -> &'static str) -> FromSqlResult<Word<T>> {
     let text = value.as_str()?;
-    let found = all.iter().copied().find(|one| word(*one) == text);
+    let found = all.iter().copied().find(|candidate| word(*candidate) == text);
     found.map(Word).ok_or(FromSqlError::InvalidType)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn some_number(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
     Ok(row.get::<_, Option<Number>>(column)?.map(|number| number.0))
 }
 
-/// A count; one that no count of ours can be is damage.
+/// Reads a count. A value out of range is damage.
 pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u32> {
     row.get(column)
 }
@@ -90,7 +90,7 @@ pub(super) fn some_fault(row: &Row<'_>, column: usize) -> Result<Option<Fault>> 
     Ok(row.get::<_, Option<Word<Fault>>>(column)?.map(|word| word.0))
 }
 
-/// A run of the home with this directory of runs, out of the columns [`RUN`].
+/// Reads a run from the columns [`RUN`]. `runs` is the home's directory of runs.
 pub(super) fn run(runs: &Path, row: &Row<'_>) -> Result<LedgerRun> {
     Ok(LedgerRun {
         id: RunId::from(row.get::<_, String>(0)?.as_str()),

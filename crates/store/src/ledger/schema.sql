@@ -16,42 +16,42 @@ CREATE TABLE runs (
     fault             TEXT,
     until             INTEGER,
     retry_at          INTEGER,
-    began_at          INTEGER NOT NULL,
+    started_at        INTEGER NOT NULL,
     ended_at          INTEGER,
     active            INTEGER,
     waiting           INTEGER NOT NULL,
     downtime          INTEGER NOT NULL,
     attempts          INTEGER NOT NULL,
-    reopened          INTEGER NOT NULL,
+    reopen_count      INTEGER NOT NULL,
     cost              INTEGER NOT NULL,
-    cost_estimated    INTEGER NOT NULL,
+    estimated_cost    INTEGER NOT NULL,
     unpriced          INTEGER NOT NULL,
     tokens            INTEGER NOT NULL,
-    complaint         TEXT,
+    error             TEXT,
     -- How much of the journal this was derived from.
     journal_bytes     INTEGER NOT NULL,
     journal_modified  INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX runs_newest ON runs (began_at DESC, id);
+CREATE INDEX runs_newest ON runs (started_at DESC, id);
 CREATE INDEX runs_of_day ON runs (day, id);
 CREATE INDEX runs_named ON runs (name) WHERE name IS NOT NULL;
 -- A few of many, and looked for by every command.
-CREATE INDEX runs_going_on ON runs (began_at DESC, id) WHERE state <> 'over';
-CREATE INDEX runs_by_outcome ON runs (outcome, began_at DESC);
-CREATE INDEX runs_of_project ON runs (project, began_at DESC);
+CREATE INDEX runs_unfinished ON runs (started_at DESC, id) WHERE state <> 'finished';
+CREATE INDEX runs_by_outcome ON runs (outcome, started_at DESC);
+CREATE INDEX runs_of_project ON runs (project, started_at DESC);
 
 CREATE TABLE attempts (
     run               INTEGER NOT NULL,
     number            INTEGER NOT NULL,
     session           TEXT NOT NULL,
-    began_at          INTEGER NOT NULL,
+    started_at        INTEGER NOT NULL,
     ended_at          INTEGER,
     fault             TEXT,
     -- How long the run then waited for the next one.
     waited            INTEGER NOT NULL,
     cost              INTEGER NOT NULL,
-    cost_estimated    INTEGER NOT NULL,
+    estimated_cost    INTEGER NOT NULL,
     PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -61,23 +61,23 @@ CREATE INDEX attempts_of_session ON attempts (session);
 CREATE TABLE spend (
     quarter           INTEGER NOT NULL,
     run               INTEGER NOT NULL,
-    -- Empty where nobody said which one.
+    -- Empty if unknown.
     model             TEXT NOT NULL,
     cost              INTEGER NOT NULL,
-    cost_estimated    INTEGER NOT NULL,
+    estimated_cost    INTEGER NOT NULL,
     unpriced          INTEGER NOT NULL,
     input             INTEGER NOT NULL,
     output            INTEGER NOT NULL,
     cache_read        INTEGER NOT NULL,
     cache_write       INTEGER NOT NULL,
-    cut               INTEGER NOT NULL,
+    truncated         INTEGER NOT NULL,
     messages          INTEGER NOT NULL,
     PRIMARY KEY (quarter, run, model)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX spend_of_run ON spend (run);
 
--- The place for which every run was last compared with its directory: the home's path, and which file the ledger is there.
+-- The home for which every run was last compared with its directory: its path, and the ledger's file.
 CREATE TABLE place (
     home              BLOB NOT NULL,
     device            INTEGER NOT NULL,

@@ -1,5 +1,6 @@
-//! Runs that the ledger may know too little of: `HOME/ledger-missed/<run id>`, an empty file each. It is there from
-//! before a run that was over goes on until the ledger knows, and where the ledger could not be written when a run ended.
+//! Marks runs whose ledger entry may be stale: `HOME/ledger-stale/<run id>`, one empty file each. The mark is
+//! set before a finished run is resumed and removed once the ledger is up to date. It is also set if the ledger
+//! could not be written when a run ended.
 
 use crate::files::{make_dirs, private};
 use crate::{Home, RunDir, StoreError, failpoint_io};
@@ -9,10 +10,10 @@ use std::io;
 use std::path::PathBuf;
 
 impl Home {
-    /// Notes that the ledger may know too little of this run, until somebody has looked.
+    /// Marks the ledger entry of this run as possibly stale, until a reader has updated it.
     ///
     /// # Errors
-    /// [`StoreError::Io`].
+    /// Returns [`StoreError::Io`] if the mark cannot be created.
     pub fn mark_stale(&self, run: &RunDir) -> Result<(), StoreError> {
         let path = self.missed_path();
         make_dirs(&path).map_err(StoreError::io("create directory", &path))?;
@@ -22,13 +23,13 @@ impl Home {
         Ok(())
     }
 
-    /// The ledger knows all of this run.
+    /// Removes the mark of a run whose ledger entry is up to date.
     pub fn clear_stale(&self, run: &RunId) {
-        // One that stays is looked at once more than needed.
+        // A mark that stays costs one needless update.
         drop(fs::remove_file(self.missed_path().join(run.as_str())));
     }
 
-    /// The runs that were noted.
+    /// Returns the marked runs.
     pub(super) fn stale_runs(&self) -> Result<Vec<RunId>, StoreError> {
         let path = self.missed_path();
         match fs::read_dir(&path) {
@@ -42,6 +43,6 @@ impl Home {
     }
 
     fn missed_path(&self) -> PathBuf {
-        self.path().join("ledger-missed")
+        self.path().join("ledger-stale")
     }
 }

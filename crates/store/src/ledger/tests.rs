@@ -16,7 +16,7 @@ mod places;
 
 const WAIT: Duration = Duration::from_secs(5);
 /// 2026-01-01, midnight.
-const BEGAN: u64 = 1_767_225_600_000;
+const START: u64 = 1_767_225_600_000;
 
 fn home() -> (tempfile::TempDir, Home) {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -28,9 +28,9 @@ fn day() -> Day {
     "2026-01-01".parse().expect("a date")
 }
 
-/// Seconds after the beginning.
+/// Returns the moment this many seconds after the start.
 fn at(seconds: u64) -> Moment {
-    Moment(BEGAN + seconds * 1_000)
+    Moment(START + seconds * 1_000)
 }
 
 fn seconds(span: Span) -> u64 {
@@ -41,7 +41,7 @@ fn cents(cents: u64) -> Usd {
     Usd(cents * 10_000)
 }
 
-fn tally(cost: u64) -> Usage {
+fn usage(cost: u64) -> Usage {
     Usage {
         tokens: Tokens { input: 10, output: 20, cache_read: 30, cache_write: 40 },
         messages: 2,
@@ -63,7 +63,7 @@ fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: AfterAttempt) -> V
     let ended = Record::AttemptEnded {
         at: at(seconds),
         fault,
-        usage: tally(cost),
+        usage: usage(cost),
         result: None,
         denied_calls: 0,
         questions: Default::default(),
@@ -75,7 +75,7 @@ fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: AfterAttempt) -> V
     vec![ended, Record::Swept { at: at(seconds), stopped_processes: 0 }]
 }
 
-/// An attempt that fails, and after which the run waits for so many seconds.
+/// An attempt that fails, after which the run waits for `wait` seconds.
 fn overloaded(attempt: u32, seconds: u64, wait: u64) -> Vec<Record> {
     let next =
         AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: spawn(attempt + 1) };
@@ -92,12 +92,12 @@ fn finished(seconds: u64, cost: u64) -> Vec<Record> {
     records
 }
 
-/// A run that was overloaded once, and then done.
-fn whole_story() -> Vec<Record> {
+/// The records of a run that was overloaded once and then finished.
+fn complete_run() -> Vec<Record> {
     [started(1, 0), overloaded(1, 60, 30), started(2, 95), finished(1_000, 20)].concat()
 }
 
-/// A run of which this was decided.
+/// Creates a run whose journal has these records.
 fn run(home: &Home, roll: u64, records: &[Record]) -> NewRun {
     let mut run = home.create_run(&day(), roll, &plan()).expect("a run");
     run.journal.append(at(0), records).expect("an entry");
@@ -123,17 +123,17 @@ fn all(ledger: &mut Ledger) -> Vec<LedgerRun> {
 }
 
 fn differences(ledger: &Ledger) -> Vec<String> {
-    let mut told = Vec::new();
-    ledger.verify(|difference| told.push(difference.to_string())).expect("it is compared");
-    told
+    let mut messages = Vec::new();
+    ledger.verify(|difference| messages.push(difference.to_string())).expect("it is compared");
+    messages
 }
 
 #[test]
-fn a_run_is_told_by_its_records() {
+fn derives_run_from_its_records() {
     let (_dir, home) = home();
-    let NewRun { dir, .. } = run(&home, 7, &whole_story());
+    let NewRun { dir, .. } = run(&home, 7, &complete_run());
     let attempt = dir.create_attempt(2).expect("an attempt");
-    let spent = |model: &str, cost| ModelUsage {
+    let model_usage = |model: &str, cost| ModelUsage {
         model: model.to_owned(),
         cost: cents(cost),
         estimated_cost: Usd::ZERO,
@@ -142,7 +142,7 @@ fn a_run_is_told_by_its_records() {
         truncated_tokens: Tokens::default(),
         messages: 1,
     };
-    attempt.write_model_usage(&[spent("large", 15), spent("small", 5)]).expect("it is written");
+    attempt.write_model_usage(&[model_usage("large", 15), model_usage("small", 5)]).expect("it is written");
     let entry = LedgerEntry::read(&dir);
     let run = &entry.run;
     assert_eq!((run.state, run.outcome, run.fault), (RunState::Finished, Some(OutcomeKind::Done), None));
@@ -157,15 +157,15 @@ fn a_run_is_told_by_its_records() {
     let spend: Vec<_> = entry
         .spend
         .iter()
-        .map(|((quarter, model), spend)| (*quarter - BEGAN / 900_000, model.as_str(), spend.cost))
+        .map(|((quarter, model), spend)| (*quarter - START / 900_000, model.as_str(), spend.cost))
         .collect();
-    // The first attempt left no list: it is on the account of the model that was asked for.
-    let asked = plan().model.unwrap_or_default();
-    assert_eq!(spend, [(0, asked.as_str(), cents(5)), (1, "large", cents(15)), (1, "small", cents(5))]);
+    // The first attempt has no list of models, so its usage counts for the requested model.
+    let requested = plan().model.unwrap_or_default();
+    assert_eq!(spend, [(0, requested.as_str(), cents(5)), (1, "large", cents(15)), (1, "small", cents(5))]);
 
     let mut ledger = caught_up(&home);
-    let known = ledger.entry(dir.id()).expect("it can be asked").expect("it is known");
-    assert_eq!((&known.run, &known.attempts, &known.spend), (&entry.run, &entry.attempts, &entry.spend));
+    let stored = ledger.entry(dir.id()).expect("it can be asked").expect("it is known");
+    assert_eq!((&stored.run, &stored.attempts, &stored.spend), (&entry.run, &entry.attempts, &entry.spend));
     assert_eq!(all(&mut ledger), [entry.run]);
     assert_eq!(differences(&ledger), [""; 0]);
 }
@@ -173,10 +173,10 @@ fn a_run_is_told_by_its_records() {
 #[test]
 fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
     let (_dir, home) = home();
-    let story = whole_story();
+    let records = complete_run();
     let is_end = |record: &Record| matches!(record, Record::AttemptEnded { .. });
-    let end = story.iter().position(is_end).expect("the first attempt ends");
-    let NewRun { dir, mut journal } = run(&home, 7, &story[..end]);
+    let end = records.iter().position(is_end).expect("the first attempt ends");
+    let NewRun { dir, mut journal } = run(&home, 7, &records[..end]);
     let cost = |ledger: &mut Ledger| {
         ledger.catch_up().expect("it is brought up to date");
         let entry = ledger.entry(dir.id()).expect("it can be asked").expect("it is known");
@@ -188,7 +188,7 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
     assert_eq!(cost(&mut ledger), Usd::ZERO);
     let attempt = dir.create_attempt(1).expect("an attempt");
     let publish = |cost| {
-        let spent = ModelUsage {
+        let model_usage = ModelUsage {
             model: "large".to_owned(),
             cost: cents(cost),
             estimated_cost: Usd::ZERO,
@@ -197,8 +197,8 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
             truncated_tokens: Tokens::default(),
             messages: 1,
         };
-        attempt.write_model_usage(&[spent]).expect("it is written");
-        // Two writes of one tick of the clock have the same time.
+        attempt.write_model_usage(&[model_usage]).expect("it is written");
+        // Two writes within one tick of the clock have the same time.
         let file = OpenOptions::new().write(true).open(attempt.spent_path()).expect("it is there");
         file.set_modified(SystemTime::now() + Duration::from_secs(cost)).expect("it has a time");
     };
@@ -206,33 +206,33 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
     assert_eq!(cost(&mut ledger), cents(3));
     publish(4);
     assert_eq!(cost(&mut ledger), cents(4));
-    // A supervisor that took the run over starts from the journal.
+    // A supervisor after a takeover starts from the journal.
     let mut supervised = LedgerEntry::from_journal(&dir);
-    journal.append(Moment(BEGAN), &story[end..=end]).expect("it is written");
-    supervised.apply(&story[end], |attempt| model_usage_of(&dir, attempt));
+    journal.append(Moment(START), &records[end..=end]).expect("it is written");
+    supervised.apply(&records[end], |attempt| model_usage_of(&dir, attempt));
     let spend = supervised.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
     assert_eq!((cost(&mut ledger), spend), (cents(5), cents(5)));
 }
 
 #[test]
-fn a_list_of_models_that_does_not_add_up_is_not_believed() {
+fn ignores_model_list_with_wrong_sum() {
     let (_dir, home) = home();
-    let NewRun { dir, .. } = run(&home, 7, &whole_story());
+    let NewRun { dir, .. } = run(&home, 7, &complete_run());
     fs::create_dir_all(dir.create_attempt(2).expect("an attempt").path()).expect("it is there");
-    fs::write(dir.attempt(2).path().join("spent.json"), "[{").expect("it is written");
+    fs::write(dir.attempt(2).path().join("usage.json"), "[{").expect("it is written");
     let spend = LedgerEntry::read(&dir).spend;
     assert_eq!(spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost), cents(25));
 }
 
 #[test]
-fn a_supervisor_and_a_reader_derive_the_same() {
+fn supervisor_and_reader_derive_the_same_entry() {
     let (_dir, home) = home();
-    let story = whole_story();
-    for end in 0..=story.len() {
-        let NewRun { dir, .. } = run(&home, end as u64, &story[..end]);
+    let records = complete_run();
+    for end in 0..=records.len() {
+        let NewRun { dir, .. } = run(&home, end as u64, &records[..end]);
         let mut live = LedgerEntry::new(&dir, &plan());
         let mut replayed = Run::new();
-        for record in &story[..end] {
+        for record in &records[..end] {
             live.apply(record, |attempt| model_usage_of(&dir, attempt));
             replayed.apply(record);
         }
@@ -244,9 +244,9 @@ fn a_supervisor_and_a_reader_derive_the_same() {
 }
 
 #[test]
-fn it_is_brought_up_to_date() {
+fn catches_up_with_run_directories() {
     let (_dir, home) = home();
-    let mut going_on = run(&home, 1, &started(1, 0));
+    let mut unfinished = run(&home, 1, &started(1, 0));
     let waiting = run(&home, 2, &[started(1, 0), overloaded(1, 60, 30)].concat());
     let mut ledger = caught_up(&home);
     let states = |ledger: &mut Ledger| {
@@ -255,53 +255,53 @@ fn it_is_brought_up_to_date() {
         states
     };
     let id = |run: &NewRun| run.dir.id().clone();
-    let mut expected = vec![(id(&going_on), RunState::Running), (id(&waiting), RunState::Waiting)];
+    let mut expected = vec![(id(&unfinished), RunState::Running), (id(&waiting), RunState::Waiting)];
     expected.sort();
     assert_eq!(states(&mut ledger), expected);
 
-    // One ends, one begins, one is gone, one cannot be read.
-    append(&mut going_on, &finished(1_000, 20));
+    // One finishes, one is deleted, and a new one is unreadable.
+    append(&mut unfinished, &finished(1_000, 20));
     fs::remove_dir_all(waiting.dir.path()).expect("it is removed");
     let broken = run(&home, 3, &started(1, 0));
     fs::write(broken.dir.journal_path(), "no journal\nat all\n").expect("it is written");
     assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 2, removed: 1 });
-    let mut expected = vec![(id(&going_on), RunState::Finished), (id(&broken), RunState::Unreadable)];
+    let mut expected = vec![(id(&unfinished), RunState::Finished), (id(&broken), RunState::Unreadable)];
     expected.sort();
     assert_eq!(states(&mut ledger), expected);
     assert_eq!(differences(&ledger), [""; 0]);
 }
 
 #[test]
-fn a_run_that_was_over_and_goes_on_is_seen() {
+fn notices_resumed_run() {
     let (_dir, home) = home();
-    let mut one = run(&home, 1, &whole_story());
+    let mut one = run(&home, 1, &complete_run());
     let mut ledger = caught_up(&home);
-    let again = Record::RunReopened {
+    let reopened = Record::RunReopened {
         at: at(2_000),
         request: longhaul_core::ResumeRequest::Continue,
         changes: Vec::new(),
     };
-    append(&mut one, &[again]);
-    // Nothing has said so, and a list looks at the runs that it shows.
-    let spent = |ledger: &Ledger| ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost;
+    append(&mut one, &[reopened]);
+    // The run is not marked as stale, but a list compares the runs that it shows.
+    let cost = |ledger: &Ledger| ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost;
     assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats::default());
     let reopened: Vec<_> = all(&mut ledger).iter().map(|run| run.reopen_count).collect();
     assert_eq!(reopened, [1]);
-    // What a sum would miss is noted by who lets it go on.
+    // A process that resumes a run marks it as stale, so that sums include it.
     append(&mut one, &[started(3, 2_000), finished(3_000, 40)].concat());
-    assert_eq!(spent(&ledger), cents(25));
+    assert_eq!(cost(&ledger), cents(25));
     home.mark_stale(&one.dir).expect("it is noted");
     assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
-    // While somebody has the run there may be more to come.
+    // While the run is locked, more records may follow.
     assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
     drop(one);
     assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
-    assert_eq!(spent(&ledger), cents(65));
+    assert_eq!(cost(&ledger), cents(65));
     assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats::default());
 }
 
 #[test]
-fn what_is_known_is_not_replaced_by_what_is_older() {
+fn keeps_newer_entry() {
     let (_dir, home) = home();
     let mut one = run(&home, 1, &started(1, 0));
     let old = LedgerEntry::read(&one.dir);
@@ -314,11 +314,11 @@ fn what_is_known_is_not_replaced_by_what_is_older() {
 }
 
 #[test]
-fn runs_are_found_by_what_is_asked() {
+fn filters_runs() {
     let (_dir, home) = home();
     let mut ids = Vec::new();
     for (roll, (name, task, cwd, records)) in [
-        (Some("nightly"), "Prove the lemma", "/code/one", whole_story()),
+        (Some("nightly"), "Prove the lemma", "/code/one", complete_run()),
         (None, "Fix the tests of Lemma 7", "/code/one/deep", started(1, 0)),
         (None, "Write 100% of it", "/code/one-more", [started(1, 0), overloaded(1, 60, 30)].concat()),
     ]
@@ -348,7 +348,7 @@ fn runs_are_found_by_what_is_asked() {
     check(RunFilter { states: vec![RunState::Running, RunState::Waiting], ..any() }, &[2, 1]);
     check(RunFilter { outcomes: vec![OutcomeKind::Done], ..any() }, &[0]);
     check(RunFilter { since: Some(at(1)), ..any() }, &[2, 1]);
-    // The first one was over after a thousand seconds, the others are not.
+    // The first one ended after a thousand seconds, the others have not ended.
     check(RunFilter { active_since: Some(at(1_000)), ..any() }, &[2, 1, 0]);
     check(RunFilter { active_since: Some(at(1_001)), ..any() }, &[2, 1]);
     check(RunFilter { project: text("/code/one"), ..any() }, &[1, 0]);
@@ -362,32 +362,33 @@ fn runs_are_found_by_what_is_asked() {
     check(RunFilter { text: text("night"), ..any() }, &[0]);
     check(RunFilter { text: text("100%"), ..any() }, &[2]);
     let first = ids[0].as_str();
-    let begins = |asked: &str| ledger.by_prefix(asked, 9).expect("it can be asked").len();
-    assert_eq!((begins(first), begins(""), begins("~")), (1, 3, 0));
+    let matches = |prefix: &str| ledger.by_prefix(prefix, 9).expect("it can be asked").len();
+    assert_eq!((matches(first), matches(""), matches("~")), (1, 3, 0));
 }
 
-/// Every command looks for these: among a hundred thousand runs that is not to be a look at each.
+/// Every command queries these, and among a hundred thousand runs it must not scan all of them.
 #[test]
-fn runs_that_go_on_are_found_by_an_index_of_their_own() {
+fn finds_unfinished_runs_by_index() {
     let (_dir, home) = home();
     let ledger = open(&home);
-    let going_on = RunFilter { states: vec![RunState::Running, RunState::Waiting], ..RunFilter::default() };
-    let (conditions, values) = query::conditions(&going_on);
-    let asked = format!("EXPLAIN QUERY PLAN SELECT id FROM runs {conditions} ORDER BY began_at DESC, id");
+    let unfinished = RunFilter { states: vec![RunState::Running, RunState::Waiting], ..RunFilter::default() };
+    let (conditions, values) = query::conditions(&unfinished);
+    let query_text =
+        format!("EXPLAIN QUERY PLAN SELECT id FROM runs {conditions} ORDER BY started_at DESC, id");
     let plan = ledger.query(|db| {
-        let mut statement = db.prepare(&asked)?;
-        let told = statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3))?;
-        told.collect::<rusqlite::Result<Vec<_>>>()
+        let mut statement = db.prepare(&query_text)?;
+        let rows = statement.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3))?;
+        rows.collect::<rusqlite::Result<Vec<_>>>()
     });
     let plan = plan.expect("it can be explained").join("; ");
-    assert!(plan.contains("runs_going_on") && !plan.contains("TEMP B-TREE"), "{plan}");
+    assert!(plan.contains("runs_unfinished") && !plan.contains("TEMP B-TREE"), "{plan}");
 }
 
 #[test]
-fn spending_is_added_up() {
+fn adds_up_usage() {
     let (_dir, home) = home();
     for roll in 0..3 {
-        run(&home, roll, &whole_story());
+        run(&home, roll, &complete_run());
     }
     let ledger = caught_up(&home);
     let total = |rows: Vec<CostRow<String>>| {
@@ -402,15 +403,15 @@ fn spending_is_added_up() {
     assert_eq!(total(later), cents(60));
     let quarters = ledger.costs_by_quarter(None).expect("the costs");
     let quarters: Vec<_> = quarters.iter().map(|row| (row.key, row.spend.cost, row.spend.messages)).collect();
-    let first = BEGAN / 900_000;
+    let first = START / 900_000;
     assert_eq!(quarters, [(first, cents(15), 6), (first + 1, cents(60), 6)]);
 }
 
 #[test]
-fn differences_are_told() {
+fn reports_differences() {
     let (_dir, home) = home();
-    let one = run(&home, 1, &whole_story());
-    let gone = run(&home, 2, &whole_story());
+    let one = run(&home, 1, &complete_run());
+    let gone = run(&home, 2, &complete_run());
     let ledger = caught_up(&home);
     let rename =
         |text: String| text.replace(one.dir.id().as_str(), "ONE").replace(gone.dir.id().as_str(), "GONE");
@@ -418,20 +419,20 @@ fn differences_are_told() {
     ledger.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
     ledger.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
     let missing = run(&home, 3, &started(1, 0));
-    let told: Vec<_> = differences(&ledger).into_iter().map(rename).collect();
-    let told: Vec<_> = told
+    let messages: Vec<_> = differences(&ledger).into_iter().map(rename).collect();
+    let messages: Vec<_> = messages
         .iter()
-        .map(|told| told.replace(missing.dir.id().as_str(), "MISSING"))
-        .map(|told| told[..70.min(told.len())].to_owned())
+        .map(|message| message.replace(missing.dir.id().as_str(), "MISSING"))
+        .map(|message| message[..70.min(message.len())].to_owned())
         .collect();
-    let mut sorted = told;
+    let mut sorted = messages;
     sorted.sort();
     expect![[r#"
         [
             "GONE: in the ledger, but there is no such run",
             "MISSING: not in the ledger",
             "ONE: cost is [1,0] in the ledger, and [250000,0] by its journal",
-            "ONE: list of attempts is [{\"number\":1,\"session\":\"one\",\"began_at\":17672",
+            "ONE: list of attempts is [{\"number\":1,\"session\":\"one\",\"started_at\":176",
             "ONE: outcome is \"failed\" in the ledger, and \"done\" by its journal",
         ]
     "#]]

@@ -1,4 +1,4 @@
-//! Comparing the ledger with the journals.
+//! Compares the ledger with the journals.
 
 use super::entry::{LedgerEntry, LedgerSpend, Quarter};
 use super::query::RunFilter;
@@ -10,37 +10,37 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Something that the ledger says otherwise than the journals.
+/// A difference between the ledger and the journals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Of which run.
+    /// Id of the run.
     pub run: RunId,
-    /// What.
+    /// Kind of difference.
     pub kind: DifferenceKind,
 }
 
-/// What is different.
+/// The kind of a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DifferenceKind {
-    /// The ledger does not have the run.
+    /// The run is not in the ledger.
     Missing,
-    /// There is no such run.
+    /// The run is in the ledger, but does not exist.
     Gone,
-    /// A part of it is different.
+    /// A part of the entry differs.
     Field {
-        /// Which one.
+        /// Name of the part.
         part: &'static str,
-        /// What the ledger has.
+        /// Value in the ledger.
         ledger: String,
-        /// What the journal says.
+        /// Value derived from the journal.
         journal: String,
     },
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { run, kind: what } = self;
-        match what {
+        let Difference { run, kind } = self;
+        match kind {
             DifferenceKind::Missing => write!(out, "{run}: not in the ledger"),
             DifferenceKind::Gone => write!(out, "{run}: in the ledger, but there is no such run"),
             DifferenceKind::Field { part, ledger, journal } => {
@@ -51,42 +51,43 @@ impl fmt::Display for Difference {
 }
 
 impl Ledger {
-    /// Compares each run with its journal, and tells how many there are. Changes nothing.
+    /// Compares each run with its journal, reports the differences and returns the number of runs. Changes
+    /// nothing.
     ///
     /// # Errors
-    /// [`LedgerError`].
-    pub fn verify(&self, mut tell: impl FnMut(Difference)) -> Result<u64, LedgerError> {
-        let mut there = BTreeSet::new();
+    /// Returns a [`LedgerError`] if the ledger or the home cannot be read.
+    pub fn verify(&self, mut report: impl FnMut(Difference)) -> Result<u64, LedgerError> {
+        let mut on_disk = BTreeSet::new();
         for day in days_newest_first(&self.home.runs_path())? {
             for dir in runs_named_in(&day).filter(|dir| dir.plan_path().exists()) {
-                there.insert(dir.id().clone());
-                self.compare(&dir, &mut tell)?;
+                on_disk.insert(dir.id().clone());
+                self.compare(&dir, &mut report)?;
             }
         }
-        let known = self.select(&RunFilter::default())?;
-        for run in known.into_iter().filter(|run| !there.contains(&run.id) && !run.dir.exists()) {
-            tell(Difference { run: run.id, kind: DifferenceKind::Gone });
+        let recorded = self.select(&RunFilter::default())?;
+        for run in recorded.into_iter().filter(|run| !on_disk.contains(&run.id) && !run.dir.exists()) {
+            report(Difference { run: run.id, kind: DifferenceKind::Gone });
         }
-        Ok(there.len() as u64)
+        Ok(on_disk.len() as u64)
     }
 
-    fn compare(&self, dir: &RunDir, tell: &mut impl FnMut(Difference)) -> Result<(), LedgerError> {
+    fn compare(&self, dir: &RunDir, report: &mut impl FnMut(Difference)) -> Result<(), LedgerError> {
         let derived = LedgerEntry::read(dir);
-        let differ = |what| Difference { run: dir.id().clone(), kind: what };
-        let Some(known) = self.entry(dir.id())? else {
-            tell(differ(DifferenceKind::Missing));
+        let differ = |kind| Difference { run: dir.id().clone(), kind };
+        let Some(recorded) = self.entry(dir.id())? else {
+            report(differ(DifferenceKind::Missing));
             return Ok(());
         };
-        for (part, ledger, journal) in parts(&known, &derived) {
+        for (part, ledger, journal) in parts(&recorded, &derived) {
             if ledger != journal {
-                tell(differ(DifferenceKind::Field { part, ledger, journal }));
+                report(differ(DifferenceKind::Field { part, ledger, journal }));
             }
         }
         Ok(())
     }
 }
 
-/// What is compared, as it is told.
+/// Returns the compared parts, each with its name and both values.
 fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, String, String)> {
     let (one, other) = (&ledger.run, &journal.run);
     let mut parts = Vec::new();
@@ -122,7 +123,7 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
         &(one.attempts, one.reopen_count),
         &(other.attempts, other.reopen_count),
     );
-    part(&mut parts, "complaint", &one.error, &other.error);
+    part(&mut parts, "error", &one.error, &other.error);
     part(&mut parts, "journal", &one.journal, &other.journal);
     if ledger.attempts != journal.attempts {
         part(&mut parts, "list of attempts", &ledger.attempts, &journal.attempts);
@@ -136,7 +137,7 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
     parts
 }
 
-/// Adds a part in the form of JSON: short, exact, and without names of types.
+/// Adds a part as JSON, which is short and exact and has no type names.
 fn part(
     parts: &mut Vec<(&'static str, String, String)>,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! Writing a run down. What is written replaces all that was known of it, in one transaction.
+//! Writes entries. Each entry replaces the stored one completely, in one transaction.
 
 use super::entry::LedgerEntry;
 use super::row::Number;
@@ -11,21 +11,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 impl Ledger {
-    /// Writes down what is known of a run, unless something newer is known.
+    /// Writes the entry of a run, unless the ledger has a newer one.
     ///
     /// # Errors
-    /// [`LedgerError`]; nothing of it is then written.
+    /// Returns a [`LedgerError`] if the ledger cannot be written. Nothing of the entry is then written.
     pub fn upsert(&mut self, entry: &LedgerEntry) -> Result<(), LedgerError> {
-        self.put_all(std::slice::from_ref(entry))
+        self.upsert_all(std::slice::from_ref(entry))
     }
 
-    /// The same for several, in one transaction.
-    pub(super) fn put_all(&mut self, entries: &[LedgerEntry]) -> Result<(), LedgerError> {
+    /// Writes several entries in one transaction.
+    pub(super) fn upsert_all(&mut self, entries: &[LedgerEntry]) -> Result<(), LedgerError> {
         let home = self.home.clone();
         self.transaction(|db| entries.iter().try_for_each(|entry| upsert(db, &home, entry)))
     }
 
-    /// Forgets these runs.
+    /// Removes these runs from the ledger.
     pub(super) fn remove(&mut self, ids: &[RunId]) -> Result<(), LedgerError> {
         self.transaction(|db| {
             for id in ids {
@@ -39,10 +39,10 @@ impl Ledger {
 }
 
 fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
-    let Some(run) = put_run(db, home, entry)? else { return Ok(()) };
+    let Some(run) = upsert_run(db, home, entry)? else { return Ok(()) };
     forget_parts(db, run)?;
     let mut attempt = db.prepare_cached(
-        "INSERT OR REPLACE INTO attempts (run, number, session, began_at, ended_at, fault, waited, cost, cost_estimated)
+        "INSERT OR REPLACE INTO attempts (run, number, session, started_at, ended_at, fault, waited, cost, estimated_cost)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     for one in &entry.attempts {
@@ -59,43 +59,43 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
         ])?;
     }
     let mut spend = db.prepare_cached(
-        "INSERT INTO spend (quarter, run, model, cost, cost_estimated, unpriced, input, output, cache_read,
-             cache_write, cut, messages)
+        "INSERT INTO spend (quarter, run, model, cost, estimated_cost, unpriced, input, output, cache_read,
+             cache_write, truncated, messages)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
-    for ((quarter, model), spent) in &entry.spend {
+    for ((quarter, model), usage) in &entry.spend {
         spend.execute(params![
             Number(*quarter),
             run,
             model,
-            Number::from(spent.cost),
-            Number::from(spent.estimated_cost),
-            spent.unpriced,
-            Number(spent.tokens.input),
-            Number(spent.tokens.output),
-            Number(spent.tokens.cache_read),
-            Number(spent.tokens.cache_write),
-            Number(spent.truncated),
-            Number(spent.messages),
+            Number::from(usage.cost),
+            Number::from(usage.estimated_cost),
+            usage.unpriced,
+            Number(usage.tokens.input),
+            Number(usage.tokens.output),
+            Number(usage.tokens.cache_read),
+            Number(usage.tokens.cache_write),
+            Number(usage.truncated),
+            Number(usage.messages),
         ])?;
     }
     Ok(())
 }
 
-/// Writes the run itself and returns its number; nothing if what is known of it stays.
-fn put_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i64>> {
+/// Writes the run itself and returns its row id, or `None` if the stored entry is newer and stays.
+fn upsert_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i64>> {
     let mut statement = db.prepare_cached(
         "INSERT INTO runs (id, day, dir, name, agent, model, project, task, state, outcome, fault, until, retry_at,
-             began_at, ended_at, active, waiting, downtime, attempts, reopened, cost, cost_estimated, unpriced, tokens,
-             complaint, journal_bytes, journal_modified)
+             started_at, ended_at, active, waiting, downtime, attempts, reopen_count, cost, estimated_cost, unpriced, tokens,
+             error, journal_bytes, journal_modified)
          VALUES (:id, :day, :dir, :name, :agent, :model, :project, :task, :state, :outcome, :fault, :until, :retry_at,
-             :began_at, :ended_at, :active, :waiting, :downtime, :attempts, :reopened, :cost, :cost_estimated,
-             :unpriced, :tokens, :complaint, :journal_bytes, :journal_modified)
+             :started_at, :ended_at, :active, :waiting, :downtime, :attempts, :reopen_count, :cost, :estimated_cost,
+             :unpriced, :tokens, :error, :journal_bytes, :journal_modified)
          ON CONFLICT (id) DO UPDATE SET day = :day, dir = :dir, name = :name, agent = :agent, model = :model,
              project = :project, task = :task, state = :state, outcome = :outcome, fault = :fault, until = :until,
-             retry_at = :retry_at, began_at = :began_at, ended_at = :ended_at, active = :active, waiting = :waiting,
-             downtime = :downtime, attempts = :attempts, reopened = :reopened, cost = :cost,
-             cost_estimated = :cost_estimated, unpriced = :unpriced, tokens = :tokens, complaint = :complaint,
+             retry_at = :retry_at, started_at = :started_at, ended_at = :ended_at, active = :active, waiting = :waiting,
+             downtime = :downtime, attempts = :attempts, reopen_count = :reopen_count, cost = :cost,
+             estimated_cost = :estimated_cost, unpriced = :unpriced, tokens = :tokens, error = :error,
              journal_bytes = :journal_bytes, journal_modified = :journal_modified
          WHERE :journal_modified >= journal_modified
          RETURNING run",
@@ -115,31 +115,31 @@ fn put_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i
         ":fault": run.fault.map(Fault::word),
         ":until": run.until.map(Number::from),
         ":retry_at": run.retry_at.map(Number::from),
-        ":began_at": Number::from(run.started_at),
+        ":started_at": Number::from(run.started_at),
         ":ended_at": run.ended_at.map(Number::from),
         ":active": run.active.map(Number::from),
         ":waiting": Number::from(run.waiting),
         ":downtime": Number::from(run.downtime),
         ":attempts": run.attempts,
-        ":reopened": run.reopen_count,
+        ":reopen_count": run.reopen_count,
         ":cost": Number::from(run.cost),
-        ":cost_estimated": Number::from(run.estimated_cost),
+        ":estimated_cost": Number::from(run.estimated_cost),
         ":unpriced": run.unpriced,
         ":tokens": Number(run.tokens),
-        ":complaint": run.error,
+        ":error": run.error,
         ":journal_bytes": Number(run.journal.bytes),
         ":journal_modified": run.journal.modified,
     };
     statement.query_row(values, |row| row.get(0)).optional()
 }
 
-/// The path of a run as the ledger stores it: without the part that changes when the home moves.
+/// Returns the path of a run as the ledger stores it: without the part that changes when the home moves.
 fn stored_dir<'a>(home: &Home, dir: &'a Path) -> &'a Path {
     let runs = home.runs_path();
-    // A run that was named by its directory has a path without links.
+    // A run that was found by its directory has a path without links.
     let real = || fs::canonicalize(&runs).ok();
-    let below = dir.strip_prefix(&runs).ok();
-    below.or_else(|| dir.strip_prefix(real()?).ok()).unwrap_or(dir)
+    let relative = dir.strip_prefix(&runs).ok();
+    relative.or_else(|| dir.strip_prefix(real()?).ok()).unwrap_or(dir)
 }
 
 fn forget_parts(db: &Connection, run: i64) -> Result<()> {

@@ -2,7 +2,7 @@ use super::*;
 use expect_test::expect;
 use longhaul_core::Preset;
 
-/// A plan for tests of other files too.
+/// Returns a plan, also for tests of other files.
 pub(crate) fn plan() -> Plan {
     Plan {
         longhaul_version: "0.1.0".to_owned(),
@@ -51,14 +51,14 @@ pub(crate) fn plan() -> Plan {
 }
 
 #[test]
-fn a_plan_reads_well_and_holds_no_secret() {
+fn plan_is_readable_and_holds_no_secret() {
     let text =
         serde_json::to_string_pretty(&Plan { policy: Preset::Default.policy(), ..plan() }).expect("JSON");
     assert!(!text.contains("sk-secret"));
     let (head, _) = text.split_once("  \"policy\"").expect("a policy");
     expect![[r#"
         {
-          "longhaul": "0.1.0",
+          "longhaul_version": "0.1.0",
           "started_at": "2025-11-22T01:34:05.120Z",
           "prompt": {
             "text": "fix the failing tests"
@@ -103,14 +103,14 @@ fn a_plan_reads_well_and_holds_no_secret() {
 }
 
 #[test]
-fn a_plan_comes_back_and_unknown_fields_are_ignored() {
+fn round_trips_and_ignores_unknown_fields() {
     let mut value = serde_json::to_value(plan()).expect("JSON");
     value["later"] = "a field of a newer version".into();
     assert_eq!(serde_json::from_value::<Plan>(value).expect("plan"), plan());
 }
 
 #[test]
-fn a_plan_from_before_there_were_watchdogs_has_none() {
+fn old_plan_has_no_watchdog() {
     let mut value = serde_json::to_value(plan()).expect("JSON");
     let timeout = value["policy"].as_object_mut().and_then(|policy| policy.remove("orphan_timeout"));
     assert_eq!(timeout, Some(60_000.into()));
@@ -118,7 +118,7 @@ fn a_plan_from_before_there_were_watchdogs_has_none() {
 }
 
 #[test]
-fn a_binary_is_its_file_and_not_the_link_to_it() {
+fn binary_resolves_links() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let (file, link) = (dir.path().join("agent-1.2"), dir.path().join("agent"));
     fs::write(&file, "#!/bin/sh\n").expect("file");

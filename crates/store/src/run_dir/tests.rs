@@ -10,7 +10,7 @@ fn run_dir() -> (tempfile::TempDir, RunDir) {
 }
 
 #[test]
-fn attempts_are_listed_in_order() {
+fn lists_attempts_in_order() {
     let (_dir, run) = run_dir();
     for number in [1000, 2, 1, 2] {
         run.create_attempt(number).expect("attempt");
@@ -23,7 +23,7 @@ fn attempts_are_listed_in_order() {
 }
 
 #[test]
-fn a_directory_names_its_run() {
+fn directory_name_is_the_run_id() {
     let (dir, run) = run_dir();
     let path = dir.path().join("bcdfgh");
     assert_eq!(RunDir::at(path.clone()), Some(RunDir { path, id: run.id }));
@@ -31,7 +31,7 @@ fn a_directory_names_its_run() {
 }
 
 #[test]
-fn plan_of_a_moved_run_names_the_workspace_that_moved_along() {
+fn plan_of_moved_run_names_its_moved_workspace() {
     let (dir, run) = run_dir();
     let mut plan = crate::plan::tests::plan();
     let cwd_of = |run: &RunDir| run.plan().expect("a plan").cwd.as_path().to_owned();
@@ -39,18 +39,18 @@ fn plan_of_a_moved_run_names_the_workspace_that_moved_along() {
         fs::write(run.plan_path(), "").expect("written");
         run.replace_plan(plan).expect("replaced");
     };
-    let at =
+    let run_in =
         |path: &Path| RunDir::at(fs::canonicalize(path).expect("it is there").join("bcdfgh")).expect("a run");
     fs::create_dir(dir.path().join("bcdfgh")).expect("made");
-    let old = at(dir.path());
+    let old = run_in(dir.path());
     plan.cwd = old.workspace_path().join("input").into();
     store(&old, &plan);
     assert_eq!(cwd_of(&old), old.workspace_path().join("input"));
     fs::create_dir(dir.path().join("moved")).expect("made");
     fs::rename(old.path(), dir.path().join("moved/bcdfgh")).expect("moved");
-    let new = at(&dir.path().join("moved"));
+    let new = run_in(&dir.path().join("moved"));
     assert_eq!(cwd_of(&new), new.workspace_path().join("input"));
-    // Every other directory stays where it is.
+    // Every other directory is stored unchanged.
     plan.cwd = dir.path().into();
     store(&new, &plan);
     assert_eq!(cwd_of(&new), dir.path());
@@ -58,7 +58,7 @@ fn plan_of_a_moved_run_names_the_workspace_that_moved_along() {
 }
 
 #[test]
-fn a_reopened_stream_keeps_what_came() {
+fn reopened_stream_keeps_its_content() {
     let (_dir, run) = run_dir();
     let attempt = run.create_attempt(1).expect("attempt");
     for line in ["one\n", "two\n"] {
@@ -68,7 +68,7 @@ fn a_reopened_stream_keeps_what_came() {
 }
 
 #[test]
-fn what_an_attempt_leaves_comes_back() {
+fn round_trips_files_of_an_attempt() {
     let (_dir, run) = run_dir();
     let attempt = run.create_attempt(1).expect("attempt");
     assert_eq!(attempt.exit().expect("none yet"), None);
@@ -80,9 +80,9 @@ fn what_an_attempt_leaves_comes_back() {
     let answer = AnsweredQuestion { question: "Which?".into(), answer: "This".into(), key: None };
     attempt.write_answers(std::slice::from_ref(&answer)).expect("written");
     assert_eq!(attempt.answers().expect("answers"), [answer]);
-    let orphaned = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_stopped: Some(2) };
-    attempt.write_watchdog_stop(&orphaned).expect("written");
-    assert_eq!(attempt.watchdog_stop().expect("orphaned"), Some(orphaned));
+    let stop = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_stopped: Some(2) };
+    attempt.write_watchdog_stop(&stop).expect("written");
+    assert_eq!(attempt.watchdog_stop().expect("orphaned"), Some(stop));
     let argv = Argv {
         program: "/bin/agent".into(),
         args: vec!["-p".into()],
@@ -94,7 +94,7 @@ fn what_an_attempt_leaves_comes_back() {
 }
 
 #[test]
-fn an_unreadable_file_names_its_writer() {
+fn unreadable_file_names_its_writer() {
     let (_dir, run) = run_dir();
     fs::write(run.plan_path(), r#"{"longhaul":"9.1.0","prompt":3}"#).expect("written");
     let error = run.plan().expect_err("not a plan");

@@ -11,11 +11,11 @@ fn acquire(home: &Home, session: &str, run: &str) -> Result<SessionLock, StoreEr
 }
 
 #[test]
-fn the_second_run_is_told_who_has_it() {
+fn error_names_the_holder() {
     let (_dir, home) = home();
     let lock = acquire(&home, "s", "longername").expect("free");
     let error = acquire(&home, "s", "bcdfgh").expect_err("busy");
-    assert_eq!(error.to_string(), "lock session s: run longername is working on it");
+    assert_eq!(error.to_string(), "cannot lock session s: run longername is working on it");
     assert!(error.hint().expect("a hint").contains("run longername"));
     acquire(&home, "other", "bcdfgh").expect("another session");
     SessionLock::acquire(&home, "codex", &SessionId::from("s"), &RunId::from("k")).expect("another agent");
@@ -28,7 +28,7 @@ fn the_second_run_is_told_who_has_it() {
 }
 
 #[test]
-fn a_dead_holder_leaves_no_lock() {
+fn dead_holder_leaves_no_lock() {
     let (_dir, home) = home();
     let path = acquire(&home, "s", "dead").expect("free").path().to_owned();
     fs::write(&path, "a longer name than ours\n").expect("what a killed process leaves");
@@ -37,7 +37,7 @@ fn a_dead_holder_leaves_no_lock() {
 }
 
 #[test]
-fn a_holder_that_has_not_signed_yet_has_no_name() {
+fn new_holder_has_no_name_yet() {
     let (_dir, home) = home();
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
     lock.file.set_len(0).expect("cut");
@@ -47,7 +47,7 @@ fn a_holder_that_has_not_signed_yet_has_no_name() {
 }
 
 #[test]
-fn children_do_not_inherit_it() {
+fn children_do_not_inherit_lock() {
     let (_dir, home) = home();
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
     let flags = rustix::io::fcntl_getfd(&lock.file).expect("flags");
@@ -55,7 +55,7 @@ fn children_do_not_inherit_it() {
 }
 
 #[test]
-fn one_of_many_at_once_gets_it() {
+fn only_one_of_many_acquires_lock() {
     let (_dir, home) = home();
     let holders = std::sync::atomic::AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -75,7 +75,7 @@ fn one_of_many_at_once_gets_it() {
 }
 
 #[test]
-fn ids_are_names_of_files() {
+fn encodes_ids_as_file_names() {
     for (id, name) in [
         ("2f6c1f0e-9d1b-4c9e-8c57-0d4b8b6d6a11", "2f6c1f0e-9d1b-4c9e-8c57-0d4b8b6d6a11"),
         ("ses_A", "ses_%41"),

@@ -50,7 +50,7 @@ fn records() -> Vec<Record> {
 }
 
 #[test]
-fn a_live_run() {
+fn describes_running_run() {
     check(
         &records()[..4],
         &expect![[r#"
@@ -58,10 +58,10 @@ fn a_live_run() {
               "run_id": "bcdfgh",
               "status": "running",
               "returncode": null,
-              "phase": "live",
+              "phase": "running",
               "fault": null,
-              "until": "1970-01-01T00:07:01.000Z",
-              "then": "stall",
+              "deadline_at": "1970-01-01T00:07:01.000Z",
+              "deadline": "stall",
               "retry_at": null,
               "attempt": 1,
               "resume_generation": 0,
@@ -69,7 +69,7 @@ fn a_live_run() {
               "total_cost_usd": 0.0,
               "background": [],
               "usage": {
-                "stated_cost_usd": 0.0,
+                "reported_cost_usd": 0.0,
                 "estimated_cost_usd": 0.0,
                 "unpriced": false,
                 "tokens": {
@@ -78,14 +78,14 @@ fn a_live_run() {
                   "cache_read": 0,
                   "cache_write": 0
                 },
-                "cut_tokens": {
+                "truncated_tokens": {
                   "input": 0,
                   "output": 0,
                   "cache_read": 0,
                   "cache_write": 0
                 },
                 "messages": 0,
-                "cut_messages": 0,
+                "truncated_messages": 0,
                 "turns": 0
               },
               "pid": 7,
@@ -96,7 +96,7 @@ fn a_live_run() {
 }
 
 #[test]
-fn a_waiting_run() {
+fn describes_waiting_run() {
     check(
         &records()[..6],
         &expect![[r#"
@@ -106,8 +106,8 @@ fn a_waiting_run() {
               "returncode": null,
               "phase": "waiting",
               "fault": "overloaded",
-              "until": "1970-01-01T00:00:09.000Z",
-              "then": "next_attempt",
+              "deadline_at": "1970-01-01T00:00:09.000Z",
+              "deadline": "next_attempt",
               "retry_at": null,
               "attempt": 1,
               "resume_generation": 0,
@@ -115,7 +115,7 @@ fn a_waiting_run() {
               "total_cost_usd": 0.0,
               "background": [],
               "usage": {
-                "stated_cost_usd": 0.0,
+                "reported_cost_usd": 0.0,
                 "estimated_cost_usd": 0.0,
                 "unpriced": false,
                 "tokens": {
@@ -124,14 +124,14 @@ fn a_waiting_run() {
                   "cache_read": 0,
                   "cache_write": 0
                 },
-                "cut_tokens": {
+                "truncated_tokens": {
                   "input": 0,
                   "output": 0,
                   "cache_read": 0,
                   "cache_write": 0
                 },
                 "messages": 0,
-                "cut_messages": 0,
+                "truncated_messages": 0,
                 "turns": 0
               },
               "pid": null,
@@ -142,7 +142,7 @@ fn a_waiting_run() {
 }
 
 #[test]
-fn a_run_that_is_over() {
+fn describes_finished_run() {
     check(
         &records(),
         &expect![[r#"
@@ -150,10 +150,10 @@ fn a_run_that_is_over() {
               "run_id": "bcdfgh",
               "status": "retry_later",
               "returncode": 75,
-              "phase": "over",
+              "phase": "finished",
               "fault": "overloaded",
-              "until": null,
-              "then": null,
+              "deadline_at": null,
+              "deadline": null,
               "retry_at": "1970-01-01T00:01:00.000Z",
               "attempt": 1,
               "resume_generation": 0,
@@ -161,7 +161,7 @@ fn a_run_that_is_over() {
               "total_cost_usd": 0.0,
               "background": [],
               "usage": {
-                "stated_cost_usd": 0.0,
+                "reported_cost_usd": 0.0,
                 "estimated_cost_usd": 0.0,
                 "unpriced": false,
                 "tokens": {
@@ -170,14 +170,14 @@ fn a_run_that_is_over() {
                   "cache_read": 0,
                   "cache_write": 0
                 },
-                "cut_tokens": {
+                "truncated_tokens": {
                   "input": 0,
                   "output": 0,
                   "cache_read": 0,
                   "cache_write": 0
                 },
                 "messages": 0,
-                "cut_messages": 0,
+                "truncated_messages": 0,
                 "turns": 0
               },
               "pid": null,

@@ -1,4 +1,4 @@
-//! A supervisor that is killed leaves a journal that can be continued, and no lock.
+//! Tests that a killed supervisor leaves a journal that can be continued, and no lock.
 
 use crate::role;
 use longhaul_core::{Moment, Record, RunId, SessionId};
@@ -24,13 +24,13 @@ fn plays_a_supervisor() {
         SessionLock::acquire(&home(&dir), "claude", &session(), &RunId::from("bcdfgh")).expect("free");
     let mut journal = Journal::create(&dir.join("journal.jsonl")).expect("journal");
     journal.append(Moment(1), &[Record::RunStarted { at: Moment(1) }]).expect("appended");
-    // A plain write, not `println!`: the test harness must not keep it.
+    // A plain write, not `println!`, because the test harness would capture that.
     std::fs::write("/dev/stdout", "ready\n").expect("written");
     drop(std::io::stdin().read(&mut [0]));
 }
 
 #[test]
-fn a_killed_supervisor_leaves_no_lock() {
+fn killed_supervisor_leaves_no_lock() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let path = dir.path().join("journal.jsonl");
     let mut supervisor = role::call(ROLE, dir.path(), "")
@@ -42,12 +42,12 @@ fn a_killed_supervisor_leaves_no_lock() {
     assert!(lines.any(|line| line.expect("text").ends_with("ready")));
 
     assert!(matches!(Journal::open_append(&path), Err(StoreError::JournalLocked { .. })));
-    let ours = RunId::from("kkkkkk");
-    let busy = SessionLock::acquire(&home(dir.path()), "claude", &session(), &ours).expect_err("busy");
-    assert_eq!(busy.to_string(), "lock session 3f2a: run bcdfgh is working on it");
+    let other_run = RunId::from("kkkkkk");
+    let busy = SessionLock::acquire(&home(dir.path()), "claude", &session(), &other_run).expect_err("busy");
+    assert_eq!(busy.to_string(), "cannot lock session 3f2a: run bcdfgh is working on it");
 
     supervisor.kill().and_then(|()| supervisor.wait()).expect("killed");
     let (_journal, history) = Journal::open_append(&path).expect("journal");
     assert_eq!(history.records().count(), 1);
-    SessionLock::acquire(&home(dir.path()), "claude", &session(), &ours).expect("free");
+    SessionLock::acquire(&home(dir.path()), "claude", &session(), &other_run).expect("free");
 }

@@ -1,5 +1,5 @@
-//! A disk without room: every write fails with a hint, and nothing half-written is left. A limit on
-//! the size of files stands for the disk.
+//! Tests for a full disk: every write fails with a hint and leaves nothing partial. A limit on the file size
+//! stands for the disk.
 
 use crate::role;
 use longhaul_core::{Moment, Preset, Record, SessionId};
@@ -13,7 +13,7 @@ use std::path::Path;
 
 const ROLE: &str = "full_disk::plays_a_run_without_room";
 
-// More than the limit that the shell sets, whose blocks have 512 or 1024 bytes.
+// More than the limit set by the shell, whose blocks have 512 or 1024 bytes.
 const TOO_MUCH_BYTES: usize = 64 << 10;
 
 fn plan(prompt: String) -> Plan {
@@ -87,7 +87,7 @@ fn plays_a_run_without_room() {
     run.journal.append(Moment(1), &step("a")).expect("room");
     assert_full(&run.journal.append(Moment(2), &step(&long)).expect_err("no room"));
     assert_eq!(Journal::load(&path).expect("history").torn_bytes, 0);
-    // The disk has room again.
+    // The disk has space again.
     run.journal.append(Moment(3), &step("b")).expect("room");
     run.journal.sync().expect("synced");
     let history = Journal::load(&path).expect("history");
@@ -109,12 +109,12 @@ fn plays_a_run_without_room() {
 }
 
 #[test]
-fn nothing_half_written() {
+fn full_disk_leaves_nothing_partial() {
     let dir = tempfile::tempdir().expect("temporary directory");
     fs::write(dir.path().join("stream.jsonl"), format!("\n{}\n", "y".repeat(TOO_MUCH_BYTES)))
         .expect("written");
-    // Past the limit a process is signalled, unless it ignores that: then the write fails.
+    // Beyond the limit a process gets a signal; if it ignores that, the write fails.
     let output = role::call(ROLE, dir.path(), "trap '' XFSZ; ulimit -f 16").output().expect("called");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}");
 }

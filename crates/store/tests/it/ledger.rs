@@ -1,4 +1,4 @@
-//! Many processes that write to the ledger at once, while others read it: each run is there, and once.
+//! Tests concurrent writers and readers of the ledger: each run is listed exactly once.
 
 use crate::role;
 use longhaul_core::{Moment, Outcome, Preset, Record};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const ROLE: &str = "ledger::plays_a_supervisor_of_many";
 const PROCESSES: u64 = 20;
 const RUNS: u64 = 10;
-// As long as a supervisor waits for others at the end of its run.
+// As long as a supervisor waits for other writers when its run ends.
 const WAIT: Duration = Duration::from_secs(2);
 
 fn home(dir: &Path) -> Home {
@@ -29,7 +29,7 @@ fn plan() -> Plan {
     serde_json::from_value(plan).expect("a plan")
 }
 
-/// Has ten runs that are about to end, waits for a sign, and ends them all.
+/// Prepares ten runs that are about to finish, waits for the file `go`, and finishes them.
 #[test]
 fn plays_a_supervisor_of_many() {
     let Some(dir) = role::called_for(ROLE) else { return };
@@ -37,7 +37,7 @@ fn plays_a_supervisor_of_many() {
     let day: Day = "2026-11-22".parse().expect("a date");
     let started: Vec<_> = (0..RUNS)
         .map(|number| {
-            // Each process draws its own ids; one that is taken is drawn again.
+            // Each process draws its own ids; an id that is taken is drawn again.
             let roll = u64::from(std::process::id()) << 16 | number;
             let mut run = home.create_run(&day, roll, &plan()).expect("a run");
             run.journal.append(Moment(1), &[Record::RunStarted { at: Moment(1) }]).expect("an entry");
@@ -45,31 +45,31 @@ fn plays_a_supervisor_of_many() {
         })
         .collect();
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").expect("it can be written");
-    until("the sign is given", || dir.join("go").exists());
+    wait_until("the sign is given", || dir.join("go").exists());
     for mut run in started {
-        let over = Record::RunFinished { at: Moment(2), outcome: Outcome::DONE };
-        run.journal.append(Moment(2), &[over]).expect("an entry");
+        let finished = Record::RunFinished { at: Moment(2), outcome: Outcome::DONE };
+        run.journal.append(Moment(2), &[finished]).expect("an entry");
         let mut ledger = Ledger::open(&home, WAIT).expect("a ledger");
-        // One that is kept waiting too long leaves it to whoever reads next, as a supervisor does.
+        // After a timeout the next reader updates the entry, as with a real supervisor.
         let _ = ledger.upsert(&LedgerEntry::read(&run.dir));
     }
 }
 
 #[test]
-fn two_hundred_runs_of_twenty_processes_that_end_at_once_are_listed_once_each() {
+fn twenty_processes_store_two_hundred_runs_once_each() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let home = home(dir.path());
-    let mut processes: Vec<Child> = (0..PROCESSES).map(|_| called(dir.path())).collect();
+    let mut processes: Vec<Child> = (0..PROCESSES).map(|_| start_process(dir.path())).collect();
     let are_ready = || {
         let files = fs::read_dir(dir.path()).expect("it can be read").flatten();
         files.filter(|file| file.file_name().to_string_lossy().starts_with("ready-")).count() as u64
     };
-    until("all are ready", || are_ready() == PROCESSES);
+    wait_until("all are ready", || are_ready() == PROCESSES);
     fs::write(dir.path().join("go"), "").expect("it can be written");
-    let mut left = PROCESSES;
-    while left > 0 {
-        // Somebody reads meanwhile, and never meets a run twice.
-        listed(&home);
+    let mut running = PROCESSES;
+    while running > 0 {
+        // A concurrent reader never lists a run twice.
+        count_listed_runs(&home);
         processes.retain_mut(|process| match process.try_wait().expect("it can be waited for") {
             Some(status) => {
                 assert!(status.success(), "{status}");
@@ -77,24 +77,24 @@ fn two_hundred_runs_of_twenty_processes_that_end_at_once_are_listed_once_each() 
             }
             None => true,
         });
-        left = processes.len() as u64;
+        running = processes.len() as u64;
     }
-    assert_eq!(listed(&home), PROCESSES * RUNS);
-    let mut different = Vec::new();
+    assert_eq!(count_listed_runs(&home), PROCESSES * RUNS);
+    let mut differences = Vec::new();
     let ledger = Ledger::open(&home, WAIT).expect("a ledger");
-    ledger.verify(|difference| different.push(difference.to_string())).expect("it is compared");
-    assert!(different.is_empty(), "{different:?}");
+    ledger.verify(|difference| differences.push(difference.to_string())).expect("it is compared");
+    assert!(differences.is_empty(), "{differences:?}");
 }
 
-/// A process that says what it has to say only if it fails.
-fn called(dir: &Path) -> Child {
+/// Starts a process that prints only if it fails.
+fn start_process(dir: &Path) -> Child {
     role::call(ROLE, dir, "").stdout(Stdio::null()).spawn().expect("a process")
 }
 
-/// How many runs a reader is told of.
-fn listed(home: &Home) -> u64 {
+/// Returns the number of runs that a reader lists.
+fn count_listed_runs(home: &Home) -> u64 {
     let mut ledger = Ledger::open(home, WAIT).expect("a ledger");
-    // One that is kept waiting too long reads what is there.
+    // After a timeout it reads what is in the ledger.
     let _ = ledger.catch_up();
     let runs = ledger.runs(&RunFilter::default()).expect("the runs");
     let ids: BTreeSet<&str> = runs.iter().map(|run| run.id.as_str()).collect();
@@ -102,10 +102,10 @@ fn listed(home: &Home) -> u64 {
     runs.len() as u64
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+fn wait_until(description: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
-    while !holds() {
-        assert!(Instant::now() < end, "waited in vain until {what}");
+    while !condition() {
+        assert!(Instant::now() < end, "waited in vain until {description}");
         thread::sleep(Duration::from_millis(5));
     }
 }

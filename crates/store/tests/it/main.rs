@@ -1,4 +1,4 @@
-//! What only real processes and real limits can show.
+//! Tests that need real processes and real limits.
 
 mod death;
 mod full_disk;

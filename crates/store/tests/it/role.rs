@@ -1,16 +1,15 @@
-//! Parts that tests play in a process of their own: this same test binary, called for one test.
+//! Roles that tests play in a separate process: the same test binary, started for one test.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The directory to play in, if this process was called to play `name`.
+/// Returns the directory to play in, if this process was started to play `name`.
 pub fn called_for(name: &str) -> Option<PathBuf> {
-    let asked = std::env::var_os("LONGHAUL_TEST_ROLE")?;
-    (asked == name).then(|| std::env::var_os("LONGHAUL_TEST_DIR").expect("a role has a directory").into())
+    let requested = std::env::var_os("LONGHAUL_TEST_ROLE")?;
+    (requested == name).then(|| std::env::var_os("LONGHAUL_TEST_DIR").expect("a role has a directory").into())
 }
 
-/// A process that plays `name`, which is the path of a test, in `dir`, after the shell has done
-/// `setup`.
+/// Returns a command that plays `name`, the path of a test, in `dir`, after the shell ran `setup`.
 pub fn call(name: &str, dir: &Path, setup: &str) -> Command {
     let mut command = Command::new("sh");
     command

@@ -5,7 +5,8 @@ use longhaul_core::Moment;
 
 const START: Moment = Moment(1_000_000);
 
-/// What a stream tells, a line each: times in milliseconds after the beginning of the attempt, which lasted 99 seconds.
+/// Checks the spans of a stream, one per line, in milliseconds since the start of the attempt. It lasted 99
+/// seconds.
 fn check(stream: &str, expected: &Expect) {
     expected.assert_eq(&spans(&[stream]));
 }
@@ -13,24 +14,25 @@ fn check(stream: &str, expected: &Expect) {
 fn spans(pieces: &[&str]) -> String {
     let dialect = dialect_for("claude").expect("it is known");
     let mut conversation = ConversationSpans::new(dialect.transcript_decoder(1), START, 0);
-    let mut told = Vec::new();
+    let mut completed = Vec::new();
     for piece in pieces {
-        told.extend(conversation.feed(piece.as_bytes(), Moment(START.0 + 50_000)));
+        completed.extend(conversation.feed(piece.as_bytes(), Moment(START.0 + 50_000)));
     }
-    told.extend(conversation.end(Moment(START.0 + 99_000)));
-    told.iter().map(line).collect()
+    completed.extend(conversation.end(Moment(START.0 + 99_000)));
+    completed.iter().map(line).collect()
 }
 
-fn line(told: &CompletedSpan) -> String {
+fn line(span: &CompletedSpan) -> String {
     let after = |at: Moment| at.0.saturating_sub(START.0);
-    let of = |within: &Option<String>| within.as_ref().map(|call| format!(" of {call}")).unwrap_or_default();
-    match told {
+    let parent_text =
+        |parent: &Option<String>| parent.as_ref().map(|call| format!(" of {call}")).unwrap_or_default();
+    match span {
         CompletedSpan::Turn(turn) => format!(
             "{}..{} turn {}{}: {} tokens, {}\n",
             after(turn.started_at),
             after(turn.ended_at),
             turn.id,
-            of(&turn.parent),
+            parent_text(&turn.parent),
             turn.usage.map_or("unknown".to_owned(), |usage| usage.output_tokens.to_string()),
             turn.stop_reason.as_deref().unwrap_or("cut"),
         ),
@@ -40,19 +42,19 @@ fn line(told: &CompletedSpan) -> String {
             after(call.ended_at),
             call.tool,
             call.id,
-            of(&call.parent),
+            parent_text(&call.parent),
             call.ending,
         ),
     }
 }
 
-/// A line of a stream, so many seconds after the beginning.
+/// Returns a line of a stream, `second` seconds after the start.
 fn at(second: u64, json: &str) -> String {
     let time = jiff::Timestamp::from_millisecond((START.0 + second * 1_000) as i64).expect("a time");
     format!("{{\"timestamp\":\"{time}\",\"session_id\":\"s\",{}\n", &json[1..])
 }
 
-fn says(second: u64, id: &str, block: &str, stop: &str, parent: Option<&str>) -> String {
+fn message(second: u64, id: &str, block: &str, stop: &str, parent: Option<&str>) -> String {
     let parent = parent.map(|call| format!("\"{call}\"")).unwrap_or("null".to_owned());
     let usage = r#""usage":{"input_tokens":5,"output_tokens":7}"#;
     at(
@@ -63,11 +65,11 @@ fn says(second: u64, id: &str, block: &str, stop: &str, parent: Option<&str>) ->
     )
 }
 
-fn calls(id: &str, tool: &str) -> String {
+fn tool_use(id: &str, tool: &str) -> String {
     format!(r#"{{"type":"tool_use","id":"{id}","name":"{tool}","input":{{}}}}"#)
 }
 
-fn brings(second: u64, id: &str, is_error: bool, parent: Option<&str>) -> String {
+fn tool_result(second: u64, id: &str, is_error: bool, parent: Option<&str>) -> String {
     let parent = parent.map(|call| format!("\"{call}\"")).unwrap_or("null".to_owned());
     at(
         second,
@@ -80,13 +82,13 @@ fn brings(second: u64, id: &str, is_error: bool, parent: Option<&str>) -> String
 const TEXT: &str = r#"{"type":"text","text":"I am on it."}"#;
 
 #[test]
-fn a_turn_begins_when_all_results_are_there() {
+fn turn_starts_after_last_tool_result() {
     let stream = [
-        says(2, "m1", &calls("t1", "Bash"), "null", None),
-        says(3, "m1", &calls("t2", "Read"), "\"tool_use\"", None),
-        brings(5, "t2", false, None),
-        brings(9, "t1", true, None),
-        says(11, "m2", TEXT, "\"end_turn\"", None),
+        message(2, "m1", &tool_use("t1", "Bash"), "null", None),
+        message(3, "m1", &tool_use("t2", "Read"), "\"tool_use\"", None),
+        tool_result(5, "t2", false, None),
+        tool_result(9, "t1", true, None),
+        message(11, "m2", TEXT, "\"end_turn\"", None),
         at(11, r#"{"type":"result","subtype":"success","is_error":false,"result":"I am on it."}"#),
     ]
     .concat();
@@ -104,14 +106,14 @@ fn a_turn_begins_when_all_results_are_there() {
 }
 
 #[test]
-fn a_sub_agent_has_a_conversation_of_its_own() {
+fn sub_agent_has_its_own_conversation() {
     check(
         &[
-            says(1, "m1", &calls("t1", "Task"), "\"tool_use\"", None),
-            says(3, "s1", &calls("t2", "Bash"), "null", Some("t1")),
-            brings(4, "t2", false, Some("t1")),
-            says(6, "s2", TEXT, "null", Some("t1")),
-            brings(7, "t1", false, None),
+            message(1, "m1", &tool_use("t1", "Task"), "\"tool_use\"", None),
+            message(3, "s1", &tool_use("t2", "Bash"), "null", Some("t1")),
+            tool_result(4, "t2", false, Some("t1")),
+            message(6, "s2", TEXT, "null", Some("t1")),
+            tool_result(7, "t1", false, None),
         ]
         .concat(),
         &expect![[r#"
@@ -125,10 +127,13 @@ fn a_sub_agent_has_a_conversation_of_its_own() {
 }
 
 #[test]
-fn what_is_cut_ends_with_the_attempt() {
+fn open_spans_end_with_attempt() {
     check(
-        &[says(1, "m1", &calls("t1", "Bash"), "\"tool_use\"", None), says(2, "m2", TEXT, "null", None)]
-            .concat(),
+        &[
+            message(1, "m1", &tool_use("t1", "Bash"), "\"tool_use\"", None),
+            message(2, "m2", TEXT, "null", None),
+        ]
+        .concat(),
         &expect![[r#"
             0..1000 turn m1: 7 tokens, tool_use
             1000..2000 turn m2: unknown tokens, cut
@@ -138,16 +143,16 @@ fn what_is_cut_ends_with_the_attempt() {
 }
 
 #[test]
-fn what_the_agents_program_says_is_no_turn() {
-    let synthetic = says(1, "m1", TEXT, "\"stop_sequence\"", None)
+fn synthetic_message_is_not_a_turn() {
+    let synthetic = message(1, "m1", TEXT, "\"stop_sequence\"", None)
         .replace("\"model\":\"m\"", "\"model\":\"<synthetic>\"");
     check(&synthetic, &expect![[r#""#]]);
     check("no line\n{}\n", &expect![[r#""#]]);
 }
 
 #[test]
-fn recorded_streams_tell_whole_turns() {
+fn recorded_stream_has_complete_turns() {
     let stream = include_str!("../../../agent/fixtures/claude/sdk-hooks-callbacks.jsonl");
-    let told = spans(&[stream]);
-    assert!(told.lines().any(|line| line.contains("turn")) && told.contains("Returned"), "{told}");
+    let text = spans(&[stream]);
+    assert!(text.lines().any(|line| line.contains("turn")) && text.contains("Returned"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! What each span says once it is over, but for those of the run. Pure.
+//! Builds the data of completed spans, except for that of the run. It never sends them.
 
 use crate::attributes;
 use crate::conversation::{ToolCallSpan, ToolOutcome, TurnSpan};
@@ -8,7 +8,7 @@ use opentelemetry::trace::SpanKind;
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde::Serialize;
 
-/// What a plan says that goes with every span.
+/// The part of a plan that every span includes.
 pub(super) struct RunInfo {
     pub(super) run: String,
     pub(super) name: Option<String>,
@@ -17,27 +17,27 @@ pub(super) struct RunInfo {
     pub(super) model: Option<String>,
 }
 
-/// Something that happened within a span.
+/// An event within a span.
 pub(super) struct SpanEvent {
     pub(super) name: &'static str,
     pub(super) at: Moment,
     pub(super) attributes: Vec<KeyValue>,
 }
 
-/// A span that is over.
+/// A completed span.
 pub(super) struct SpanData {
-    /// By what its id is derived: who tells of it again calls it the same.
-    pub(super) called: String,
+    /// Key from which the span's id is derived. A later supervisor derives the same id from it.
+    pub(super) key: String,
     pub(super) name: String,
     pub(super) kind: SpanKind,
     pub(super) started_at: Moment,
     pub(super) ended_at: Moment,
     pub(super) attributes: Vec<KeyValue>,
-    pub(super) notes: Vec<SpanEvent>,
+    pub(super) events: Vec<SpanEvent>,
     pub(super) error: Option<String>,
 }
 
-/// An attempt that is over.
+/// An attempt_span attempt.
 pub(super) struct AttemptSpan<'a> {
     pub(super) number: u32,
     pub(super) started_at: Moment,
@@ -46,19 +46,20 @@ pub(super) struct AttemptSpan<'a> {
     pub(super) strategy: Option<ResumeStrategy>,
     pub(super) fault: Option<Fault>,
     pub(super) usage: &'a Usage,
-    /// What is done next, if there is another one.
+    /// Remedy, if another attempt follows.
     pub(super) remedy: Option<&'a Remedy>,
 }
 
 impl RunInfo {
-    /// The run of this id and plan.
+    /// Creates the info from a run's id and plan.
     pub(super) fn new(run: String, plan: &Plan) -> RunInfo {
         let agent = plan.agent.name.clone();
         let provider = provider(&agent);
         RunInfo { run, name: plan.name.clone(), agent, provider, model: plan.model.clone() }
     }
 
-    /// What every figure has: few values, so that sums stay few.
+    /// Returns the attributes of every metric. They have few values, so that the number of series stays
+    /// small.
     pub(super) fn common(&self) -> Vec<KeyValue> {
         vec![
             KeyValue::new(attributes::PROVIDER, self.provider),
@@ -66,44 +67,50 @@ impl RunInfo {
         ]
     }
 
-    /// The model that was asked for.
-    pub(super) fn requested(&self) -> Option<KeyValue> {
+    /// Returns the requested_model model.
+    pub(super) fn requested_model(&self) -> Option<KeyValue> {
         self.model.clone().map(|model| KeyValue::new(attributes::REQUEST_MODEL, model))
     }
 }
 
 impl SpanData {
-    pub(super) fn attempt(about: &RunInfo, ended: &AttemptSpan<'_>, notes: Vec<SpanEvent>) -> SpanData {
+    pub(super) fn attempt(
+        info: &RunInfo,
+        attempt_span: &AttemptSpan<'_>,
+        events: Vec<SpanEvent>,
+    ) -> SpanData {
         let mut attributes = vec![
             KeyValue::new(attributes::OPERATION, "invoke_agent"),
-            KeyValue::new(attributes::AGENT, about.agent.clone()),
-            KeyValue::new(attributes::CONVERSATION, ended.session.to_string()),
-            KeyValue::new(attributes::ATTEMPT, i64::from(ended.number)),
+            KeyValue::new(attributes::AGENT, info.agent.clone()),
+            KeyValue::new(attributes::CONVERSATION, attempt_span.session.to_string()),
+            KeyValue::new(attributes::ATTEMPT, i64::from(attempt_span.number)),
         ];
-        attributes.extend(about.requested());
-        attributes.extend(ended.strategy.map(|strategy| KeyValue::new(attributes::RUNG, strategy.as_str())));
-        attributes.extend(used(ended.usage));
+        attributes.extend(info.requested_model());
+        attributes.extend(
+            attempt_span.strategy.map(|strategy| KeyValue::new(attributes::STRATEGY, strategy.as_str())),
+        );
+        attributes.extend(usage_attributes(attempt_span.usage));
         attributes
-            .extend(ended.remedy.map(|remedy| KeyValue::new(attributes::REMEDY, strategy_name(remedy))));
+            .extend(attempt_span.remedy.map(|remedy| KeyValue::new(attributes::REMEDY, wire_name(remedy))));
         SpanData {
-            called: called(ended.number),
-            name: format!("invoke_agent {}", about.agent),
+            key: span_key(attempt_span.number),
+            name: format!("invoke_agent {}", info.agent),
             kind: SpanKind::Internal,
-            started_at: ended.started_at,
-            ended_at: ended.ended_at,
+            started_at: attempt_span.started_at,
+            ended_at: attempt_span.ended_at,
             attributes,
-            notes,
-            error: ended.fault.map(|fault| fault.word().to_owned()),
+            events,
+            error: attempt_span.fault.map(|fault| fault.word().to_owned()),
         }
     }
 
-    pub(super) fn turn(about: &RunInfo, attempt: u32, turn: &TurnSpan) -> SpanData {
+    pub(super) fn turn(info: &RunInfo, attempt: u32, turn: &TurnSpan) -> SpanData {
         let mut attributes = vec![
             KeyValue::new(attributes::OPERATION, "chat"),
             KeyValue::new(attributes::RESPONSE_ID, turn.id.clone()),
             KeyValue::new(attributes::ATTEMPT, i64::from(attempt)),
         ];
-        attributes.extend(about.requested());
+        attributes.extend(info.requested_model());
         attributes.extend(turn.model.clone().map(|model| KeyValue::new(attributes::RESPONSE_MODEL, model)));
         attributes
             .extend(turn.session.clone().map(|session| KeyValue::new(attributes::CONVERSATION, session)));
@@ -112,17 +119,21 @@ impl SpanData {
             KeyValue::new(attributes::FINISH_REASONS, Value::Array(reasons))
         }));
         attributes.extend(turn.usage.into_iter().flat_map(|usage| {
-            let cached = (usage.cache_read_input_tokens, usage.cache_creation_input_tokens);
-            tokens(usage.input_tokens, usage.output_tokens, cached)
+            token_attributes(
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_input_tokens,
+                usage.cache_creation_input_tokens,
+            )
         }));
         SpanData {
-            called: format!("{} turn {}", called(attempt), turn.id),
+            key: format!("{} turn {}", span_key(attempt), turn.id),
             name: turn.model.as_ref().map_or("chat".to_owned(), |model| format!("chat {model}")),
             kind: SpanKind::Client,
             started_at: turn.started_at,
             ended_at: turn.ended_at,
             attributes,
-            notes: Vec::new(),
+            events: Vec::new(),
             error: None,
         }
     }
@@ -144,58 +155,63 @@ impl SpanData {
             attributes.push(KeyValue::new(attributes::DENIED, true));
         }
         SpanData {
-            called: called_call(attempt, &call.id),
+            key: call_span_key(attempt, &call.id),
             name: format!("execute_tool {}", call.tool),
             kind: SpanKind::Internal,
             started_at: call.started_at,
             ended_at: call.ended_at,
             attributes,
-            notes: Vec::new(),
+            events: Vec::new(),
             error: error.map(str::to_owned),
         }
     }
 
-    /// A wait that was to last until `until`.
-    pub(super) fn wait((began, ended): (Moment, Moment), until: Moment, after: Option<Fault>) -> SpanData {
+    /// Builds the span of a wait that was planned to last until `until`.
+    pub(super) fn wait(
+        started_at: Moment,
+        ended_at: Moment,
+        until: Moment,
+        after: Option<Fault>,
+    ) -> SpanData {
         let mut attributes = vec![KeyValue::new(attributes::UNTIL, rfc3339(until))];
         attributes.extend(after.map(|fault| KeyValue::new(attributes::FAULT, fault.word())));
         SpanData {
-            called: format!("wait {}", began.0),
+            key: format!("wait {}", started_at.0),
             name: after.map_or("wait".to_owned(), |fault| format!("wait {}", fault.word())),
             kind: SpanKind::Internal,
-            started_at: began,
-            ended_at: ended,
+            started_at,
+            ended_at,
             attributes,
-            notes: Vec::new(),
+            events: Vec::new(),
             error: None,
         }
     }
 
-    pub(super) fn check((began, ended): (Moment, Moment), result: String) -> SpanData {
+    pub(super) fn check(started_at: Moment, ended_at: Moment, result: String) -> SpanData {
         SpanData {
-            called: format!("check {}", began.0),
+            key: format!("check {}", started_at.0),
             name: "check".to_owned(),
             kind: SpanKind::Internal,
-            started_at: began,
-            ended_at: ended,
+            started_at,
+            ended_at,
             error: (result != "passed").then(|| "check_failed".to_owned()),
             attributes: vec![KeyValue::new(attributes::CHECK, result)],
-            notes: Vec::new(),
+            events: Vec::new(),
         }
     }
 }
 
-/// What an attempt is called.
-pub(super) fn called(attempt: u32) -> String {
+/// Returns the key of an attempt's span.
+pub(super) fn span_key(attempt: u32) -> String {
     format!("attempt {attempt}")
 }
 
-/// What a call in it is called, and with it what a sub-agent does.
-pub(super) fn called_call(attempt: u32, call: &str) -> String {
-    format!("{} call {call}", called(attempt))
+/// Returns the key of a call's span, which is also the parent of a sub-agent's spans.
+pub(super) fn call_span_key(attempt: u32, call: &str) -> String {
+    format!("{} call {call}", span_key(attempt))
 }
 
-/// The vendor of the models that an agent works with, in the word of the conventions.
+/// Returns the vendor of an agent's models, as in the conventions.
 fn provider(agent: &str) -> &'static str {
     match agent {
         "claude" => "anthropic",
@@ -205,10 +221,10 @@ fn provider(agent: &str) -> &'static str {
     }
 }
 
-/// What was used, by an attempt or by the run.
-pub(super) fn used(usage: &Usage) -> Vec<KeyValue> {
-    let all = usage.tokens + usage.truncated_tokens;
-    let mut attributes = tokens(all.input, all.output, (all.cache_read, all.cache_write));
+/// Returns the attributes for the usage of an attempt or a run.
+pub(super) fn usage_attributes(usage: &Usage) -> Vec<KeyValue> {
+    let total = usage.tokens + usage.truncated_tokens;
+    let mut attributes = token_attributes(total.input, total.output, total.cache_read, total.cache_write);
     attributes.push(KeyValue::new(attributes::TURNS, i64::from(usage.turns)));
     attributes.push(KeyValue::new(attributes::COST, usage.reported_cost.as_dollars()));
     if usage.estimated_cost.0 > 0 {
@@ -217,8 +233,8 @@ pub(super) fn used(usage: &Usage) -> Vec<KeyValue> {
     attributes
 }
 
-/// The conventions count what a cache served as input, too.
-fn tokens(input: u64, output: u64, (cache_read, cache_creation): (u64, u64)) -> Vec<KeyValue> {
+/// Returns the attributes of token counts. By the conventions, cached input counts as input.
+fn token_attributes(input: u64, output: u64, cache_read: u64, cache_creation: u64) -> Vec<KeyValue> {
     let all_input = input.saturating_add(cache_read).saturating_add(cache_creation);
     let numbers = [
         (attributes::INPUT_TOKENS, all_input),
@@ -229,12 +245,12 @@ fn tokens(input: u64, output: u64, (cache_read, cache_creation): (u64, u64)) -> 
     numbers.map(|(name, count)| KeyValue::new(name, i64::try_from(count).unwrap_or(i64::MAX))).to_vec()
 }
 
-/// The journal's own word for one of our closed lists.
-pub(super) fn strategy_name(value: &impl Serialize) -> String {
+/// Returns the journal's word for a value of a closed list.
+pub(super) fn wire_name(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
-        // One that holds something: its name is the key.
-        Ok(serde_json::Value::Object(held)) => held.keys().next().cloned().unwrap_or_default(),
+        // A variant with data: its name is the key.
+        Ok(serde_json::Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
         Ok(_) | Err(_) => String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! What the runs of a busy week did: most of them wait now and then and end well, and some do not.
+//! The runs of a busy week: most of them wait now and then and end well, some do not.
 
 use super::super::runs::{AttemptFixture, RunFixture};
 use longhaul_core::{Fault, Limit, Moment, Outcome, OutcomeKind};
@@ -12,8 +12,8 @@ const TASKS: [&str; 6] = [
     "Search for a better bound: improve the construction in bound.py, verify it, and commit each that is better than the last.",
 ];
 
-/// The story of one run, by its number alone, begun so many milliseconds after 1970.
-pub fn story(number: u64, began: u64) -> RunFixture {
+/// Creates the fixture of run `number`, started at `began`, in milliseconds since 1970.
+pub fn run_fixture(number: u64, began: u64) -> RunFixture {
     let works = |seconds: u64| AttemptFixture {
         works_seconds: seconds + number % 7 * 60,
         fault: None,
@@ -53,7 +53,7 @@ pub fn story(number: u64, began: u64) -> RunFixture {
         9 if number % 4 == 1 => {
             (vec![fails(Fault::Refused, 700, 0)], by_fault(OutcomeKind::Failed, Fault::Refused))
         }
-        // Nobody supervises it any more.
+        // Its supervisor died.
         10 if number % 7 == 3 => (vec![fails(Fault::ServerError, 80, 40), works(500)], None),
         _ => (vec![works(1_800)], Some(Outcome::DONE)),
     };

@@ -12,7 +12,7 @@ fn section(measured: f64) -> Section {
 }
 
 #[test]
-fn a_bench_that_ran_replaces_its_own_section_and_no_other() {
+fn bench_replaces_only_its_own_section() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let file = dir.path().join("benches/RESULTS.md");
     for (name, measured) in [("third", 3.0), ("first", 1.0), ("third", 5.0)] {
@@ -27,7 +27,7 @@ fn a_bench_that_ran_replaces_its_own_section_and_no_other() {
 }
 
 #[test]
-fn a_figure_that_was_not_measured_meets_no_bar() {
+fn unmeasured_figure_misses_its_bar() {
     assert_eq!(section(f64::NAN).missed(), 1);
     assert_eq!(section(f64::INFINITY).missed(), 1);
     assert_eq!(section(4.0).missed(), 0);

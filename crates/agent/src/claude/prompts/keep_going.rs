@@ -5,9 +5,9 @@ use crate::claude::finish_tool::FINISH;
 use longhaul_core::{KeepGoingPrompt, Remaining};
 
 /// How the words begin that keep an agent going.
-const GO_ON: &str = "You stopped, and the work goes on. ";
+const GO_ON: &str = "You stopped, but the task is not finished. ";
 /// How they begin for one that said that it is finished.
-const CONFIRM: &str = "You say that the work is finished. ";
+const CONFIRM: &str = "You reported that the work is done. ";
 
 const ORDINARY: &str = "Nobody will answer a question: decide with your best judgement. Compare what is there with what \
                         the task asks for, point by point, check again what you believe to be done, and do what is \
@@ -90,11 +90,11 @@ mod tests {
         ];
         assert!(told.iter().all(|words| is_one(words)));
         expect![[r#"
-            You stopped, and the work goes on. Nobody will answer a question: decide with your best judgement. Compare what is there with what the task asks for, point by point, check again what you believe to be done, and do what is missing.
+            You stopped, but the task is not finished. Nobody will answer a question: decide with your best judgement. Compare what is there with what the task asks for, point by point, check again what you believe to be done, and do what is missing.
 
             When nothing is left to do, call the tool mcp__longhaul__finish.
             ---
-            You stopped, and the work goes on. Nobody will answer a question: decide with your best judgement. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and measure whether it became better. Stop only when no part of the task can be made better.
+            You stopped, but the task is not finished. Nobody will answer a question: decide with your best judgement. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and measure whether it became better. Stop only when no part of the task can be made better.
 
             How things stand: 1h 30m worked, 30m left, $1.2500 left, 9 turns left. Commit what is not committed, if this is a git repository.
 
@@ -103,9 +103,9 @@ mod tests {
             When nothing is left to do, call the tool mcp__longhaul__finish, or end your last message with this line:
             ALL DONE
             ---
-            You say that the work is finished. Look once more at what the task asks for and at what is there: run what proves it. If something is missing, go on with it. If nothing is, call the tool mcp__longhaul__finish.
+            You reported that the work is done. Look once more at what the task asks for and at what is there: run what proves it. If something is missing, go on with it. If nothing is, call the tool mcp__longhaul__finish.
             ---
-            You say that the work is finished. Look once more at what the task asks for and at what is there: run what proves it. If something is missing, go on with it. If nothing is, call the tool mcp__longhaul__finish, or end your last message with this line:
+            You reported that the work is done. Look once more at what the task asks for and at what is there: run what proves it. If something is missing, go on with it. If nothing is, call the tool mcp__longhaul__finish, or end your last message with this line:
             ALL DONE"#]].assert_eq(&told.join("\n---\n"));
     }
 }

@@ -6,11 +6,11 @@ fn pattern(text: &str) -> UrlPattern {
 }
 
 #[test]
-fn a_pattern_names_a_host() {
+fn parses_patterns() {
     let check = |text: &str, expected: Expect| {
-        let read = text.parse::<UrlPattern>();
-        let told = read.map(|pattern| pattern.to_string()).unwrap_or_else(|error| format!("error: {error}"));
-        expected.assert_eq(&told);
+        let parsed = text.parse::<UrlPattern>();
+        let text = parsed.map(|pattern| pattern.to_string()).unwrap_or_else(|error| format!("error: {error}"));
+        expected.assert_eq(&text);
     };
     check(" example.com ", expect!["example.com"]);
     check("HTTPS://Example.com:443/Papers/*?q=1#x", expect!["HTTPS://Example.com:443/Papers/*?q=1#x"]);
@@ -65,7 +65,7 @@ fn a_pattern_names_a_host() {
 }
 
 #[test]
-fn what_follows_the_host_is_compared() {
+fn compares_scheme_port_path_and_query() {
     let check = |text: &str, scheme: Option<&str>, port: Option<u16>, target: &str, expected: bool| {
         let mention = UrlMention { scheme, port, target };
         assert_eq!(pattern(text).blocks(&mention), expected, "{text} {mention:?}");

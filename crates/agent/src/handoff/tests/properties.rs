@@ -1,4 +1,4 @@
-use super::{Told, about, summary};
+use super::{ConversationBuilder, context, summary};
 use crate::conversation::{
     Conversation, ConversationEntry, EntryKind, Provenance, ToolArgument, ToolCall, ToolResult,
     ToolResultKind,
@@ -10,7 +10,8 @@ use crate::handoff::{
 use longhaul_core::Moment;
 use proptest::prelude::*;
 
-/// Text as hostile as a tool's may be: fences, headings, words that look like faults, other scripts.
+/// Generates text as hostile as a tool's output may be: fences, headings, words that look like faults, other
+/// scripts.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("```\n"),
@@ -32,8 +33,8 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn what() -> impl Strategy<Value = EntryKind> {
-    // Few ids, so that calls and answers meet, and meet twice.
+fn entry_kind() -> impl Strategy<Value = EntryKind> {
+    // Few ids, so that calls and results match, sometimes twice.
     let id = || (0_u8..6).prop_map(|id| id.to_string());
     let argument = prop_oneof![
         Just(None),
@@ -59,30 +60,30 @@ fn what() -> impl Strategy<Value = EntryKind> {
     ]
 }
 
-fn transcript() -> impl Strategy<Value = Conversation> {
+fn conversation() -> impl Strategy<Value = Conversation> {
     let provenance = prop_oneof![
         4 => Just(Provenance::Work),
         1 => Just(Provenance::Longhaul),
         1 => Just(Provenance::Synthetic)
     ];
-    let entry = (what(), provenance).prop_map(|(what, provenance)| ConversationEntry {
-        kind: what,
+    let entry = (entry_kind(), provenance).prop_map(|(entry_kind, provenance)| ConversationEntry {
+        kind: entry_kind,
         provenance,
         at: Some(Moment(0)),
     });
     prop::collection::vec(entry, 0..25).prop_map(|entries| Conversation { entries })
 }
 
-/// Every text of a transcript.
-fn texts(transcript: &mut Conversation) -> Vec<&mut String> {
+/// Returns every text of a conversation.
+fn texts(conversation: &mut Conversation) -> Vec<&mut String> {
     let mut texts = Vec::new();
-    for entry in &mut transcript.entries {
+    for entry in &mut conversation.entries {
         match &mut entry.kind {
             EntryKind::Prompt(text)
             | EntryKind::ModelText(text)
             | EntryKind::Compaction(text)
             | EntryKind::AgentNote(text) => texts.push(text),
-            EntryKind::ToolResult(answer) => texts.push(&mut answer.text),
+            EntryKind::ToolResult(result) => texts.push(&mut result.text),
             EntryKind::ToolCall(call) => {
                 texts.push(&mut call.name);
                 texts.push(&mut call.input);
@@ -97,23 +98,23 @@ fn texts(transcript: &mut Conversation) -> Vec<&mut String> {
     texts
 }
 
-/// The same with words that say nothing of faults, of equal length.
+/// Replaces words that name faults with neutral words of equal length.
 fn neutral(text: &str) -> String {
     [("500", "abc"), ("429", "abd"), ("timeout", "flowers"), ("continue", "hydrogen")]
         .iter()
         .fold(text.to_owned(), |text, (word, neutral)| text.replace(word, neutral))
 }
 
-/// A text without what its words are: a cut may go through one.
+/// Hides the words of a text, because truncation may split one.
 fn shape(text: &str) -> String {
-    text.chars().map(|sign| if sign.is_ascii_alphanumeric() { 'x' } else { sign }).collect()
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { 'x' } else { c }).collect()
 }
 
-/// The lines that a reader of Markdown does not take for quoted; nothing if a quote is left open.
-fn unquoted(seed: &str) -> Option<Vec<&str>> {
+/// Returns the lines that a Markdown reader takes as unquoted, or `None` if a quote is not closed.
+fn unquoted(prompt: &str) -> Option<Vec<&str>> {
     let mut open = None;
     let mut lines = Vec::new();
-    for line in seed.split('\n') {
+    for line in prompt.split('\n') {
         let ticks = line.len() - line.trim_start_matches('`').len();
         match open {
             None if ticks >= 3 && !line[ticks..].contains('`') => open = Some(ticks),
@@ -129,57 +130,57 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn bounded_and_the_task_whole(transcript in transcript(), task in text(), tokens_max in 0_u64..4_000) {
-        let seed = handoff_prompt(&transcript, &about(&task), tokens_max);
-        prop_assert!(seed.starts_with(&task));
+    fn is_bounded_and_contains_whole_task(conversation in conversation(), task in text(), tokens_max in 0_u64..4_000) {
+        let prompt = handoff_prompt(&conversation, &context(&task), tokens_max);
+        prop_assert!(prompt.starts_with(&task));
         let least = estimated_tokens(&preamble::minimal(&task));
-        prop_assert!(estimated_tokens(&seed) <= tokens_max.max(least));
+        prop_assert!(estimated_tokens(&prompt) <= tokens_max.max(least));
     }
 
     #[test]
-    fn nothing_breaks_out_of_its_quote(transcript in transcript(), tokens_max in 0_u64..4_000) {
-        let seed = handoff_prompt(&transcript, &about("Do it."), tokens_max);
-        let lines = unquoted(&seed);
-        prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{seed}");
+    fn quotes_cannot_be_escaped(conversation in conversation(), tokens_max in 0_u64..4_000) {
+        let prompt = handoff_prompt(&conversation, &context("Do it."), tokens_max);
+        let lines = unquoted(&prompt);
+        prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{prompt}");
     }
 
     #[test]
-    fn any_summary_is_bounded_and_quoted(
-        transcript in transcript(), task in text(), summarised in text(), tokens_max in 0_u64..4_000,
+    fn summary_is_bounded_and_quoted(
+        conversation in conversation(), task in text(), summary_text in text(), tokens_max in 0_u64..4_000,
     ) {
-        let told = handoff_prompt_with_summary(&transcript, &about(&task), tokens_max, &summary(&summarised));
-        prop_assert!(told.starts_with(&task));
+        let prompt = handoff_prompt_with_summary(&conversation, &context(&task), tokens_max, &summary(&summary_text));
+        prop_assert!(prompt.starts_with(&task));
         let least = estimated_tokens(&preamble::minimal(&task));
-        prop_assert!(estimated_tokens(&told) <= tokens_max.max(least));
+        prop_assert!(estimated_tokens(&prompt) <= tokens_max.max(least));
 
-        let told = handoff_prompt_with_summary(&transcript, &about("Do it."), tokens_max, &summary(&summarised));
-        let lines = unquoted(&told);
-        prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{told}");
+        let prompt = handoff_prompt_with_summary(&conversation, &context("Do it."), tokens_max, &summary(&summary_text));
+        let lines = unquoted(&prompt);
+        prop_assert!(lines.as_ref().is_some_and(|lines| !lines.contains(&"## Injected")), "{prompt}");
     }
 
     #[test]
-    fn a_summary_changes_the_older_part_alone(
-        transcript in transcript(), summarised in text(), tokens_max in 0_u64..4_000,
+    fn summary_changes_only_older_part(
+        conversation in conversation(), summary_text in text(), tokens_max in 0_u64..4_000,
     ) {
-        let about = about("Do it.");
-        let told = handoff_prompt_with_summary(&transcript, &about, tokens_max, &summary(&summarised));
-        let plain = handoff_prompt(&transcript, &about, tokens_max);
-        prop_assert!(!summarised.trim().is_empty() || told == plain);
-        if let Some(draft) = HandoffDraft::new(&transcript, &about, tokens_max) {
-            prop_assert!(draft.older > 0 || told == plain);
-            let (before, behind) = (draft.before.clone(), format!("{}{CLOSING}", draft.recent));
-            for seed in [&told, &plain] {
-                prop_assert!(seed.starts_with(&before) && seed.ends_with(&behind), "{seed}");
+        let context = context("Do it.");
+        let prompt = handoff_prompt_with_summary(&conversation, &context, tokens_max, &summary(&summary_text));
+        let plain = handoff_prompt(&conversation, &context, tokens_max);
+        prop_assert!(!summary_text.trim().is_empty() || prompt == plain);
+        if let Some(draft) = HandoffDraft::new(&conversation, &context, tokens_max) {
+            prop_assert!(draft.older > 0 || prompt == plain);
+            let (prefix, suffix) = (draft.prefix.clone(), format!("{}{CLOSING}", draft.recent));
+            for prompt in [&prompt, &plain] {
+                prop_assert!(prompt.starts_with(&prefix) && prompt.ends_with(&suffix), "{prompt}");
             }
         }
     }
 
     #[test]
-    fn the_prompt_is_bounded_and_only_of_older_work(
-        transcript in transcript(), task in text(), seed_tokens in 0_u64..4_000, tokens_max in 0_u64..4_000,
+    fn summary_prompt_is_bounded_and_quoted(
+        conversation in conversation(), task in text(), handoff_tokens in 0_u64..4_000, tokens_max in 0_u64..4_000,
     ) {
-        prop_assert_eq!(summary_prompt(&transcript, &about(&task), u64::MAX / 8, tokens_max), None);
-        let Some(prompt) = summary_prompt(&transcript, &about(&task), seed_tokens, tokens_max) else {
+        prop_assert_eq!(summary_prompt(&conversation, &context(&task), u64::MAX / 8, tokens_max), None);
+        let Some(prompt) = summary_prompt(&conversation, &context(&task), handoff_tokens, tokens_max) else {
             return Ok(());
         };
         prop_assert!(estimated_tokens(&prompt) <= tokens_max, "{}", estimated_tokens(&prompt));
@@ -188,54 +189,54 @@ proptest! {
     }
 
     #[test]
-    fn words_drop_nothing(mut transcript in transcript(), tokens_max in 0_u64..4_000) {
-        let told = handoff_prompt(&transcript, &about("Do it."), tokens_max);
-        for text in texts(&mut transcript) {
+    fn wording_does_not_affect_selection(mut conversation in conversation(), tokens_max in 0_u64..4_000) {
+        let prompt = handoff_prompt(&conversation, &context("Do it."), tokens_max);
+        for text in texts(&mut conversation) {
             *text = neutral(text);
         }
-        let neutral_told = handoff_prompt(&transcript, &about("Do it."), tokens_max);
-        prop_assert_eq!(shape(&told), shape(&neutral_told));
+        let neutral_prompt = handoff_prompt(&conversation, &context("Do it."), tokens_max);
+        prop_assert_eq!(shape(&prompt), shape(&neutral_prompt));
     }
 
     #[test]
-    fn only_work_is_told(transcript in transcript(), tokens_max in 0_u64..4_000) {
-        let mut work = transcript.clone();
+    fn contains_only_work(conversation in conversation(), tokens_max in 0_u64..4_000) {
+        let mut work = conversation.clone();
         work.entries.retain(|entry| entry.provenance == Provenance::Work);
-        let about = about("Do it.");
-        prop_assert_eq!(handoff_prompt(&transcript, &about, tokens_max), handoff_prompt(&work, &about, tokens_max));
+        let context = context("Do it.");
+        prop_assert_eq!(handoff_prompt(&conversation, &context, tokens_max), handoff_prompt(&work, &context, tokens_max));
     }
 
     #[test]
-    fn the_newer_is_preferred(lengths in prop::collection::vec(0_usize..600, 1..60), tokens_max in 0_u64..4_000) {
-        let mut told = Told::default();
+    fn prefers_newer_work(lengths in prop::collection::vec(0_usize..600, 1..60), tokens_max in 0_u64..4_000) {
+        let mut builder = ConversationBuilder::default();
         for (number, length) in lengths.iter().enumerate() {
-            told = told.said(&format!("<{number}> {} <{number} to its end>", "words. ".repeat(*length / 7)));
+            builder = builder.text(&format!("<{number}> {} <{number} to its end>", "words. ".repeat(*length / 7)));
         }
-        let seed = handoff_prompt(&told.transcript, &about("Do it."), tokens_max);
-        let mentioned: Vec<bool> = (0..lengths.len()).map(|at| seed.contains(&format!("<{at}>"))).collect();
+        let prompt = handoff_prompt(&builder.conversation, &context("Do it."), tokens_max);
+        let mentioned: Vec<bool> = (0..lengths.len()).map(|index| prompt.contains(&format!("<{index}>"))).collect();
         let whole: Vec<bool> =
-            (0..lengths.len()).map(|at| seed.contains(&format!("<{at} to its end>"))).collect();
-        // What is short is told in its line as a whole: there every one counts that is longer.
-        let long = |at: &usize| lengths[*at] >= 14;
-        // The first statements stay; of the others the newer are preferred.
+            (0..lengths.len()).map(|index| prompt.contains(&format!("<{index} to its end>"))).collect();
+        // A short text is complete in its one-line form, so only longer ones count.
+        let long = |index: &usize| lengths[*index] >= 14;
+        // The first texts stay; of the others the newer are preferred.
         let others = |is_there: Vec<bool>| is_there.into_iter().skip_while(|is_there| *is_there).is_sorted();
         prop_assert!(others(mentioned.clone()), "{mentioned:?}");
-        let whole: Vec<bool> = (0..lengths.len()).filter(long).map(|at| whole[at]).collect();
+        let whole: Vec<bool> = (0..lengths.len()).filter(long).map(|index| whole[index]).collect();
         prop_assert!(others(whole.clone()), "{whole:?}");
     }
 }
 
 #[test]
 fn long_history_keeps_its_start_and_its_end() {
-    let mut told = Told::default().said("I use low ranks, because the memory is small.");
+    let mut builder = ConversationBuilder::default().text("I use low ranks, because the memory is small.");
     for number in 0..5_000 {
         let id = number.to_string();
-        told = told.said(&format!("Step {number} is next.")).command(&id, &format!("make step-{number}"));
-        told = told.answered(&id, ToolResultKind::Ok, &"output\n".repeat(500)).write(&format!("w{id}"), &id);
+        builder = builder.text(&format!("Step {number} is next.")).command(&id, &format!("make step-{number}"));
+        builder = builder.result(&id, ToolResultKind::Ok, &"output\n".repeat(500)).write(&format!("w{id}"), &id);
     }
-    let told = handoff_prompt(&told.transcript, &about("Do it."), 12_000);
-    assert!(told.contains("make step-4999") && told.contains("bytes left out"));
-    assert!(told.contains("- Said: Step 4950 is next.") && !told.contains("Step 2500 is next."));
-    assert!(told.contains("I use low ranks, because the memory is small."));
-    assert!(estimated_tokens(&told) > 9_000, "the room is used: {}", estimated_tokens(&told));
+    let builder = handoff_prompt(&builder.conversation, &context("Do it."), 12_000);
+    assert!(prompt.contains("make step-4999") && prompt.contains("bytes left out"));
+    assert!(prompt.contains("- Said: Step 4950 is next.") && !prompt.contains("Step 2500 is next."));
+    assert!(prompt.contains("I use low ranks, because the memory is small."));
+    assert!(estimated_tokens(&prompt) > 9_000, "the room is used: {}", estimated_tokens(&prompt));
 }

@@ -1,4 +1,4 @@
-use super::{Told, about};
+use super::{ConversationBuilder, context};
 use crate::conversation::{EntryKind, Provenance, ToolArgument, ToolResultKind};
 use crate::handoff::{HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, handoff_prompt};
 use expect_test::expect;
@@ -6,38 +6,38 @@ use longhaul_core::{Span, Usd};
 
 const TASK: &str = "/fix-issue The retry of uploads ignores the server's hint.\n\nAll tests must pass.";
 
-fn work() -> Told {
+fn work() -> ConversationBuilder {
     let failure = "Exit code 101\nrunning 12 tests\ntest retry::honours_hint ... FAILED\n\n\
                    left: 2s\nright: 500ms\n\ntest result: FAILED. 11 passed; 1 failed";
-    Told::default()
-        .asked(TASK)
-        .said("I will look at the retry first. It is in src/upload.")
-        .called("1", "Read", r#"{"file_path":"src/upload/retry.rs"}"#, ToolArgument::Other("src/upload/retry.rs".into()))
-        .answered("1", ToolResultKind::Ok, "fn delay(attempt: u32) -> Duration { … }")
-        .said("The hint is parsed but never used. I decided to make it a floor of the delay, because a server may ask for less than our own backoff.")
-        .called("2", "Edit", "{}", ToolArgument::ChangedFile("src/upload/retry.rs".into()))
-        .answered("2", ToolResultKind::Ok, "The file has been updated.")
+    ConversationBuilder::default()
+        .prompt(TASK)
+        .text("I will look at the retry first. It is in src/upload.")
+        .call("1", "Read", r#"{"file_path":"src/upload/retry.rs"}"#, ToolArgument::Other("src/upload/retry.rs".into()))
+        .result("1", ToolResultKind::Ok, "fn delay(attempt: u32) -> Duration { … }")
+        .text("The hint is parsed but never used. I decided to make it a floor of the delay, because a server may ask for less than our own backoff.")
+        .call("2", "Edit", "{}", ToolArgument::ChangedFile("src/upload/retry.rs".into()))
+        .result("2", ToolResultKind::Ok, "The file has been updated.")
         .command("3", "cargo test retry")
-        .answered("3", ToolResultKind::Error, failure)
+        .result("3", ToolResultKind::Error, failure)
         .add(EntryKind::ModelText("API Error: 529 Overloaded.".into()), Provenance::Synthetic)
         .add(EntryKind::Prompt("The work was interrupted. Continue with the task.".into()), Provenance::Longhaul)
-        .asked("Please also handle a 429 without a hint.")
-        .said("One test expects the old order; I continue with the test itself.")
+        .prompt("Please also handle a 429 without a hint.")
+        .text("One test expects the old order; I continue with the test itself.")
         .write("4", "tests/retry.rs")
-        .answered("4", ToolResultKind::Ok, "File created successfully.")
+        .result("4", ToolResultKind::Ok, "File created successfully.")
         .command("5", "cargo test")
-        .answered("5", ToolResultKind::Unknown, "[Tool call interrupted]")
+        .result("5", ToolResultKind::Unknown, "[Tool call interrupted]")
         .command("6", "git push --force\n# ``` not a fence")
 }
 
 #[test]
-fn a_seed() {
+fn renders_full_prompt() {
     let files = ["notes.md".to_owned()];
-    let about = HandoffContext {
+    let context = HandoffContext {
         money_left: Some(Usd(1_250_000)),
         time_left: Some(Span::from_mins(42)),
         files_changed: &files,
-        ..about(TASK)
+        ..context(TASK)
     };
     expect![[r#"
         /fix-issue The retry of uploads ignores the server's hint.
@@ -141,12 +141,12 @@ fn a_seed() {
         ````
 
         Go on with the task from here.
-    "#]].assert_eq(&handoff_prompt(&work().transcript, &about, HANDOFF_TOKENS_MAX));
+    "#]].assert_eq(&handoff_prompt(&work().conversation, &context, HANDOFF_TOKENS_MAX));
 }
 
 #[test]
-fn a_short_seed_of_the_same() {
-    let about = HandoffContext { reason: HandoffReason::Text("the session's file is gone."), ..about(TASK) };
+fn renders_short_prompt() {
+    let context = HandoffContext { reason: HandoffReason::Text("the session's file is gone."), ..context(TASK) };
     expect![[r#"
         /fix-issue The retry of uploads ignores the server's hint.
 
@@ -191,7 +191,7 @@ fn a_short_seed_of_the_same() {
         I will look at the retry first. It is in src/upload.
         ```
 
-        ## Earlier work, a line each
+        ## Earlier work, one line per step
 
         - Said: I will look at the retry first.
         - Read `src/upload/retry.rs`: succeeded
@@ -199,7 +199,7 @@ fn a_short_seed_of_the_same() {
 
         ## The most recent work
 
-        (Older steps that are not told here as a whole: 3.)
+        (Older steps, abbreviated: 3.)
 
         Edit `src/upload/retry.rs` (succeeded).
 
@@ -244,49 +244,49 @@ fn a_short_seed_of_the_same() {
         ````
 
         Go on with the task from here.
-    "#]].assert_eq(&handoff_prompt(&work().transcript, &about, 620));
+    "#]].assert_eq(&handoff_prompt(&work().conversation, &context, 620));
 }
 
 #[test]
-fn a_task_that_leaves_no_room() {
+fn long_task_leaves_minimal_prompt() {
     let task = "/plan ".to_owned() + &"long ".repeat(4);
     expect![[r#"
         /plan long long long long 
 
         (Earlier work on this could not be continued. Look at the state of the workspace first, and do not repeat what has taken effect.)
-    "#]].assert_eq(&handoff_prompt(&work().transcript, &about(&task), 10));
+    "#]].assert_eq(&handoff_prompt(&work().conversation, &context(&task), 10));
 }
 
 #[test]
-fn nothing_on_record() {
+fn renders_prompt_without_record() {
     expect![[r#"
         Say hello.
 
         (This goes on with earlier work on the task above. The earlier session could not be continued: the conversation had become too long for the model. Parts of the work may be done already. Look at the state of the workspace before you repeat a step: the last commands may have run in full, in part or not at all. Keep what is good, and do not repeat what has taken effect. Nothing is on record of that work.)
 
         Go on with the task from here.
-    "#]].assert_eq(&handoff_prompt(&Told::default().transcript, &about("Say hello."), HANDOFF_TOKENS_MAX));
+    "#]].assert_eq(&handoff_prompt(&ConversationBuilder::default().conversation, &context("Say hello."), HANDOFF_TOKENS_MAX));
 }
 
 #[test]
-fn what_was_made_good_is_no_problem() {
-    let told = Told::default()
+fn later_success_clears_problem() {
+    let builder = ConversationBuilder::default()
         .command("1", "cargo test")
-        .answered("1", ToolResultKind::Error, "Exit code 1")
+        .result("1", ToolResultKind::Error, "Exit code 1")
         .command("2", "cargo test")
-        .answered("2", ToolResultKind::Ok, "ok");
+        .result("2", ToolResultKind::Ok, "ok");
     assert!(
-        !handoff_prompt(&told.transcript, &about("Test."), HANDOFF_TOKENS_MAX).contains("## Open problems")
+        !handoff_prompt(&builder.conversation, &context("Test."), HANDOFF_TOKENS_MAX).contains("## Open problems")
     );
 }
 
 #[test]
-fn a_real_answer_counts_more_than_a_made_up_one() {
-    let told = Told::default().command("1", "make").answered("1", ToolResultKind::Ok, "built").answered(
+fn real_result_replaces_placeholder() {
+    let builder = ConversationBuilder::default().command("1", "make").result("1", ToolResultKind::Ok, "built").result(
         "1",
         ToolResultKind::Unknown,
         "interrupted",
     );
-    let seed = handoff_prompt(&told.transcript, &about("Build."), HANDOFF_TOKENS_MAX);
-    assert!(seed.contains("built") && !seed.contains("unknown"), "{seed}");
+    let prompt = handoff_prompt(&builder.conversation, &context("Build."), HANDOFF_TOKENS_MAX);
+    assert!(prompt.contains("built") && !prompt.contains("unknown"), "{prompt}");
 }

@@ -1,27 +1,27 @@
-use super::{Told, about, summary};
+use super::{ConversationBuilder, context, summary};
 use crate::conversation::{Conversation, ToolResultKind};
 use crate::handoff::{
     SUMMARY_TOKENS_MAX, estimated_tokens, handoff_prompt, handoff_prompt_with_summary, summary_prompt,
 };
 use expect_test::expect;
 
-/// So many steps, each with a command that says something.
+/// Returns a conversation of `count` steps, each with a text and a command.
 fn steps(count: u32) -> Conversation {
-    let step = |told: Told, number: u32| {
+    let step = |builder: ConversationBuilder, number: u32| {
         let id = number.to_string();
-        let told = told.said(&format!("Step {number} is next. It is like the others."));
-        told.command(&id, &format!("make step-{number}")).answered(
+        let builder = builder.text(&format!("Step {number} is next. It is like the others."));
+        builder.command(&id, &format!("make step-{number}")).result(
             &id,
             ToolResultKind::Ok,
             "built\nno warnings",
         )
     };
-    (1..=count).fold(Told::default().asked("Do it."), step).transcript
+    (1..=count).fold(ConversationBuilder::default().prompt("Do it."), step).conversation
 }
 
 #[test]
-fn what_is_older_is_put_before_a_model() {
-    let prompt = summary_prompt(&steps(16), &about("Do it."), 900, SUMMARY_TOKENS_MAX);
+fn summary_prompt_contains_older_work() {
+    let prompt = summary_prompt(&steps(16), &context("Do it."), 900, SUMMARY_TOKENS_MAX);
     expect![[r#"
         You condense the older part of the record of a piece of work. An agent that goes on with the work in a new session reads your summary in the place of that part. The task, the newer part of the record, the files that were changed and the calls that failed are told to it besides.
 
@@ -89,16 +89,16 @@ fn what_is_older_is_put_before_a_model() {
 }
 
 #[test]
-fn a_summary_stands_in_the_place_of_older_lines() {
-    let (transcript, about) = (steps(16), about("Do it."));
-    let told = handoff_prompt_with_summary(
-        &transcript,
-        &about,
+fn summary_replaces_older_lines() {
+    let (conversation, context) = (steps(16), context("Do it."));
+    let prompt = handoff_prompt_with_summary(
+        &conversation,
+        &context,
         900,
         &summary("\n- Built steps 1 to 12.\n- No warnings.\n"),
     );
-    let (before, behind) = told.split_once("## Earlier work").expect("there is a summary");
-    let (earlier, recent) = behind.split_once("## The most recent").expect("there is recent work");
+    let (before, rest) = prompt.split_once("## Earlier work").expect("there is a summary");
+    let (earlier, recent) = rest.split_once("## The most recent").expect("there is recent work");
     expect![[r#"
         , as the model `haiku` summarised it
 
@@ -109,38 +109,38 @@ fn a_summary_stands_in_the_place_of_older_lines() {
 
     "#]]
     .assert_eq(earlier);
-    let plain = handoff_prompt(&transcript, &about, 900);
+    let plain = handoff_prompt(&conversation, &context, 900);
     assert!(plain.starts_with(before) && plain.ends_with(recent), "{plain}");
 }
 
 #[test]
-fn a_summary_that_is_too_long_is_cut_at_the_end_of_a_line() {
+fn truncates_long_summary_at_line_end() {
     let long = (1..400).map(|line| format!("- Built step {line}.\n")).collect::<String>();
-    let told = handoff_prompt_with_summary(&steps(16), &about("Do it."), 900, &summary(&long));
-    let (_, behind) = told.split_once("- Built step 1.\n").expect("its beginning");
-    let (_, behind) = behind.split_once("```\n\n").expect("its end");
+    let prompt = handoff_prompt_with_summary(&steps(16), &context("Do it."), 900, &summary(&long));
+    let (_, rest) = prompt.split_once("- Built step 1.\n").expect("its beginning");
+    let (_, rest) = rest.split_once("```\n\n").expect("its end");
     expect![[r#"
         (The rest of the summary is left out: 6216 bytes.)
 
         ## The most recent work"#]]
-    .assert_eq(&behind.lines().take(3).collect::<Vec<_>>().join("\n"));
-    assert!(estimated_tokens(&told) <= 900);
+    .assert_eq(&rest.lines().take(3).collect::<Vec<_>>().join("\n"));
+    assert!(estimated_tokens(&prompt) <= 900);
     let one_line = "Built steps. ".repeat(400);
-    let told = handoff_prompt_with_summary(&steps(16), &about("Do it."), 900, &summary(&one_line));
-    assert!(told.contains("Built steps. Built") && told.contains("The rest of the summary is left out"));
+    let prompt = handoff_prompt_with_summary(&steps(16), &context("Do it."), 900, &summary(&one_line));
+    assert!(prompt.contains("Built steps. Built") && prompt.contains("The rest of the summary is left out"));
 }
 
 #[test]
-fn where_everything_fits_no_model_is_asked() {
-    assert_eq!(summary_prompt(&steps(3), &about("Do it."), 900, SUMMARY_TOKENS_MAX), None);
-    assert_eq!(summary_prompt(&Conversation::default(), &about("Do it."), 900, SUMMARY_TOKENS_MAX), None);
-    // Nor where a summary would find no room.
-    assert_eq!(summary_prompt(&steps(16), &about("Do it."), 200, SUMMARY_TOKENS_MAX), None);
+fn no_summary_if_everything_fits() {
+    assert_eq!(summary_prompt(&steps(3), &context("Do it."), 900, SUMMARY_TOKENS_MAX), None);
+    assert_eq!(summary_prompt(&Conversation::default(), &context("Do it."), 900, SUMMARY_TOKENS_MAX), None);
+    // A summary would not fit.
+    assert_eq!(summary_prompt(&steps(16), &context("Do it."), 200, SUMMARY_TOKENS_MAX), None);
 }
 
 #[test]
-fn the_oldest_is_dropped_first_and_that_is_said() {
-    let prompt = summary_prompt(&steps(4_000), &about("Do it."), 12_000, 60_000).expect("most is older");
+fn drops_oldest_work_and_notes_it() {
+    let prompt = summary_prompt(&steps(4_000), &context("Do it."), 12_000, 60_000).expect("most is older");
     assert!(estimated_tokens(&prompt) <= 60_000);
     assert!(prompt.contains("(Older ones that are left out: "));
     assert!(prompt.contains("make step-3500") && !prompt.contains("make step-7\n"));

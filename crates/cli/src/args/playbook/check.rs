@@ -1,4 +1,4 @@
-//! What `longhaul playbook check` takes.
+//! The arguments of `longhaul playbook check`.
 
 use super::ProjectArgs;
 use clap::Args;

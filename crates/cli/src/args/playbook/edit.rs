@@ -1,4 +1,4 @@
-//! What `longhaul playbook edit` takes.
+//! The arguments of `longhaul playbook edit`.
 
 use super::ProjectArgs;
 use clap::Args;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct EditArgs {
-    /// Begin with the text of this file, such as one that an earlier edit has left
+    /// Start with the text of this file, such as one that an earlier edit left
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
     #[command(flatten)]

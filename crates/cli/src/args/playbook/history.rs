@@ -1,4 +1,4 @@
-//! What `longhaul playbook history` takes.
+//! The arguments of `longhaul playbook history`.
 
 use super::ProjectArgs;
 use clap::Args;
@@ -6,10 +6,10 @@ use std::num::NonZeroUsize;
 
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
-    /// How many changes, the newest first
+    /// Maximum number of changes, newest first
     #[arg(short = 'n', long, value_name = "N", default_value = "20", conflicts_with = "all")]
     pub limit: NonZeroUsize,
-    /// Every change
+    /// All changes
     #[arg(long)]
     pub all: bool,
     #[command(flatten)]

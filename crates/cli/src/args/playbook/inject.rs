@@ -1,14 +1,14 @@
-//! What `longhaul playbook inject` takes.
+//! The arguments of `longhaul playbook inject`.
 
 use super::ProjectArgs;
 use clap::Args;
 
 #[derive(Debug, Args)]
 pub struct InjectArgs {
-    /// What the session is asked: of a large playbook, what fits it best is told
+    /// The session's prompt; of a large playbook, the points that match it best are chosen
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub prompt: String,
-    /// Tell no more than about so many tokens
+    /// Maximum number of tokens
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What `longhaul playbook learn` takes.
+//! The arguments of `longhaul playbook learn`.
 
 use super::ProjectArgs;
 use crate::args::run_learn::JudgeArg;
@@ -7,17 +7,18 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct LearnArgs {
-    /// Session files of Claude Code (`~/.claude/projects/*/*.jsonl`), or streams of attempts, to learn from besides what is
-    /// queued
+    /// Session files of Claude Code (`~/.claude/projects/*/*.jsonl`) or streams of attempts, in addition to
+    /// the queue
     #[arg(value_name = "TRANSCRIPT")]
     pub transcripts: Vec<PathBuf>,
-    /// Try again what failed, from where it had come to: no answer is asked for twice
+    /// Retry failed transcripts where they stopped; no answer is paid twice
     #[arg(long)]
     pub retry_failed: bool,
-    /// Who judges: only what is queued for this judge is learnt from
+    /// Judge; only transcripts that are queued for it are learned
     #[arg(long, value_enum, value_name = "JUDGE", default_value = "api")]
     pub judge: JudgeArg,
-    /// Started by hooks: leaves the terminal, says nothing, and stays for an hour for what is not due yet
+    /// Started by hooks: leaves the terminal, prints nothing, and waits up to an hour for items that are not
+    /// due yet
     #[arg(long, hide = true, conflicts_with_all = ["transcripts", "failed"])]
     pub worker: bool,
     /// Whose playbook learns from the transcripts that are named.

@@ -1,4 +1,4 @@
-//! What `longhaul playbook uninstall` takes.
+//! The arguments of `longhaul playbook uninstall`.
 
 use super::install::ScopeArgs;
 use clap::Args;
@@ -7,7 +7,7 @@ use clap::Args;
 pub struct UninstallArgs {
     #[command(flatten)]
     pub scope: ScopeArgs,
-    /// Change nothing; print what the file would be
+    /// Print the new settings; change nothing
     #[arg(long)]
     pub dry_run: bool,
 }

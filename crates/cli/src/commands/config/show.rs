@@ -1,4 +1,5 @@
-//! `longhaul config show`: what holds for a run that is begun in a directory, and where each value comes from.
+//! `longhaul config show`: the effective configuration for a run in a directory, with the origin of each
+//! value.
 
 use crate::args::{Cli, GlobalArgs, OutputFormat, ShowConfigArgs};
 use crate::config::arguments::{LoadedConfig, variables};
@@ -12,20 +13,20 @@ use longhaul_core::Preset;
 use serde_json::{Map, Value, json};
 use std::env;
 
-/// A key, what holds, and where that comes from.
+/// A key with its effective value and the origin of the value.
 struct Row<'a> {
     key: &'a Key,
     values: Option<Vec<String>>,
     origin: String,
 }
 
-/// Prints it.
+/// Prints the effective configuration.
 pub fn show(global: &GlobalArgs, args: &ShowConfigArgs, format: OutputFormat) -> Result<u8, Failure> {
     let root = Cli::command();
     let keys = Keys::for_command(&root);
     let directory = super::directory(args.cwd.as_deref())?;
-    let asked = (global.configured.profile.as_deref(), !global.configured.no_config);
-    let found = LoadedConfig::read((&root, &keys), Some(&directory), asked)?;
+    let selection = (global.configured.profile.as_deref(), !global.configured.no_config);
+    let found = LoadedConfig::read((&root, &keys), Some(&directory), selection)?;
     let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
     let plain = merge((&root, &keys), &found.files, &variables, found.chosen.as_ref())?;
     let mut rows = rows(&keys, None, &plain);
@@ -53,12 +54,12 @@ fn rows<'a>(keys: &'a Keys, table: Option<&str>, values: &Values) -> Vec<Row<'a>
     keys.of_table(table).map(row).collect()
 }
 
-/// What holds where nothing is configured: what the preset says, or the default.
+/// Fills in the values that are not configured, from the preset or the default.
 fn fill(rows: &mut [Row<'_>], root: &Command, preset: Preset) {
     let policy = preset.policy().typed_values();
     for row in rows.iter_mut().filter(|row| row.values.is_none()) {
-        let of_policy = policy.iter().find(|(name, _)| row.key.table.is_none() && *name == row.key.name);
-        (row.values, row.origin) = match of_policy {
+        let preset_value = policy.iter().find(|(name, _)| row.key.table.is_none() && *name == row.key.name);
+        (row.values, row.origin) = match preset_value {
             Some((_, value)) if preset != Preset::Default => {
                 (value.clone().map(|value| vec![value]), format!("preset {preset}"))
             }
@@ -90,13 +91,13 @@ fn value(kind: ValueKind, values: &[String]) -> Value {
     }
 }
 
-/// As a file would say it. What is not set, and has no default, is not there.
+/// Renders the values in the syntax of the file. Keys without a value are omitted.
 fn text(rows: &[Row<'_>], with_origin: bool) -> String {
     let set = rows.iter().filter_map(|row| Some((row, row.values.as_ref()?)));
     let lines: Vec<(&Row<'_>, String)> = set
         .map(|(row, values)| (row, format!("{} = {}", row.key.name, written(row.key.kind, values))))
         .collect();
-    // A long value must not push all origins away.
+    // A long value must not shift all origins to the right.
     let width =
         lines.iter().map(|(_, line)| line.chars().count()).filter(|width| *width <= 48).max().unwrap_or(0);
     let mut out = String::new();

@@ -1,4 +1,5 @@
-//! `longhaul config trust`: allows a project's file to set what only a trusted file may. It runs nothing.
+//! `longhaul config trust`: allows a project's file to set values that only a trusted file may set. It runs
+//! nothing.
 
 use super::directory;
 use crate::args::{Cli, OutputFormat, TrustArgs};
@@ -15,33 +16,33 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// A file whose trust changed, as it is printed. Keys are only ever added.
+/// A file whose trust changed. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigTrust {
-    /// The project's file.
+    /// Path of the project's file.
     path: PathBuf,
-    /// Whether it is trusted now, with this content.
+    /// Whether the file is trusted with its present content.
     trusted: bool,
-    /// What it sets that needs the trust, by key.
+    /// Settings that require trust, by key.
     settings: BTreeMap<String, String>,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
-    let place = directory(args.cwd.as_deref())?;
-    let path = project_file(&place).ok_or_else(|| {
+    let dir = directory(args.cwd.as_deref())?;
+    let path = project_file(&dir).ok_or_else(|| {
         let hint = "name the project's directory with --cwd; `longhaul config init` writes a file";
-        Failure::usage(format!("there is no {PROJECT_FILE} in {} or above", place.display()), hint)
+        Failure::usage(format!("there is no {PROJECT_FILE} in {} or above", dir.display()), hint)
     })?;
     let content = text(&path)?;
     let home = open_home::open()?;
     let settings = if args.revoke { BTreeMap::new() } else { settings(&path, &content)? };
-    let done = match args.revoke {
+    let result = match args.revoke {
         true => trusted::revoke(&home, &path).map(drop),
         false => trusted::trust(&home, &path, &content),
     };
-    done.map_err(|error| {
+    result.map_err(|error| {
         let hint = "set LONGHAUL_HOME to a directory you can write to";
         Failure::usage(format!("cannot record the trust in {}: {error}", home.path().display()), hint)
     })?;
@@ -58,7 +59,7 @@ pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What the file sets that needs the trust. A file that is wrong is not trusted.
+/// Returns the settings that require trust. Returns an error if the file is invalid.
 fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Failure> {
     let root = Cli::command();
     let (keys, user_file) = (Keys::for_command(&root), user_file(|name| env::var_os(name)));

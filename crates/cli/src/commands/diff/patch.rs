@@ -1,22 +1,23 @@
-//! A patch on a terminal: colored as git does it, with the control characters that are in its files shown as text.
+//! Renders a patch on a terminal: with git's colors, and with the control characters of the files as visible
+//! text.
 
 use crate::output::color::{Colors, Style};
 use crate::output::envelope_text::is_control_like;
 
-/// The text as a terminal shows it.
-pub fn painted(text: &[u8], paint: Colors) -> String {
+/// Renders the patch.
+pub fn painted(text: &[u8], colors: Colors) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut hunk = Hunk::default();
     for line in String::from_utf8_lossy(text).split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        let meaning = hunk.meaning(line);
-        out += &paint.styled(&visible(line), meaning);
+        let style = hunk.style(line);
+        out += &colors.styled(&visible(line), style);
         out += end;
     }
     out
 }
 
-/// How many lines of a file are still to come: what is in a file is never taken for what git says of it.
+/// Number of remaining lines of a hunk. Content of a file is never mistaken for a header.
 #[derive(Default)]
 struct Hunk {
     start_line: bool,
@@ -25,17 +26,17 @@ struct Hunk {
 }
 
 impl Hunk {
-    fn meaning(&mut self, line: &str) -> Option<Style> {
+    fn style(&mut self, line: &str) -> Option<Style> {
         if self.old > 0 || self.new > 0 {
-            let (old, new, meaning) = match line.as_bytes().first() {
+            let (old, new, style) = match line.as_bytes().first() {
                 Some(b'+') => (0, 1, Some(Style::Good)),
                 Some(b'-') => (1, 0, Some(Style::Bad)),
-                // That a line has no end is told between the lines.
+                // `\ No newline at end of file` counts as neither an old nor a new line.
                 Some(b'\\') => (0, 0, None),
                 Some(_) | None => (1, 1, None),
             };
             (self.old, self.new) = (self.old.saturating_sub(old), self.new.saturating_sub(new));
-            return meaning;
+            return style;
         }
         if let Some((old, new)) = line.strip_prefix("@@ -").and_then(counts) {
             (self.old, self.new) = (old, new);
@@ -46,7 +47,7 @@ impl Hunk {
     }
 }
 
-/// Of `1,4 +1,6 @@`: a hunk has so many old and so many new lines, one where that is not said.
+/// Parses `1,4 +1,6 @@`: the numbers of old and new lines, 1 if omitted.
 fn counts(range: &str) -> Option<(u64, u64)> {
     let (old, rest) = range.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
@@ -54,15 +55,15 @@ fn counts(range: &str) -> Option<(u64, u64)> {
     Some((count(old)?, count(new)?))
 }
 
-/// A change must be seen: control characters are shown as git's pager does, and dropped nowhere.
+/// Shows control characters as git's pager does. None are dropped, because every change must be visible.
 fn visible(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
-    for sign in line.chars() {
-        match sign {
-            '\t' => out.push(sign),
-            '\0'..='\x1f' => out.extend(['^', char::from(sign as u8 + b'@')]),
-            _ if is_control_like(sign) => out.extend(sign.escape_unicode()),
-            _ => out.push(sign),
+    for c in line.chars() {
+        match c {
+            '\t' => out.push(c),
+            '\0'..='\x1f' => out.extend(['^', char::from(c as u8 + b'@')]),
+            _ if is_control_like(c) => out.extend(c.escape_unicode()),
+            _ => out.push(c),
         }
     }
     out
@@ -75,15 +76,15 @@ mod tests {
     use crate::output::out::shown;
     use expect_test::{Expect, expect};
 
-    fn check(text: &str, paint: Colors, expected: Expect) {
-        expected.assert_eq(&shown(&painted(text.as_bytes(), paint)).replace('\x1b', "ESC"));
+    fn check(text: &str, colors: Colors, expected: Expect) {
+        expected.assert_eq(&shown(&painted(text.as_bytes(), colors)).replace('\x1b', "ESC"));
     }
 
     const PATCH: &str = "run a: 1 file changed\n\ndiff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n\
                          @@ -1,3 +1,3 @@ fn\n-- old\n+++ new\n same\n\n\\ No newline at end of file\n";
 
     #[test]
-    fn what_is_in_a_file_is_not_taken_for_a_heading() {
+    fn file_content_is_not_a_heading() {
         check(
             PATCH,
             Colors::coloured(),
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_does_not_command_the_terminal() {
+    fn file_content_cannot_control_terminal() {
         let text = "diff --git a/f b/f\n@@ -0,0 +1 @@\n+\x1b[2Jgone\x07\u{9b}1A\u{202e}\r\tend\n";
         check(
             text,

@@ -1,4 +1,4 @@
-//! The agent: whether it is there, whether it can be started, and whether it is a version that this was tested with.
+//! Checks that the agent exists, starts and has a tested version.
 
 use super::finding::Finding;
 use crate::failure::Failure;
@@ -18,94 +18,95 @@ const AGENT: &str = "agent";
 const VERSION: &str = "version";
 const UPDATE: &str = "update it with `claude update`, or name another one with --agent-path";
 
-// It takes a second on a slow disk; whoever asks waits.
-const PATIENCE: Duration = Duration::from_secs(10);
+// Starting takes a second on a slow disk, and the user is waiting.
+const TIMEOUT: Duration = Duration::from_secs(10);
 // A version is one line.
-const SAID_BYTES_MAX: u64 = 4096;
-// More of a line is no version, and no use.
-const TOLD_CHARACTERS_MAX: usize = 60;
+const OUTPUT_BYTES_MAX: u64 = 4096;
+// A longer line is no version.
+const VERSION_CHARS_MAX: usize = 60;
 
-/// Finds it, and asks its version.
-pub fn check(named: Option<&Path>) -> Result<Vec<Finding>, Failure> {
-    let path = match find_claude(named) {
+/// Finds the agent and asks for its version.
+pub fn check(agent_path: Option<&Path>) -> Result<Vec<Finding>, Failure> {
+    let path = match find_claude(agent_path) {
         Ok(path) => path,
         Err(error) => return Ok(vec![Finding::problem(AGENT, error.to_string(), error.hint())]),
     };
-    let said = runtime::new()?.block_on(ask(&path));
-    Ok(vec![Finding::ok(AGENT, path.display().to_string()), version(said)])
+    let output = runtime::new()?.block_on(ask(&path));
+    Ok(vec![Finding::ok(AGENT, path.display().to_string()), version(output)])
 }
 
-/// What the agent says to `--version`, or why it says nothing. It gets none of our environment but what it is found by.
+/// Returns the agent's output for `--version`. The agent receives only the variables that are needed to find
+/// it.
 async fn ask(path: &Path) -> Result<String, String> {
     let mut command = Command::new(path);
-    let kept = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
-    command.arg("--version").env_clear().envs(kept);
+    let variables = ["PATH", "HOME"].into_iter().filter_map(|name| Some((name, env::var_os(name)?)));
+    command.arg("--version").env_clear().envs(variables);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // It may be a script: what that starts ends with it.
+    // The program may be a script. Its children are killed with its process group.
     command.process_group(0).kill_on_drop(true);
     let mut child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    match timeout(PATIENCE, answer(&mut child)).await {
+    match timeout(TIMEOUT, answer(&mut child)).await {
         Ok(answer) => answer.map_err(|error| format!("it cannot be heard: {error}"))?,
         Err(_) => {
             if let Some(group) = group {
-                // One that is gone by now is what we want.
+                // The group may already be gone.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             let _ = child.wait().await;
-            Err(format!("it did not tell its version within {} s", PATIENCE.as_secs()))
+            Err(format!("it did not report its version within {} s", TIMEOUT.as_secs()))
         }
     }
 }
 
 async fn answer(child: &mut Child) -> io::Result<Result<String, String>> {
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        stdout.take(SAID_BYTES_MAX).read_to_end(&mut said).await?;
+        stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut output).await?;
     }
     let status = child.wait().await?;
-    let said = String::from_utf8_lossy(&said).into_owned();
+    let output = String::from_utf8_lossy(&output).into_owned();
     Ok(if status.success() {
-        Ok(said)
+        Ok(output)
     } else {
         Err(format!("asked for its version, it ended with {status}"))
     })
 }
 
-/// What its answer means.
-fn version(said: Result<String, String>) -> Finding {
-    let said = match said {
-        Ok(said) => said,
-        Err(why) => {
+/// Interprets the output of `--version`.
+fn version(output: Result<String, String>) -> Finding {
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
             let remedy = "start it by hand with `--version`, and install it anew if it fails: npm install -g \
                           @anthropic-ai/claude-code";
-            return Finding::problem(VERSION, why, remedy);
+            return Finding::problem(VERSION, error, remedy);
         }
     };
     let tested = number(VERSION_TESTED).expect("it is a version");
-    let told = version_text(&said);
-    match number(&told) {
-        None => Finding::warning(VERSION, format!("it is not known: it says `{told}`"), UPDATE),
+    let text = version_text(&output);
+    match number(&text) {
+        None => Finding::warning(VERSION, format!("it is not known: it says `{text}`"), UPDATE),
         Some(found) if found < tested => {
-            let found = format!("{told} is older than {VERSION_TESTED}, with which this was tested");
+            let found = format!("{text} is older than {VERSION_TESTED}, (tested version)");
             Finding::warning(VERSION, found, UPDATE)
         }
         Some(found) if found > tested => {
-            Finding::ok(VERSION, format!("{told}, newer than {VERSION_TESTED}, with which this was tested"))
+            Finding::ok(VERSION, format!("{text}, newer than {VERSION_TESTED}, (tested version)"))
         }
-        Some(_) => Finding::ok(VERSION, format!("{told}, with which this was tested")),
+        Some(_) => Finding::ok(VERSION, format!("{text}, (tested version)")),
     }
 }
 
-/// The first line, fit for a terminal.
-fn version_text(said: &str) -> String {
-    let line = said.lines().next().unwrap_or_default().trim();
-    line.chars().filter(|sign| !sign.is_control()).take(TOLD_CHARACTERS_MAX).collect()
+/// Returns the first line, safe for a terminal.
+fn version_text(output: &str) -> String {
+    let line = output.lines().next().unwrap_or_default().trim();
+    line.chars().filter(|c| !c.is_control()).take(VERSION_CHARS_MAX).collect()
 }
 
-/// The three numbers that the text begins with.
+/// Parses the three numbers at the start of the text.
 fn number(text: &str) -> Option<[u64; 3]> {
-    // Behind a `-` or a `+` stands what kind of build it is.
+    // The kind of build follows a `-` or `+`.
     let word = text.split([' ', '-', '+']).next()?;
     let numbers: Option<Vec<u64>> = word.split('.').map(|number| number.parse().ok()).collect();
     numbers?.try_into().ok()
@@ -117,12 +118,12 @@ mod tests {
     use super::version;
 
     #[test]
-    fn versions() {
-        let check = |said: &str, state: Severity, found: &str| {
-            let finding = version(Ok(said.to_owned()));
-            assert_eq!((finding.state, finding.detail.as_str()), (state, found), "{said:?}");
+    fn classifies_versions() {
+        let check = |output: &str, state: Severity, found: &str| {
+            let finding = version(Ok(output.to_owned()));
+            assert_eq!((finding.state, finding.detail.as_str()), (state, found), "{output:?}");
         };
-        let tested = "with which this was tested";
+        let tested = "(tested version)";
         check("2.1.330 (Claude Code)\n", Severity::Ok, &format!("2.1.330 (Claude Code), {tested}"));
         check("2.1.331", Severity::Ok, &format!("2.1.331, newer than 2.1.330, {tested}"));
         check("3.0.0-beta.1", Severity::Ok, &format!("3.0.0-beta.1, newer than 2.1.330, {tested}"));

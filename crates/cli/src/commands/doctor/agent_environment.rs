@@ -1,5 +1,6 @@
-//! What the agent meets when it is started here: whether it is let in, what it repeats by itself, where it keeps its sessions.
-//! Of a secret nothing is told but that it is there; no file of credentials is opened.
+//! Checks the environment of the agent: credentials, its own retries, its timeout and its session directory.
+//!
+//! Never reads a secret: only its existence is reported, and no credentials file is opened.
 
 use super::finding::Finding;
 use super::writable_dir::WritableDir;
@@ -15,37 +16,38 @@ const RETRIES: &str = "inner_retries";
 const TIMEOUT: &str = "api_timeout";
 const SESSIONS: &str = "sessions";
 
-/// Whether the agent has a file of credentials.
+/// Returns whether the agent has a credentials file.
 pub fn has_credentials() -> bool {
     claude_config_dir().is_some_and(|folder| folder.join(CREDENTIALS_FILE).is_file())
 }
 
-/// Whether somebody pays.
+/// Checks whether the agent has credentials.
 pub fn login(is_set: impl Fn(&str) -> bool, has_credentials: bool) -> Finding {
     let variables = LOGIN_VARIABLES.into_iter().chain(CLOUD_VARIABLES).filter(|name| is_set(name));
-    let file = has_credentials.then_some("a login of the agent's own");
+    let file = has_credentials.then_some("the agent's own login");
     let found: Vec<&str> = variables.chain(file).collect();
     if found.is_empty() {
         let [key, _, token] = LOGIN_VARIABLES;
-        let found = "neither a variable nor a login of the agent's own was found";
+        let found = "neither a variable nor the agent's own login was found";
         return Finding::warning(LOGIN, found, format!("claude auth login, or set {key} or {token}"));
     }
     Finding::ok(LOGIN, found.join(", "))
 }
 
-/// What would have the agent repeat and wait by itself, were it passed on: a run repeats and waits for it.
+/// Reports variables that would make the agent retry on its own. A run retries instead and does not pass them
+/// on.
 pub fn retries(is_set: impl Fn(&str) -> bool) -> Finding {
-    let told =
+    let variables =
         [(MAX_RETRIES, "a run sets it by --inner-retries"), (RETRY_WATCHDOG, "a run does not pass it on")];
-    let found: Vec<String> = told
+    let found: Vec<String> = variables
         .into_iter()
         .filter(|(name, _)| is_set(name))
-        .map(|(name, what)| format!("{name} is set, but has no effect: {what}"))
+        .map(|(name, effect)| format!("{name} is set, but has no effect: {effect}"))
         .collect();
-    Finding::ok(RETRIES, if found.is_empty() { "as each run sets them".to_owned() } else { found.join("; ") })
+    Finding::ok(RETRIES, if found.is_empty() { "set by each run".to_owned() } else { found.join("; ") })
 }
 
-/// How long the agent waits for an answer to begin. That is passed on as it is.
+/// Checks how long the agent waits for a response to start. The variable is passed on unchanged.
 pub fn api_timeout(value: Option<OsString>) -> Finding {
     let Some(value) = value.filter(|value| !value.is_empty()) else {
         return Finding::ok(TIMEOUT, format!("{API_TIMEOUT_SECONDS} s, the agent's own"));
@@ -71,17 +73,17 @@ pub fn api_timeout(value: Option<OsString>) -> Finding {
     }
 }
 
-/// Where the agent keeps its conversations. Without them none can be gone on with.
+/// Checks the directory of the agent's sessions. Without it no session can be resumed.
 pub fn sessions() -> Finding {
     let Some(folder) = claude_config_dir() else {
         let found = "neither HOME nor CLAUDE_CONFIG_DIR is set: the agent has no place for its sessions";
         return Finding::problem(SESSIONS, found, "set HOME");
     };
-    let place = WritableDir::probe(&folder.join(SESSIONS_FOLDER));
-    let path = place.path.display();
-    match place.problem() {
+    let dir = WritableDir::probe(&folder.join(SESSIONS_FOLDER));
+    let path = dir.path.display();
+    match dir.problem() {
         Some((found, remedy)) => Finding::problem(SESSIONS, found, remedy),
-        None if place.is_there() => Finding::ok(SESSIONS, path.to_string()),
+        None if dir.is_there() => Finding::ok(SESSIONS, path.to_string()),
         None => Finding::ok(SESSIONS, format!("{path}, made by the agent's first session")),
     }
 }
@@ -92,26 +94,26 @@ mod tests {
     use super::{api_timeout, login, retries};
 
     #[test]
-    fn who_pays() {
+    fn finds_credentials() {
         let check = |set: &[&str], has_credentials: bool, state: Severity, found: &str| {
             let finding = login(|name| set.contains(&name), has_credentials);
             assert_eq!((finding.state, finding.detail.as_str()), (state, found), "{set:?}");
         };
-        let none = "neither a variable nor a login of the agent's own was found";
+        let none = "neither a variable nor the agent's own login was found";
         check(&[], false, Severity::Warning, none);
         check(&["OPENAI_API_KEY"], false, Severity::Warning, none);
-        check(&[], true, Severity::Ok, "a login of the agent's own");
-        check(&["ANTHROPIC_API_KEY"], true, Severity::Ok, "ANTHROPIC_API_KEY, a login of the agent's own");
+        check(&[], true, Severity::Ok, "the agent's own login");
+        check(&["ANTHROPIC_API_KEY"], true, Severity::Ok, "ANTHROPIC_API_KEY, the agent's own login");
         check(&["CLAUDE_CODE_OAUTH_TOKEN"], false, Severity::Ok, "CLAUDE_CODE_OAUTH_TOKEN");
         check(&["CLAUDE_CODE_USE_BEDROCK"], false, Severity::Ok, "CLAUDE_CODE_USE_BEDROCK");
     }
 
     #[test]
-    fn what_the_agent_repeats() {
+    fn reports_ignored_retry_variables() {
         let check = |set: &[&str], expected: &str| {
             assert_eq!(retries(|name| set.contains(&name)).detail, expected);
         };
-        check(&[], "as each run sets them");
+        check(&[], "set by each run");
         check(
             &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDE_CODE_MAX_RETRIES"],
             "CLAUDE_CODE_MAX_RETRIES is set, but has no effect: a run sets it by --inner-retries; \
@@ -120,11 +122,11 @@ mod tests {
     }
 
     #[test]
-    fn how_long_an_answer_may_take() {
-        let check = |value: Option<&str>, state: Severity, begins: &str| {
+    fn checks_api_timeout() {
+        let check = |value: Option<&str>, state: Severity, prefix: &str| {
             let finding = api_timeout(value.map(Into::into));
             assert_eq!(finding.state, state, "{value:?}");
-            assert!(finding.detail.starts_with(begins), "{value:?}: {}", finding.detail);
+            assert!(finding.detail.starts_with(prefix), "{value:?}: {}", finding.detail);
         };
         check(None, Severity::Ok, "360 s");
         check(Some(""), Severity::Ok, "360 s");

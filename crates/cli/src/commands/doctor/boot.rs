@@ -1,4 +1,4 @@
-//! Whether the service that recovers runs at boot has the agent's variables. No value is read.
+//! Checks that the service that recovers runs at boot has the agent's variables. It reads no values.
 
 use super::finding::Finding;
 use crate::commands::recover::env_file::{EnvFile, set_here};
@@ -6,7 +6,7 @@ use crate::commands::recover::is_installed;
 
 const BOOT: &str = "recovery_at_boot";
 
-/// `None` if the service is not installed.
+/// Returns the finding, or `None` if the service is not installed.
 pub fn check() -> Option<Finding> {
     let path = EnvFile::path().filter(|_| is_installed())?;
     let shown = path.display().to_string();

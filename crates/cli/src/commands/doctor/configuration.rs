@@ -1,4 +1,4 @@
-//! Whether what is configured for a run in this directory can be read.
+//! Checks that the configuration of a run in this directory is valid.
 
 use super::finding::Finding;
 use crate::args::{Cli, GlobalArgs};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 const CONFIGURATION: &str = "configuration";
 
-/// Reads all of it as `longhaul run` would. What is wrong is told with its file and line.
+/// Reads the configuration as `longhaul run` would. Errors name the file and line.
 pub fn check(global: &GlobalArgs) -> Finding {
     let directory = env::current_dir().unwrap_or_default();
     match read(global, &directory) {
@@ -28,15 +28,15 @@ pub fn check(global: &GlobalArgs) -> Finding {
     }
 }
 
-/// The files that are there and say something that holds.
+/// Returns the existing files, if their content is valid.
 fn read(global: &GlobalArgs, directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let root = Cli::command();
     let keys = Keys::for_command(&root);
-    let is_wanted = !global.configured.no_config;
-    let asked = (global.configured.profile.as_deref(), is_wanted);
-    let found = LoadedConfig::read((&root, &keys), Some(directory), asked)?;
+    let is_enabled = !global.configured.no_config;
+    let selection = (global.configured.profile.as_deref(), is_enabled);
+    let found = LoadedConfig::read((&root, &keys), Some(directory), selection)?;
     let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
     merge((&root, &keys), &found.files, &variables, found.chosen.as_ref())?;
     let files = [user_file(|name| env::var_os(name)), project_file(directory)];
-    Ok(files.into_iter().flatten().filter(|file| is_wanted && file.exists()).collect())
+    Ok(files.into_iter().flatten().filter(|file| is_enabled && file.exists()).collect())
 }

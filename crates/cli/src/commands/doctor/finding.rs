@@ -1,32 +1,32 @@
-//! What a check found, and how that is told.
+//! The findings of checks and their output.
 
 use crate::output::color::{Colors, Style};
 use crate::output::wrap::wrap;
 use serde::Serialize;
 
-/// What one check found.
+/// The finding of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
-    /// The check, by a word for programs that stays the same.
+    /// Stable name of the check, for programs.
     pub check: &'static str,
-    /// How bad it is.
+    /// Severity of the finding.
     pub state: Severity,
-    /// What there is, in words.
+    /// Description of the finding.
     pub detail: String,
-    /// What to do about it, to be typed where that is possible; nothing where all is well.
+    /// Remedy, as a command if possible. `None` if nothing is wrong.
     pub remedy: Option<String>,
 }
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     Ok,
-    /// Runs can be begun, but something may not be as it is meant.
+    /// Runs can start, but something may be unintended.
     Warning,
-    /// Runs cannot be begun, or not be carried to their end.
+    /// Runs cannot start, or cannot finish.
     Problem,
 }
 
@@ -39,7 +39,7 @@ impl Severity {
         }
     }
 
-    fn meaning(self) -> Style {
+    fn style(self) -> Style {
         match self {
             Severity::Ok => Style::Good,
             Severity::Warning => Style::Warning,
@@ -62,29 +62,29 @@ impl Finding {
     }
 }
 
-/// A line for each finding, below it what to do, and at the end how it stands altogether.
-pub fn text(findings: &[Finding], paint: Colors) -> String {
+/// Renders a line for each finding, followed by its remedy, and a summary at the end.
+pub fn text(findings: &[Finding], colors: Colors) -> String {
     let widest = |part: fn(&Finding) -> &'static str| {
         findings.iter().map(|finding| part(finding).len()).max().unwrap_or_default()
     };
     let (states, checks) = (widest(|finding| finding.state.as_str()), widest(|finding| finding.check));
     let mut out = String::new();
-    for Finding { check, state, detail: found, remedy } in findings {
+    for Finding { check, state, detail, remedy } in findings {
         let check = check.replace('_', " ");
         let indent = states + checks + 4;
         let mut line = format!("{:<states$}  {check:<checks$}  ", state.as_str());
-        wrap(&mut line, found, indent);
+        wrap(&mut line, detail, indent);
         if let Some(remedy) = remedy {
             line += &format!("{:indent$}remedy: ", "");
             wrap(&mut line, remedy, indent);
         }
-        // Colours are no characters of a line.
-        out += &line.replacen(state.as_str(), &paint.styled(state.as_str(), Some(state.meaning())), 1);
+        // Colored after wrapping, because color codes take no columns.
+        out += &line.replacen(state.as_str(), &colors.styled(state.as_str(), Some(state.style())), 1);
     }
-    out + &verdict(findings) + "\n"
+    out + &counts(findings) + "\n"
 }
 
-fn verdict(findings: &[Finding]) -> String {
+fn counts(findings: &[Finding]) -> String {
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();
     let several = |count: usize, word: &str| match count {
         0 => format!("no {word}s"),
@@ -104,7 +104,7 @@ mod tests {
     use expect_test::expect;
 
     #[test]
-    fn findings_are_told_line_by_line() {
+    fn prints_findings_line_by_line() {
         let findings = [
             Finding::ok("agent", "/bin/claude"),
             Finding::warning("clock", "it is behind", "set it"),

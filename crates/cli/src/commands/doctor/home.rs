@@ -1,4 +1,4 @@
-//! Where runs are kept: whether it can be written, by whom, on what, and how much room there is.
+//! Checks the directory of runs: permissions, file system and free space.
 
 use super::finding::Finding;
 use super::writable_dir::WritableDir;
@@ -14,12 +14,12 @@ const HOME: &str = "home";
 const DISK: &str = "disk";
 const ELSEWHERE: &str = "set LONGHAUL_HOME to a directory on a local disk";
 
-// A journal and a stream need little, but a disk so full is soon full.
+// A journal and a stream need little, but a disk this full is soon full.
 const FREE_BYTES_MIN: u64 = 16 << 20;
-// Whoever builds something fills this in no time, and a run breaks off on a full disk.
+// A build fills this quickly, and a run breaks off on a full disk.
 const FREE_BYTES_LOW: u64 = 1 << 30;
 
-/// File systems behind a network, by what Linux calls them (`linux/magic.h`).
+/// Network file systems by their magic number on Linux (`linux/magic.h`).
 const NETWORKS: [(u32, &str); 9] = [
     (0x6969, "NFS"),
     (0x517B, "SMB"),
@@ -32,7 +32,7 @@ const NETWORKS: [(u32, &str); 9] = [
     (0x7375_7245, "Coda"),
 ];
 
-/// Looks at it and at its disk.
+/// Checks the directory and its disk.
 pub fn check() -> Vec<Finding> {
     let home = match open_home::locate() {
         Ok(home) => home,
@@ -41,24 +41,25 @@ pub fn check() -> Vec<Finding> {
             return vec![Finding::problem(HOME, failure.error, remedy)];
         }
     };
-    let place = WritableDir::probe(home.path());
-    let disk = Disk::new(&place);
-    [Some(directory(&place)), disk.map(Disk::judge)].into_iter().flatten().collect()
+    let dir = WritableDir::probe(home.path());
+    let disk = Disk::new(&dir);
+    [Some(directory(&dir)), disk.map(Disk::finding)].into_iter().flatten().collect()
 }
 
-fn directory(place: &WritableDir) -> Finding {
-    // The runs' own directory may have another owner than the one around it.
-    let inner = WritableDir::probe(&place.path.join("runs"));
-    if let Some((found, remedy)) = place.problem().or_else(|| inner.problem()) {
+fn directory(dir: &WritableDir) -> Finding {
+    // The directory of runs may have another owner than its parent.
+    let inner = WritableDir::probe(&dir.path.join("runs"));
+    if let Some((found, remedy)) = dir.problem().or_else(|| inner.problem()) {
         return Finding::problem(HOME, found, format!("{remedy}; or set LONGHAUL_HOME to another directory"));
     }
-    let path = place.path.display();
-    let Some(known) = fs::metadata(&place.path).ok().filter(|_| place.is_there()) else {
+    let path = dir.path.display();
+    let Some(metadata) = fs::metadata(&dir.path).ok().filter(|_| dir.is_there()) else {
         return Finding::ok(HOME, format!("{path}, made by the first run"));
     };
-    let rights = Permissions { mode: known.mode() & 0o7777, is_ours: known.uid() == geteuid().as_raw() };
-    let found = format!("{path}, mode {:04o}", rights.mode);
-    match rights.complaint() {
+    let permissions =
+        Permissions { mode: metadata.mode() & 0o7777, is_owner: metadata.uid() == geteuid().as_raw() };
+    let found = format!("{path}, mode {:04o}", permissions.mode);
+    match permissions.problem() {
         None => Finding::ok(HOME, found),
         Some((error, remedy)) => Finding::warning(
             HOME,
@@ -68,48 +69,48 @@ fn directory(place: &WritableDir) -> Finding {
     }
 }
 
-/// Who may do what in it.
+/// Permissions of a directory.
 struct Permissions {
     mode: u32,
-    is_ours: bool,
+    is_owner: bool,
 }
 
 impl Permissions {
-    /// What is wrong with it, and the command that mends it. What is in there is for its owner alone, whoever may read the
-    /// directory itself.
-    fn complaint(&self) -> Option<(&'static str, &'static str)> {
-        match (self.is_ours, self.mode & 0o022) {
-            (false, _) => Some(("it belongs to somebody else", "chown -R \"$(id -u)\"")),
+    /// Returns a problem and the command that fixes it. Others may read the directory, because the files in
+    /// it are private to their owner.
+    fn problem(&self) -> Option<(&'static str, &'static str)> {
+        match (self.is_owner, self.mode & 0o022) {
+            (false, _) => Some(("it is owned by another user", "chown -R \"$(id -u)\"")),
             (true, 0) => None,
-            (true, _) => Some(("others can put runs there", "chmod go-w")),
+            (true, _) => Some(("other users can write to it", "chmod go-w")),
         }
     }
 }
 
-/// What it is kept on.
+/// The disk of a directory.
 struct Disk {
     free: u64,
-    /// None are left for new files.
+    /// Whether no inodes are left.
     is_out_of_files: bool,
     network: Option<&'static str>,
 }
 
 impl Disk {
-    /// Nothing where the file system does not tell.
-    fn new(place: &WritableDir) -> Option<Disk> {
-        let found = statvfs(&place.lowest).ok().filter(|found| found.f_blocks > 0)?;
+    /// Returns the state of the disk, or `None` if the file system does not report it.
+    fn new(dir: &WritableDir) -> Option<Disk> {
+        let stat = statvfs(&dir.lowest).ok().filter(|stat| stat.f_blocks > 0)?;
         Some(Disk {
-            free: found.f_bavail.saturating_mul(found.f_frsize),
-            is_out_of_files: found.f_files > 0 && found.f_favail == 0,
-            network: statfs(&place.lowest).ok().as_ref().and_then(network),
+            free: stat.f_bavail.saturating_mul(stat.f_frsize),
+            is_out_of_files: stat.f_files > 0 && stat.f_favail == 0,
+            network: statfs(&dir.lowest).ok().as_ref().and_then(network),
         })
     }
 
-    fn judge(self) -> Finding {
+    fn finding(self) -> Finding {
         let free = format!("{} free", bytes(self.free));
         match self {
             Disk { is_out_of_files: true, .. } => {
-                Finding::problem(DISK, format!("{free}, but no file more can be made"), "delete files")
+                Finding::problem(DISK, format!("{free}, but no inodes are left"), "delete files")
             }
             Disk { free: 0..FREE_BYTES_MIN, .. } => Finding::problem(DISK, free, "make room"),
             Disk { network: Some(name), .. } => {
@@ -122,11 +123,11 @@ impl Disk {
     }
 }
 
-/// The network file system that this is, if it is one.
-fn network(found: &StatFs) -> Option<&'static str> {
-    // Their numbers have 32 bits, whatever type a platform keeps them in.
-    let number = found.f_type as u32;
-    NETWORKS.iter().find(|(known, _)| *known == number).map(|(_, name)| *name)
+/// Returns the name of the network file system, or `None` if it is a local one.
+fn network(stat: &StatFs) -> Option<&'static str> {
+    // Magic numbers have 32 bits, whatever type the platform uses.
+    let number = stat.f_type as u32;
+    NETWORKS.iter().find(|(magic, _)| *magic == number).map(|(_, name)| *name)
 }
 
 #[cfg(test)]
@@ -135,31 +136,31 @@ mod tests {
     use super::{Disk, Permissions};
 
     #[test]
-    fn disks() {
+    fn checks_disks() {
         let check =
             |free: u64, is_out_of_files: bool, network: Option<&'static str>, expected: (Severity, &str)| {
-                let finding = Disk { free, is_out_of_files, network }.judge();
+                let finding = Disk { free, is_out_of_files, network }.finding();
                 assert_eq!((finding.state, finding.detail.as_str()), expected);
             };
         check(5 << 30, false, None, (Severity::Ok, "5.0 GiB free"));
         check(500 << 20, false, None, (Severity::Warning, "500.0 MiB free"));
         check(0, false, None, (Severity::Problem, "0 B free"));
         check(15 << 20, false, Some("NFS"), (Severity::Problem, "15.0 MiB free"));
-        check(5 << 30, true, None, (Severity::Problem, "5.0 GiB free, but no file more can be made"));
+        check(5 << 30, true, None, (Severity::Problem, "5.0 GiB free, but no inodes are left"));
         let network = "5.0 GiB free, on a network file system (NFS): locks may not hold there";
         check(5 << 30, false, Some("NFS"), (Severity::Warning, network));
     }
 
     #[test]
-    fn rights() {
-        let check = |mode: u32, is_ours: bool, expected: Option<&str>| {
-            let error = Permissions { mode, is_ours }.complaint().map(|(error, _)| error);
+    fn checks_permissions() {
+        let check = |mode: u32, is_owner: bool, expected: Option<&str>| {
+            let error = Permissions { mode, is_owner }.problem().map(|(error, _)| error);
             assert_eq!(error, expected, "{mode:o}");
         };
         check(0o700, true, None);
         check(0o755, true, None);
-        check(0o775, true, Some("others can put runs there"));
-        check(0o1777, true, Some("others can put runs there"));
-        check(0o700, false, Some("it belongs to somebody else"));
+        check(0o775, true, Some("other users can write to it"));
+        check(0o1777, true, Some("other users can write to it"));
+        check(0o700, false, Some("it is owned by another user"));
     }
 }

@@ -1,4 +1,4 @@
-//! What runs that were begun before tell: their index, those that nobody has any more, and the clock.
+//! Checks existing runs: the ledger, orphaned runs and the clock.
 
 use super::finding::Finding;
 use crate::commands::runs::{Row, RowState};
@@ -12,21 +12,21 @@ const LEDGER: &str = "ledger";
 const ORPHANED: &str = "orphaned_runs";
 const CLOCK: &str = "clock";
 
-// As long as a person waits without asking why.
+// As long as a person waits without wondering why.
 const WAIT: Duration = Duration::from_secs(2);
-// More are told by `longhaul status`.
+// `longhaul status` lists all of them.
 const NAMED_MAX: usize = 5;
-/// 2026-01-01T00:00:00Z: nothing of this was written before.
+/// 2026-01-01T00:00:00Z. No record is older than this.
 const WRITTEN_AFTER: Moment = Moment(1_767_225_600_000);
-// Clocks are set by moments all the time, and file systems have clocks of their own.
+// Clocks are adjusted by small amounts all the time, and file systems have their own.
 const BEHIND_MAX: Span = Span(60_000);
 
-/// Asks the ledger. Of a home that is not known somebody else complains.
+/// Checks the ledger, orphaned runs and the clock. An unknown home is reported by another check.
 pub fn check(now: Moment) -> Vec<Finding> {
     let Ok(home) = open_home::locate() else { return vec![clock(now, None)] };
     let (state, ledger) = ledger(&home);
-    match ledger.and_then(RunHistory::by) {
-        Ok(RunHistory { lost, last }) => vec![state, orphaned(&lost), clock(now, last)],
+    match ledger.and_then(RunHistory::read) {
+        Ok(RunHistory { orphans, last }) => vec![state, orphaned(&orphans), clock(now, last)],
         Err(error) => {
             let remedy = error.hint().unwrap_or_else(|| "longhaul recover --list".to_owned());
             vec![state, Finding::warning(ORPHANED, format!("not known: {error}"), remedy), clock(now, None)]
@@ -34,26 +34,29 @@ pub fn check(now: Moment) -> Vec<Finding> {
     }
 }
 
-/// What the ledger tells.
+/// Data from the ledger.
 struct RunHistory {
-    /// The runs that are not over, and that nobody supervises.
-    lost: Vec<String>,
-    /// When something was written of the newest run last.
+    /// Ids of the orphaned runs.
+    orphans: Vec<String>,
+    /// Time of the newest run's last record.
     last: Option<Moment>,
 }
 
 impl RunHistory {
-    fn by(mut ledger: Ledger) -> Result<RunHistory, LedgerError> {
+    fn read(mut ledger: Ledger) -> Result<RunHistory, LedgerError> {
         let states = vec![RunState::Running, RunState::Waiting];
-        let going = ledger.runs(&RunFilter { states, ..RunFilter::default() })?;
+        let unfinished = ledger.runs(&RunFilter { states, ..RunFilter::default() })?;
         let newest = ledger.runs(&RunFilter { limit: Some(1), ..RunFilter::default() })?;
-        let lost = going.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
-        Ok(RunHistory { lost: lost.map(|row| row.id).collect(), last: newest.first().and_then(last_sign) })
+        let orphans = unfinished.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
+        Ok(RunHistory {
+            orphans: orphans.map(|row| row.id).collect(),
+            last: newest.first().and_then(last_activity),
+        })
     }
 }
 
-/// The ledger as it is, brought up to date like by whoever reads it; where it cannot be used, one that is gone with us. One
-/// that is not there is not made.
+/// Opens the ledger and brings it up to date. An unusable or missing ledger is replaced by a temporary one.
+/// Never creates the ledger file.
 fn ledger(home: &Home) -> (Finding, Result<Ledger, LedgerError>) {
     let path = Ledger::path_in(home);
     if !path.exists() {
@@ -71,7 +74,7 @@ fn caught_up(mut ledger: Ledger) -> Result<Ledger, LedgerError> {
     Ok(ledger)
 }
 
-/// No run fails for it, and lists are as good without it, only slower; but where the runs cannot be read, nothing is.
+/// An unusable ledger only makes lists slower. If the runs themselves cannot be read, nothing works.
 fn unusable(error: &LedgerError) -> Finding {
     let remedy = error.hint().unwrap_or_else(|| "longhaul ledger rebuild".to_owned());
     match error {
@@ -83,30 +86,29 @@ fn unusable(error: &LedgerError) -> Finding {
     }
 }
 
-fn orphaned(lost: &[String]) -> Finding {
-    let named = lost.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
-    match lost {
+fn orphaned(orphans: &[String]) -> Finding {
+    let names = orphans.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    match orphans {
         [] => Finding::ok(ORPHANED, "none"),
-        [one] => Finding::warning(
-            ORPHANED,
-            format!("nobody supervises {one} any more"),
-            format!("longhaul recover {one}"),
-        ),
+        [one] => {
+            Finding::warning(ORPHANED, format!("{one} has no supervisor"), format!("longhaul recover {one}"))
+        }
         _ => {
-            let more = if lost.len() > NAMED_MAX { ", …" } else { "" };
-            let found = format!("nobody supervises {} runs any more: {named}{more}", lost.len());
+            let more = if orphans.len() > NAMED_MAX { ", …" } else { "" };
+            let found = format!("{} runs has no supervisor: {names}{more}", orphans.len());
             Finding::warning(ORPHANED, found, "longhaul recover")
         }
     }
 }
 
-fn last_sign(run: &LedgerRun) -> Option<Moment> {
-    let modified = fs::metadata(run.run_dir().journal_path()).and_then(|found| found.modified()).ok()?;
+fn last_activity(run: &LedgerRun) -> Option<Moment> {
+    let modified =
+        fs::metadata(run.run_dir().journal_path()).and_then(|metadata| metadata.modified()).ok()?;
     let since = modified.duration_since(UNIX_EPOCH).ok()?;
     Some(run.started_at.max(Moment(since.as_millis() as u64)))
 }
 
-/// Waits, limits and the order of runs are by the clock.
+/// Checks the clock, because waits, limits and the order of runs depend on it.
 fn clock(now: Moment, last: Option<Moment>) -> Finding {
     let remedy = "set it, for example with: timedatectl set-ntp true";
     let time = rfc3339(now);
@@ -116,7 +118,7 @@ fn clock(now: Moment, last: Option<Moment>) -> Finding {
     match last.filter(|last| last.0 > now.0.saturating_add(BEHIND_MAX.0)) {
         Some(last) => {
             let behind = last.since(now);
-            Finding::warning(CLOCK, format!("{time} is {behind} before the last word of a run"), remedy)
+            Finding::warning(CLOCK, format!("{time} is {behind} behind the newest record of a run"), remedy)
         }
         None => Finding::ok(CLOCK, time),
     }
@@ -129,7 +131,7 @@ mod tests {
     use longhaul_core::Moment;
 
     #[test]
-    fn clocks() {
+    fn checks_clock() {
         let check = |now: u64, last: Option<u64>, expected: Severity| {
             assert_eq!(clock(Moment(now), last.map(Moment)).state, expected, "{now} {last:?}");
         };
@@ -144,15 +146,15 @@ mod tests {
     }
 
     #[test]
-    fn lost_runs_are_named() {
+    fn names_orphaned_runs() {
         let check = |count: usize, found: &str, remedy: Option<&str>| {
-            let lost: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(str::to_owned)[..count].to_vec();
-            let finding = orphaned(&lost);
+            let orphans: Vec<String> = ["a", "b", "c", "d", "e", "f"].map(str::to_owned)[..count].to_vec();
+            let finding = orphaned(&orphans);
             assert_eq!((finding.detail.as_str(), finding.remedy.as_deref()), (found, remedy));
         };
         check(0, "none", None);
-        check(1, "nobody supervises a any more", Some("longhaul recover a"));
-        check(2, "nobody supervises 2 runs any more: a, b", Some("longhaul recover"));
-        check(6, "nobody supervises 6 runs any more: a, b, c, d, e, …", Some("longhaul recover"));
+        check(1, "a has no supervisor", Some("longhaul recover a"));
+        check(2, "2 runs has no supervisor: a, b", Some("longhaul recover"));
+        check(6, "6 runs has no supervisor: a, b, c, d, e, …", Some("longhaul recover"));
     }
 }

@@ -1,4 +1,5 @@
-//! What of the system runs rely on: that processes can be found and ended, and, where it is asked for, the sandbox.
+//! Checks the system features that runs rely on: finding and stopping processes, and the sandbox for
+//! `--network`.
 
 use super::finding::Finding;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
@@ -9,23 +10,23 @@ const PROCESSES: &str = "processes";
 const MEMORY: &str = "memory";
 const SANDBOX: &str = "sandbox";
 
-/// What the agent's sandbox needs, and the packages that have it.
+/// Programs that the agent's sandbox needs, and their packages.
 const TOOLS: [(&str, &str); 2] = [("bwrap", "bubblewrap"), ("socat", "socat")];
 
-/// Looks at all of it.
+/// Runs all checks.
 pub fn check() -> Vec<Finding> {
     let environment = fs::read("/proc/self/environ").map(drop);
     let handle = pidfd_open(getpid(), PidfdFlags::empty()).map(drop).map_err(io::Error::from);
-    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own_cgroup = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let controllers = fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").unwrap_or_default();
-    vec![processes(environment, handle), memory(&own, &controllers), sandbox(is_on_path)]
+    vec![processes(environment, handle), memory(&own_cgroup, &controllers), sandbox(is_on_path)]
 }
 
-/// By these two the processes that an attempt leaves behind are found and ended.
+/// Checks the two system interfaces by which leftover processes are found and stopped.
 fn processes(environment: io::Result<()>, handle: io::Result<()>) -> Finding {
-    let unfound = "what an attempt leaves behind is not found and not ended";
+    let unfound = "leftover processes cannot be found or stopped";
     match (environment, handle) {
-        (Ok(()), Ok(())) => Finding::ok(PROCESSES, "those of a run can be found and ended"),
+        (Ok(()), Ok(())) => Finding::ok(PROCESSES, "a run's processes can be found and stopped"),
         (Err(error), _) => {
             let found = format!("/proc/self/environ cannot be read ({error}): {unfound}");
             Finding::problem(PROCESSES, found, "mount -t proc proc /proc")
@@ -37,9 +38,9 @@ fn processes(environment: io::Result<()>, handle: io::Result<()>) -> Finding {
     }
 }
 
-/// Told only: a run's memory is counted process by process.
-fn memory(own: &str, controllers: &str) -> Finding {
-    let group = own.lines().find_map(|line| line.strip_prefix("0::"));
+/// Reports the memory controller for information only: a run's memory is counted process by process.
+fn memory(own_cgroup: &str, controllers: &str) -> Finding {
+    let group = own_cgroup.lines().find_map(|line| line.strip_prefix("0::"));
     let has_memory = controllers.split_whitespace().any(|controller| controller == "memory");
     let found = match group.filter(|_| has_memory) {
         Some(group) => format!("the memory controller of cgroup v2 is there, at {group}"),
@@ -48,8 +49,8 @@ fn memory(own: &str, controllers: &str) -> Finding {
     Finding::ok(MEMORY, found)
 }
 
-fn sandbox(is_there: impl Fn(&str) -> bool) -> Finding {
-    let missing: Vec<_> = TOOLS.into_iter().filter(|(program, _)| !is_there(program)).collect();
+fn sandbox(is_available: impl Fn(&str) -> bool) -> Finding {
+    let missing: Vec<_> = TOOLS.into_iter().filter(|(program, _)| !is_available(program)).collect();
     if missing.is_empty() {
         return Finding::ok(SANDBOX, "bubblewrap and socat are there, for --network");
     }
@@ -60,7 +61,8 @@ fn sandbox(is_there: impl Fn(&str) -> bool) -> Finding {
 
 fn is_on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    let is_program = |found: fs::Metadata| found.is_file() && found.permissions().mode() & 0o111 != 0;
+    let is_program =
+        |metadata: fs::Metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
     env::split_paths(&path).any(|folder| fs::metadata(folder.join(program)).is_ok_and(is_program))
 }
 
@@ -71,7 +73,7 @@ mod tests {
     use std::io;
 
     #[test]
-    fn processes_are_found_and_held() {
+    fn processes_need_environ_and_pidfd() {
         let error = || Err(io::Error::from(io::ErrorKind::PermissionDenied));
         assert_eq!(processes(Ok(()), Ok(())).state, Severity::Ok);
         assert_eq!(processes(error(), Ok(())).state, Severity::Problem);
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_controller_is_told() {
+    fn reports_memory_controller() {
         let check = |own: &str, controllers: &str, expected: &str| {
             assert_eq!(memory(own, controllers).detail, expected, "{own:?} {controllers:?}");
         };
@@ -95,10 +97,10 @@ mod tests {
     }
 
     #[test]
-    fn the_sandbox_needs_two_programs() {
-        let check = |there: &[&str], expected: Option<&str>| {
-            let finding = sandbox(|program| there.contains(&program));
-            assert_eq!(finding.remedy.as_deref(), expected, "{there:?}");
+    fn sandbox_needs_two_programs() {
+        let check = |available: &[&str], expected: Option<&str>| {
+            let finding = sandbox(|program| available.contains(&program));
+            assert_eq!(finding.remedy.as_deref(), expected, "{available:?}");
         };
         check(&["bwrap", "socat"], None);
         check(&["bwrap"], Some("apt install socat"));

@@ -1,15 +1,15 @@
-//! Where to telemetry would go, if anybody wants any.
+//! Checks the telemetry settings.
 
 use super::finding::Finding;
 use crate::telemetry;
 
 const TELEMETRY: &str = "telemetry";
 
-/// Nothing where nothing is wanted: most people want none.
+/// Returns the finding, or `None` if telemetry is off, which is the default.
 pub fn check() -> Option<Finding> {
-    let wanted = telemetry::wanted()?;
-    Some(match wanted.complaint {
-        None => Finding::ok(TELEMETRY, wanted.standard),
+    let requested = telemetry::wanted()?;
+    Some(match requested.complaint {
+        None => Finding::ok(TELEMETRY, requested.standard),
         Some(error) => Finding::warning(TELEMETRY, error, "see to the OTEL_ variables"),
     })
 }

@@ -1,30 +1,30 @@
-//! A directory that something is to be written to: whether that is possible, found out without writing.
+//! Checks whether a directory can be written to, without writing.
 
 use longhaul::quoted;
 use rustix::fs::{Access, access};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A directory, or where it would be made.
+/// A directory that exists or would be created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WritableDir {
     pub path: PathBuf,
-    /// The lowest part of it that is there.
+    /// The longest part of the path that exists.
     pub lowest: PathBuf,
     pub is_directory: bool,
-    /// Why nothing can be made in there.
+    /// Why nothing can be created in it.
     pub refused: Option<String>,
 }
 
 impl WritableDir {
     pub fn probe(path: &Path) -> WritableDir {
         let lowest = path.ancestors().find(|part| part.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));
-        let asked = access(lowest, Access::WRITE_OK | Access::EXEC_OK);
+        let access_result = access(lowest, Access::WRITE_OK | Access::EXEC_OK);
         WritableDir {
             path: path.to_owned(),
             lowest: lowest.to_owned(),
             is_directory: lowest.is_dir(),
-            refused: asked.err().map(|error| io::Error::from(error).to_string()),
+            refused: access_result.err().map(|error| io::Error::from(error).to_string()),
         }
     }
 
@@ -32,7 +32,7 @@ impl WritableDir {
         self.path == self.lowest
     }
 
-    /// Why nothing can be written there, and what to do about it.
+    /// Returns why the directory cannot be written to, and a remedy.
     pub fn problem(&self) -> Option<(String, String)> {
         let (path, lowest) = (self.path.display(), self.lowest.display());
         let is_no_directory = || {
@@ -57,16 +57,16 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn what_is_in_the_way() {
+    fn reports_obstacles() {
         let folder = tempfile::tempdir().expect("there is a temporary folder");
         let at = |name: &str| folder.path().join(name);
         fs::write(at("file"), "").expect("it can be written");
         fs::create_dir(at("there")).expect("it can be made");
         symlink(at("nowhere"), at("dangling")).expect("it can be made");
         let check = |name: &str, is_there: bool, obstacle: Option<&str>| {
-            let place = WritableDir::probe(&at(name));
-            let found = place.problem().map(|(found, _)| found.replace(&at("").display().to_string(), ""));
-            assert_eq!((place.is_there(), found.as_deref()), (is_there, obstacle), "{name}");
+            let dir = WritableDir::probe(&at(name));
+            let found = dir.problem().map(|(found, _)| found.replace(&at("").display().to_string(), ""));
+            assert_eq!((dir.is_there(), found.as_deref()), (is_there, obstacle), "{name}");
         };
         check("there", true, None);
         check("there/a/b", false, None);
@@ -79,10 +79,10 @@ mod tests {
             is_directory: true,
             refused: Some("Read-only file system".to_owned()),
         };
-        let told = |place: WritableDir| place.problem().expect("it is refused").0;
-        assert_eq!(told(refused("/a", "/a")), "/a cannot be written to: Read-only file system");
+        let detail = |dir: WritableDir| dir.problem().expect("it is refused").0;
+        assert_eq!(detail(refused("/a", "/a")), "/a cannot be written to: Read-only file system");
         assert_eq!(
-            told(refused("/a/b", "/a")),
+            detail(refused("/a/b", "/a")),
             "/a/b cannot be made: /a cannot be written to: Read-only file system"
         );
     }

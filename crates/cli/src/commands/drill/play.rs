@@ -1,5 +1,5 @@
-//! Plays one scenario: a loopback API, an agent in a temporary workspace, the supervisor between
-//! them, and a hand that sends the agent its signals at the scenario's moments.
+//! Plays one scenario: starts a loopback API and an agent in a temporary workspace, supervises the agent, and
+//! signals it at the moments that the scenario defines.
 
 use super::scorecard::{Scorecard, SurvivedFault};
 use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs};
@@ -24,12 +24,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use std::{env, fs};
 
-/// The hidden subcommand that is the scripted agent.
+/// Hidden subcommand that acts as the scripted agent.
 pub const AGENT_SUBCOMMAND: &str = "drill-agent";
-/// Where its run is kept, in the temporary directory.
+/// Directory of the run, in the temporary directory.
 pub const HOME: &str = "longhaul";
 
-/// Plays one scenario to its end. Returns the directory, too, if it is to be kept.
+/// Plays one scenario to its end. Also returns its directory if it is to be kept.
 pub fn play(
     global: &GlobalArgs,
     args: &DrillArgs,
@@ -37,47 +37,47 @@ pub fn play(
     program: &Program,
     seed: u64,
 ) -> Result<(Scorecard, Option<PathBuf>), Failure> {
-    let place = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
+    let dir = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
     let runtime = crate::runtime::new()?;
-    let played = runtime.block_on(played(global, scenario, program, seed, place.path()))?;
-    let card = Scorecard::new(scenario, seed, args.agent == DrillAgentKind::Claude, &played);
-    let kept = args.keep.then(|| place.keep());
+    let result = runtime.block_on(run_scenario(global, scenario, program, seed, dir.path()))?;
+    let card = Scorecard::new(scenario, seed, args.agent == DrillAgentKind::Claude, &result);
+    let kept = args.keep.then(|| dir.keep());
     Ok((card, kept))
 }
 
-/// A scenario that was played.
+/// Result of a played scenario.
 pub(super) struct DrillResult {
     pub(super) report: RunReport,
     pub(super) account: RequestLog,
-    /// Messages whose final usage the agent's streams hold.
+    /// Ids of messages whose final usage is in the agent's streams.
     pub(super) announced: BTreeSet<String>,
     pub(super) survived: Vec<SurvivedFault>,
     pub(super) waits: u32,
-    /// Differences between the workspace and what the scenario expects, and its hash.
+    /// Differences between the workspace and the scenario's expectation.
     pub(super) differences: Vec<String>,
     pub(super) hash: String,
     /// Steps of the work that were not done exactly once.
     pub(super) effect_errors: Vec<String>,
     pub(super) expected_hash: Option<String>,
-    /// Processes that still carry the run's mark.
+    /// Number of processes that still carry the run marker.
     pub(super) leftover_processes: usize,
 }
 
-async fn played(
+async fn run_scenario(
     global: &GlobalArgs,
     scenario: &Scenario,
     program: &Program,
     seed: u64,
-    place: &Path,
+    dir: &Path,
 ) -> Result<DrillResult, Failure> {
-    let (home, work) = (place.join("home"), place.join("work"));
+    let (home, work) = (dir.join("home"), dir.join("work"));
     for dir in [&home, &work] {
         fs::create_dir(dir).map_err(unexpected)?;
     }
     let api = Api::start(scenario, seed).await.map_err(unexpected)?;
     let policy = policy(scenario)?;
     let request = RunRequest {
-        home: Home::open(Some(place.join(HOME)), |_| None).map_err(unexpected)?,
+        home: Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?,
         placement: Placement::default(),
         harness: None,
         inherited: None,
@@ -123,10 +123,10 @@ async fn played(
     watcher.screen.close();
 
     let mut files = workspace::read(&work).map_err(unexpected)?;
-    let effects_amiss = workspace::effect_errors(&mut files, scenario.expected_effects());
+    let effect_errors = workspace::effect_errors(&mut files, scenario.expected_effects());
     let expected = scenario.expected_files();
     Ok(DrillResult {
-        leftover_processes: left_behind(&report.dir).map_err(unexpected)?,
+        leftover_processes: leftover_processes(&report.dir).map_err(unexpected)?,
         announced: announced(&report.dir).map_err(unexpected)?,
         report,
         account: api.account(),
@@ -136,14 +136,14 @@ async fn played(
             .as_ref()
             .map(|expected| workspace::differences(expected, &files))
             .unwrap_or_default(),
-        effect_errors: effects_amiss,
+        effect_errors,
         hash: workspace::hash(&files),
         expected_hash: expected.as_ref().map(workspace::hash),
     })
 }
 
-/// How many processes still carry the run's mark.
-fn left_behind(dir: &Path) -> Result<usize, StoreError> {
+/// Returns the number of processes that still carry the run marker.
+fn leftover_processes(dir: &Path) -> Result<usize, StoreError> {
     let dir = RunDir::at(dir.to_owned()).expect("a run's directory is absolute and has its name");
     Ok(processes_with(&RunMarker::load(&dir)?).len())
 }
@@ -164,7 +164,7 @@ fn policy(scenario: &Scenario) -> Result<Policy, Failure> {
     policy.max_reset_wait = run.max_reset_wait.map(span).or(policy.max_reset_wait);
     policy.attempt_timeout = run.attempt_timeout.map(span).or(policy.attempt_timeout);
     if let OutageBound::Time(Some(limit)) = &mut policy.outage_bound {
-        // The real agent's own retry-after waits take a minute and are none of the supervisor's.
+        // The real agent's own retry-after waits take a minute. The supervisor does not control them.
         *limit = Span::from_mins(3).max(*limit);
     }
     Ok(policy)
@@ -175,31 +175,31 @@ fn agent_args(scenario: &Scenario) -> Vec<String> {
     settings.chain(scenario.run.agent_args.iter().cloned()).collect()
 }
 
-/// Nothing of the user's: no credential, no settings, no network but the loopback API.
+/// Contains nothing of the user's: no credentials, no settings, and no API except the loopback API.
 fn environment(api: &Api, home: &Path) -> Environment {
     let mut set: BTreeMap<String, String> = api.environment().into_iter().collect();
     set.insert("HOME".to_owned(), home.display().to_string());
     set.insert("PATH".to_owned(), env::var("PATH").unwrap_or_default());
     set.insert("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(), "1".to_owned());
-    // The real agent refuses bypassPermissions as root unless it is told that this is a sandbox.
+    // The real agent refuses bypassPermissions as root unless this variable declares a sandbox.
     set.insert("IS_SANDBOX".to_owned(), "1".to_owned());
     Environment { clear: true, set, ..watchdog::environment() }
 }
 
-/// Sends the agent, and only the agent, its signal whenever the scenario's moment has come.
+/// Sends the agent, and no other process, each signal at its moment.
 async fn kill_at_moments(
     mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::SignalPoint>,
     pid: Arc<AtomicU32>,
 ) {
     while let Ok(moment) = moments.recv().await {
         if let Some(pid) = Pid::from_raw(pid.load(Ordering::Relaxed) as i32) {
-            // Gone already: the moment was missed, and the scorecard shows it.
+            // If the process is already gone, the moment was missed, and the scorecard shows it.
             let _ = kill_process(pid, moment.signal.into());
         }
     }
 }
 
-/// Shows the run, and remembers what the scorecard needs.
+/// Displays the run and records what the scorecard needs.
 struct Watcher {
     screen: ProgressDisplay,
     pid: Arc<AtomicU32>,

@@ -1,5 +1,4 @@
-//! What a drill proves: the run's own account held against the API's, and everything against what
-//! the scenario expects.
+//! Compares a drill's result with the scenario, and the run's own accounting with the API's.
 
 use super::play::DrillResult;
 use longhaul_core::{Fault, OutcomeKind, Remedy};
@@ -8,71 +7,72 @@ use longhaul_drill::{RequestLog, Scenario};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-// Cut messages are estimated; more than this share of all tokens or money off is wrong.
+// Usage of truncated messages is estimated. A larger share of all tokens or cost is an error.
 const ERROR_MAX: f64 = 0.02;
 
-/// The figures of one drill. Nothing in it is typed in: expected values come from the scenario,
-/// actual ones from the run, the API and the workspace.
+/// The figures of one drill.
+///
+/// Expected values come from the scenario; actual values come from the run, the API and the workspace.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scorecard {
-    /// What was played.
+    /// Name of the scenario.
     pub scenario: String,
-    /// Who played it: `scripted` or `claude`.
+    /// The agent: `scripted` or `claude`.
     pub agent: &'static str,
-    /// What the faults were drawn from.
+    /// Seed from which the faults were drawn.
     pub seed: u64,
-    /// The run's id.
+    /// Id of the run.
     pub run: String,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Compared<String>,
-    /// The fault that decided that.
+    /// Fault that caused the outcome.
     pub fault: Compared<Option<String>>,
-    /// The same as a number.
+    /// Exit code of the outcome.
     pub exit_code: Compared<u8>,
-    /// How often each fault was made.
+    /// Number of injected faults, by kind.
     pub faults_injected: BTreeMap<String, u32>,
-    /// The faults that did not end the run, in their order.
+    /// Faults that did not finish the run, in order.
     pub faults_survived: Vec<SurvivedFault>,
-    /// Faults that the scenario demands to be met and that were not.
+    /// Faults that the scenario requires and that did not occur.
     pub faults_missing: Vec<String>,
-    /// How many attempts it had.
+    /// Number of attempts.
     pub attempts: u32,
-    /// How often it waited.
+    /// Number of waits.
     pub waits: u32,
-    /// How long, in all.
+    /// Total duration of the waits.
     pub waited_ms: u64,
-    /// How long it took.
+    /// Duration of the run.
     pub wall_ms: u64,
-    /// Requests that the API was sent.
+    /// Number of requests to the API.
     pub requests: usize,
-    /// Messages by both accounts.
+    /// Messages, as billed and as counted.
     pub messages: Messages,
-    /// Tokens by both accounts.
+    /// Tokens, as billed and as counted.
     pub tokens: TokenCounts,
-    /// Money by both accounts, in millionths of a US dollar.
+    /// Cost in millionths of a US dollar, as billed and as counted.
     pub cost_micro_usd: CountedAndBilled,
-    /// Billed for messages that the finished conversation does not need.
+    /// Tokens billed for messages that the finished conversation does not need.
     pub wasted_tokens: u64,
-    /// What is in the workspace, as one number.
+    /// Hash of the workspace.
     pub workspace: Option<Compared<String>>,
-    /// The files that are not as they should be.
+    /// Files that differ from the expectation.
     pub workspace_differences: Vec<String>,
     /// Steps of the work that were not done exactly once.
     pub effect_errors: Vec<String>,
-    /// Processes of the run that outlived it.
+    /// Number of processes that outlived the run.
     pub processes_left: usize,
-    /// Whether everything is as the scenario expects, and both accounts are the same.
+    /// Whether everything is as expected and both accounts agree.
     pub passed: bool,
 }
 
-/// A fault that did not end the run, and what was done.
+/// A fault that did not finish the run, and its remedy.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SurvivedFault {
-    /// Which one.
+    /// The fault.
     pub fault: Fault,
-    /// What was done about it.
+    /// The remedy.
     pub remedy: Remedy,
 }
 
@@ -80,9 +80,9 @@ pub struct SurvivedFault {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Compared<T> {
-    /// As the scenario has it.
+    /// Value that the scenario expects.
     pub expected: T,
-    /// As it was.
+    /// Actual value.
     pub actual: T,
 }
 
@@ -92,52 +92,52 @@ impl<T: PartialEq> Compared<T> {
     }
 }
 
-/// Messages by how sure their usage is.
+/// Messages by the certainty of their usage.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Messages {
-    /// Completed, by the API's account.
+    /// Completed messages billed by the API.
     pub completed_billed: u32,
-    /// Completed, by ours.
+    /// Completed messages counted by the run.
     pub completed_counted: u32,
-    /// Cut in mid-flight or never announced to us: estimated.
+    /// Messages that were truncated or never announced. Their usage is estimated.
     pub estimated: u32,
 }
 
-/// Tokens by two accounts.
+/// Tokens, as billed and as counted.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TokenCounts {
-    /// Of completed messages, by the API.
+    /// Tokens of completed messages billed by the API.
     pub completed_billed: u64,
-    /// Of completed messages, by us.
+    /// Tokens of completed messages counted by the run.
     pub completed_counted: u64,
-    /// Of all messages.
+    /// Tokens of all messages.
     pub all: CountedAndBilled,
 }
 
-/// One total by two accounts.
+/// One total, as billed and as counted.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CountedAndBilled {
-    /// All that was billed.
+    /// Total billed by the API.
     pub billed: u64,
-    /// All, estimates included.
+    /// Total counted by the run, including estimates.
     pub counted: u64,
 }
 
 impl CountedAndBilled {
-    /// The share by which our total is off.
+    /// Returns the relative error of the counted total.
     pub fn error(&self) -> f64 {
         self.counted.abs_diff(self.billed) as f64 / self.billed.max(1) as f64
     }
 }
 
 impl Scorecard {
-    pub(super) fn new(scenario: &Scenario, seed: u64, real: bool, played: &DrillResult) -> Scorecard {
-        let (report, account) = (&played.report, &played.account);
-        let survived = &played.survived;
-        let not_met = scenario
+    pub(super) fn new(scenario: &Scenario, seed: u64, real: bool, result: &DrillResult) -> Scorecard {
+        let (report, account) = (&result.report, &result.account);
+        let survived = &result.survived;
+        let missing = scenario
             .expect
             .survives
             .iter()
@@ -158,47 +158,47 @@ impl Scorecard {
             exit_code: Compared { expected: scenario.expect.exit, actual: report.outcome.exit_code() },
             faults_injected: injected(account),
             faults_survived: survived.clone(),
-            faults_missing: not_met.cloned().collect(),
+            faults_missing: missing.cloned().collect(),
             attempts: report.attempts,
-            waits: played.waits,
+            waits: result.waits,
             waited_ms: report.clocks.waiting.millis(),
             wall_ms: report.wall().millis(),
             requests: account.model_requests(),
-            messages: messages(played),
-            tokens: tokens(played),
-            cost_micro_usd: cost(played),
+            messages: messages(result),
+            tokens: tokens(result),
+            cost_micro_usd: cost(result),
             wasted_tokens: wasted(account),
-            workspace: played
+            workspace: result
                 .expected_hash
                 .clone()
-                .map(|expected| Compared { expected, actual: played.hash.clone() }),
-            workspace_differences: played.differences.clone(),
-            effect_errors: played.effect_errors.clone(),
-            processes_left: played.leftover_processes,
+                .map(|expected| Compared { expected, actual: result.hash.clone() }),
+            workspace_differences: result.differences.clone(),
+            effect_errors: result.effect_errors.clone(),
+            processes_left: result.leftover_processes,
             passed: false,
         };
         card.passed = card.disagreements().is_empty();
         card
     }
 
-    /// Whether everything is as it should be.
+    /// Returns whether the drill passed.
     pub fn agrees(&self) -> bool {
         self.passed
     }
 
-    /// What is not as it should be, in words.
+    /// Describes everything that is not as expected.
     pub fn disagreements(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let mut unless = |holds: bool, words: String| {
-            if !holds {
-                found.push(words);
+        let mut require = |condition: bool, text: String| {
+            if !condition {
+                found.push(text);
             }
         };
-        unless(
+        require(
             self.outcome.agrees(),
             format!("outcome {} instead of {}", self.outcome.actual, self.outcome.expected),
         );
-        unless(
+        require(
             self.fault.agrees() || self.outcome.expected == OutcomeKind::Done.as_str(),
             format!(
                 "{} instead of {}",
@@ -206,30 +206,30 @@ impl Scorecard {
                 fault(self.fault.expected.as_deref())
             ),
         );
-        unless(
+        require(
             self.exit_code.agrees(),
             format!("exit code {} instead of {}", self.exit_code.actual, self.exit_code.expected),
         );
-        unless(self.faults_missing.is_empty(), format!("not met: {}", self.faults_missing.join(", ")));
-        unless(
+        require(self.faults_missing.is_empty(), format!("not met: {}", self.faults_missing.join(", ")));
+        require(
             self.messages.completed_counted == self.messages.completed_billed
                 && self.tokens.completed_counted == self.tokens.completed_billed,
             "the tokens of completed messages differ from the API's".to_owned(),
         );
-        unless(
+        require(
             self.tokens.all.error() <= ERROR_MAX,
             format!("tokens are off by {:.1} %", self.tokens.all.error() * 100.0),
         );
-        unless(
+        require(
             self.cost_micro_usd.error() <= ERROR_MAX,
             format!("cost is off by {:.1} %", self.cost_micro_usd.error() * 100.0),
         );
-        unless(
+        require(
             self.workspace.as_ref().is_none_or(Compared::agrees),
             format!("workspace: {}", self.workspace_differences.join("; ")),
         );
-        unless(self.effect_errors.is_empty(), format!("effects: {}", self.effect_errors.join("; ")));
-        unless(self.processes_left == 0, format!("processes left behind: {}", self.processes_left));
+        require(self.effect_errors.is_empty(), format!("effects: {}", self.effect_errors.join("; ")));
+        require(self.processes_left == 0, format!("processes left behind: {}", self.processes_left));
         found
     }
 }
@@ -251,7 +251,7 @@ fn injected(account: &RequestLog) -> BTreeMap<String, u32> {
     faults
 }
 
-/// Tokens billed beyond one complete message for each turn.
+/// Returns the tokens billed beyond one complete message for each turn.
 fn wasted(account: &RequestLog) -> u64 {
     let mut needed: BTreeMap<u32, u64> = BTreeMap::new();
     for message in account.messages.iter().filter(|message| message.complete) {
@@ -261,38 +261,39 @@ fn wasted(account: &RequestLog) -> u64 {
     billed.saturating_sub(needed.values().sum())
 }
 
-/// The API's completed messages that our streams announced: those that both can know exactly.
-fn known(played: &DrillResult) -> impl Iterator<Item = &Billed> {
-    played.account.billed().filter(|message| message.complete && played.announced.contains(&message.id))
+/// Returns the completed messages that the streams announced. Only for these can both sides know the exact
+/// usage.
+fn exact_messages(result: &DrillResult) -> impl Iterator<Item = &Billed> {
+    result.account.billed().filter(|message| message.complete && result.announced.contains(&message.id))
 }
 
-fn messages(played: &DrillResult) -> Messages {
-    let completed_by_api = known(played).count() as u32;
+fn messages(result: &DrillResult) -> Messages {
+    let completed_by_api = exact_messages(result).count() as u32;
     Messages {
         completed_billed: completed_by_api,
-        completed_counted: played.report.usage.messages,
-        estimated: played.account.billed().count() as u32 - completed_by_api,
+        completed_counted: result.report.usage.messages,
+        estimated: result.account.billed().count() as u32 - completed_by_api,
     }
 }
 
-fn tokens(played: &DrillResult) -> TokenCounts {
-    let usage = &played.report.usage;
+fn tokens(result: &DrillResult) -> TokenCounts {
+    let usage = &result.report.usage;
     TokenCounts {
-        completed_billed: known(played).map(|message| message.tokens.total()).sum(),
+        completed_billed: exact_messages(result).map(|message| message.tokens.total()).sum(),
         completed_counted: usage.tokens.total(),
         all: CountedAndBilled {
-            billed: played.account.tokens().total(),
+            billed: result.account.tokens().total(),
             counted: usage.tokens.total() + usage.truncated_tokens.total(),
         },
     }
 }
 
-/// Money, in micro-dollars. Only totals can be compared: an agent's statement covers what it completed and what
-/// was cut alike.
-fn cost(played: &DrillResult) -> CountedAndBilled {
-    let usage = &played.report.usage;
+/// Returns the cost in micro-dollars. Only totals can be compared: an agent's report covers completed and
+/// truncated messages together.
+fn cost(result: &DrillResult) -> CountedAndBilled {
+    let usage = &result.report.usage;
     CountedAndBilled {
         counted: (usage.reported_cost + usage.estimated_cost).0,
-        billed: played.account.cost().microdollars(),
+        billed: result.account.cost().microdollars(),
     }
 }

@@ -1,4 +1,4 @@
-//! A scorecard for people.
+//! Renders scorecards for people.
 
 use super::scorecard::{CountedAndBilled, Scorecard, SurvivedFault};
 use crate::output::color::{Colors, Style};
@@ -10,7 +10,7 @@ use longhaul_drill::Scenario;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The scenarios, one a line; for people, what does not fit a line goes on below it.
+/// Lists the scenarios, one on each line. For people, long lines are wrapped.
 pub fn list(scenarios: &[Scenario], for_people: bool) -> String {
     let width = scenarios.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
     let mut out = String::new();
@@ -26,14 +26,14 @@ pub fn list(scenarios: &[Scenario], for_people: bool) -> String {
     out
 }
 
-/// One scorecard.
-pub fn card(card: &Scorecard, paint: Colors) -> String {
+/// Renders one scorecard.
+pub fn card(card: &Scorecard, colors: Colors) -> String {
     let mut out = String::new();
-    write_card(&mut out, card, paint).expect("writing to a string cannot fail");
+    write_card(&mut out, card, colors).expect("writing to a string cannot fail");
     out
 }
 
-fn write_card(out: &mut String, card: &Scorecard, paint: Colors) -> std::fmt::Result {
+fn write_card(out: &mut String, card: &Scorecard, colors: Colors) -> std::fmt::Result {
     let mut line = |name: &str, value: String| writeln!(out, "  {name:<20}{value}");
     line(
         "scenario",
@@ -55,7 +55,7 @@ fn write_card(out: &mut String, card: &Scorecard, paint: Colors) -> std::fmt::Re
     line(
         "completed messages",
         format!(
-            "{} by us, {} by the API · {} tokens by us, {} by the API{}",
+            "{} counted, {} billed · {} tokens counted, {} billed{}",
             card.messages.completed_counted,
             card.messages.completed_billed,
             grouped(card.tokens.completed_counted),
@@ -80,49 +80,49 @@ fn write_card(out: &mut String, card: &Scorecard, paint: Colors) -> std::fmt::Re
     line("processes left", card.processes_left.to_string())?;
     line("outcome", format!("{} · exit code {}", card.outcome.actual, card.exit_code.actual))?;
     if card.agrees() {
-        line("verdict", paint.styled("everything agrees", Some(Style::Good)))
+        line("verdict", colors.styled("pass", Some(Style::Good)))
     } else {
-        let disagrees = paint.styled("DOES NOT AGREE", Some(Style::Bad));
-        line("verdict", format!("{disagrees}: {}", card.disagreements().join("; ")))
+        let failed = colors.styled("FAIL", Some(Style::Bad));
+        line("verdict", format!("{failed}: {}", card.disagreements().join("; ")))
     }
 }
 
-/// Expected and actual endings of several scenarios.
+/// Compares the expected and actual outcomes of several scenarios.
 pub fn summary(cards: &[Scorecard]) -> String {
     let width = cards.iter().map(|card| card.scenario.len()).max().unwrap_or(0);
-    let ending =
+    let describe =
         |outcome: &str, fault: Option<&str>, exit: u8| format!("{outcome} {} {exit}", fault.unwrap_or("-"));
     let mut out = format!("\n{:width$}  {:<32}  {:<32}  took\n", "scenario", "expected", "actual");
     for card in cards {
         let expected =
-            ending(&card.outcome.expected, card.fault.expected.as_deref(), card.exit_code.expected);
-        let actual = ending(&card.outcome.actual, card.fault.actual.as_deref(), card.exit_code.actual);
-        let verdict = if card.agrees() { "" } else { "  DOES NOT AGREE" };
+            describe(&card.outcome.expected, card.fault.expected.as_deref(), card.exit_code.expected);
+        let actual = describe(&card.outcome.actual, card.fault.actual.as_deref(), card.exit_code.actual);
+        let verdict = if card.agrees() { "" } else { "  FAIL" };
         let duration = Span(card.wall_ms);
         out += &format!("{:width$}  {expected:<32}  {actual:<32}  {duration}{verdict}\n", card.scenario);
     }
-    let agreeing = cards.iter().filter(|card| card.agrees()).count();
-    out + &format!("{agreeing} of {} agree\n", cards.len())
+    let passed = cards.iter().filter(|card| card.agrees()).count();
+    out + &format!("{passed} of {} passed\n", cards.len())
 }
 
 fn counted(faults: &BTreeMap<String, u32>) -> String {
-    let words: Vec<String> = faults
+    let names: Vec<String> = faults
         .iter()
         .map(|(name, count)| if *count == 1 { name.clone() } else { format!("{count} × {name}") })
         .collect();
-    if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 fn survived(faults: &[SurvivedFault]) -> String {
-    let words: Vec<String> = faults.iter().map(|survived| survived.fault.to_string()).collect();
-    if words.is_empty() { "none reached the supervisor".to_owned() } else { words.join(", ") }
+    let names: Vec<String> = faults.iter().map(|survived| survived.fault.to_string()).collect();
+    if names.is_empty() { "none reached the supervisor".to_owned() } else { names.join(", ") }
 }
 
-fn totals(totals: &CountedAndBilled, show: impl Fn(u64) -> String) -> String {
+fn totals(totals: &CountedAndBilled, format_amount: impl Fn(u64) -> String) -> String {
     format!(
-        "{} by us, {} by the API ({:.2} % off)",
-        show(totals.counted),
-        show(totals.billed),
+        "{} counted, {} billed ({:.2}% off)",
+        format_amount(totals.counted),
+        format_amount(totals.billed),
         totals.error() * 100.0
     )
 }

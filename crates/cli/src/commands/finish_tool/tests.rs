@@ -4,8 +4,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"2.1.330"}}}"#;
 
-/// What the server answers to these lines until its input ends, and whether it is content with them.
-fn told(lines: &[&str]) -> (String, bool) {
+/// Returns the server's answers to these lines, and whether it succeeded.
+fn serve_lines(lines: &[&str]) -> (String, bool) {
     let runtime = crate::runtime::new().unwrap_or_else(|failure| panic!("{}", failure.error));
     runtime.block_on(async {
         let (mut to, input) = duplex(4 * LINE_BYTES_MAX);
@@ -15,46 +15,46 @@ fn told(lines: &[&str]) -> (String, bool) {
             .expect("there is room");
         drop(to);
         let served = serve(input, output).await;
-        let mut said = String::new();
-        from.read_to_string(&mut said).await.expect("JSON is UTF-8");
-        (said, served.is_ok())
+        let mut answers = String::new();
+        from.read_to_string(&mut answers).await.expect("JSON is UTF-8");
+        (answers, served.is_ok())
     })
 }
 
-/// What it answers to these lines after the handshake.
+/// Checks the answers to these lines, after the handshake.
 fn check(lines: &[&str], expected: Expect) {
     let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    let (said, ok) = told(&[&[INITIALIZE, initialized], lines].concat());
-    let (_, rest) = said.split_once('\n').expect("an answer to the handshake");
+    let (answers, ok) = serve_lines(&[&[INITIALIZE, initialized], lines].concat());
+    let (_, rest) = answers.split_once('\n').expect("an answer to the handshake");
     expected.assert_eq(rest);
     assert!(ok, "it ends well with its input");
 }
 
 #[test]
-fn it_introduces_itself() {
-    let (said, ok) = told(&[INITIALIZE]);
+fn answers_initialize() {
+    let (answers, ok) = serve_lines(&[INITIALIZE]);
     expect![[r#"
         {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"longhaul","version":"VERSION"}}}
-    "#]].assert_eq(&said.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+    "#]].assert_eq(&answers.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
     assert!(ok);
 }
 
 #[test]
-fn one_tool_is_offered() {
+fn lists_one_tool() {
     check(
         &[r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#],
         expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"finish","description":"Call this when the whole task is done and checked; you will be asked once whether you stand by it. Do not call it to report progress or to ask a question: as long as anything of the task is left, go on.","inputSchema":{"additionalProperties":false,"properties":{"summary":{"description":"What was done and how it was checked, in a few sentences","type":"string"}},"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}]}}
+        {"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"finish","description":"Call this when the whole task is done and verified. You will be asked once to confirm. Do not call it to report progress or ask a question; while work remains, continue.","inputSchema":{"additionalProperties":false,"properties":{"summary":{"description":"What was done and how it was checked, in a few sentences","type":"string"}},"type":"object"},"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}]}}
     "#]],
     );
 }
 
 #[test]
-fn a_call_is_noted() {
+fn confirms_call() {
     check(
         &[r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"finish","arguments":{}}}"#],
         expect![[r#"
-            {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"Noted. You will be asked once whether the work is really finished."}],"isError":false}}
+            {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"Recorded. You will be asked once to confirm that the work is done."}],"isError":false}}
         "#]],
     );
     check(
@@ -62,13 +62,13 @@ fn a_call_is_noted() {
             r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"finish","arguments":{"summary":"All tests pass."},"_meta":{"progressToken":2}}}"#,
         ],
         expect![[r#"
-            {"jsonrpc":"2.0","id":"a","result":{"content":[{"type":"text","text":"Noted. You will be asked once whether the work is really finished."}],"isError":false}}
+            {"jsonrpc":"2.0","id":"a","result":{"content":[{"type":"text","text":"Recorded. You will be asked once to confirm that the work is done."}],"isError":false}}
         "#]],
     );
 }
 
 #[test]
-fn what_it_does_not_know_is_an_error_and_no_end() {
+fn survives_unknown_requests() {
     let ping = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
     check(
         &[r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"other","arguments":{}}}"#, ping],
@@ -107,17 +107,20 @@ fn what_it_does_not_know_is_an_error_and_no_end() {
 }
 
 #[test]
-fn it_answers_the_question_for_newer_versions_and_ends_with_its_input() {
+fn answers_discovery_and_ends_with_input() {
     let discover = r#"{"jsonrpc":"2.0","id":"probe","method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"claude-code","version":"2.1.330"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let (said, ok) = told(&[discover]);
+    let (answers, ok) = serve_lines(&[discover]);
     expect![[r#"
         {"jsonrpc":"2.0","id":"probe","result":{"resultType":"complete","supportedVersions":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"longhaul","version":"VERSION"}}}}
-    "#]].assert_eq(&said.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+    "#]].assert_eq(&answers.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
     assert!(ok);
-    assert_eq!(told(&[]), (String::new(), true));
+    assert_eq!(serve_lines(&[]), (String::new(), true));
 }
 
 #[test]
-fn whoever_does_not_speak_the_protocol_is_told_so() {
-    assert_eq!(told(&[r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#]), (String::new(), false));
+fn rejects_missing_handshake() {
+    assert_eq!(
+        serve_lines(&[r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#]),
+        (String::new(), false)
+    );
 }

@@ -1,4 +1,4 @@
-//! What the journal says of a run's attempts, as far as it has come: for the lines between what was said in them.
+//! Prints a line at the start and end of each attempt, from the journal.
 
 use crate::failure::Failure;
 use crate::output::time::TimeFormat;
@@ -32,11 +32,11 @@ impl Attempts {
         }
     }
 
-    /// Takes in what the journal has that it did not have before.
-    pub fn read_on(&mut self) -> Result<(), StoreError> {
+    /// Reads and applies the journal's new records.
+    pub fn update(&mut self) -> Result<(), StoreError> {
         let journal = match &mut self.journal {
             Some(journal) => journal,
-            none => none.insert(JournalFollower::open(&self.dir.journal_path())?),
+            empty => empty.insert(JournalFollower::open(&self.dir.journal_path())?),
         };
         let entries = journal.read()?;
         if entries.is_empty() {
@@ -48,8 +48,8 @@ impl Attempts {
                 self.records.push((entry.at, record));
             }
         }
-        let told: Vec<RecordAt<'_>> = self.records.iter().map(|(at, record)| (*at, record)).collect();
-        self.attempts = attempts_of(told);
+        let records: Vec<RecordAt<'_>> = self.records.iter().map(|(at, record)| (*at, record)).collect();
+        self.attempts = attempts_of(records);
         self.facts = read_attempt_files(&self.dir, &self.attempts);
         Ok(())
     }
@@ -66,25 +66,29 @@ impl Attempts {
         self.attempts.iter().find(|attempt| attempt.number == number)
     }
 
-    /// Whether this attempt has ended: then all that was said in it is written down.
+    /// Returns whether this attempt has ended. Its transcript is then complete.
     pub fn has_ended(&self, number: u32) -> bool {
         self.attempt(number).is_some_and(|attempt| attempt.end.is_some())
     }
 
-    /// Refuses an attempt that is not there.
+    /// Returns an error if there is no such attempt.
     pub fn check(&self, number: u32) -> Result<(), Failure> {
         if self.attempt(number).is_some() {
             return Ok(());
         }
-        let there = match self.attempts.as_slice() {
-            [] => "no attempt was begun yet".to_owned(),
-            [one] => format!("there is attempt {} alone", one.number),
+        let hint = match self.attempts.as_slice() {
+            [] => "no attempt has started yet".to_owned(),
+            [only] => format!("there is attempt {} alone", only.number),
             [first, .., last] => format!("there are attempts {} to {}", first.number, last.number),
         };
-        Err(Failure::usage(format!("print attempt {number} of run {}: there is none", self.dir.id()), there))
+        Err(Failure::usage(
+            format!("cannot print attempt {number} of run {}: there is none", self.dir.id()),
+            hint,
+        ))
     }
 
-    /// The line before what was said in an attempt; by the first message's time where the journal says nothing.
+    /// Returns the line before an attempt. Uses the time of the first message if the journal does not contain
+    /// the attempt.
     pub fn banner(&self, number: u32, since: Option<Moment>) -> String {
         let Some(attempt) = self.attempt(number) else {
             let since = since.map(|at| format!(", {}", self.clock.whole(at))).unwrap_or_default();
@@ -97,7 +101,7 @@ impl Attempts {
         format!("attempt {number}, {}{strategy}\n", self.clock.whole(attempt.began()))
     }
 
-    /// The line behind it, once it has ended.
+    /// Returns the line after an attempt, or `None` if it has not ended.
     pub fn ending(&self, number: u32) -> Option<String> {
         let attempt = self.attempt(number)?;
         let ended = ending(attempt, self.facts.get(&number))?;

@@ -1,11 +1,11 @@
-//! Which part of what was said is wanted: an attempt's, or from a moment on.
+//! Selects messages by attempt and time.
 
 use jiff::Timestamp;
 use longhaul_core::Moment;
 use serde::Deserialize;
 use std::borrow::Cow;
 
-/// What is wanted.
+/// A selection of messages.
 #[derive(Clone, Copy, Debug)]
 pub struct LogFilter {
     pub attempt: Option<u32>,
@@ -17,20 +17,20 @@ impl LogFilter {
         self.attempt.is_none() && self.since.is_none()
     }
 
-    /// The same for a conversation from its beginning.
+    /// Returns a filter for a conversation, from its start.
     pub fn filter(self) -> LogFilterState {
         LogFilterState { filter: self, has_started: self.since.is_none() }
     }
 }
 
-/// What takes the wanted messages of a conversation.
+/// Filters the messages of one conversation.
 pub struct LogFilterState {
     filter: LogFilter,
-    /// Whether the moment was reached: what follows has no time of its own, or a later one.
+    /// Whether the start time was reached. Later messages have a later time or none.
     has_started: bool,
 }
 
-/// What tells whose message a line is, and when it was said.
+/// The fields of a transcript line that are needed for filtering.
 #[derive(Deserialize)]
 struct LineHeader<'a> {
     attempt: u32,
@@ -39,27 +39,28 @@ struct LineHeader<'a> {
 }
 
 impl LogFilterState {
-    /// Whether this message is wanted.
+    /// Returns whether this message is selected.
     pub fn takes(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
         if let (false, Some(since), Some(at)) =
             (self.has_started, self.filter.since, timestamp.and_then(moment))
         {
             self.has_started = at >= since;
         }
-        self.has_started && self.filter.attempt.is_none_or(|wanted| wanted == attempt)
+        self.has_started && self.filter.attempt.is_none_or(|selected| selected == attempt)
     }
 
-    /// The same for a line of a transcript. What is no message is wanted with all else.
+    /// Returns whether a line of a transcript is selected. Lines that are not messages are selected only
+    /// without a filter.
     pub fn takes_line(&mut self, line: &[u8]) -> bool {
         if self.filter.is_all() {
             return true;
         }
-        let sign = serde_json::from_slice::<LineHeader<'_>>(line);
-        sign.is_ok_and(|sign| self.takes(sign.attempt, sign.timestamp.as_deref()))
+        let header = serde_json::from_slice::<LineHeader<'_>>(line);
+        header.is_ok_and(|header| self.takes(header.attempt, header.timestamp.as_deref()))
     }
 }
 
-/// A moment in RFC 3339.
+/// Parses a moment in RFC 3339.
 pub fn moment(text: &str) -> Option<Moment> {
     let timestamp: Timestamp = text.parse().ok()?;
     u64::try_from(timestamp.as_millisecond()).ok().map(Moment)
@@ -70,7 +71,7 @@ mod tests {
     use super::{LogFilter, moment};
 
     #[test]
-    fn what_has_no_time_goes_with_what_is_before_it() {
+    fn message_without_time_belongs_to_previous_one() {
         let since = moment("2026-11-22T10:00:00Z");
         let mut filter = LogFilter { attempt: Some(2), since }.filter();
         for (attempt, timestamp, expected) in [

@@ -1,5 +1,6 @@
-//! `longhaul playbook bootstrap`: learns from the past sessions of a project, one after the other, by the same queue and
-//! the same worker as from every other. What it is stopped in, the next one goes on with.
+//! `longhaul playbook bootstrap`: learns from the past sessions of a project, one after another.
+//!
+//! Uses the same queue and worker as any other learning. An interrupted bootstrap continues where it stopped.
 
 mod confirm;
 mod output;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 
 pub use output::BootstrapOutput;
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failure> {
     let settings = BootstrapSettings::from_variables(|name| env::var(name).ok())
         .map_err(|error| Failure::usage(error.to_string(), "correct the variable, or unset it"))?;
@@ -41,10 +42,10 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     let project = PathBuf::from(project::file(&args.project)?.project());
     let home = LearningPaths::in_home(open_home::open()?.path());
     let clock = Arc::new(SystemClock::new());
-    let judge = learn::judge::of(kind, &home, &clock);
+    let judge = learn::judge::create(kind, &home, &clock);
     let state = BootstrapState::of_project(&project)
         .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
-    let plan = planned(&project, args, &settings, (&state, &home, &*judge))?;
+    let plan = make_plan(&project, args, &settings, &state, &home, &*judge)?;
     let mut printed = BootstrapOutput::new(&project, args, &*judge, &plan);
     if args.dry_run || plan.included.is_empty() {
         printed.print(global);
@@ -56,29 +57,31 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
         let hint = "--limit bounds it; AGENTIC_CONTEXT_MODEL names another model";
         return Err(Failure::usage(error, hint));
     }
-    // Who says how much it may cost has said that it may.
+    // A budget implies consent to its cost.
     if !args.yes && budget.is_none() {
         confirm::confirm_cost(&plan)?;
     }
     let destination = destination();
-    let past =
+    let learner =
         BootstrapLearner { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
-    let ended = past.learn(global, state, &plan, &mut printed)?;
+    let stop_reason = past.learn(global, state, &plan, &mut printed)?;
     printed.print(global);
-    Ok(match ended {
-        progress::Ended::Cancelled(by) => by.exit_code(),
-        progress::Ended::By(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
+    Ok(match stop_reason {
+        progress::StopReason::Cancelled(by) => by.exit_code(),
+        progress::StopReason::Outcome(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
     })
 }
 
-/// What will be done.
-fn planned(
+/// Plans the bootstrap.
+fn make_plan(
     project: &Path,
     args: &BootstrapArgs,
     settings: &BootstrapSettings,
-    (state, home, judge): (&BootstrapState, &LearningPaths, &dyn Judge),
+    state: &BootstrapState,
+    home: &LearningPaths,
+    judge: &dyn Judge,
 ) -> Result<BootstrapPlan, Failure> {
-    let place = match &settings.transcript_dir {
+    let source = match &settings.transcript_dir {
         Some(folder) if !folder.is_dir() => {
             let error = format!("look for transcripts in {}: it is no directory", folder.display());
             return Err(Failure::usage(error, "correct AGENTIC_CONTEXT_TRANSCRIPT_DIR, or unset it"));
@@ -88,7 +91,7 @@ fn planned(
             config_dir: claude_config_dir().ok_or_else(|| {
                 let hint = "set HOME or CLAUDE_CONFIG_DIR, or AGENTIC_CONTEXT_TRANSCRIPT_DIR to their folder";
                 Failure::not_started(
-                    "find Claude Code's sessions: it is not known where they are",
+                    "cannot find Claude Code's sessions: it is not known where they are",
                     hint,
                     None,
                 )
@@ -96,11 +99,11 @@ fn planned(
             project: project.to_owned(),
         },
     };
-    let found = sessions(&place).map_err(|error| {
+    let found = sessions(&source).map_err(|error| {
         let error = format!("look for past sessions: {error}");
         Failure::not_started(error, "see whether the folder can be read", None)
     })?;
-    let wanted = SessionFilter {
+    let filter = SessionFilter {
         limit: args.limit.map(Into::into),
         newest_first: args.order == OrderArg::Newest,
         since: args.since,
@@ -108,14 +111,14 @@ fn planned(
         skip_sub_agents: settings.skip_sub_agents,
         bytes_max: settings.bytes_max,
     };
-    // One that cannot be read is the worker's to tell.
+    // The worker reports an unreadable playbook.
     let playbook = PlaybookFile::of_project(project).read().ok().and_then(|found| found.text);
-    let estimating = Estimator {
+    let estimator = Estimator {
         prices: Prices::bundled(),
         model: judge.model(),
         prompt_tokens_max: judge.prompt_tokens_max(),
         playbook_tokens: playbook.map_or(0, |text| estimated_tokens(&text)),
     };
     let learning = LearningDb::open_existing(home).map_err(|error| learn::failure(&error))?;
-    plan(found, &wanted, state, learning.as_ref(), &estimating).map_err(|error| learn::failure(&error))
+    plan(found, &filter, state, learning.as_ref(), &estimator).map_err(|error| learn::failure(&error))
 }

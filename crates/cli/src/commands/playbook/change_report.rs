@@ -1,98 +1,93 @@
-//! What a change of a playbook came to, as it is printed, and in words.
+//! The report of a playbook change, as JSON and as text.
 
 use crate::output::phrases::{counted, one_line};
 use longhaul_playbook::points::{AppliedChange, ChangeSummary, SkippedChange};
 use longhaul_playbook::{Changed, Outcome, PlaybookFile};
 use serde::Serialize;
 
-/// What is printed.
+/// Output of the commands that change a playbook.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ChangeReport {
-    /// The file.
+    /// Path of the playbook.
     path: String,
-    /// Whether it was only told what would be done.
+    /// Whether nothing was written.
     dry_run: bool,
-    /// Whether the playbook has changed, or would.
+    /// Whether the playbook changed, or would change.
     changed: bool,
-    /// The number of the change, by which it can be taken back; nothing if there is none.
+    /// Number of the change, which `undo` accepts. `None` if nothing was saved.
     change: Option<i64>,
-    /// The changes that were taken back, the oldest first; none but for `undo`.
+    /// Changes that were reverted, oldest first. Empty except for `undo`.
     reverted: Vec<i64>,
-    /// What was done, in its order.
+    /// Applied changes, in order.
     applied: Vec<AppliedChange>,
-    /// What was asked for and not done.
+    /// Requested changes that were skipped.
     skipped: Vec<SkippedChange>,
-    /// Where the file was kept that could not be read.
+    /// Copy of the playbook, if it was damaged.
     damaged_copy: Option<String>,
 }
 
 impl ChangeReport {
     pub fn new(file: &PlaybookFile, changed: Changed, reverted: Vec<i64>) -> ChangeReport {
-        let Changed {
-            save,
-            outcome,
-            changes: ChangeSummary { applied: done, skipped },
-            damaged_copy: set_aside,
-            warnings: _,
-        } = changed;
+        let Changed { save, outcome, changes: ChangeSummary { applied, skipped }, damaged_copy, warnings: _ } =
+            changed;
         ChangeReport {
             path: file.path().display().to_string(),
             dry_run: false,
             changed: outcome == Outcome::Saved,
             change: save,
             reverted,
-            applied: done,
+            applied,
             skipped,
-            damaged_copy: set_aside.map(|path| path.display().to_string()),
+            damaged_copy: damaged_copy.map(|path| path.display().to_string()),
         }
     }
 
-    /// That nothing was asked for.
+    /// Creates the report of no change.
     pub fn nothing(file: &PlaybookFile) -> ChangeReport {
         ChangeReport { dry_run: false, ..ChangeReport::planned(file, ChangeSummary::default(), Vec::new()) }
     }
 
-    /// What would be done.
-    pub fn planned(file: &PlaybookFile, told: ChangeSummary, reverted: Vec<i64>) -> ChangeReport {
+    /// Creates the report of a dry run.
+    pub fn planned(file: &PlaybookFile, summary: ChangeSummary, reverted: Vec<i64>) -> ChangeReport {
         ChangeReport {
             path: file.path().display().to_string(),
             dry_run: true,
-            changed: !told.applied.is_empty(),
+            changed: !summary.applied.is_empty(),
             change: None,
             reverted,
-            applied: told.applied,
-            skipped: told.skipped,
+            applied: summary.applied,
+            skipped: summary.skipped,
             damaged_copy: None,
         }
     }
 
-    /// The same for people: a line each, and where it was done.
+    /// Returns the report as text: one line for each change, and the file.
     pub fn text(&self) -> String {
-        let mut out: String = self.applied.iter().map(|done| format!("{}\n", line(done))).collect();
+        let mut out: String = self.applied.iter().map(|change| format!("{}\n", line(change))).collect();
         let would = if self.dry_run { "would be " } else { "" };
         out += &match (self.changed, self.change) {
             (true, Some(change)) => format!("change {change} of {}\n", self.path),
             (true, None) => format!("{} {would}changed\n", self.path),
             (false, _) => format!("{}: nothing {would}changed\n", self.path),
         };
-        if let Some(kept) = &self.damaged_copy {
-            out += &format!("the damaged file is kept as {kept}\n");
+        if let Some(copy) = &self.damaged_copy {
+            out += &format!("the damaged file is kept as {copy}\n");
         }
         out
     }
 }
 
-/// One thing that was done, in a line.
-pub fn line(done: &AppliedChange) -> String {
-    match done {
+/// Describes an applied change on one line.
+pub fn line(change: &AppliedChange) -> String {
+    match change {
         AppliedChange::Helped { name } => format!("{name} helped"),
         AppliedChange::Harmed { name } => format!("{name} did harm"),
         AppliedChange::Added { name, section, text, .. } => {
             format!("+ {name} {}  ({section})", one_line(text))
         }
-        AppliedChange::Updated { name, previous_text: was, text } => {
-            format!("~ {name} {}  (was: {})", one_line(text), one_line(was))
+        AppliedChange::Updated { name, previous_text, text } => {
+            format!("~ {name} {}  (was: {})", one_line(text), one_line(previous_text))
         }
         AppliedChange::Deleted { name, text, .. } => format!("- {name} {}", one_line(text)),
         AppliedChange::Merged { name, text, from, .. } => {
@@ -109,7 +104,7 @@ pub fn line(done: &AppliedChange) -> String {
     }
 }
 
-/// `5 points`.
+/// Returns a number of points with its unit, such as `5 points`.
 pub fn points(count: usize) -> String {
     counted(count as u64, "point")
 }

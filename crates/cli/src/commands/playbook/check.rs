@@ -1,4 +1,4 @@
-//! `longhaul playbook check`: whether a playbook can be understood, and what is wrong in it. It changes nothing.
+//! `longhaul playbook check`: parses a playbook and reports problems. It changes nothing.
 
 use super::change_report::points;
 use super::project;
@@ -13,47 +13,47 @@ use longhaul_playbook::{FileError, Found, PointId, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckOutput {
-    /// The file.
+    /// Path of the playbook.
     path: String,
-    /// Whether there is one.
+    /// Whether the file exists.
     exists: bool,
-    /// Whether it can be understood.
+    /// Whether the file can be parsed.
     readable: bool,
-    /// The version of its format.
+    /// Version of the file format.
     version: Option<String>,
-    /// When it was last changed, as the file says it.
+    /// Time of the last change according to the file.
     last_updated: Option<String>,
-    /// How many points there are, by section.
+    /// Number of points in each section.
     points: BTreeMap<&'static str, usize>,
-    /// What a person should see to.
+    /// Problems that a person should fix.
     findings: Vec<String>,
-    /// What is odd about the file and is read all the same.
+    /// Irregularities of the file that are accepted.
     warnings: Vec<String>,
-    /// Points that say the same, and become one when something is learnt.
+    /// Near-duplicate points. They are merged when something is learned.
     near_duplicates: Vec<Duplicate>,
 }
 
-/// Two points that say the same.
+/// Two near-duplicate points.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Duplicate {
-    /// The one that stays.
+    /// Point that stays.
     name: PointId,
-    /// The one that goes.
+    /// Point that is removed.
     duplicate: PointId,
 }
 
-/// Carries out the command and returns its exit code: 0 if nobody need see to anything, else 1.
+/// Runs the command and returns its exit code: 0 without findings, else 1.
 pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let (threshold, flaw) = project::similarity_threshold();
     let path = file.path().display().to_string();
-    let mut checked = match file.read() {
-        Ok(found) => CheckOutput { path, ..found_in(&found, threshold) },
+    let mut report = match file.read() {
+        Ok(found) => CheckOutput { path, ..inspect(&found, threshold) },
         Err(error @ (FileError::Damaged { .. } | FileError::Newer { .. })) => CheckOutput {
             path,
             exists: true,
@@ -62,16 +62,16 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
         },
         Err(error) => return Err(project::failure(&error)),
     };
-    checked.warnings.extend(flaw);
+    report.warnings.extend(flaw);
     match output::format(global) {
-        OutputFormat::Text => output::print_text(&text(&checked, Colors::stdout())),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&checked),
+        OutputFormat::Text => output::print_text(&text(&report, Colors::stdout())),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&report),
     }
-    Ok(if checked.findings.is_empty() { 0 } else { UNEXPECTED_ERROR })
+    Ok(if report.findings.is_empty() { 0 } else { UNEXPECTED_ERROR })
 }
 
-fn found_in(found: &Found, threshold: f64) -> CheckOutput {
-    let Found { text, playbook, warnings: noticed } = found;
+fn inspect(found: &Found, threshold: f64) -> CheckOutput {
+    let Found { text, playbook, warnings } = found;
     let duplicates = playbook.near_duplicates(&WordOverlap, threshold).into_iter();
     CheckOutput {
         path: String::new(),
@@ -84,33 +84,37 @@ fn found_in(found: &Found, threshold: f64) -> CheckOutput {
             .map(|section| (section.title(), playbook.section(*section).len()))
             .collect(),
         findings: playbook.lint(),
-        warnings: noticed.clone(),
+        warnings: warnings.clone(),
         near_duplicates: duplicates
             .map(|(first, second)| Duplicate { name: first.name.clone(), duplicate: second.name.clone() })
             .collect(),
     }
 }
 
-fn text(checked: &CheckOutput, paint: Colors) -> String {
-    let count: usize = checked.points.values().sum();
-    let state = match (checked.exists, checked.readable) {
+fn text(report: &CheckOutput, colors: Colors) -> String {
+    let count: usize = report.points.values().sum();
+    let state = match (report.exists, report.readable) {
         (false, _) => "there is none yet".to_owned(),
         (true, false) => "cannot be used".to_owned(),
         (true, true) => {
-            let version = checked.version.as_deref().unwrap_or_default();
+            let version = report.version.as_deref().unwrap_or_default();
             let since =
-                checked.last_updated.as_deref().map_or(String::new(), |at| format!(", last changed {at}"));
+                report.last_updated.as_deref().map_or(String::new(), |at| format!(", last changed {at}"));
             format!("version {version}, {}{since}", points(count))
         }
     };
-    let mut out = format!("{}: {}\n", checked.path, one_line(&state));
-    let mut tell = |word: &str, meaning: Style, text: &str| {
-        out += &format!("{} {}\n", paint.styled(word, Some(meaning)), one_line(text));
+    let mut out = format!("{}: {}\n", report.path, one_line(&state));
+    let mut add_line = |word: &str, style: Style, text: &str| {
+        out += &format!("{} {}\n", colors.styled(word, Some(style)), one_line(text));
     };
-    checked.findings.iter().for_each(|finding| tell("wrong:", Style::Bad, finding));
-    checked.warnings.iter().for_each(|warnings| tell("noticed:", Style::Warning, warnings));
-    for Duplicate { name, duplicate } in &checked.near_duplicates {
-        tell("alike:", Style::Warning, &format!("[{duplicate}] says what [{name}] says; they become one"));
+    report.findings.iter().for_each(|finding| add_line("wrong:", Style::Bad, finding));
+    report.warnings.iter().for_each(|warning| add_line("noticed:", Style::Warning, warning));
+    for Duplicate { name, duplicate } in &report.near_duplicates {
+        add_line(
+            "alike:",
+            Style::Warning,
+            &format!("[{duplicate}] says what [{name}] says; they become one"),
+        );
     }
     out
 }

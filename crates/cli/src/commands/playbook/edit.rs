@@ -1,5 +1,7 @@
-//! `longhaul playbook edit`: a copy of the playbook in the user's editor, checked before it takes the playbook's place.
-//! Whatever becomes of it, nothing that was typed is lost.
+//! `longhaul playbook edit`: opens a copy of the playbook in the user's editor and validates it before it
+//! replaces the playbook.
+//!
+//! Never loses the edited text, even if an edit fails.
 
 use super::change_report::ChangeReport;
 use super::project;
@@ -19,64 +21,65 @@ use std::sync::atomic::AtomicBool;
 use std::{env, fs};
 use tempfile::NamedTempFile;
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let editor = editor()?;
     let mut learning = project::learning()?;
     file.settle(&learning).map_err(|error| project::failure(&error))?;
-    let seen = file.bytes().map_err(|error| project::failure(&error))?;
-    let started = started_at(args, seen.as_deref())?;
-    let copy = copy(&started)?;
-    if let Err(why) = run(&editor, copy.path()) {
-        let failure = Failure { exit_code: UNEXPECTED_ERROR, ..Failure::usage(why, "nothing was changed") };
-        return Err(kept(copy, &started, failure));
+    let original = file.bytes().map_err(|error| project::failure(&error))?;
+    let initial = initial_text(args, original.as_deref())?;
+    let copy = copy(&initial)?;
+    if let Err(error) = run(&editor, copy.path()) {
+        let failure = Failure { exit_code: UNEXPECTED_ERROR, ..Failure::usage(error, "nothing was changed") };
+        return Err(keep_copy(copy, &initial, failure));
     }
     let edited = fs::read(copy.path())
-        .map_err(|error| Failure::unexpected(format!("read the edited copy: {error}")))?;
-    if edited == started && args.from.is_none() {
+        .map_err(|error| Failure::unexpected(format!("cannot read the edited copy: {error}")))?;
+    if edited == initial && args.from.is_none() {
         return Ok(unchanged(global, &file));
     }
-    let playbook = match checked(&edited, &started) {
+    let playbook = match validate(&edited, &initial) {
         Ok(playbook) => playbook,
-        Err(failure) => return Err(kept(copy, &started, failure)),
+        Err(failure) => return Err(keep_copy(copy, &initial, failure)),
     };
-    match file.replace(&mut learning, seen.as_deref(), playbook, output::now()) {
+    match file.replace(&mut learning, original.as_deref(), playbook, output::now()) {
         Ok(changed) => {
             print(global, &ChangeReport::new(&file, changed, Vec::new()));
             Ok(0)
         }
-        Err(error) => Err(kept(copy, &started, project::failure(&error))),
+        Err(error) => Err(keep_copy(copy, &initial, project::failure(&error))),
     }
 }
 
-/// The user's own words, as `git` takes them; somebody without a terminal is not asked by an editor that he did not name.
+/// Returns the user's editor command, as `git` does. Without a terminal there is no default editor.
 fn editor() -> Result<String, Failure> {
-    let named = ["VISUAL", "EDITOR"].iter().filter_map(|name| env::var(name).ok());
-    let named = named.into_iter().find(|editor| !editor.trim().is_empty());
+    let editors = ["VISUAL", "EDITOR"].iter().filter_map(|name| env::var(name).ok());
+    let editor = editors.into_iter().find(|editor| !editor.trim().is_empty());
     let default = || io::stdin().is_terminal().then(|| "vi".to_owned());
-    named.or_else(default).ok_or_else(|| {
+    editor.or_else(default).ok_or_else(|| {
         Failure::usage("there is no terminal, and no editor is named", "set VISUAL or EDITOR to your editor")
     })
 }
 
-/// What the editor begins with: the file as it is, damaged or not.
-fn started_at(args: &EditArgs, seen: Option<&[u8]>) -> Result<Vec<u8>, Failure> {
-    match (&args.from, seen) {
-        (Some(from), _) => read_regular(from)
-            .map_err(|error| Failure::usage(format!("read {}: {error}", from.display()), "check --from")),
-        (None, Some(seen)) => Ok(seen.to_owned()),
+/// Returns the text to edit: `--from`, or the current file, even if it is damaged.
+fn initial_text(args: &EditArgs, original: Option<&[u8]>) -> Result<Vec<u8>, Failure> {
+    match (&args.from, original) {
+        (Some(from), _) => read_regular(from).map_err(|error| {
+            Failure::usage(format!("cannot read {}: {error}", from.display()), "check --from")
+        }),
+        (None, Some(original)) => Ok(original.to_owned()),
         (None, None) => Ok((Playbook::default().text() + "\n").into_bytes()),
     }
 }
 
 fn copy(text: &[u8]) -> Result<NamedTempFile, Failure> {
-    let made = tempfile::Builder::new().prefix("playbook-").suffix(".json").tempfile();
-    made.and_then(|mut copy| copy.write_all(text).and_then(|()| copy.flush()).map(|()| copy)).map_err(
+    let file = tempfile::Builder::new().prefix("playbook-").suffix(".json").tempfile();
+    file.and_then(|mut copy| copy.write_all(text).and_then(|()| copy.flush()).map(|()| copy)).map_err(
         |error| {
             let dir = env::temp_dir();
             Failure::not_started(
-                format!("write a copy in {}: {error}", dir.display()),
+                format!("cannot write a copy in {}: {error}", dir.display()),
                 "set TMPDIR to another directory",
                 None,
             )
@@ -84,41 +87,41 @@ fn copy(text: &[u8]) -> Result<NamedTempFile, Failure> {
     )
 }
 
-/// The name of the copy is an argument, and nothing that a shell reads.
+/// Runs the editor through a shell. The path is passed as an argument, so the shell does not interpret it.
 fn run(editor: &str, copy: &Path) -> Result<(), String> {
-    // Ctrl-C is the editor's, which stops what it does with it.
+    // The editor handles Ctrl-C itself.
     let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
-    let ended = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$@\""), "sh"]).arg(copy).status();
-    match ended {
+    let status = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$@\""), "sh"]).arg(copy).status();
+    match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("the editor `{editor}` ended with {status}")),
         Err(error) => Err(format!("start the editor `{editor}`: {error}")),
     }
 }
 
-/// The playbook that was typed, with nothing wrong in it that was not there before.
-fn checked(edited: &[u8], started: &[u8]) -> Result<Playbook, Failure> {
-    let refused = |what: String| Failure::usage(format!("use the edited playbook: {what}"), "");
-    let text = std::str::from_utf8(edited).map_err(|error| refused(error.to_string()))?;
-    let (playbook, warnings) = Playbook::read(text).map_err(|error| refused(error.to_string()))?;
-    let before = std::str::from_utf8(started)
+/// Parses the edited text. Returns an error for problems that the initial text did not have.
+fn validate(edited: &[u8], initial: &[u8]) -> Result<Playbook, Failure> {
+    let invalid = |reason: String| Failure::usage(format!("cannot use the edited playbook: {reason}"), "");
+    let text = std::str::from_utf8(edited).map_err(|error| invalid(error.to_string()))?;
+    let (playbook, warnings) = Playbook::read(text).map_err(|error| invalid(error.to_string()))?;
+    let before = std::str::from_utf8(initial)
         .ok()
-        .and_then(|started| Playbook::read(started).ok())
+        .and_then(|initial| Playbook::read(initial).ok())
         .unwrap_or_default();
     let before = before.0.lint();
     let new: Vec<String> = playbook.lint().into_iter().filter(|finding| !before.contains(finding)).collect();
     if !new.is_empty() {
-        return Err(refused(new.join("; ")));
+        return Err(invalid(new.join("; ")));
     }
-    for warnings in warnings {
-        output::print_warning(&warnings, None);
+    for warning in warnings {
+        output::print_warning(&warning, None);
     }
     Ok(playbook)
 }
 
-/// The failure, with where the edited text is, if there is anything to be lost.
-fn kept(copy: NamedTempFile, started: &[u8], failure: Failure) -> Failure {
-    if fs::read(copy.path()).is_ok_and(|edited| edited == started) {
+/// Keeps the edited text, if it differs from the initial one, and adds its path to the failure's hint.
+fn keep_copy(copy: NamedTempFile, initial: &[u8], failure: Failure) -> Failure {
+    if fs::read(copy.path()).is_ok_and(|edited| edited == initial) {
         return failure;
     }
     let path = copy.path().to_owned();
@@ -141,9 +144,9 @@ fn unchanged(global: &GlobalArgs, file: &PlaybookFile) -> u8 {
     0
 }
 
-fn print(global: &GlobalArgs, printed: &ChangeReport) {
+fn print(global: &GlobalArgs, report: &ChangeReport) {
     match output::format(global) {
-        OutputFormat::Text => output::print_text(&printed.text()),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(printed),
+        OutputFormat::Text => output::print_text(&report.text()),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(report),
     }
 }

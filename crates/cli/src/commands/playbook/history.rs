@@ -1,4 +1,4 @@
-//! `longhaul playbook history`: what a playbook was changed for, and what each change did.
+//! `longhaul playbook history`: the changes of a playbook and their causes.
 
 use super::project;
 use crate::args::playbook::HistoryArgs;
@@ -14,15 +14,15 @@ use longhaul_playbook::points::ChangeSummary;
 use longhaul_store::rfc3339;
 use serde::Serialize;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HistoryOutput {
-    /// The file.
+    /// Path of the playbook.
     path: String,
-    /// The changes, the newest first.
+    /// Changes, newest first.
     changes: Vec<Change>,
-    /// Whether there are more than were asked for.
+    /// Whether there are more changes than requested.
     more: bool,
 }
 
@@ -30,49 +30,49 @@ pub struct HistoryOutput {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Change {
-    /// Its number, which `undo` takes.
+    /// Number of the change, which `undo` accepts.
     change: i64,
-    /// When it was made.
+    /// Time of the change.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     at: String,
-    /// What it was for: `slice 17` of what was learnt from, `extracted`, `edit`, `undo 3`; `found` is what somebody else
-    /// wrote.
+    /// Cause: `slice 17` of a session, `extracted`, `edit`, `undo 3`, or `found` for a change by another
+    /// program.
     cause: String,
-    /// Whether it can be gone back to before it.
+    /// Whether the state before the change is kept.
     kept: bool,
-    /// What was done, and what was skipped.
+    /// Applied and skipped changes.
     #[serde(flatten)]
     changes: ChangeSummary,
     #[serde(skip)]
-    of: RevisionCause,
+    revision_cause: RevisionCause,
     #[serde(skip)]
-    when: Moment,
+    made_at: Moment,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
-    let saves = match project::known()? {
+    let saves = match project::existing_db()? {
         Some(learning) => learning.saves(&file.project()).map_err(|error| project::failure(&error.into()))?,
         None => Vec::new(),
     };
     let limit = if args.all { usize::MAX } else { args.limit.get() };
     let more = saves.len() > limit;
-    let kept: Vec<bool> = saves.iter().map(|save| save.content.is_some()).collect();
-    // The state before the first was none, or is what was found.
-    let is_kept = |place: usize| place.checked_sub(1).is_none_or(|before| kept[before]);
+    let has_content: Vec<bool> = saves.iter().map(|save| save.content.is_some()).collect();
+    // The state before the first change is empty, or was found.
+    let is_kept = |index: usize| index.checked_sub(1).is_none_or(|before| has_content[before]);
     let changes = saves.into_iter().enumerate().rev().take(limit);
-    let changes = changes.map(|(place, save)| change(save, is_kept(place))).collect();
-    let listed = HistoryOutput { path: file.path().display().to_string(), changes, more };
+    let changes = changes.map(|(index, save)| change(save, is_kept(index))).collect();
+    let history = HistoryOutput { path: file.path().display().to_string(), changes, more };
     match output::format(global) {
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&listed),
-        OutputFormat::Text if listed.changes.is_empty() => {
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&history),
+        OutputFormat::Text if history.changes.is_empty() => {
             if !global.quiet {
-                output::print_status(&format!("nothing was changed in {} yet", listed.path));
+                output::print_status(&format!("nothing was changed in {} yet", history.path));
             }
         }
         OutputFormat::Text => {
-            page(global, &text(&listed, output::now()));
+            page(global, &text(&history, output::now()));
             if more && !global.quiet {
                 output::print_status(&format!("the newest {limit}; --all or -n N tells of more"));
             }
@@ -82,17 +82,25 @@ pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
 }
 
 fn change(save: Revision, kept: bool) -> Change {
-    let Revision { id, at, cause, changes: told, .. } = save;
-    Change { change: id, at: rfc3339(at), cause: cause.to_string(), kept, changes: told, of: cause, when: at }
+    let Revision { id, at, cause, changes, .. } = save;
+    Change {
+        change: id,
+        at: rfc3339(at),
+        cause: cause.to_string(),
+        kept,
+        changes,
+        revision_cause: cause,
+        made_at: at,
+    }
 }
 
-fn text(listed: &HistoryOutput, now: Moment) -> String {
+fn text(history: &HistoryOutput, now: Moment) -> String {
     let mut cells = vec![["change", "made", "for", "did"].map(str::to_owned).to_vec()];
-    cells.extend(listed.changes.iter().map(|change| {
+    cells.extend(history.changes.iter().map(|change| {
         vec![
             change.change.to_string(),
-            ago(change.when, now),
-            cause(change.of),
+            ago(change.made_at, now),
+            cause(change.revision_cause),
             change.changes.summary_line(),
         ]
     }));

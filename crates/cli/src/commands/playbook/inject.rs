@@ -1,4 +1,4 @@
-//! `longhaul playbook inject`: prints what a session would be told of the playbook.
+//! `longhaul playbook inject`: prints the part of the playbook that a session would receive.
 
 use super::project;
 use crate::args::playbook::InjectArgs;
@@ -10,24 +10,25 @@ use longhaul_playbook::points::{self, Injection};
 use longhaul_playbook::{FileError, PlaybookFile};
 use serde::Serialize;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InjectOutput {
-    /// What a session would be told; nothing where there is nothing to tell.
+    /// Text that a session would receive. `None` if there is none.
     text: Option<String>,
-    /// How many points are in it.
+    /// Number of points in the text.
     points: usize,
-    /// How many are not, for want of room.
+    /// Number of points omitted for lack of room.
     omitted: usize,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
-    let told = print_playbook(&project::file(&args.project)?, &args.prompt, args.max_tokens)
-        .map_err(|untold| Failure::not_started(untold.content, untold.hint, None))?;
-    let (points, omitted) = told.as_ref().map_or((0, 0), |told| (told.points, told.omitted));
-    let text = told.map(|told| told.text);
+    let injection = print_playbook(&project::file(&args.project)?, &args.prompt, args.max_tokens)
+        .map_err(|error| Failure::not_started(error.content, error.hint, None))?;
+    let (points, omitted) =
+        injection.as_ref().map_or((0, 0), |injection| (injection.points, injection.omitted));
+    let text = injection.map(|injection| injection.text);
     match output::format(global) {
         OutputFormat::Text => output::print_text(&text.unwrap_or_default()),
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -37,7 +38,8 @@ pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What a session is told of this playbook at this prompt; nothing where there is none, or nothing in it.
+/// Returns the part of this playbook that a session receives for this prompt. `None` if the playbook is
+/// missing or empty.
 pub fn print_playbook(
     playbook: &PlaybookFile,
     prompt: &str,
@@ -47,7 +49,7 @@ pub fn print_playbook(
     Ok(points::inject(&found.playbook, prompt, max_tokens, &project::templates())?)
 }
 
-/// Why nothing can be told.
+/// The reason why a playbook cannot be injected.
 #[derive(Debug)]
 pub struct InjectError {
     pub content: String,

@@ -1,4 +1,4 @@
-//! `longhaul playbook install`: puts our hooks into Claude Code's settings, beside whatever is there.
+//! `longhaul playbook install`: adds Longhaul's hooks to Claude Code's settings and keeps everything else.
 
 use super::settings;
 use crate::args::GlobalArgs;
@@ -10,31 +10,33 @@ use longhaul_playbook::hooks::{HookEntry, HookEvent, SettingsFile, SettingsWarni
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     let program = program()?;
     let flags: String = args.learning.flags().iter().map(|flag| format!(" {}", quoted(flag))).collect();
     let command = |event: HookEvent| format!("{} hook {event}{flags}", quoted(&program));
-    let wanted: Vec<HookEntry> =
+    let hooks: Vec<HookEntry> =
         HookEvent::ALL.iter().map(|event| HookEntry { event: *event, command: command(*event) }).collect();
     let file = settings::file(&args.scope)?;
-    let mut change = file.with_hooks(&wanted, args.replace_ace).map_err(|error| settings::failure(&error))?;
-    // Theirs are in the user's settings, whichever ours are put into.
-    let users = settings::file(&Default::default()).ok().filter(|users| users.path() != file.path());
-    let users = users.filter(SettingsFile::has_ace);
-    let is_told = change.warnings.contains(&SettingsWarning::AceHooks);
-    if !is_told && !args.replace_ace && users.is_some() {
+    let mut change = file.with_hooks(&hooks, args.replace_ace).map_err(|error| settings::failure(&error))?;
+    // ACE hooks are in the user's settings, whichever file receives Longhaul's.
+    let user_settings =
+        settings::file(&Default::default()).ok().filter(|settings| settings.path() != file.path());
+    let user_settings = user_settings.filter(SettingsFile::has_ace);
+    let has_warning = change.warnings.contains(&SettingsWarning::AceHooks);
+    if !has_warning && !args.replace_ace && user_settings.is_some() {
         change.warnings.push(SettingsWarning::AceHooks);
     }
-    let theirs = users.filter(|_| args.replace_ace).map(|users| users.without_ace()).transpose();
-    let theirs = theirs.map_err(|error| settings::failure(&error))?;
+    let without_ace =
+        user_settings.filter(|_| args.replace_ace).map(|settings| settings.without_ace()).transpose();
+    let without_ace = without_ace.map_err(|error| settings::failure(&error))?;
     let code = settings::carry_out(global, &file, &change, args.dry_run, "installed")?;
-    if let Some(theirs) = theirs.filter(|_| !args.dry_run) {
-        let backup = theirs.write().map_err(|error| settings::failure(&error))?;
-        let kept = backup.map(|backup| format!("they are kept as they were: {}", backup.display()));
+    if let Some(without_ace) = without_ace.filter(|_| !args.dry_run) {
+        let backup = without_ace.write().map_err(|error| settings::failure(&error))?;
+        let hint = backup.map(|backup| format!("they are kept as they were: {}", backup.display()));
         if !global.quiet {
-            let what = "the ACE playbook hooks are taken out of the settings of all your projects";
-            output::print_warning(what, kept.as_deref());
+            let warning = "the ACE playbook hooks are taken out of the settings of all your projects";
+            output::print_warning(warning, hint.as_deref());
         }
     }
     if args.scope.project && !global.quiet && !args.dry_run {
@@ -44,16 +46,16 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// Where this program is: by the name under which it is found, which stays when a newer one is put there.
+/// Returns the path of this program as found in `PATH`, because that path stays valid after an update.
 fn program() -> Result<String, Failure> {
-    let failed = |what: String| Failure::unexpected(format!("find this program: {what}"));
-    let own = env::current_exe().map_err(|error| failed(error.to_string()))?;
-    let name = own.file_name().unwrap_or_default();
+    let failure = |reason: String| Failure::unexpected(format!("cannot find this program: {reason}"));
+    let exe = env::current_exe().map_err(|error| failure(error.to_string()))?;
+    let name = exe.file_name().unwrap_or_default();
     let dirs: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
     let by_name = dirs.into_iter().filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
-    let own_file = fs::canonicalize(&own).ok();
+    let canonical = fs::canonicalize(&exe).ok();
     let found =
-        by_name.into_iter().find(|path| own_file.is_some() && fs::canonicalize(path).ok() == own_file);
-    let path = found.unwrap_or(own);
-    path.to_str().map(str::to_owned).ok_or_else(|| failed(format!("{} is no text", path.display())))
+        by_name.into_iter().find(|path| canonical.is_some() && fs::canonicalize(path).ok() == canonical);
+    let path = found.unwrap_or(exe);
+    path.to_str().map(str::to_owned).ok_or_else(|| failure(format!("{} is no text", path.display())))
 }

@@ -1,5 +1,6 @@
-//! `longhaul playbook learn`: learns from what is queued, or from transcripts that are named. Whatever ends it, the next one
-//! goes on where it was.
+//! `longhaul playbook learn`: learns from queued or named transcripts.
+//!
+//! An interrupted command continues where it stopped.
 
 pub(super) mod judge;
 pub(super) mod progress;
@@ -26,115 +27,115 @@ use std::fs;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
-// How often it is looked whether another worker has come to its end.
-const LOOK_EVERY: Span = Span::from_secs(1);
+// How often to check whether another worker has finished.
+const POLL_INTERVAL: Span = Span::from_secs(1);
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LearnOutput {
-    /// How many parts of sessions were learnt from.
+    /// Number of lessons learned.
     learned: u64,
-    /// What failed, and is kept for `--failed`.
+    /// Transcripts that failed. They are kept for `--failed`.
     failed: Vec<Failed>,
-    /// How many transcripts are still queued for this judge.
+    /// Number of transcripts still queued for this judge.
     waiting: u64,
-    /// When the next of them is due; nothing if none is, or a person must do something first.
+    /// When the next of them is due. `None` if none is due, or if a person must act first.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     due_at: Option<String>,
-    /// What a person must change before anything is learnt; else nothing.
+    /// Change that a person must make before learning can continue.
     needs_person: Option<String>,
-    /// How many are queued for another judge or another API.
+    /// Number of transcripts queued for another judge or another API.
     for_other_judges: u64,
-    /// The judge that was asked, and how many of these are for the other one.
+    /// The requested judge, and the number of transcripts above that are for another judge.
     #[serde(skip)]
     judge: (JudgeKind, u64),
 }
 
-/// What failed.
+/// A transcript that failed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Failed {
-    /// The transcript.
+    /// Path of the transcript.
     transcript: PathBuf,
-    /// The directory whose playbook was to learn.
+    /// Directory whose playbook was to learn.
     project: PathBuf,
-    /// Why.
+    /// Why it failed.
     reason: Option<String>,
 }
 
-/// All that a worker of this process needs to know of itself.
+/// The queue that a worker of this process serves.
 struct WorkerTarget {
-    project: LearningPaths,
+    home: LearningPaths,
     kind: JudgeKind,
     destination: String,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn learn(global: &GlobalArgs, args: &LearnArgs) -> Result<u8, Failure> {
     if args.worker {
         detach::leave_terminal();
     }
     let transcripts = args.transcripts.iter().map(|path| readable(path)).collect::<Result<Vec<_>, _>>()?;
-    let place = LearningPaths::in_home(open_home::open()?.path());
-    let learned = learn_here(&place, global, args, transcripts);
+    let paths = LearningPaths::in_home(open_home::open()?.path());
+    let learned = learn_here(&paths, global, args, transcripts);
     if let Err(failure) = &learned
         && args.worker
     {
-        progress::put_down_failure(&place, failure);
+        progress::log_failure(&paths, failure);
     }
     learned
 }
 
 fn learn_here(
-    place: &LearningPaths,
+    paths: &LearningPaths,
     global: &GlobalArgs,
     args: &LearnArgs,
     transcripts: Vec<PathBuf>,
 ) -> Result<u8, Failure> {
-    let here = WorkerTarget { project: place.clone(), kind: args.judge.into(), destination: destination() };
-    let mut learning = LearningDb::open(&here.project).map_err(|error| failure(&error))?;
+    let target = WorkerTarget { home: paths.clone(), kind: args.judge.into(), destination: destination() };
+    let mut learning = LearningDb::open(&target.home).map_err(|error| failure(&error))?;
     if let Some(path) = learning.set_aside() {
-        progress::say_set_aside(path);
+        progress::warn_damaged_database(path);
     }
     let project = PathBuf::from(project::file(&args.project)?.project());
     for transcript in transcripts {
         learning
-            .enqueue(output::now(), &here.queued(&project, transcript))
+            .enqueue(output::now(), &target.queued(&project, transcript))
             .map_err(|error| failure(&error))?;
     }
     if args.retry_failed {
-        let again = learning.try_failed_again(here.kind, &here.destination);
-        again.map_err(|error| failure(&error))?;
+        let result = learning.try_failed_again(target.kind, &target.destination);
+        result.map_err(|error| failure(&error))?;
     }
     if !args.worker {
-        let now = learning.make_due(here.kind, &here.destination);
-        now.map_err(|error| failure(&error))?;
+        let result = learning.make_due(target.kind, &target.destination);
+        result.map_err(|error| failure(&error))?;
     }
     let before = learning.standing(0).map_err(|error| failure(&error))?;
     drop(learning);
-    let worked = runtime::new()?.block_on(here.work_until_cancelled(global, args.worker))?;
-    let (worked, cancelled) = match worked {
-        Ok(worked) => (worked, None),
+    let result = runtime::new()?.block_on(target.work_until_cancelled(global, args.worker))?;
+    let (report, cancelled) = match result {
+        Ok(report) => (report, None),
         Err(by) => (WorkerReport::default(), Some(by)),
     };
-    let code = if args.worker { 0 } else { here.tell(global, &before, worked)? };
+    let code = if args.worker { 0 } else { target.print_result(global, &before, report)? };
     Ok(cancelled.map_or(code, CancelSource::exit_code))
 }
 
-/// A transcript that can be read, by a name that holds everywhere.
+/// Returns the absolute path of a transcript, if it is a readable file.
 fn readable(path: &Path) -> Result<PathBuf, Failure> {
     let file = longhaul_store::open_regular(path).and_then(|file| file.metadata());
-    let refused = |why: String| {
+    let failure = |reason: String| {
         let hint = "name a session file of Claude Code: ~/.claude/projects/*/*.jsonl";
-        Failure::usage(format!("read {}: {why}", path.display()), hint)
+        Failure::usage(format!("cannot read {}: {reason}", path.display()), hint)
     };
     match file {
-        Ok(found) if found.is_file() => {
-            fs::canonicalize(path).or_else(|_| absolute(path)).map_err(|error| refused(error.to_string()))
+        Ok(metadata) if metadata.is_file() => {
+            fs::canonicalize(path).or_else(|_| absolute(path)).map_err(|error| failure(error.to_string()))
         }
-        Ok(_) => Err(refused("it is no file".to_owned())),
-        Err(error) => Err(refused(error.to_string())),
+        Ok(_) => Err(failure("it is no file".to_owned())),
+        Err(error) => Err(failure(error.to_string())),
     }
 }
 
@@ -151,16 +152,17 @@ impl WorkerTarget {
         }
     }
 
-    /// Works, unless somebody wants the end: then what is under way is dropped, and a run that is asked something cancelled.
+    /// Works until it is done or cancelled. A cancellation drops the work in progress and cancels a run of
+    /// the judge.
     async fn work_until_cancelled(
         &self,
         global: &GlobalArgs,
         is_worker: bool,
     ) -> Result<Result<WorkerReport, CancelSource>, Failure> {
         let mut cancels = signals::cancels()
-            .map_err(|error| Failure::unexpected(format!("listen for signals: {error}")))?;
+            .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
         tokio::select! {
-            worked = self.work(global, is_worker) => worked.map(Ok).map_err(|error| failure(&error)),
+            result = self.work(global, is_worker) => result.map(Ok).map_err(|error| failure(&error)),
             Some(by) = cancels.recv() => {
                 if !(global.quiet || is_worker) {
                     output::print_status("cancelled; what is queued is kept, and running it again goes on");
@@ -173,37 +175,42 @@ impl WorkerTarget {
     /// Works, or waits for the worker that does.
     async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, LearningError> {
         let clock = Arc::new(SystemClock::new());
-        let judge = judge::of(self.kind, &self.project, &clock);
-        let lessons = lessons(&self.project, global);
+        let judge = judge::create(self.kind, &self.home, &clock);
+        let steps = learn_steps(&self.home, global);
         let progress = Progress { quiet: global.quiet || is_worker, kind: self.kind };
-        let told = |happening: WorkerEvent<'_>| {
+        let on_event = |event: WorkerEvent<'_>| {
             if is_worker {
-                progress::log_event(&self.project, happening);
+                progress::log_event(&self.home, event);
             }
-            progress.tell(happening);
+            progress.print_event(event);
         };
         let worker = Worker {
-            paths: &self.project,
+            paths: &self.home,
             judge: &*judge,
             kind: self.kind,
             destination: &self.destination,
             only: None,
-            steps: &lessons,
+            steps: &steps,
             clock: &*clock,
             linger: is_worker,
-            on_event: &told,
+            on_event: &on_event,
         };
         if is_worker { worker.work().await } else { work_or_wait(&worker, progress.quiet).await }
     }
 
-    /// Says what came of it, by what the database knows: another worker may have done it.
-    fn tell(&self, global: &GlobalArgs, before: &QueueStatus, worked: WorkerReport) -> Result<u8, Failure> {
-        let learning = LearningDb::open(&self.project).map_err(|error| failure(&error))?;
+    /// Prints the result according to the database, because another worker may have done the work.
+    fn print_result(
+        &self,
+        global: &GlobalArgs,
+        before: &QueueStatus,
+        report: WorkerReport,
+    ) -> Result<u8, Failure> {
+        let learning = LearningDb::open(&self.home).map_err(|error| failure(&error))?;
         let after = learning.standing(0).map_err(|error| failure(&error))?;
         let next = learning.next(self.kind, &self.destination, Moment(0)).map_err(|error| failure(&error))?;
         let due = match next {
-            NextItem::Waits(at) if worked.person.is_none() => Some(at),
-            NextItem::Due(_) if worked.person.is_none() => Some(output::now()),
+            NextItem::Waits(at) if report.person.is_none() => Some(at),
+            NextItem::Due(_) if report.person.is_none() => Some(output::now()),
             NextItem::Waits(_) | NextItem::Due(_) | NextItem::Nothing => None,
         };
         let (own, others): (Vec<_>, Vec<_>) = after
@@ -223,7 +230,7 @@ impl WorkerTarget {
                 .collect(),
             waiting: own.len() as u64,
             due_at: due.map(rfc3339),
-            needs_person: worked.person,
+            needs_person: report.person,
             for_other_judges: others.len() as u64,
             judge: (
                 self.kind,
@@ -247,33 +254,34 @@ impl WorkerTarget {
     }
 }
 
-/// Works, or waits for the worker that does, and tells when what is left is due, whoever has worked.
+/// Works, or waits for the worker that does. Also returns when the remaining work is due, whichever worker
+/// did the rest.
 pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, LearningError> {
-    let mut is_said = false;
+    let mut has_printed = false;
     loop {
-        let worked = worker.work().await?;
-        if !worked.other_worker_active {
-            return Ok(worked);
+        let report = worker.work().await?;
+        if !report.other_worker_active {
+            return Ok(report);
         }
         let now = worker.clock.now().at;
         match worker.next(&LearningDb::open(worker.paths)?, now)? {
             NextItem::Due(_) => {}
-            NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..worked }),
-            NextItem::Nothing => return Ok(worked),
+            NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..report }),
+            NextItem::Nothing => return Ok(report),
         }
-        if !is_said && !quiet {
+        if !has_printed && !quiet {
             output::print_status("another worker is learning: waiting for it");
-            is_said = true;
+            has_printed = true;
         }
-        worker.clock.sleep_until(now + LOOK_EVERY).await;
+        worker.clock.sleep_until(now + POLL_INTERVAL).await;
     }
 }
 
-/// What is asked, and what is made of the answers, as the user has it.
-pub(super) fn lessons(home: &LearningPaths, global: &GlobalArgs) -> LearnSteps {
-    let (threshold, odd) = project::similarity_threshold();
-    if let Some(odd) = odd.filter(|_| !global.quiet) {
-        output::print_warning(&odd, None);
+/// Returns the configured questions and the rules for applying the answers.
+pub(super) fn learn_steps(home: &LearningPaths, global: &GlobalArgs) -> LearnSteps {
+    let (threshold, warning) = project::similarity_threshold();
+    if let Some(warning) = warning.filter(|_| !global.quiet) {
+        output::print_warning(&warning, None);
     }
     LearnSteps {
         paths: home.clone(),
@@ -289,10 +297,10 @@ fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
         lessons => format!("{} learnt\n", counted(lessons, "lesson")),
     };
     if !learned.failed.is_empty() {
-        let again = command(learned.judge.0);
-        text += &format!("{} failed; `{again} --failed` tries again:\n", learned.failed.len());
-        for Failed { transcript, reason: why, .. } in &learned.failed {
-            text += &format!("  {}: {}\n", transcript.display(), why.as_deref().unwrap_or_default());
+        let retry = command(learned.judge.0);
+        text += &format!("{} failed; `{retry} --failed` tries again:\n", learned.failed.len());
+        for Failed { transcript, reason, .. } in &learned.failed {
+            text += &format!("  {}: {}\n", transcript.display(), reason.as_deref().unwrap_or_default());
         }
     }
     let when = due.map(|due| format!(", until {}", coming(due))).unwrap_or_default();
@@ -312,7 +320,7 @@ fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
     text
 }
 
-/// The command that learns by this judge.
+/// Returns the command that learns with this judge.
 pub(super) fn command(judge: JudgeKind) -> &'static str {
     match judge {
         JudgeKind::Api => "longhaul playbook learn",
@@ -320,7 +328,7 @@ pub(super) fn command(judge: JudgeKind) -> &'static str {
     }
 }
 
-/// What is wrong with the database.
+/// Converts an error of the database.
 pub fn failure(error: &LearningError) -> Failure {
     let fault = None::<Fault>;
     Failure::not_started(error.to_string(), error.hint(), fault)
@@ -332,8 +340,8 @@ mod tests {
     use expect_test::expect;
 
     #[test]
-    fn what_is_to_be_typed_is_for_the_judge_that_was_asked() {
-        let learnt = |judge: JudgeKind| LearnOutput {
+    fn suggested_commands_name_requested_judge() {
+        let output = |judge: JudgeKind| LearnOutput {
             learned: 0,
             failed: vec![Failed {
                 transcript: "/t".into(),
@@ -346,7 +354,7 @@ mod tests {
             for_other_judges: 3,
             judge: (judge, 2),
         };
-        let told = JudgeKind::ALL.iter().map(|judge| text(&learnt(*judge), None)).collect::<String>();
+        let texts = JudgeKind::ALL.iter().map(|judge| text(&output(*judge), None)).collect::<String>();
         expect![[r#"
             nothing new was learnt
             1 failed; `longhaul playbook learn --failed` tries again:
@@ -359,6 +367,6 @@ mod tests {
             2 transcripts for another judge: `longhaul playbook learn`
             1 transcript for another API: see `longhaul playbook status`
         "#]]
-        .assert_eq(&told);
+        .assert_eq(&texts);
     }
 }

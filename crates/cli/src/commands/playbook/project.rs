@@ -1,4 +1,4 @@
-//! Whose playbook is meant, what is known of it, and what to say when it cannot be used.
+//! Finds the project, its playbook and its learning database.
 
 use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, USAGE};
@@ -11,10 +11,10 @@ use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile};
 use std::env;
 use std::path::PathBuf;
 
-/// How alike two points must be to be one, in the name that users of the ACE playbook hooks know.
+/// Variable for the similarity threshold of duplicates. The ACE playbook hooks use the same name.
 const THRESHOLD: &str = "AGENTIC_CONTEXT_DEDUP_THRESHOLD";
 
-/// The playbook file that is meant.
+/// Returns the playbook of the selected project.
 pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
     if let Some(project) = &args.project {
         if !project.is_dir() {
@@ -23,47 +23,47 @@ pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
         }
         return Ok(PlaybookFile::of_project(project));
     }
-    Ok(PlaybookFile::of_project(&of_here()?))
+    Ok(PlaybookFile::of_project(&current_project()?))
 }
 
-/// The project that is meant where nobody names one: what the agent calls so, else the nearest directory above with a
-/// playbook, else this one.
-pub fn of_here() -> Result<PathBuf, Failure> {
+/// Returns the default project: Claude Code's project, the nearest parent directory with a playbook, or the
+/// current directory.
+pub fn current_project() -> Result<PathBuf, Failure> {
     if let Some(project) = env::var_os("CLAUDE_PROJECT_DIR").filter(|project| !project.is_empty()) {
         return Ok(project.into());
     }
     let here = env::current_dir().map_err(|error| {
-        Failure::usage(format!("find the project: {error}"), "name its directory with --project")
+        Failure::usage(format!("cannot find the project: {error}"), "name its directory with --project")
     })?;
     let above: Option<PathBuf> =
         here.ancestors().find(|dir| PlaybookFile::of_project(dir).path().exists()).map(ToOwned::to_owned);
     Ok(above.unwrap_or(here))
 }
 
-/// What is known of past changes; made if it is not there.
+/// Opens the learning database and creates it if it is missing.
 pub fn learning() -> Result<LearningDb, Failure> {
     let home = open_home::open()?;
-    LearningDb::open(&LearningPaths::in_home(home.path())).map_err(|error| of_learning(&error))
+    LearningDb::open(&LearningPaths::in_home(home.path())).map_err(|error| db_failure(&error))
 }
 
-/// The same, if there is any.
-pub fn known() -> Result<Option<LearningDb>, Failure> {
+/// Opens the learning database. `None` if it does not exist.
+pub fn existing_db() -> Result<Option<LearningDb>, Failure> {
     let home = open_home::locate()?;
-    LearningDb::open_existing(&LearningPaths::in_home(home.path())).map_err(|error| of_learning(&error))
+    LearningDb::open_existing(&LearningPaths::in_home(home.path())).map_err(|error| db_failure(&error))
 }
 
-/// What judges and sessions are told, as the user has it.
+/// Returns the prompt templates for judges and sessions, including the user's own.
 pub fn templates() -> Templates {
     claude_config_dir().map_or_else(Templates::bundled, |dir| Templates::in_dir(&dir.join("prompts")))
 }
 
-/// How alike two points must be to be one, and what is wrong with what the user says about it.
+/// Returns the similarity threshold, and a warning if the user's value is invalid.
 pub fn similarity_threshold() -> (f64, Option<String>) {
     let (threshold, flaw) = threshold(env::var(THRESHOLD).ok().as_deref());
     (threshold, flaw.map(|flaw| format!("{THRESHOLD}: {flaw}")))
 }
 
-/// Why a playbook cannot be read or changed, with what to do about it.
+/// Converts an error of a playbook.
 pub fn failure(error: &FileError) -> Failure {
     let failure = Failure::not_started(error.to_string(), error.hint(), None);
     match error {
@@ -78,6 +78,6 @@ pub fn failure(error: &FileError) -> Failure {
     }
 }
 
-fn of_learning(error: &LearningError) -> Failure {
+fn db_failure(error: &LearningError) -> Failure {
     Failure::not_started(error.to_string(), error.hint(), None)
 }

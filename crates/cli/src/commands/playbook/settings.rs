@@ -1,4 +1,4 @@
-//! Which file of Claude Code's settings is meant, and what is said of changing it.
+//! Selects and changes a settings file of Claude Code.
 
 use crate::args::playbook::ScopeArgs;
 use crate::args::{GlobalArgs, OutputFormat};
@@ -10,26 +10,26 @@ use serde::Serialize;
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// What is printed.
+/// Output of the commands that change settings.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SettingsOutput {
-    /// The settings.
+    /// Path of the settings file.
     file: PathBuf,
-    /// Whether nothing was written: the rest is what would be.
+    /// Whether nothing was written. The other fields then describe the planned change.
     dry_run: bool,
-    /// Whether the file is another than it was.
+    /// Whether the content differs.
     changed: bool,
-    /// Where the file is kept as it was, if that was done.
+    /// Backup of the previous file, if one was made.
     backup: Option<PathBuf>,
-    /// What is not as it is likely to be wanted.
+    /// Warnings about the resulting settings.
     warnings: Vec<String>,
-    /// With `--dry-run`, what the file would be.
+    /// Content of the resulting file, with `--dry-run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
 }
 
-/// The file that is meant.
+/// Returns the settings file of this scope.
 pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
     let here = |name: &str| env::current_dir().map(|dir| dir.join(".claude").join(name));
     let path = if scope.project {
@@ -39,35 +39,36 @@ pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
     } else {
         let dir = claude_config_dir().ok_or_else(|| {
             Failure::usage(
-                "find Claude Code's settings: HOME is not set",
+                "cannot find Claude Code's settings: HOME is not set",
                 "set HOME, or use --project or --local",
             )
         })?;
         Ok(dir.join("settings.json"))
     };
-    let path = path
-        .map_err(|error| Failure::usage(format!("find the project: {error}"), "change to its directory"))?;
-    // By another name this program finds what it has installed by that name, too.
+    let path = path.map_err(|error| {
+        Failure::usage(format!("cannot find the project: {error}"), "change to its directory")
+    })?;
+    // A renamed program also recognizes the hooks that it installed under its current name.
     let program = env::current_exe().ok();
     let name = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     Ok(SettingsFile::at(path, &name))
 }
 
-/// Those that have our hooks in them, as far as they can be understood.
+/// Returns the readable settings files that contain Longhaul's hooks.
 pub fn installed() -> Vec<PathBuf> {
     let scope = |project, local| ScopeArgs { user: false, project, local };
     let files = [scope(false, false), scope(true, false), scope(false, true)];
     let files = files.iter().filter_map(|scope| file(scope).ok());
-    let ours = files.filter(|file| file.without_hooks().is_ok_and(|change| change.is_change()));
-    ours.map(|file| file.path().to_owned()).collect()
+    let with_hooks = files.filter(|file| file.without_hooks().is_ok_and(|change| change.is_change()));
+    with_hooks.map(|file| file.path().to_owned()).collect()
 }
 
-/// What is wrong with the settings, and what to do.
+/// Converts an error of the settings.
 pub fn failure(error: &InstallError) -> Failure {
     Failure::usage(error.to_string(), error.hint())
 }
 
-/// Does what is to be done, unless it is only to be told, and says so.
+/// Applies a change and prints the result. Writes nothing in a dry run.
 pub fn carry_out(
     global: &GlobalArgs,
     file: &SettingsFile,
@@ -80,8 +81,8 @@ pub fn carry_out(
     match output::format(global) {
         OutputFormat::Text if dry_run => output::print_text(&change.after),
         OutputFormat::Text => {
-            let what = if change.is_change() { done } else { "nothing to change" };
-            let mut text = format!("{what}: {}\n", path.display());
+            let summary = if change.is_change() { done } else { "nothing to change" };
+            let mut text = format!("{summary}: {}\n", path.display());
             if let Some(backup) = &backup {
                 text += &format!("kept as it was: {}\n", backup.display());
             }
@@ -98,8 +99,8 @@ pub fn carry_out(
     }
     if !global.quiet {
         for warning in &change.warnings {
-            let (what, hint) = describe(*warning);
-            output::print_warning(what, Some(hint));
+            let (description, hint) = describe(*warning);
+            output::print_warning(description, Some(hint));
         }
     }
     Ok(0)

@@ -1,4 +1,4 @@
-//! `longhaul playbook show`: the points of a project's playbook, with their records.
+//! `longhaul playbook show`: the points of a project's playbook and their ratings.
 
 use super::project;
 use crate::args::playbook::ShowPlaybookArgs;
@@ -13,15 +13,15 @@ use longhaul_agent::did_you_mean;
 use longhaul_playbook::{Playbook, Point, PointId, Section};
 use serde::Serialize;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ShowOutput {
-    /// The file, there or not.
+    /// Path of the playbook. The file may not exist.
     path: String,
-    /// When it was last changed, as the file says it.
+    /// Time of the last change according to the file.
     last_updated: Option<String>,
-    /// The points, in their order.
+    /// Points, in order.
     points: Vec<ShownPoint>,
 }
 
@@ -29,29 +29,29 @@ pub struct ShowOutput {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ShownPoint {
-    /// Its name, by which it is cited.
+    /// Name of the point, by which it is cited.
     name: PointId,
-    /// Its section.
+    /// Section of the point.
     section: Section,
-    /// What it says.
+    /// Text of the point.
     text: String,
-    /// How often it was judged to have helped.
+    /// Number of times the point was judged helpful.
     helpful: u64,
-    /// How often it was judged to have done harm.
+    /// Number of times the point was judged harmful.
     harmful: u64,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
     let section = args.section.as_deref().map(section).transpose()?;
     let file = project::file(&args.project)?;
     let found = file.read().map_err(|error| project::failure(&error))?;
     check_names(&found.playbook, &args.points)?;
-    let is_meant = |of: Section, point: &Point| {
-        section.is_none_or(|section| section == of)
+    let is_selected = |point_section: Section, point: &Point| {
+        section.is_none_or(|section| section == point_section)
             && (args.points.is_empty() || args.points.iter().any(|name| name == point.name.as_str()))
     };
-    let points = found.playbook.points().filter(|(of, point)| is_meant(*of, point));
+    let points = found.playbook.points().filter(|(section, point)| is_selected(*section, point));
     let points = points.map(|(section, point)| ShownPoint {
         name: point.name.clone(),
         section,
@@ -83,22 +83,21 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
     Ok(0)
 }
 
-fn section(asked: &str) -> Result<Section, Failure> {
-    let is_it = |section: &&Section| {
-        section.title().eq_ignore_ascii_case(asked.trim())
-            || section.slug().eq_ignore_ascii_case(asked.trim())
+fn section(name: &str) -> Result<Section, Failure> {
+    let matches = |section: &&Section| {
+        section.title().eq_ignore_ascii_case(name.trim()) || section.slug().eq_ignore_ascii_case(name.trim())
     };
-    Section::ALL.iter().find(is_it).copied().ok_or_else(|| {
-        let known: Vec<&str> = Section::ALL.iter().map(|section| section.slug()).collect();
+    Section::ALL.iter().find(matches).copied().ok_or_else(|| {
+        let slugs: Vec<&str> = Section::ALL.iter().map(|section| section.slug()).collect();
         Failure::usage(
-            format!("there is no section `{asked}`"),
-            format!("the sections are {}", known.join(", ")),
+            format!("there is no section `{name}`"),
+            format!("the sections are {}", slugs.join(", ")),
         )
     })
 }
 
-fn check_names(playbook: &Playbook, asked: &[String]) -> Result<(), Failure> {
-    let Some(unknown) = asked.iter().find(|name| playbook.point(&name.as_str().into()).is_none()) else {
+fn check_names(playbook: &Playbook, names: &[String]) -> Result<(), Failure> {
+    let Some(unknown) = names.iter().find(|name| playbook.point(&name.as_str().into()).is_none()) else {
         return Ok(());
     };
     let near = did_you_mean(unknown, playbook.points().map(|(_, point)| point.name.as_str()));
@@ -109,7 +108,7 @@ fn check_names(playbook: &Playbook, asked: &[String]) -> Result<(), Failure> {
     Err(Failure::usage(format!("there is no point `{unknown}`"), hint))
 }
 
-fn text(shown: &ShowOutput, paint: Colors) -> String {
+fn text(shown: &ShowOutput, colors: Colors) -> String {
     let mut out = String::new();
     for section in Section::ALL {
         let points: Vec<&ShownPoint> =
@@ -120,7 +119,7 @@ fn text(shown: &ShowOutput, paint: Colors) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        out += &format!("{}\n", paint.styled(section.title(), Some(Style::Heading)));
+        out += &format!("{}\n", colors.styled(section.title(), Some(Style::Heading)));
         for point in points {
             let record = format!("helped {}, did harm {}", point.helpful, point.harmful);
             out += &format!("  {}  ", one_line(point.name.as_str()));

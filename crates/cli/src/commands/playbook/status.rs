@@ -1,5 +1,4 @@
-//! `longhaul playbook status`: what is queued and why it waits, what failed, what is being judged, what was learnt, and what it
-//! cost.
+//! `longhaul playbook status`: queued and failed transcripts, judging in progress, lessons, errors and cost.
 
 use super::learn::{command, failure};
 use super::settings;
@@ -21,143 +20,144 @@ use longhaul_store::rfc3339;
 use serde::Serialize;
 use std::path::PathBuf;
 
-// The rest is in the JSON.
-const TROUBLES_MAX: usize = 5;
+// The JSON output contains all errors.
+const ERRORS_MAX: usize = 5;
 
-/// What is printed.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LearningStatus {
-    /// Whether a worker is at work, or stays for what is not due yet.
+    /// Whether a worker is running, or waiting for entries to become due.
     worker: bool,
-    /// The settings of Claude Code that have it call us: yours, and those of the project here.
+    /// Claude Code settings that contain Longhaul's hooks: the user's, and those of the current project.
     installed_in: Vec<PathBuf>,
-    /// What is queued, the oldest first.
+    /// Queued transcripts, oldest first.
     waiting: Vec<Queued>,
-    /// What failed and is kept, the oldest first.
+    /// Failed transcripts that are kept, oldest first.
     failed: Vec<Queued>,
-    /// How many transcripts are done with.
+    /// Number of finished transcripts.
     done: u64,
-    /// What is being judged, or was when its worker died.
+    /// Slices being judged, or interrupted by the death of their worker.
     in_progress: Vec<Judging>,
-    /// How many parts of sessions were learnt from.
+    /// Number of lessons learned.
     learned: u64,
-    /// The last of them, the newest first.
+    /// The latest lessons, newest first.
     lessons: Vec<Lesson>,
-    /// Judges that gave no answer when they were asked last.
+    /// Judges whose last request failed.
     paused_judges: Vec<PausedJudge>,
-    /// Queues that were damaged, each kept under another name.
+    /// Copies of damaged queues.
     damaged_copy: Vec<PathBuf>,
-    /// What hooks and workers could not do, the oldest first.
+    /// Errors of hooks and workers, oldest first.
     hook_errors: Vec<HookError>,
-    /// What the Messages API was asked for, and what that costs; runs of `--judge claude` are among the runs.
+    /// Requests to the Messages API and their cost. Runs of `--judge claude` are counted as runs.
     spent: Spent,
     #[serde(skip)]
     now: Moment,
 }
 
-/// A transcript that is queued, or was.
+/// A queued or failed transcript.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Queued {
-    /// The directory whose playbook learns.
+    /// Directory whose playbook learns.
     project: PathBuf,
-    /// The transcript.
+    /// Path of the transcript.
     transcript: PathBuf,
-    /// What happened: `SessionEnd`, `PreCompact`, `SubagentStop`, `run`, or `asked` by a person.
+    /// Cause of the entry: `SessionEnd`, `PreCompact`, `SubagentStop`, `run`, or `asked` if a person
+    /// requested it.
     event: String,
     /// When it was queued.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     queued_at: String,
-    /// Who judges it.
+    /// The judge.
     judge: String,
-    /// The API that it may be sent to.
+    /// API that may receive the transcript.
     destination: String,
-    /// How often it was tried in vain.
+    /// Number of failed attempts to judge it.
     tries: u32,
-    /// When it is due again; nothing if it is due.
+    /// When it is due. `None` if it is due now.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     due_at: Option<String>,
-    /// What happened at the last try.
+    /// Why the last attempt failed.
     reason: Option<String>,
 }
 
-/// A part of a transcript that is being judged.
+/// A slice of a transcript that is being judged.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Judging {
-    /// The transcript.
+    /// Path of the transcript.
     transcript: PathBuf,
-    /// Where the part begins, in bytes.
+    /// Offset of the slice, in bytes.
     begins: u64,
-    /// Where it ends.
+    /// End of the slice, in bytes.
     ends: u64,
-    /// How far it has come: `begun`, `reflected`, `curated`.
+    /// Progress: `started`, `reflected` or `curated`.
     state: String,
-    /// Since when.
+    /// When judging started.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     since: String,
 }
 
-/// A part of a session that was learnt from.
+/// A slice of a session that was learned from.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Lesson {
-    /// The directory whose playbook has learnt.
+    /// Directory whose playbook learned.
     project: PathBuf,
-    /// The transcript.
+    /// Path of the transcript.
     transcript: PathBuf,
-    /// When.
+    /// When it was learned.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     at: String,
-    /// What came of it.
+    /// Result of the lesson.
     description: String,
     #[serde(skip)]
-    when: Moment,
+    learned_at: Moment,
 }
 
-/// A judge that gave no answer.
+/// A judge whose last request failed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PausedJudge {
     /// `api` or `claude`.
     judge: &'static str,
-    /// Its API.
+    /// API of the judge.
     destination: String,
-    /// How often in a row.
+    /// Number of consecutive failures.
     failures: u32,
-    /// Whether a person must change something first.
+    /// Whether a person must act first.
     needs_person: bool,
-    /// When it is asked again; nothing if a person must change something first.
+    /// Time of the next request. `None` if a person must act first.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     retry_at: Option<String>,
-    /// What it said.
+    /// Reason of the last failure.
     reason: String,
     #[serde(skip)]
     until: Moment,
 }
 
-/// What the judge used.
+/// Usage of the judge.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Spent {
-    /// Answers.
+    /// Number of answers.
     answers: u64,
-    /// What they cost, by our table of prices.
+    /// Cost according to the bundled prices.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     estimated_cost_usd: f64,
-    /// Whether some of it has no price: the cost is then a lower bound.
+    /// Whether some usage has no known price. The cost is then a lower bound.
     unpriced: bool,
-    /// Input that no cache served.
+    /// Input tokens that were not read from a cache.
     input_tokens: u64,
-    /// Output.
+    /// Output tokens.
     output_tokens: u64,
 }
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
-    let place = LearningPaths::in_home(open_home::locate()?.path());
-    let learning = LearningDb::open_existing(&place).map_err(|error| failure(&error))?;
+    let paths = LearningPaths::in_home(open_home::locate()?.path());
+    let learning = LearningDb::open_existing(&paths).map_err(|error| failure(&error))?;
     let (health, paid) = match &learning {
         Some(learning) => {
             let health = learning.standing(args.lessons).map_err(|error| failure(&error))?;
@@ -165,35 +165,27 @@ pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Fail
         }
         None => (QueueStatus::default(), Vec::new()),
     };
-    let told = LearningStatus::new(&place, health, &paid);
+    let status = LearningStatus::new(&paths, health, &paid);
     match output::format(global) {
-        OutputFormat::Text => page(global, &text(&told)),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&told),
+        OutputFormat::Text => page(global, &text(&status)),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
     }
     Ok(0)
 }
 
 impl LearningStatus {
-    fn new(place: &LearningPaths, health: QueueStatus, paid: &[JudgeCost]) -> LearningStatus {
+    fn new(paths: &LearningPaths, health: QueueStatus, paid: &[JudgeCost]) -> LearningStatus {
         let now = output::now();
-        let QueueStatus {
-            waiting,
-            failed,
-            done,
-            in_progress: judging,
-            lessons,
-            learned: learnt,
-            paused_judges: silent,
-        } = health;
+        let QueueStatus { waiting, failed, done, in_progress, lessons, learned, paused_judges } = health;
         let queued =
             |entries: Vec<QueueEntry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
         LearningStatus {
-            worker: WorkerLock::is_any_held(place),
+            worker: WorkerLock::is_any_held(paths),
             installed_in: settings::installed(),
             waiting: queued(waiting),
             failed: queued(failed),
             done,
-            in_progress: judging
+            in_progress: in_progress
                 .into_iter()
                 .map(|judging| Judging {
                     transcript: judging.transcript,
@@ -203,7 +195,7 @@ impl LearningStatus {
                     since: rfc3339(judging.since),
                 })
                 .collect(),
-            learned: learnt,
+            learned,
             lessons: lessons
                 .into_iter()
                 .map(|lesson| Lesson {
@@ -211,12 +203,12 @@ impl LearningStatus {
                     transcript: lesson.transcript,
                     at: rfc3339(lesson.at),
                     description: lesson.description,
-                    when: lesson.at,
+                    learned_at: lesson.at,
                 })
                 .collect(),
-            paused_judges: silent.into_iter().map(PausedJudge::new).collect(),
-            damaged_copy: LearningDb::all_set_aside(place),
-            hook_errors: troubles(place),
+            paused_judges: paused_judges.into_iter().map(PausedJudge::new).collect(),
+            damaged_copy: LearningDb::all_set_aside(paths),
+            hook_errors: troubles(paths),
             spent: Spent::new(paid),
             now,
         }
@@ -240,15 +232,15 @@ impl Queued {
 }
 
 impl PausedJudge {
-    fn new((judge, destination, silent): (JudgeKind, String, JudgeBackoff)) -> PausedJudge {
-        let JudgeBackoff { failures, not_before, person, reason: why } = silent;
+    fn new((judge, destination, backoff): (JudgeKind, String, JudgeBackoff)) -> PausedJudge {
+        let JudgeBackoff { failures, not_before, person, reason } = backoff;
         PausedJudge {
             judge: judge.as_str(),
             destination,
             failures,
             needs_person: person,
             retry_at: (!person).then(|| rfc3339(not_before)),
-            reason: why,
+            reason,
             until: not_before,
         }
     }
@@ -267,69 +259,75 @@ impl Spent {
     }
 }
 
-fn text(told: &LearningStatus) -> String {
+fn text(status: &LearningStatus) -> String {
     let mut lines = Vec::new();
-    let worker = if told.worker { "a worker is there" } else { "no worker is there" };
+    let worker = if status.worker { "a worker is there" } else { "no worker running" };
     lines.push(format!(
         "{} waiting, {} failed, {} done; {worker}",
-        counted(told.waiting.len() as u64, "transcript"),
-        told.failed.len(),
-        told.done
+        counted(status.waiting.len() as u64, "transcript"),
+        status.failed.len(),
+        status.done
     ));
-    let installed: Vec<_> = told.installed_in.iter().map(|file| file.display().to_string()).collect();
+    let installed: Vec<_> = status.installed_in.iter().map(|file| file.display().to_string()).collect();
     lines.push(match installed.as_slice() {
-        [] => "Claude Code's sessions do not call us: longhaul playbook install".to_owned(),
+        [] => "hooks not installed: longhaul playbook install".to_owned(),
         files => format!("Claude Code's sessions call us by {}", files.join(", ")),
     });
-    for silent in &told.paused_judges {
-        let next = if silent.needs_person {
-            let learn = command(JudgeKind::parse(silent.judge).unwrap_or(JudgeKind::Api));
+    for judge in &status.paused_judges {
+        let next = if judge.needs_person {
+            let learn = command(JudgeKind::parse(judge.judge).unwrap_or(JudgeKind::Api));
             format!("nothing is learnt before that is changed; then: {learn}")
         } else {
-            format!("asked again from {}", coming(silent.until))
+            format!("asked again from {}", coming(judge.until))
         };
-        lines.push(format!("the judge at {} gave no answer: {}; {next}", silent.destination, silent.reason));
+        lines.push(format!("the judge at {} gave no answer: {}; {next}", judge.destination, judge.reason));
     }
-    for judging in &told.in_progress {
+    for judging in &status.in_progress {
         let length = bytes(judging.ends.saturating_sub(judging.begins));
         lines.push(format!("judging {} of {}: {}", length, judging.transcript.display(), judging.state));
     }
     let reason = |queued: &Queued| {
-        let why = queued.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        format!("  {} ({}){why}", queued.transcript.display(), queued.event)
+        let reason = queued.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("  {} ({}){reason}", queued.transcript.display(), queued.event)
     };
-    if !told.waiting.is_empty() {
+    if !status.waiting.is_empty() {
         lines.push("waiting:".to_owned());
-        lines.extend(told.waiting.iter().map(reason));
+        lines.extend(status.waiting.iter().map(reason));
     }
     for judge in JudgeKind::ALL {
-        let of_it = |queued: &&Queued| JudgeKind::parse(&queued.judge).unwrap_or(JudgeKind::Api) == *judge;
-        let mut failed = told.failed.iter().filter(of_it).peekable();
+        let is_for_judge =
+            |queued: &&Queued| JudgeKind::parse(&queued.judge).unwrap_or(JudgeKind::Api) == *judge;
+        let mut failed = status.failed.iter().filter(is_for_judge).peekable();
         if failed.peek().is_some() {
             lines.push(format!("failed, and tried again by `{} --failed`:", command(*judge)));
             lines.extend(failed.map(reason));
         }
     }
-    if !told.lessons.is_empty() {
-        lines.push(format!("{} learnt, the last ones:", counted(told.learned, "lesson")));
-        lines.extend(told.lessons.iter().map(|lesson| {
-            format!("  {}, {}: {}", ago(lesson.when, told.now), lesson.project.display(), lesson.description)
+    if !status.lessons.is_empty() {
+        lines.push(format!("{} learnt, the last ones:", counted(status.learned, "lesson")));
+        lines.extend(status.lessons.iter().map(|lesson| {
+            format!(
+                "  {}, {}: {}",
+                ago(lesson.learned_at, status.now),
+                lesson.project.display(),
+                lesson.description
+            )
         }));
     }
-    let first = told.hook_errors.len().saturating_sub(TROUBLES_MAX);
-    if !told.hook_errors.is_empty() {
-        lines.push(format!("{}, the last ones:", counted(told.hook_errors.len() as u64, "trouble")));
+    let first = status.hook_errors.len().saturating_sub(ERRORS_MAX);
+    if !status.hook_errors.is_empty() {
+        lines.push(format!("{}, the last ones:", counted(status.hook_errors.len() as u64, "trouble")));
         lines.extend(
-            told.hook_errors[first..]
+            status.hook_errors[first..]
                 .iter()
-                .map(|trouble| format!("  {} {}: {}", trouble.at, trouble.event, trouble.description)),
+                .map(|error| format!("  {} {}: {}", error.at, error.event, error.description)),
         );
     }
-    for path in &told.damaged_copy {
+    for path in &status.damaged_copy {
         lines.push(format!("a damaged queue is kept as {}", path.display()));
     }
-    if told.spent.answers > 0 {
-        let Spent { answers, estimated_cost_usd, unpriced, input_tokens, output_tokens } = told.spent;
+    if status.spent.answers > 0 {
+        let Spent { answers, estimated_cost_usd, unpriced, input_tokens, output_tokens } = status.spent;
         let at_least = if unpriced { "at least " } else { "" };
         let cost = Usd::from_dollars(estimated_cost_usd).unwrap_or_default();
         lines.push(format!(

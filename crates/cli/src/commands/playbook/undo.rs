@@ -1,4 +1,4 @@
-//! `longhaul playbook undo`: the playbook becomes what it was before a change.
+//! `longhaul playbook undo`: restores the playbook to its state before a change.
 
 use super::change_report::ChangeReport;
 use super::project;
@@ -8,10 +8,10 @@ use crate::failure::Failure;
 use crate::output;
 use longhaul_playbook::UndoError;
 
-/// Carries out the command and returns its exit code.
+/// Runs the command and returns its exit code.
 pub fn undo(global: &GlobalArgs, args: &UndoArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
-    let Some(mut learning) = project::known()? else {
+    let Some(mut learning) = project::existing_db()? else {
         return Err(project::failure(&UndoError::Nothing.into()));
     };
     if !args.dry_run {
@@ -20,16 +20,16 @@ pub fn undo(global: &GlobalArgs, args: &UndoArgs) -> Result<u8, Failure> {
     let planned =
         file.undoing(&learning, args.change, args.force).map_err(|error| project::failure(&error))?;
     let reverted: Vec<i64> = [planned.number].into_iter().chain(planned.later).collect();
-    let printed = if args.dry_run {
+    let report = if args.dry_run {
         ChangeReport::planned(&file, planned.changes, reverted)
     } else {
-        // The change that was looked at, whatever was changed since.
+        // Undoes the planned change, even if newer changes were made meanwhile.
         let undone = file.undo(&mut learning, Some(planned.number), args.force, output::now());
         ChangeReport::new(&file, undone.map_err(|error| project::failure(&error))?, reverted)
     };
     match output::format(global) {
-        OutputFormat::Text => output::print_text(&printed.text()),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&printed),
+        OutputFormat::Text => output::print_text(&report.text()),
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&report),
     }
     Ok(0)
 }

@@ -1,5 +1,6 @@
-//! The file from which the service at boot reads the agent's variables. Its user writes it; nothing here does, and nothing
-//! here reads more of it than names.
+//! The file from which the service at boot reads the agent's variables.
+//!
+//! The user writes it. This module never writes it and reads only the names of the variables.
 
 use crate::config::find::user_file;
 use longhaul::quoted;
@@ -14,21 +15,21 @@ use std::path::{Path, PathBuf};
 
 const NAME: &str = "agent.env";
 
-/// The file as it is.
+/// The file's current state.
 #[derive(Debug)]
 pub struct EnvFile {
     path: PathBuf,
-    /// Its mode and the names in it; `None` if there is no such file.
+    /// Mode of the file and names in it. `None` if there is no such file.
     content: Option<(u32, BTreeSet<String>)>,
 }
 
 impl EnvFile {
-    /// Where it belongs, next to the user's configuration; `None` if no place is known for that.
+    /// Returns the path, next to the user's configuration. `None` if that directory is unknown.
     pub fn path() -> Option<PathBuf> {
         user_file(|name| env::var_os(name)).map(|file| file.with_file_name(NAME))
     }
 
-    /// Reads the names.
+    /// Reads the mode and the names.
     ///
     /// # Errors
     /// Returns the system's error if the file cannot be read.
@@ -43,29 +44,32 @@ impl EnvFile {
         Ok(EnvFile { path, content })
     }
 
-    /// The command that keeps others from reading it; `None` if they cannot.
+    /// Returns the command that makes the file private. `None` if it is private.
     pub fn protect(&self) -> Option<String> {
         let is_open = self.content.as_ref().is_some_and(|(mode, _)| mode & 0o077 != 0);
         is_open.then(|| format!("chmod 600 {}", self.quoted()))
     }
 
-    /// Those of these variables that it does not set.
+    /// Returns the variables that the file does not set.
     pub fn missing(&self, variables: &[Variable]) -> Vec<Variable> {
         let has = |name: &str| self.content.as_ref().is_some_and(|(_, names)| names.contains(name));
         variables.iter().filter(|variable| !has(&variable.name)).cloned().collect()
     }
 
-    /// Shell commands that add these variables of the shell, without a value in an argument or on the screen.
+    /// Returns shell commands that add these variables. No value appears in an argument or on the screen.
     pub fn commands(&self, variables: &[Variable]) -> Vec<String> {
-        let names: Vec<&str> =
-            variables.iter().filter(|one| one.is_plain).map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> = variables
+            .iter()
+            .filter(|variable| variable.is_plain)
+            .map(|variable| variable.name.as_str())
+            .collect();
         let mut commands = Vec::new();
         if self.content.is_none() {
             let folder = quoted(&self.path.parent().unwrap_or(Path::new("/")).display().to_string());
             commands.push(format!("mkdir -p {folder} && install -m 600 /dev/null {}", self.quoted()));
         }
         if !names.is_empty() {
-            // In quotes a value is read as it is, by systemd and by a shell.
+            // In quotes, systemd and a shell read a value literally.
             let names = names.join("|");
             commands.push(format!(r#"env | sed -nE "s/^({names})=(.*)/\1='\2'/p" >> {}"#, self.quoted()));
         }
@@ -77,15 +81,15 @@ impl EnvFile {
     }
 }
 
-/// A variable that the agent needs and that is set here.
+/// A variable that the agent needs and that this process has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// Whether its value is one line that can be put in single quotes.
+    /// Whether the value is one line without single quotes.
     pub is_plain: bool,
 }
 
-/// The variables of this process that an agent needs.
+/// Returns the variables of this process that an agent needs.
 pub fn set_here() -> Vec<Variable> {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut variables: Vec<Variable> = env::vars_os()
@@ -99,7 +103,7 @@ pub fn set_here() -> Vec<Variable> {
     variables
 }
 
-/// The names that are set in a file of this form: one `NAME=VALUE` a line.
+/// Returns the names in a file with one `NAME=VALUE` on each line.
 fn names(text: &str) -> BTreeSet<String> {
     let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with(['#', ';']));
     lines.filter_map(|line| Some(line.split_once('=')?.0.to_owned())).collect()

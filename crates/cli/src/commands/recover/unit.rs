@@ -1,5 +1,6 @@
-//! What is started at boot, and how each system wants it written. Text only: nothing here is installed,
-//! and the forms of all systems are made on any of them.
+//! The service that is started at boot, in the format of each system.
+//!
+//! Produces text only and never installs anything. All formats are available on every system.
 
 mod launchd;
 mod systemd;
@@ -8,57 +9,58 @@ use std::ffi::OsStr;
 
 pub use launchd::LABEL;
 
-/// Files with these words are ours: only they are replaced or removed. No two hyphens, which end a comment
-/// of XML.
+/// Marks files that Longhaul wrote: only those are replaced or removed. It contains no double hyphen, which
+/// would end an XML comment.
 pub const MARK: &str = "Written by longhaul, which replaces and removes it as a whole.";
 
-/// The program that a system starts, with its arguments and what it would not find in its environment.
+/// The program to start, with its arguments and environment.
 #[derive(Debug)]
 pub struct Unit {
     program: String,
     args: Vec<String>,
     env: Vec<(&'static str, String)>,
-    /// The file with the agent's variables. It has secrets in it, so that their values are not in the unit.
+    /// The file with the agent's variables. They may be secret, so their values are not in the unit.
     env_file: String,
 }
 
-/// Something that no unit file can hold: what it is for.
+/// A value that cannot be written to a unit file, by its description.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UnencodableValue(pub &'static str);
 
 impl Unit {
-    /// The program and the file with the agent's variables, each by its absolute path.
+    /// Creates a unit. Both paths must be absolute.
     pub fn new(program: &OsStr, args: Vec<String>, env_file: &OsStr) -> Result<Unit, UnencodableValue> {
-        let what = "the path of longhaul";
-        let program = plain(what, program)?;
+        let description = "the path of longhaul";
+        let program = plain(description, program)?;
         if systemd::needs_env(&program) && program.contains('=') {
-            return Err(UnencodableValue(what));
+            return Err(UnencodableValue(description));
         }
         let env_file = plain("the path of the file with the agent's variables", env_file)?;
         Ok(Unit { program, args, env: Vec::new(), env_file })
     }
 
-    /// With this variable, whose value everybody may know.
+    /// Adds a variable whose value is not secret.
     pub fn with_env(mut self, name: &'static str, value: &OsStr) -> Result<Unit, UnencodableValue> {
         self.env.push((name, plain(name, value)?));
         Ok(self)
     }
 
-    /// As a systemd unit file (240 or newer).
+    /// Renders a systemd unit file (version 240 or newer).
     pub fn systemd(&self) -> String {
         systemd::text(self)
     }
 
-    /// As a launchd property list.
+    /// Renders a launchd property list.
     pub fn launchd(&self) -> String {
         launchd::text(self)
     }
 }
 
-/// Neither system's files can hold bytes that are no text, and XML no control characters either.
-fn plain(what: &'static str, text: &OsStr) -> Result<String, UnencodableValue> {
+/// Rejects text that is not UTF-8 or has control characters. Unit files cannot contain the former, XML cannot
+/// contain the latter.
+fn plain(description: &'static str, text: &OsStr) -> Result<String, UnencodableValue> {
     let text = text.to_str().filter(|text| !text.contains(char::is_control));
-    text.map(str::to_owned).ok_or(UnencodableValue(what))
+    text.map(str::to_owned).ok_or(UnencodableValue(description))
 }
 
 #[cfg(test)]

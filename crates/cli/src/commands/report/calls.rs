@@ -1,4 +1,6 @@
-//! The tool calls of a run, out of the end of its transcript. A report shows the last ones; `longhaul logs` has them all.
+//! Reads the tool calls of a run from the end of its transcript.
+//!
+//! Never reads the whole transcript of a long run; `longhaul logs` shows every call.
 
 use crate::output::envelope_text::cut;
 use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
@@ -8,64 +10,64 @@ use std::collections::BTreeMap;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-// What fits a line on most screens; the transcript has the rest.
+// Fits a line on most screens. The transcript has the full argument.
 const ARGUMENT_CHARS_MAX: usize = 120;
 
-/// Tool calls, the first one first.
+/// Tool calls, oldest first.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolCalls {
-    /// The last ones.
+    /// The most recent calls.
     pub last: Vec<ToolCall>,
-    /// Whether there are earlier ones, or may be: not all of the transcript is read.
+    /// Whether earlier calls exist or may exist, because only the end of the transcript is read.
     pub truncated: bool,
 }
 
-/// One of them.
+/// One tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolCall {
-    /// In which attempt.
+    /// Number of the attempt.
     pub attempt: u32,
-    /// When, as the agent states it.
+    /// Timestamp reported by the agent.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub at: Option<String>,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// How the argument that says most begins.
+    /// Start of the most informative argument.
     pub argument: String,
-    /// Whether a sub-agent made it.
+    /// Whether a sub-agent made the call.
     pub subagent: bool,
-    /// How it ended.
+    /// Result of the call.
     pub ended_at: CallEnd,
 }
 
-/// How a call ended.
+/// Result of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallEnd {
-    /// Nobody wrote that down, or not yet.
+    /// The transcript has no result, or none yet.
     Unknown,
-    /// It did what it does.
+    /// The call succeeded.
     Ok,
-    /// It failed.
+    /// The call failed.
     Failed,
-    /// It was not let run.
+    /// The call was denied.
     Denied,
-    /// It was cut off in its course.
+    /// The call was interrupted.
     Interrupted,
 }
 
 impl CallEnd {
-    /// For people.
+    /// Returns the label for people.
     pub fn label(self) -> &'static str {
         match self {
             CallEnd::Unknown => "no answer",
             CallEnd::Ok => "ok",
             CallEnd::Failed => "failed",
             CallEnd::Denied => "denied",
-            CallEnd::Interrupted => "cut off",
+            CallEnd::Interrupted => "interrupted",
         }
     }
 
@@ -80,18 +82,18 @@ impl CallEnd {
 }
 
 impl ToolCalls {
-    /// Reads the last `most` calls from the last `bytes_max` bytes of a transcript. An unreadable transcript has none:
-    /// it decides nothing.
+    /// Reads the last `most` calls from the last `bytes_max` bytes of a transcript. Returns no calls if the
+    /// transcript cannot be read, because a report must not fail for that.
     pub fn read(path: &Path, bytes_max: u64, most: usize) -> ToolCalls {
         let Some((text, is_cut)) = end_of(path, bytes_max) else { return ToolCalls::default() };
-        // The first line is whole only if nothing precedes it.
+        // The first line is complete only if the file was read from its start.
         let end_of_line = || text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
         let whole = if is_cut { end_of_line() } else { 0 };
         ToolCalls::new(text[whole..].split(|byte| *byte == b'\n'), most, is_cut)
     }
 
-    /// The last calls, so many at most, of lines of a transcript that begin within it if it `is_cut`. A line that nobody
-    /// understands is passed over.
+    /// Collects the last `most` calls from lines of a transcript. `is_cut` says that the transcript starts
+    /// earlier. Lines that cannot be parsed are skipped.
     pub fn new<'a>(lines: impl Iterator<Item = &'a [u8]>, most: usize, is_cut: bool) -> ToolCalls {
         let (mut calls, mut open) = (Vec::new(), BTreeMap::new());
         for message in lines.filter_map(|line| serde_json::from_slice::<TranscriptMessage>(line).ok()) {
@@ -104,7 +106,7 @@ impl ToolCalls {
                 }
                 EventKind::ToolResult => {
                     let call = message.tool_use_id.as_ref().and_then(|id| open.remove(id));
-                    if let Some(call) = call.and_then(|place| calls.get_mut(place)) {
+                    if let Some(call) = call.and_then(|index| calls.get_mut(index)) {
                         call.ended_at = CallEnd::new(&message);
                     }
                 }
@@ -135,7 +137,7 @@ impl ToolCall {
     }
 }
 
-/// The end of a file, at most `bytes_max` bytes, and whether something precedes it.
+/// Reads at most the last `bytes_max` bytes of a file. The flag says whether bytes before them were skipped.
 fn end_of(path: &Path, bytes_max: u64) -> Option<(Vec<u8>, bool)> {
     let mut file = open_regular(path).ok()?;
     let from = file.metadata().ok()?.len().saturating_sub(bytes_max);
@@ -146,7 +148,7 @@ fn end_of(path: &Path, bytes_max: u64) -> Option<(Vec<u8>, bool)> {
 }
 
 fn one_line(text: &str) -> String {
-    // A program that is written to a file can be long: no more of it is looked at than can be shown.
+    // An argument may hold a whole file. Only as many words are joined as can be shown.
     cut(&text.split_whitespace().take(ARGUMENT_CHARS_MAX).collect::<Vec<_>>().join(" "), ARGUMENT_CHARS_MAX)
 }
 
@@ -167,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_meet_their_results() {
+    fn matches_results_to_calls() {
         let lines = [
             call("a", "one"),
             call("b", "two"),
@@ -183,9 +185,9 @@ mod tests {
         ];
         let calls = |most, cut| ToolCalls::new(lines.iter().map(|line| line.as_bytes()), most, cut);
         let all = calls(9, false);
-        let told: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.ended_at)).collect();
+        let ends: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.ended_at)).collect();
         assert_eq!(
-            told[..4],
+            ends[..4],
             [
                 ("one", CallEnd::Ok),
                 ("two", CallEnd::Failed),

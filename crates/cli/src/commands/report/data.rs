@@ -1,8 +1,9 @@
-//! What a report says, before it is put in words or drawn: a pure function of what was read. A page, a text and JSON are
-//! three renderings of it. Keys of the JSON are only ever added.
+//! The content of a report, independent of its rendering: a pure function of the collected inputs.
+//!
+//! A page, text and JSON are three renderings of it. JSON keys are only added, never removed.
 
 use super::calls::ToolCalls;
-use super::run_health::{RunHealth, because, standing};
+use super::run_health::{RunHealth, explanation, health};
 use super::run_timeline::{LostTimeCause, RunTimeline, TimelineAttempt, TimelineSlice};
 use super::spend::{self, Bucket};
 use super::totals;
@@ -14,296 +15,304 @@ use longhaul_store::{LedgerEntry, LedgerSpend, RunState, rfc3339};
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 
-// Three lines on most screens, which is as much as a page shows; `longhaul show` and the plan have more.
+// Three lines on most screens. `longhaul show` and the plan have the full task.
 const TASK_CHARS_MAX: usize = 300;
 
-/// A report of one run or of several.
+/// A report on one run or on several.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReportData {
-    /// When it was made.
+    /// When the report was generated.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub generated_at: Moment,
-    /// The one run that it was asked of.
+    /// The run, if the report is limited to one.
     pub run: Option<String>,
-    /// From when on runs were looked for.
+    /// Start of the reported period.
     #[serde(serialize_with = "stamp_or_null")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub since: Option<Moment>,
-    /// All of it in a few numbers.
+    /// Totals over all runs.
     pub summary: Summary,
-    /// The runs, those that want a person first, then the newest first.
+    /// The runs: urgent ones first, then newest first.
     pub runs: Vec<ReportRun>,
-    /// What was spent when.
+    /// Spending over time.
     pub spend: Vec<Bucket>,
-    /// Why attempts failed.
+    /// Faults that ended attempts.
     pub faults: Vec<FaultRow>,
-    /// What kept the runs from working.
+    /// Causes of lost time.
     pub lost_time: Vec<LostTimeRow>,
-    /// What was used of each model.
+    /// Usage by model.
     pub models: Vec<ModelRow>,
 }
 
-/// All runs in a few numbers.
+/// Totals over all runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// How many there are.
+    /// Number of runs.
     pub runs: u32,
-    /// How many are done.
+    /// Number of runs that are done.
     pub done: u32,
-    /// How many ended without being done.
+    /// Number of runs that finished without being done.
     pub failed: u32,
-    /// How many only a person can go on with.
+    /// Number of runs that only a person can continue.
     pub needs_person: u32,
-    /// How many go on.
+    /// Number of unfinished runs with a supervisor.
     pub running: u32,
-    /// How many somebody stopped.
+    /// Number of cancelled runs.
     pub cancelled: u32,
-    /// How many attempts they had.
+    /// Number of attempts.
     pub attempts: u32,
-    /// What vendors stated that they cost.
-    #[serde(rename = "stated_cost_usd", serialize_with = "dollars")]
+    /// Cost reported by vendors.
+    #[serde(rename = "reported_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
-    /// What we priced besides.
+    /// Cost estimated by Longhaul, in addition to the reported cost.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost: Usd,
-    /// Whether some of it has no price: the money is then a lower bound.
+    /// Whether some usage has no known price. The cost is then a lower bound.
     pub unpriced: bool,
-    /// What of both was spent before the report begins, by runs that were begun before it.
+    /// Reported and estimated cost from before the reported period, of runs that started earlier.
     #[serde(rename = "cost_before_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_before: Usd,
-    /// All tokens.
+    /// Number of tokens of all kinds.
     #[serde(rename = "total_tokens")]
     pub tokens: u64,
-    /// How long they worked.
+    /// Time spent working.
     #[serde(rename = "active_ms")]
     pub active: Span,
-    /// How long they were kept from it.
+    /// Time lost.
     #[serde(rename = "lost_ms")]
     pub lost_time: Span,
 }
 
-/// A run as it is told.
+/// A run in a report.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReportRun {
-    /// Its id.
+    /// Id of the run.
     pub id: String,
-    /// What the user called it.
+    /// Name given by the user.
     pub name: Option<String>,
-    /// How its task begins.
+    /// Start of the task.
     pub task: String,
-    /// The directory that it works in.
+    /// Working directory.
     #[serde(rename = "cwd")]
     pub project: String,
-    /// Its own directory.
+    /// Run directory.
     pub dir: String,
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
-    /// The model that was asked for.
+    /// Requested model.
     pub model: Option<String>,
-    /// What a person thinks of first.
+    /// State of the run as a person sees it.
     pub health: RunHealth,
-    /// How it ended.
+    /// Outcome, if the run is finished.
     pub outcome: Option<OutcomeKind>,
-    /// Why it waits, or why it ended so.
+    /// Fault that the run is waiting out, or that finished it.
     pub fault: Option<Fault>,
-    /// The limit that ended it.
+    /// Limit that finished the run.
     pub limit: Option<Limit>,
-    /// How it ended or where it stands, in words for people.
+    /// Outcome or state, as text for people.
     pub explanation: String,
-    /// What to type next.
+    /// Command to type next.
     pub next: Option<String>,
-    /// What to do before that.
+    /// What to do before typing it.
     pub advice: Option<String>,
-    /// When it was created.
+    /// When the run was created.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub started_at: Moment,
-    /// When it was over.
+    /// When the run finished.
     #[serde(serialize_with = "stamp_or_null")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<Moment>,
-    /// When trying again makes sense, or the next attempt has its time.
+    /// When a retry makes sense, or when the next attempt starts.
     #[serde(serialize_with = "stamp_or_null")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<Moment>,
-    /// How long it took so far.
+    /// Duration so far.
     #[serde(rename = "wall_ms")]
     pub wall: Span,
-    /// How long it worked.
+    /// Time spent working.
     #[serde(rename = "active_ms")]
     pub active: Span,
-    /// How long it was kept from working.
+    /// Time lost.
     #[serde(rename = "lost_ms")]
     pub lost_time: Span,
-    /// What vendors stated that it cost.
-    #[serde(rename = "stated_cost_usd", serialize_with = "dollars")]
+    /// Cost reported by vendors.
+    #[serde(rename = "reported_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
-    /// What we priced besides.
+    /// Cost estimated by Longhaul, in addition to the reported cost.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost: Usd,
-    /// Whether some of it has no price.
+    /// Whether some usage has no known price.
     pub unpriced: bool,
-    /// All tokens.
+    /// Number of tokens of all kinds.
     #[serde(rename = "total_tokens")]
     pub tokens: u64,
-    /// How many attempts it had.
+    /// Number of attempts.
     pub attempts_total: u32,
-    /// The last ones of them.
+    /// The most recent attempts.
     pub attempts: Vec<TimelineAttempt>,
-    /// What it did when.
+    /// Activity of the run over time.
     pub timeline: Vec<TimelineSlice>,
-    /// The last tool calls.
+    /// The most recent tool calls.
     pub calls: ToolCalls,
 }
 
-/// Why attempts failed.
+/// A fault that ended attempts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FaultRow {
-    /// Why.
+    /// The fault.
     pub fault: Fault,
-    /// How many attempts.
+    /// Number of attempts that the fault ended.
     pub attempts: u32,
-    /// Of how many runs.
+    /// Number of runs with such attempts.
     pub runs: u32,
-    /// How many runs ended by it.
+    /// Number of runs that the fault finished.
     pub ended_runs: u32,
 }
 
-/// What kept the runs from working.
+/// A cause of lost time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LostTimeRow {
-    /// What.
+    /// The cause.
     #[serde(serialize_with = "cause")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub cause: LostTimeCause,
-    /// Between attempts.
+    /// Time lost between attempts.
     #[serde(rename = "waiting_ms")]
     pub waiting: Span,
-    /// In attempts that came to nothing, and in silences.
-    #[serde(rename = "vain_ms")]
+    /// Time lost in attempts without progress and in stalls.
+    #[serde(rename = "wasted_ms")]
     pub wasted: Span,
-    /// How many runs.
+    /// Number of runs that lost time to this cause.
     pub runs: u32,
 }
 
-/// What was used of a model.
+/// Usage of one model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelRow {
-    /// Which one; empty where nobody said.
+    /// Name of the model. Empty if unknown.
     pub model: String,
     /// Tokens of completed messages.
     pub tokens: Tokens,
-    /// Tokens of cut messages, estimated.
+    /// Estimated output tokens of truncated messages.
     pub truncated_tokens: u64,
-    /// Completed messages.
+    /// Number of completed messages.
     pub messages: u64,
-    /// What the vendor stated.
-    #[serde(rename = "stated_cost_usd", serialize_with = "dollars")]
+    /// Cost reported by the vendor.
+    #[serde(rename = "reported_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
-    /// What we priced besides.
+    /// Cost estimated by Longhaul, in addition to the reported cost.
     #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost: Usd,
-    /// Whether some of it has no price.
+    /// Whether some usage has no known price.
     pub unpriced: bool,
 }
 
-/// What was read of one run.
+/// The collected data of one run.
 #[derive(Debug)]
 pub struct RunInput {
-    /// What the ledger knows.
+    /// Data from the ledger.
     pub entry: LedgerEntry,
-    /// What its journal tells; nothing where that cannot be read.
+    /// Timeline from the journal. `None` if the journal cannot be read.
     pub timeline: Option<RunTimeline>,
-    /// Whether a supervisor has it.
+    /// Whether a supervisor is attached.
     pub attended: bool,
-    /// What to do about files that cannot be understood.
+    /// What to do about unreadable files.
     pub hint: Option<String>,
-    /// Commands that continue it, the likeliest first.
+    /// Commands that continue the run, most likely first.
     pub commands: Vec<String>,
-    /// Its tool calls, as far as they were read.
+    /// The tool calls that were read.
     pub calls: ToolCalls,
 }
 
-/// How much of each run is told in detail. A report of many runs is still one that a browser opens at once.
+/// Level of detail for each run. It keeps a report on many runs small enough for a browser to open at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// So many runs in detail; of those behind them there is a line each.
+    /// Number of runs in detail. Each further run gets one line.
     pub runs: usize,
-    /// So many attempts of a run, the last ones.
+    /// Number of attempts for each run, most recent first.
     pub attempts: usize,
-    /// So many tool calls of a run, the last ones.
+    /// Number of tool calls for each run, most recent first.
     pub calls: usize,
-    /// So many parts of its timeline can be told apart.
+    /// Number of distinguishable slices in a timeline.
     pub slices: usize,
-    /// So much of its transcript is read, from the end.
+    /// Number of bytes read from the end of a transcript.
     pub transcript_bytes: u64,
 }
 
 impl Bounds {
-    /// For a report of so many runs.
+    /// Returns the bounds for a report on this many runs.
     pub fn new(runs: usize) -> Bounds {
-        // 500 of them are 5 MB at most: some 200 bytes an attempt or call, and 60 a part of a timeline.
+        // 500 runs take at most 5 MB: about 200 bytes for an attempt or call and 60 for a slice of a
+        // timeline.
         let share = |all: usize, least: usize, most: usize| (all / runs.max(1)).clamp(least, most);
         Bounds {
             runs: 500,
             attempts: share(5_000, 10, 200),
             calls: share(5_000, 10, 200),
             slices: share(12_000, 24, 400),
-            // JSON is read at some 300 MB a second.
+            // JSON is parsed at about 300 MB a second.
             transcript_bytes: share(64 << 20, 128 << 10, 8 << 20) as u64,
         }
     }
 }
 
-/// What a report was asked about.
+/// The selection of runs to report on.
 #[derive(Clone, Debug, Default)]
 pub struct ReportScope {
-    /// One run.
+    /// A single run.
     pub run: Option<String>,
-    /// All that were active since then.
+    /// All runs active since this time.
     pub since: Option<Moment>,
 }
 
 impl ReportData {
-    /// The report of what was read, made at this moment for people in this time zone.
-    pub fn new(asked: ReportScope, read: Vec<RunInput>, generated_at: Moment, zone: &TimeZone) -> ReportData {
-        let bounds = Bounds::new(read.len());
-        let spent = read
+    /// Builds a report from the collected inputs, generated at this time, with calendar days of this time
+    /// zone.
+    pub fn new(
+        scope: ReportScope,
+        inputs: Vec<RunInput>,
+        generated_at: Moment,
+        zone: &TimeZone,
+    ) -> ReportData {
+        let bounds = Bounds::new(inputs.len());
+        let spent = inputs
             .iter()
-            .flat_map(|read| &read.entry.spend)
+            .flat_map(|input| &input.entry.spend)
             .map(|((quarter, model), spend)| (*quarter, model, *spend));
         let spent: Vec<(u64, &String, LedgerSpend)> = spent.collect();
         let mut report = ReportData {
             generated_at,
-            since: asked.since,
+            since: scope.since,
             summary: Summary::default(),
             runs: Vec::new(),
             spend: spend::over_time(
                 spent.iter().map(|(quarter, _, spend)| (*quarter, *spend)),
-                (asked.since, generated_at),
+                scope.since,
+                generated_at,
                 zone,
             ),
-            faults: totals::faults(&read),
-            lost_time: totals::lost(&read),
+            faults: totals::faults(&inputs),
+            lost_time: totals::lost(&inputs),
             models: totals::models(&spent),
-            run: asked.run,
+            run: scope.run,
         };
         report.summary.cost_before = report.since.map_or(Usd::ZERO, |since| spend::before(&spent, since));
-        report.runs = read.into_iter().map(|read| ReportRun::new(read, bounds)).collect();
+        report.runs = inputs.into_iter().map(|input| ReportRun::new(input, bounds)).collect();
         report.runs.sort_by(|one, other| {
             let newest = |run: &ReportRun| Reverse(run.started_at);
             let urgent = |run: &ReportRun| if run.health.is_urgent() { run.health } else { RunHealth::Done };
@@ -325,7 +334,7 @@ impl Summary {
         *match run.health {
             RunHealth::NeedsPerson => &mut self.needs_person,
             RunHealth::Failed => &mut self.failed,
-            RunHealth::GoingOn => &mut self.running,
+            RunHealth::Running => &mut self.running,
             RunHealth::Cancelled => &mut self.cancelled,
             RunHealth::Done => &mut self.done,
         } += 1;
@@ -340,14 +349,15 @@ impl Summary {
 }
 
 impl ReportRun {
-    fn new(read: RunInput, bounds: Bounds) -> ReportRun {
-        let RunInput { entry, timeline: story, attended, hint, commands, calls } = read;
+    fn new(input: RunInput, bounds: Bounds) -> ReportRun {
+        let RunInput { entry, timeline, attended, hint, commands, calls } = input;
         let run = entry.run;
-        let story = story.unwrap_or_default();
-        let outcome = story.outcome;
-        let standing = standing(&run, outcome, attended);
-        let lost = story.lost_time.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);
-        let mut attempts = story.attempts;
+        let timeline = timeline.unwrap_or_default();
+        let outcome = timeline.outcome;
+        let health = health(&run, outcome, attended);
+        let lost =
+            timeline.lost_time.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);
+        let mut attempts = timeline.attempts;
         let next = match (outcome, run.state) {
             (Some(_), _) => commands.into_iter().next(),
             (None, RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Finished)
@@ -366,22 +376,22 @@ impl ReportRun {
         };
         let fault = outcome.map_or(run.fault, |outcome| outcome.fault);
         let advice =
-            if standing.is_urgent() { fault.and_then(phrases::advice).map(str::to_owned) } else { None };
+            if health.is_urgent() { fault.and_then(phrases::advice).map(str::to_owned) } else { None };
         ReportRun {
-            explanation: because(&run, outcome, attended),
+            explanation: explanation(&run, outcome, attended),
             advice: hint.or(advice),
             next,
-            health: standing,
+            health,
             outcome: outcome.map(|outcome| outcome.kind),
             fault,
             limit: outcome.and_then(|outcome| outcome.limit),
             retry_at: outcome.map_or(run.until, |outcome| outcome.retry_at),
-            wall: story.wall,
-            active: story.active,
+            wall: timeline.wall,
+            active: timeline.active,
             lost_time: lost,
             attempts_total: run.attempts.max(u32::try_from(attempts.len()).unwrap_or(u32::MAX)),
             attempts: attempts.split_off(attempts.len().saturating_sub(bounds.attempts)),
-            timeline: story.timeline,
+            timeline: timeline.timeline,
             calls,
             id: run.id.to_string(),
             name: run.name,
@@ -399,8 +409,8 @@ impl ReportRun {
         }
     }
 
-    /// The attempts before those that are told.
-    pub fn attempts_left_out(&self) -> usize {
+    /// Returns the number of attempts that the report omits.
+    pub fn omitted_attempts(&self) -> usize {
         (self.attempts_total as usize).saturating_sub(self.attempts.len())
     }
 }

@@ -1,5 +1,7 @@
-//! Where a report goes. That it can be written there is found out before anything is read: nobody waits for a report that
-//! has no place.
+//! The destination of a report: stdout, a file or a device.
+//!
+//! Checks that the destination is writable before any data is read, so that a report is never computed for
+//! nothing.
 
 use crate::failure::Failure;
 use crate::output::out;
@@ -10,65 +12,66 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Where a report goes.
+/// Destination of a report.
 pub enum Destination {
-    /// To whoever reads our output.
+    /// Standard output.
     Stdout,
-    /// To a file, which gets its name when it is whole.
+    /// A file, which appears under its name once it is complete.
     File(NamedTempFile, PathBuf),
-    /// To something that is there and no file: a pipe, a device.
+    /// An existing path that is not a regular file, such as a pipe or a device.
     Other(File, PathBuf),
 }
 
 impl Destination {
-    /// A file of this name; `-` is stdout.
+    /// Opens the destination at this path. `-` is stdout.
     ///
     /// # Errors
-    /// Wrong usage: it cannot be written there.
+    /// Returns a usage error if the path cannot be written.
     pub fn new(path: &Path) -> Result<Destination, Failure> {
         if path.as_os_str() == "-" {
             return Ok(Destination::Stdout);
         }
-        let refused = |why: &dyn std::fmt::Display, hint: &str| {
-            Failure::usage(format!("write the report to {}: {why}", path.display()), hint)
+        let fail = |reason: &dyn std::fmt::Display, hint: &str| {
+            Failure::usage(format!("cannot write the report to {}: {reason}", path.display()), hint)
         };
-        // A link stays one: what it points to is replaced. The whole path is printed, for a click in a terminal.
-        let whole = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
-        let path = whole.unwrap_or_else(|_| path.to_owned());
+        // A symbolic link stays in place; its target is replaced. The absolute path is printed, because
+        // terminals make it clickable.
+        let absolute = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+        let path = absolute.unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
-            Ok(found) if found.is_dir() => {
-                return Err(refused(&"this is a directory", "name a file in it with --output"));
+            Ok(metadata) if metadata.is_dir() => {
+                return Err(fail(&"this is a directory", "name a file in it with --output"));
             }
-            Ok(found) if found.permissions().readonly() => {
-                return Err(refused(&"it is read-only", "name another file with --output"));
+            Ok(metadata) if metadata.permissions().readonly() => {
+                return Err(fail(&"it is read-only", "name another file with --output"));
             }
-            Ok(found) if !found.is_file() => {
+            Ok(metadata) if !metadata.is_file() => {
                 let opened = File::options().write(true).open(&path);
                 let hint = "name a file with --output, or `-` for stdout";
                 return opened
                     .map(|file| Destination::Other(file, path.clone()))
-                    .map_err(|cause| refused(&cause, hint));
+                    .map_err(|cause| fail(&cause, hint));
             }
             Ok(_) | Err(_) => {}
         }
         let parent = path.parent().unwrap_or(&path);
-        // The report has the name of every task in it: it is for its owner alone, as the runs are.
+        // The report contains the tasks of all runs, so only its owner may read it, like the run directories.
         NamedTempFile::with_prefix_in(".longhaul-report-", parent)
             .map(|file| Destination::File(file, path.clone()))
             .map_err(|error| {
-                // What the temporary file would have been called says nothing to anybody.
+                // The name of the temporary file would not help the user.
                 let cause = io::Error::from(error.kind());
-                refused(
+                fail(
                     &cause,
                     "name a file in a directory that you can write to with --output, or `-` for stdout",
                 )
             })
     }
 
-    /// A file of this name in the home's `reports`, where no project sees it.
+    /// Opens a file with this name in the home's `reports` directory, which no project sees.
     ///
     /// # Errors
-    /// Wrong usage: that folder cannot be written.
+    /// Returns a usage error if the directory cannot be created or written.
     pub fn in_home(home: &Home, name: &str) -> Result<Destination, Failure> {
         let folder = home.path().join("reports");
         let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
@@ -79,10 +82,10 @@ impl Destination {
         Destination::new(&folder.join(name))
     }
 
-    /// Writes the report, and returns the name of its file if it has one.
+    /// Writes the report. Returns the path of its file, or `None` for stdout.
     ///
     /// # Errors
-    /// What the system says, with what to do about it.
+    /// Returns the system's error with a hint if writing fails.
     pub fn write(self, report: &str) -> Result<Option<PathBuf>, Failure> {
         let (written, path) = match self {
             Destination::Stdout => {
@@ -98,7 +101,8 @@ impl Destination {
         match written {
             Ok(()) => Ok(Some(path)),
             Err(cause) => {
-                let failed = Failure::unexpected(format!("write the report to {}: {cause}", path.display()));
+                let failed =
+                    Failure::unexpected(format!("cannot write the report to {}: {cause}", path.display()));
                 let hint = "see whether there is room, or name another file with --output".to_owned();
                 Err(Failure { hint: Some(hint), ..failed })
             }

@@ -1,9 +1,9 @@
-//! Costs and texts as a report prints them, the same on a page and in text.
+//! Formats costs, in the same way on a page and in text.
 
 use crate::output::phrases::money;
 use longhaul_core::Usd;
 
-/// What was stated and what was estimated, apart.
+/// Formats the reported and the estimated cost separately.
 pub fn cost(reported: Usd, estimated: Usd, unpriced: bool) -> String {
     let more = if unpriced { " or more: some has no price" } else { "" };
     match (reported, estimated) {
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_stated_is_apart() {
+    fn separates_reported_from_estimated_cost() {
         assert_eq!(
             cost(Usd(1_500_000), Usd(20_000), true),
             "$1.50 and about $0.0200 or more: some has no price"

@@ -1,5 +1,7 @@
-//! Reading what a report is made of: the ledger for which runs there are and what they spent, the journals for what
-//! they did, and the ends of the transcripts for their tool calls. Changes nothing but the ledger.
+//! Collects the inputs of a report: runs and spending from the ledger, activity from the journals, tool calls
+//! from the ends of the transcripts.
+//!
+//! Changes only the ledger.
 
 use super::calls::ToolCalls;
 use super::data::{Bounds, RunInput};
@@ -12,15 +14,15 @@ use longhaul_store::{
     Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
 };
 
-/// What is known of one run.
+/// Collects the input of one run.
 pub fn one(dir: &RunDir, now: Moment) -> RunInput {
     read(LedgerEntry::read(dir), Bounds::new(1), now)
 }
 
-/// What is known of the runs that were active since then.
+/// Collects the inputs of the runs that were active since this time.
 ///
 /// # Errors
-/// That the runs cannot be read, for people.
+/// Returns an error for people if the runs cannot be read.
 pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, Failure> {
     let mut ledger = open_ledger::open(home)?;
     let entries = entries(&mut ledger, since).map_err(|error| open_ledger::failure(&error))?;
@@ -31,12 +33,12 @@ pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, F
 fn entries(ledger: &mut Ledger, since: Moment) -> Result<Vec<LedgerEntry>, LedgerError> {
     let runs = ledger.runs(&RunFilter { active_since: Some(since), ..RunFilter::default() })?;
     let active = runs.into_iter().filter(|run| was_active(run, since));
-    // One that is gone by now is not told of.
+    // Runs that were deleted in the meantime are omitted.
     active.filter_map(|run| ledger.entry(&run.id).transpose()).collect()
 }
 
-/// Whether something happened in a run since then, or will. One that has long been over is not told of, and neither is
-/// one that broke off long ago.
+/// Returns whether something happened in a run since this time, or will happen. Runs that finished or broke
+/// off earlier are omitted.
 fn was_active(run: &LedgerRun, since: Moment) -> bool {
     let written = u64::try_from(run.journal.modified / 1_000_000).unwrap_or_default();
     let last = match run.state {
@@ -50,7 +52,7 @@ fn was_active(run: &LedgerRun, since: Moment) -> bool {
         || run.state != RunState::Finished && is_attended(run)
 }
 
-/// Whether a supervisor has the run.
+/// Returns whether a supervisor is attached to the run.
 fn is_attended(run: &LedgerRun) -> bool {
     Journal::is_locked(&run.run_dir().journal_path()).unwrap_or_default()
 }
@@ -59,9 +61,9 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
     let dir = entry.run.run_dir();
     let attended = entry.run.outcome.is_none() && is_attended(&entry.run);
     let mut commands = Vec::new();
-    let (story, hint) = match Journal::load(&dir.journal_path()) {
+    let (timeline, hint) = match Journal::load(&dir.journal_path()) {
         Ok(history) => {
-            // What nobody supervises is known until its last decision.
+            // An orphaned run is known up to its last decision.
             if let Ok(plan) = dir.plan() {
                 commands = next_commands(dir.id(), &Run::replay(history.records()), &plan);
             }
@@ -69,11 +71,11 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
             (Some(RunTimeline::new(&history, until.unwrap_or(now))), None)
         }
         Err(error) => {
-            // Also where the ledger knew it when it could be read.
+            // The ledger may still have data from when the journal was readable.
             (entry.run.state, entry.run.error) = (RunState::Unreadable, Some(error.to_string()));
             (None, open_home::hint(&error))
         }
     };
     let calls = ToolCalls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);
-    RunInput { timeline: story, attended, hint, commands, calls, entry }
+    RunInput { timeline, attended, hint, commands, calls, entry }
 }

@@ -1,4 +1,6 @@
-//! A report as a page: one file that loads nothing, runs nothing and says the same without colours.
+//! Renders a report as an HTML page.
+//!
+//! The page loads nothing, runs nothing and is readable without colors.
 
 mod charts;
 mod writer;
@@ -14,11 +16,12 @@ use crate::output::time::TimeFormat;
 use longhaul_core::{Span, Usd};
 use writer::Html;
 
-/// Nothing is loaded and nothing runs, whatever a browser finds in here: the style sheet is all that is allowed.
+/// Content security policy. It forbids everything except the inline style sheet, whatever the report
+/// contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 const SHEET: &str = include_str!("html/report.css");
 
-/// The report as a page, for people with this clock.
+/// Renders the report as a page, with times in this format.
 pub fn page(report: &ReportData, clock: &TimeFormat) -> String {
     let mut html = Html::default();
     html.element("html", &[("lang", "en")], |html| {
@@ -67,7 +70,7 @@ fn body(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
 fn contents(html: &mut Html, report: &ReportData) {
     let sections = [
         ("summary", "Summary", true),
-        ("attention", "What needs you", true),
+        ("attention", "Needs attention", true),
         ("lost", "Time lost", true),
         ("faults", "Faults", true),
         ("spent", "Spent", !report.spend.is_empty()),
@@ -76,14 +79,14 @@ fn contents(html: &mut Html, report: &ReportData) {
     ];
     html.element("nav", &[("aria-label", "Contents")], |html| {
         html.element("ul", &[], |html| {
-            for (id, name, _) in sections.into_iter().filter(|(_, _, there)| *there) {
+            for (id, name, _) in sections.into_iter().filter(|(_, _, shown)| *shown) {
                 html.element("li", &[], |html| html.leaf("a", &[("href", &format!("#{id}"))], name));
             }
         });
     });
 }
 
-/// A part of the page, with its heading.
+/// Writes a section with its heading.
 fn section(html: &mut Html, id: &str, heading: &str, inside: impl FnOnce(&mut Html)) {
     let name = format!("{id}-heading");
     html.line();
@@ -93,7 +96,7 @@ fn section(html: &mut Html, id: &str, heading: &str, inside: impl FnOnce(&mut Ht
     });
 }
 
-/// A table in a panel of its own.
+/// Writes a table in its own panel.
 fn table(html: &mut Html, class: &'static str, inside: impl FnOnce(&mut Html)) {
     html.element("div", &[("class", "panel")], |html| {
         let attributes = [("class", class)];
@@ -101,7 +104,7 @@ fn table(html: &mut Html, class: &'static str, inside: impl FnOnce(&mut Html)) {
     });
 }
 
-/// The head of a table: its columns, and the class of each.
+/// Writes the head of a table: the name and class of each column.
 fn head(html: &mut Html, columns: &[(&str, &str)]) {
     html.element("thead", &[], |html| {
         html.element("tr", &[], |html| {
@@ -114,7 +117,7 @@ fn head(html: &mut Html, columns: &[(&str, &str)]) {
 }
 
 fn summary(html: &mut Html, report: &ReportData) {
-    let Summary { runs, done, failed, needs_person, running: going_on, cancelled, .. } = report.summary;
+    let Summary { runs, done, failed, needs_person, running, cancelled, .. } = report.summary;
     section(html, "summary", "Summary", |html| {
         let attempts = counted(report.summary.attempts.into(), "attempt");
         html.element("dl", &[("class", "tiles")], |html| {
@@ -123,14 +126,14 @@ fn summary(html: &mut Html, report: &ReportData) {
                 return tile(html, &class, "The run", &capital(run.health.label()), &attempts);
             }
             tile(html, "tile first", "Runs", &runs.to_string(), &attempts);
-            let standings = [
+            let counts = [
                 (RunHealth::Done, done),
                 (RunHealth::Failed, failed),
                 (RunHealth::NeedsPerson, needs_person),
-                (RunHealth::GoingOn, going_on),
+                (RunHealth::Running, running),
                 (RunHealth::Cancelled, cancelled),
             ];
-            for (health, count) in standings {
+            for (health, count) in counts {
                 if count > 0 || health != RunHealth::Cancelled {
                     let class = match count {
                         0 => "tile none".to_owned(),
@@ -141,7 +144,7 @@ fn summary(html: &mut Html, report: &ReportData) {
             }
         });
         html.element("dl", &[("class", "tiles wide")], |html| {
-            let Summary { cost, estimated_cost, tokens, active, lost_time: lost, .. } = report.summary;
+            let Summary { cost, estimated_cost, tokens, active, lost_time, .. } = report.summary;
             let mut notes = vec!["stated by the vendor".to_owned()];
             if estimated_cost > Usd::ZERO {
                 notes.push(format!("about {} more estimated", money(estimated_cost)));
@@ -149,13 +152,13 @@ fn summary(html: &mut Html, report: &ReportData) {
             notes.push(format!("{} tokens", short_count(tokens)));
             notes.extend(super::remarks(report));
             tile(html, "tile", "Spent", &money(cost), &notes.join("; "));
-            let note = format!("{}attempts ran for {active}", most(&report.lost_time));
-            tile(html, "tile", "Time lost", &lost.to_string(), &note);
+            let note = format!("{}attempts ran for {active}", largest(&report.lost_time));
+            tile(html, "tile", "Time lost", &lost_time.to_string(), &note);
         });
     });
 }
 
-fn most(lost: &[LostTimeRow]) -> String {
+fn largest(lost: &[LostTimeRow]) -> String {
     lost.first().map(|row| format!("most of it: {}; ", row.cause.label())).unwrap_or_default()
 }
 
@@ -170,17 +173,17 @@ fn tile(html: &mut Html, class: &str, name: &str, figure: &str, note: &str) {
 }
 
 fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn badge(html: &mut Html, health: RunHealth) {
     html.leaf("span", &[("class", &format!("badge {}", health.as_str()))], health.label());
 }
 
-/// The runs that are not well, and what to type next.
+/// Lists the urgent runs with the command to type next.
 fn attention(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
-    section(html, "attention", "What needs you", |html| {
+    section(html, "attention", "Needs attention", |html| {
         let mut urgent = report.runs.iter().filter(|run| run.health.is_urgent()).peekable();
         if urgent.peek().is_none() {
             return html.leaf("p", &[], "Nothing.");
@@ -203,7 +206,7 @@ fn card(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
     });
     html.leaf("p", &[("class", "task")], &run.task);
     html.element("p", &[], |html| {
-        html.leaf("strong", &[], &super::because(run, clock));
+        html.leaf("strong", &[], &super::explanation(run, clock));
         if let Some(advice) = &run.advice {
             html.text(" ");
             prose(html, &super::sentence(advice));
@@ -212,19 +215,19 @@ fn card(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
     next(html, run);
 }
 
-/// A text of ours, in which what stands between backticks is to be typed.
+/// Writes a text in which backticks enclose commands.
 fn prose(html: &mut Html, text: &str) {
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
-        // One of them is not closed: it is a sign like any other.
+        // An unpaired backtick is an ordinary character.
         return html.text(text);
     }
-    for (place, part) in parts.into_iter().enumerate() {
-        if place.is_multiple_of(2) { html.text(part) } else { html.leaf("code", &[], part) }
+    for (index, part) in parts.into_iter().enumerate() {
+        if index.is_multiple_of(2) { html.text(part) } else { html.leaf("code", &[], part) }
     }
 }
 
-/// What to type next.
+/// Writes the command to type next.
 fn next(html: &mut Html, run: &ReportRun) {
     let Some(next) = &run.next else { return };
     html.element("p", &[("class", "next")], |html| {
@@ -300,7 +303,7 @@ fn spent(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
     });
 }
 
-/// What the columns of the models are called. A phone has no room for so many: there each figure has its name beside it.
+/// Columns of the token table. On a phone each figure carries the name of its column instead of a table head.
 const TOKENS: [&str; 5] = ["Input", "Output", "Cache read", "Cache written", "Cut"];
 
 fn models(html: &mut Html, rows: &[ModelRow]) {
@@ -353,11 +356,11 @@ fn runs(html: &mut Html, report: &ReportData, clock: &TimeFormat) {
     });
 }
 
-/// A run that there are too many others beside.
+/// Writes a run without details, on one line.
 fn line(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {
     html.element("li", &[("id", &format!("run-{}", run.id))], |html| {
         html.leaf("code", &[], &run.id);
-        html.format(format_args!(" {}; {}", super::because(run, clock), super::facts(run, clock)));
+        html.format(format_args!(" {}; {}", super::explanation(run, clock), super::facts(run, clock)));
     });
 }
 
@@ -368,10 +371,10 @@ fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &TimeFormat) {
         html.format(format_args!(" {}", run.name.as_deref().unwrap_or_default()));
     });
     html.leaf("p", &[("class", "task")], &run.task);
-    html.leaf("p", &[], &super::because(run, clock));
+    html.leaf("p", &[], &super::explanation(run, clock));
     html.leaf("p", &[("class", "facts")], &super::facts(run, clock));
     if !run.health.is_urgent() {
-        // Of the others it is said above.
+        // The section of urgent runs has shown it for the others.
         next(html, run);
     }
     charts::timeline(html, &run.timeline, bounds.slices, clock);
@@ -387,7 +390,7 @@ fn one(html: &mut Html, run: &ReportRun, bounds: Bounds, clock: &TimeFormat) {
             calls(html, &run.calls, clock);
         });
     }
-    html.leaf("p", &[("class", "facts")], &super::place(run));
+    html.leaf("p", &[("class", "facts")], &super::agent_and_files(run));
 }
 
 fn attempts(html: &mut Html, run: &ReportRun, clock: &TimeFormat) {

@@ -1,61 +1,61 @@
-//! Where a run stands, as a person sees it: well, not well, or waiting for somebody. Pure.
+//! Classifies a run as a person sees it: fine, failed, or waiting for a person. Pure.
 
 use crate::output::phrases;
 use longhaul_core::{Fault, Outcome, OutcomeKind};
 use longhaul_store::{LedgerRun, RunState};
 use serde::Serialize;
 
-/// What a person thinks of first, of a run.
+/// State of a run as a person sees it. Urgent states sort first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunHealth {
-    /// Only a person can go on with it.
+    /// Only a person can continue the run.
     NeedsPerson,
-    /// It is over and not done.
+    /// The run finished without being done.
     Failed,
-    /// It goes on.
-    GoingOn,
-    /// Somebody stopped it.
+    /// The run is unfinished and has a supervisor.
+    Running,
+    /// The run was cancelled.
     Cancelled,
-    /// It is done.
+    /// The run is done.
     Done,
 }
 
 impl RunHealth {
-    /// For people.
+    /// Returns the label for people.
     pub fn label(self) -> &'static str {
         match self {
             RunHealth::NeedsPerson => "needs a person",
             RunHealth::Failed => "failed",
-            RunHealth::GoingOn => "going on",
+            RunHealth::Running => "running",
             RunHealth::Cancelled => "cancelled",
             RunHealth::Done => "done",
         }
     }
 
-    /// The wire word.
+    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
             RunHealth::NeedsPerson => "needs_person",
             RunHealth::Failed => "failed",
-            RunHealth::GoingOn => "going_on",
+            RunHealth::Running => "running",
             RunHealth::Cancelled => "cancelled",
             RunHealth::Done => "done",
         }
     }
 
-    /// Whether somebody has to look at it.
+    /// Returns whether a person must act.
     pub fn is_urgent(self) -> bool {
         match self {
             RunHealth::NeedsPerson | RunHealth::Failed => true,
-            RunHealth::GoingOn | RunHealth::Cancelled | RunHealth::Done => false,
+            RunHealth::Running | RunHealth::Cancelled | RunHealth::Done => false,
         }
     }
 }
 
-/// What a person thinks of first, of this run.
-pub fn standing(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> RunHealth {
+/// Classifies this run.
+pub fn health(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> RunHealth {
     match (outcome.map(|outcome| outcome.kind), run.state) {
         (_, RunState::Unreadable) => RunHealth::NeedsPerson,
         (Some(OutcomeKind::Done), _) => RunHealth::Done,
@@ -75,23 +75,23 @@ pub fn standing(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> Ru
             ),
             _,
         ) => RunHealth::Failed,
-        (None, RunState::Running | RunState::Waiting | RunState::Finished) if attended => RunHealth::GoingOn,
-        // Nobody will go on with it.
+        (None, RunState::Running | RunState::Waiting | RunState::Finished) if attended => RunHealth::Running,
+        // Orphaned: no supervisor will continue it.
         (None, RunState::Running | RunState::Waiting | RunState::Finished) => RunHealth::NeedsPerson,
     }
 }
 
-/// How it ended or where it stands, in words for people that do not say its standing once more.
-pub fn because(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> String {
+/// Returns the outcome or state as text for people, without repeating the health label.
+pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> String {
     let cause = |fault: Option<Fault>| fault.map(phrases::fault_text);
     match (outcome, run.state) {
         (_, RunState::Unreadable) => {
             run.error.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
         }
         (Some(outcome), _) => {
-            let limit = outcome.limit.map(|limit| format!("{} is used up", limit.describe()));
-            let why = limit.or(cause(outcome.fault).map(str::to_owned));
-            ended(outcome.kind, why.as_deref())
+            let limit = outcome.limit.map(|limit| format!("{} is exhausted", limit.describe()));
+            let reason = limit.or(cause(outcome.fault).map(str::to_owned));
+            ended(outcome.kind, reason.as_deref())
         }
         (None, RunState::Suspended) => "a signal suspended it; `longhaul recover` continues it".to_owned(),
         (None, _) if !attended => "it is not over, and no supervisor has it".to_owned(),
@@ -102,8 +102,8 @@ pub fn because(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> Str
     }
 }
 
-fn ended(kind: OutcomeKind, why: Option<&str>) -> String {
-    let told = match kind {
+fn ended(kind: OutcomeKind, reason: Option<&str>) -> String {
+    let text = match kind {
         OutcomeKind::Done => "the work is done",
         OutcomeKind::Failed => "the agent gave up, or made no progress",
         OutcomeKind::NeedsPerson => "only a person can go on",
@@ -116,10 +116,10 @@ fn ended(kind: OutcomeKind, why: Option<&str>) -> String {
         | OutcomeKind::Incomplete
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater => {
-            // Failed is what all of these are, each in its own way.
-            let how = kind.as_str().replace('_', " ");
-            return why.map_or_else(|| how.clone(), |why| format!("{how}: {why}"));
+            // These all mean failure; the outcome's name distinguishes them.
+            let name = kind.as_str().replace('_', " ");
+            return reason.map_or_else(|| name.clone(), |reason| format!("{name}: {reason}"));
         }
     };
-    why.unwrap_or(told).to_owned()
+    reason.unwrap_or(text).to_owned()
 }

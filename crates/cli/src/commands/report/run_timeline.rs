@@ -1,5 +1,4 @@
-//! What a run did with its time: its attempts, a timeline, and what was lost and to what. Made of its journal alone, by
-//! replaying it; pure.
+//! Derives a run's attempts, timeline and lost time by replaying its journal. Pure.
 
 use crate::output::phrases;
 use longhaul_core::{
@@ -9,20 +8,20 @@ use longhaul_store::History;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A run by its journal.
+/// A run's history over time.
 #[derive(Debug, Default)]
 pub struct RunTimeline {
-    /// Its attempts, the first one first.
+    /// Attempts, oldest first.
     pub attempts: Vec<TimelineAttempt>,
-    /// What it did when, without gaps but for those of a few milliseconds.
+    /// Activity over time. Gaps are at most a few milliseconds.
     pub timeline: Vec<TimelineSlice>,
-    /// What kept it from working.
+    /// Time lost, by cause.
     pub lost_time: BTreeMap<LostTimeCause, LostTime>,
-    /// How it ended.
+    /// Outcome, if the run is finished.
     pub outcome: Option<Outcome>,
-    /// How long it took so far, without the time in which it was over.
+    /// Duration so far, without the time between finish and resume.
     pub wall: Span,
-    /// How long it worked.
+    /// Time spent working.
     pub active: Span,
 }
 
@@ -30,51 +29,51 @@ pub struct RunTimeline {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TimelineAttempt {
-    /// Which one, from 1.
+    /// Number of the attempt, starting at 1.
     pub number: u32,
-    /// When it was ordered.
+    /// When the attempt started.
     #[serde(serialize_with = "super::data::stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub started_at: Moment,
-    /// When it was over.
+    /// When the attempt ended.
     #[serde(serialize_with = "super::data::stamp_or_null")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<Moment>,
-    /// How the history of the conversation reached it.
+    /// How the conversation's history reached the attempt.
     pub strategy: Option<ResumeStrategy>,
-    /// Why by that one.
+    /// Why that strategy was chosen.
     pub reason: Option<StrategyReason>,
-    /// Why it failed.
+    /// Fault that ended the attempt.
     pub fault: Option<Fault>,
-    /// Why it was stopped, if it was.
+    /// Why the attempt was stopped, if it was.
     pub stop_cause: Option<StopCause>,
-    /// How long the run then waited for the next one.
+    /// How long the run waited afterwards for the next attempt.
     #[serde(rename = "waited_ms")]
     pub waited: Span,
-    /// What the vendor stated that it cost, a summary of older work for it included.
-    #[serde(rename = "stated_cost_usd", serialize_with = "super::data::dollars")]
+    /// Cost reported by the vendor, including a summary of older work for this attempt.
+    #[serde(rename = "reported_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
-    /// What we priced besides.
+    /// Cost estimated by Longhaul, in addition to the reported cost.
     #[serde(rename = "estimated_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost: Usd,
 }
 
 impl TimelineAttempt {
-    /// How it ended, or that it did not, in words for people.
+    /// Describes how the attempt ended, or that it is running, for people.
     pub fn ending(&self) -> &'static str {
         match (self.fault, self.stop_cause, self.ended_at) {
             (Some(fault), stopped, _) => phrases::cause_of(fault, stopped),
             (None, _, None) => "not over",
-            (None, Some(why), Some(_)) => stopped(why),
+            (None, Some(cause), Some(_)) => stopped(cause),
             (None, None, Some(_)) => "ended by itself",
         }
     }
 }
 
-fn stopped(why: StopCause) -> &'static str {
-    match why {
+fn stopped(cause: StopCause) -> &'static str {
+    match cause {
         StopCause::Stalled | StopCause::NoProgress => "stopped: it stalled",
         StopCause::TimedOut => "stopped: it had its time",
         StopCause::AuthRejected => "stopped: the credentials were rejected",
@@ -88,175 +87,175 @@ fn stopped(why: StopCause) -> &'static str {
     }
 }
 
-/// A part of the timeline.
+/// A slice of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TimelineSlice {
-    /// What the run did.
+    /// Activity of the run.
     pub kind: SliceKind,
-    /// Why, if for a fault.
+    /// Fault that caused it.
     pub fault: Option<Fault>,
-    /// From when.
+    /// Start of the slice.
     #[serde(serialize_with = "super::data::stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub from: Moment,
-    /// Until when.
+    /// End of the slice.
     #[serde(serialize_with = "super::data::stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub to: Moment,
 }
 
-/// What a run does.
+/// Activity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SliceKind {
-    /// An attempt, which did not fail.
+    /// An attempt that did not fail.
     Working,
     /// An attempt that failed.
     Failed,
-    /// Nothing is resident; the next attempt has its time.
+    /// Waiting for the next attempt. No process is running.
     Waiting,
-    /// The work is judged.
+    /// A check is running.
     Checking,
-    /// The machine slept, or nobody supervised it.
-    Asleep,
-    /// It was over, until somebody let it go on.
-    Over,
+    /// The machine slept, or no supervisor was running.
+    Downtime,
+    /// The run was finished and later resumed.
+    Finished,
 }
 
 impl SliceKind {
-    /// Every kind, in the order of a legend.
+    /// All kinds, in the order of a legend.
     pub const ALL: &'static [SliceKind] = &[
         SliceKind::Working,
         SliceKind::Failed,
         SliceKind::Waiting,
         SliceKind::Checking,
-        SliceKind::Asleep,
-        SliceKind::Over,
+        SliceKind::Downtime,
+        SliceKind::Finished,
     ];
 
-    /// For a legend.
+    /// Returns the text for a legend.
     pub fn label(self) -> &'static str {
         match self {
             SliceKind::Working => "an attempt works",
             SliceKind::Failed => "an attempt that failed",
             SliceKind::Waiting => "waiting for the next attempt",
             SliceKind::Checking => "the work is checked",
-            SliceKind::Asleep => "the machine slept, or nobody supervised",
-            SliceKind::Over => "over, until somebody resumed it",
+            SliceKind::Downtime => "the machine slept, or nobody supervised",
+            SliceKind::Finished => "over, until somebody resumed it",
         }
     }
 }
 
 impl SliceKind {
-    /// For a line that says how long each was.
+    /// Returns the text for a line with the duration of each kind.
     pub fn brief(self) -> &'static str {
         match self {
             SliceKind::Working => "worked",
             SliceKind::Failed => "failed attempts",
             SliceKind::Waiting => "waited",
-            SliceKind::Checking => "checked",
-            SliceKind::Asleep => "asleep or unattended",
-            SliceKind::Over => "was over",
+            SliceKind::Checking => "check_ended",
+            SliceKind::Downtime => "asleep or without supervisor",
+            SliceKind::Finished => "was over",
         }
     }
 }
 
-/// What keeps a run from working.
+/// A cause of lost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LostTimeCause {
     /// A fault.
     Fault(Fault),
-    /// The pauses between attempts of which none had failed.
+    /// Pauses between attempts without a fault.
     BetweenAttempts,
-    /// Nobody supervised it, and nothing ran.
+    /// No supervisor was running, and no agent.
     Unsupervised,
-    /// The machine slept; or nobody supervised it, by a journal that does not tell the two apart.
-    Asleep,
+    /// The machine slept, or no supervisor was running: the journal does not distinguish the two.
+    Downtime,
 }
 
 impl LostTimeCause {
-    /// The wire word.
+    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
             LostTimeCause::Fault(fault) => fault.word(),
             LostTimeCause::BetweenAttempts => "between_attempts",
             LostTimeCause::Unsupervised => "unsupervised",
-            LostTimeCause::Asleep => "asleep",
+            LostTimeCause::Downtime => "downtime",
         }
     }
 
-    /// The same for people.
+    /// Returns the label for people.
     pub fn label(self) -> &'static str {
         match self {
             LostTimeCause::Fault(fault) => phrases::fault_text(fault),
             LostTimeCause::BetweenAttempts => "pauses between attempts",
             LostTimeCause::Unsupervised => "nobody supervised the run",
-            LostTimeCause::Asleep => "the machine slept, or nobody supervised the run",
+            LostTimeCause::Downtime => "the machine slept, or nobody supervised the run",
         }
     }
 }
 
-/// Time that was lost to one cause.
+/// Time lost to one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostTime {
-    /// Between attempts.
+    /// Time lost between attempts.
     pub waiting: Span,
-    /// In attempts that came to nothing, and in silences that ended one.
+    /// Time lost in attempts without progress, and in stalls that ended one.
     pub wasted: Span,
 }
 
 impl LostTime {
-    /// All of it.
+    /// Returns the sum of both.
     pub fn total(self) -> Span {
         self.waiting + self.wasted
     }
 }
 
 impl RunTimeline {
-    /// The story of a run that goes on until `until`, if it is not over.
+    /// Builds the timeline of a run. An unfinished run is taken to continue until `until`.
     pub fn new(history: &History, until: Moment) -> RunTimeline {
-        let mut teller = RunTimelineBuilder::default();
+        let mut builder = RunTimelineBuilder::default();
         for entry in &history.entries {
             for record in &entry.records {
-                teller.take(entry.at, record);
+                builder.apply(entry.at, record);
             }
         }
-        teller.end(until)
+        builder.end(until)
     }
 }
 
-/// A story that is being told, record by record.
+/// Builds a timeline, record by record.
 #[derive(Default)]
 struct RunTimelineBuilder {
     run: Run,
     timeline: RunTimeline,
-    /// The part of the timeline that is not over.
+    /// The slice that has not ended.
     open: Option<TimelineSlice>,
-    /// What was slept through by the last record, and when that was said.
+    /// Sleep reported by the previous record, and when it was recorded.
     slept: Option<(Moment, Span)>,
-    /// For how long the present attempt was silent when it was stopped for that.
+    /// Silence of the current attempt when it was stopped for a stall.
     silent: Span,
 }
 
 impl RunTimelineBuilder {
-    /// Takes in a record of a step that was taken then.
-    fn take(&mut self, step_at: Moment, record: &Record) {
+    /// Applies a record of a step taken at `step_at`.
+    fn apply(&mut self, step_at: Moment, record: &Record) {
         let state = self.run.state();
         let (clocks, fault, ended) = (state.clocks, state.fault, state.finished_at);
-        let attempt = (state.attempt_started_at, state.made_progress);
+        let (attempt_started_at, progressed) = (state.attempt_started_at, state.made_progress);
         let waited = matches!(state.phase, Phase::Waiting { .. });
         self.run.apply(record);
         let now = self.run.state().clocks;
         let waiting = now.waiting - clocks.waiting;
         let slept = now.downtime - clocks.downtime;
-        self.lose_waiting(LostTimeCause::Asleep, slept);
+        self.lose_waiting(LostTimeCause::Downtime, slept);
         let before = self.slept.take();
         self.wait(fault, waiting);
         match record {
             Record::AttemptStarted { at, plan } => {
-                self.begin(SliceKind::Working, None, *at);
+                self.start(SliceKind::Working, None, *at);
                 self.silent = Span::ZERO;
                 self.timeline.attempts.push(TimelineAttempt {
                     number: plan.attempt,
@@ -271,13 +270,13 @@ impl RunTimelineBuilder {
                     estimated_cost: Usd::ZERO,
                 });
             }
-            Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
+            Record::ResumeStrategyChosen { strategy, reason, .. } => {
                 if let Some(last) = self.timeline.attempts.last_mut() {
-                    (last.strategy, last.reason) = (Some(*rung), Some(*because));
+                    (last.strategy, last.reason) = (Some(*strategy), Some(*reason));
                 }
             }
-            Record::StopOrdered { cause: why, stall, .. } => {
-                self.silent = stall.map_or(self.silent, |stall| match why {
+            Record::StopOrdered { cause, stall, .. } => {
+                self.silent = stall.map_or(self.silent, |stall| match cause {
                     StopCause::NoProgress => stall.no_progress_for,
                     StopCause::Stalled
                     | StopCause::TimedOut
@@ -292,34 +291,34 @@ impl RunTimelineBuilder {
                     | StopCause::Cancelled => stall.silent_for,
                 });
                 if let Some(last) = self.timeline.attempts.last_mut() {
-                    last.stop_cause = Some(*why);
+                    last.stop_cause = Some(*cause);
                 }
             }
-            Record::SummaryEnded { usage: tally, .. } => self.spend(*tally),
-            Record::AttemptEnded { at, fault, usage: tally, .. } => {
-                self.spend(*tally);
-                self.end_attempt(*at, *fault, attempt);
+            Record::SummaryEnded { usage, .. } => self.spend(*usage),
+            Record::AttemptEnded { at, fault, usage, .. } => {
+                self.spend(*usage);
+                self.end_attempt(*at, *fault, attempt_started_at, progressed);
             }
             Record::Swept { at, .. } => {
                 if matches!(self.run.state().phase, Phase::Waiting { .. }) {
-                    self.begin(SliceKind::Waiting, self.run.state().fault, *at);
+                    self.start(SliceKind::Waiting, self.run.state().fault, *at);
                 }
             }
-            Record::CheckStarted { at } => self.begin(SliceKind::Checking, None, *at),
+            Record::CheckStarted { at } => self.start(SliceKind::Checking, None, *at),
             Record::CheckEnded { at, .. } | Record::RunFinished { at, .. } => self.close(*at),
             Record::RunReopened { at, .. } => {
-                self.begin(SliceKind::Over, None, ended);
+                self.start(SliceKind::Finished, None, ended);
                 self.close(*at);
             }
-            // What is slept during a wait is part of the wait.
+            // Sleep during a wait counts as waiting.
             Record::Downtime { duration: span } if !waited => {
                 self.slept = Some((step_at, slept));
                 self.sleep(step_at, *span);
             }
-            // What a new supervisor is told first is for how long nothing ran.
+            // A new supervisor first records how long nothing ran. That downtime was recorded as sleep.
             Record::Recovered { last_record_at: Some(last), .. } => {
                 if let Some((_, slept)) = before.filter(|(at, _)| at > last) {
-                    let asleep = self.lost_to(LostTimeCause::Asleep);
+                    let asleep = self.lost_to(LostTimeCause::Downtime);
                     asleep.waiting = asleep.waiting - slept;
                     self.lose_waiting(LostTimeCause::Unsupervised, slept);
                 }
@@ -344,19 +343,19 @@ impl RunTimelineBuilder {
         }
     }
 
-    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, (began, progressed): (Moment, bool)) {
+    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, started_at: Moment, progressed: bool) {
         self.close(at);
         let Some(last) = self.timeline.attempts.last_mut() else { return };
         (last.ended_at, last.fault) = (Some(at), fault);
         let Some(fault) = fault else { return };
         let ordered = last.started_at;
-        // All its parts: it may have been interrupted by a sleep of the machine.
+        // All its slices: sleep of the machine may have split it.
         for slice in self.timeline.timeline.iter_mut().rev().take_while(|slice| slice.from >= ordered) {
             if slice.kind == SliceKind::Working {
                 (slice.kind, slice.fault) = (SliceKind::Failed, Some(fault));
             }
         }
-        let wasted = if progressed { self.silent } else { at.since(began) };
+        let wasted = if progressed { self.silent } else { at.since(started_at) };
         let lost = self.lost_to(LostTimeCause::Fault(fault));
         lost.wasted = lost.wasted + wasted;
     }
@@ -368,7 +367,7 @@ impl RunTimelineBuilder {
         }
     }
 
-    /// It waited so long for another attempt, after one with this fault.
+    /// Adds a wait for the next attempt, after an attempt with this fault.
     fn wait(&mut self, fault: Option<Fault>, span: Span) {
         self.lose_waiting(fault.map_or(LostTimeCause::BetweenAttempts, LostTimeCause::Fault), span);
         if let Some(last) = self.timeline.attempts.last_mut() {
@@ -385,13 +384,13 @@ impl RunTimelineBuilder {
         self.timeline.lost_time.entry(cause).or_default()
     }
 
-    /// Something else begins.
-    fn begin(&mut self, kind: SliceKind, fault: Option<Fault>, at: Moment) {
+    /// Starts a slice and closes the open one.
+    fn start(&mut self, kind: SliceKind, fault: Option<Fault>, at: Moment) {
         self.close(at);
         self.open = Some(TimelineSlice { kind, fault, from: at, to: at });
     }
 
-    /// What was under way ends.
+    /// Closes the open slice.
     fn close(&mut self, at: Moment) {
         if let Some(open) = self.open.take()
             && at > open.from
@@ -400,12 +399,12 @@ impl RunTimelineBuilder {
         }
     }
 
-    /// What is under way was interrupted until then.
+    /// Splits the open slice: a sleep of this length ended at `at`.
     fn sleep(&mut self, at: Moment, span: Span) {
         let Some(open) = self.open else { return };
         let from = Moment(at.0.saturating_sub(span.0)).max(open.from);
-        self.begin(SliceKind::Asleep, None, from);
-        self.begin(open.kind, open.fault, at);
+        self.start(SliceKind::Downtime, None, from);
+        self.start(open.kind, open.fault, at);
     }
 
     fn end(mut self, until: Moment) -> RunTimeline {
@@ -413,11 +412,11 @@ impl RunTimelineBuilder {
         self.timeline.outcome = state.outcome();
         let until = if self.timeline.outcome.is_some() { state.finished_at } else { until };
         if state.phase == Phase::New {
-            // Its clocks have not begun.
+            // The clocks have not started.
             return self.timeline;
         }
         (self.timeline.wall, self.timeline.active) = (state.clocks.wall(until), state.active(until));
-        // A wait that is under way has cost its time, too.
+        // The wait so far counts as lost time.
         if let Phase::Waiting { since, .. } = state.phase {
             let fault = state.fault;
             self.wait(fault, until.since(since));

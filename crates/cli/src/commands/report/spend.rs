@@ -1,5 +1,7 @@
-//! What was spent when. The ledger knows quarters of an hour; here they become as many bars as a picture has room for,
-//! of lengths that people count in. Pure: the time zone is an argument.
+//! Groups spending by time.
+//!
+//! The ledger counts by quarters of an hour. This module sums them into a limited number of bars with a
+//! natural length. Pure: the time zone is an argument.
 
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, Span, Timestamp, Unit, Zoned, ZonedRound};
@@ -10,7 +12,7 @@ use serde::Serialize;
 const QUARTER_MS: u64 = 15 * 60 * 1_000;
 // On a phone each bar then has a few pixels.
 const BARS_MAX: usize = 48;
-/// How long a bar can be: minutes, hours, days.
+/// Possible lengths of a bar: minutes, hours, days.
 const STEPS: &[(Unit, i64)] = &[
     (Unit::Minute, 15),
     (Unit::Minute, 30),
@@ -25,32 +27,34 @@ const STEPS: &[(Unit, i64)] = &[
     (Unit::Day, 365),
 ];
 
-/// What was spent within some time.
+/// Spending in one period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bucket {
-    /// From when.
+    /// Start of the period.
     #[serde(serialize_with = "super::data::stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub from: Moment,
-    /// Until when.
+    /// End of the period.
     #[serde(serialize_with = "super::data::stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub to: Moment,
-    /// What vendors stated.
-    #[serde(rename = "stated_cost_usd", serialize_with = "super::data::dollars")]
+    /// Cost reported by vendors.
+    #[serde(rename = "reported_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
-    /// What we priced besides.
+    /// Cost estimated by Longhaul, in addition to the reported cost.
     #[serde(rename = "estimated_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost: Usd,
 }
 
-/// What was spent when, without gaps; nothing if nothing was. A report since some time shows all of that time.
+/// Sums spending into bars without gaps. Returns no bars if nothing was spent. With `since`, the bars cover
+/// all the time from then on.
 pub fn over_time(
     spent: impl Iterator<Item = (u64, LedgerSpend)>,
-    (since, now): (Option<Moment>, Moment),
+    since: Option<Moment>,
+    now: Moment,
     zone: &TimeZone,
 ) -> Vec<Bucket> {
     let spent: Vec<(Moment, LedgerSpend)> =
@@ -69,31 +73,31 @@ pub fn over_time(
     bars
 }
 
-/// What was spent before the quarter of an hour in which that moment is.
+/// Returns the cost before the quarter of an hour that contains `since`.
 pub fn before(spent: &[(u64, &String, LedgerSpend)], since: Moment) -> Usd {
     let before = spent.iter().filter(|(quarter, _, _)| *quarter < since.0 / QUARTER_MS);
     before.map(|(_, _, spend)| spend.cost + spend.estimated_cost).sum()
 }
 
-/// Empty bars from before `from` until after `to`; none where the calendar does not go so far.
+/// Returns empty bars that cover `from` to `to`, or none if the calendar does not reach that far.
 fn bars(from: Moment, to: Moment, zone: &TimeZone) -> Vec<Bucket> {
     let fit = |(unit, step): &(Unit, i64)| {
-        let bars = steps(from, to, (*unit, *step), zone)?;
+        let bars = steps(from, to, *unit, *step, zone)?;
         (bars.len() <= BARS_MAX).then_some(bars)
     };
     STEPS.iter().find_map(fit).unwrap_or_default()
 }
 
-fn steps(from: Moment, to: Moment, (unit, step): (Unit, i64), zone: &TimeZone) -> Option<Vec<Bucket>> {
-    let begin = Timestamp::from_millisecond(i64::try_from(from.0).ok()?).ok()?.to_zoned(zone.clone());
-    let mut at = floor(&begin, unit, step)?;
+fn steps(from: Moment, to: Moment, unit: Unit, step: i64, zone: &TimeZone) -> Option<Vec<Bucket>> {
+    let start = Timestamp::from_millisecond(i64::try_from(from.0).ok()?).ok()?.to_zoned(zone.clone());
+    let mut at = floor(&start, unit, step)?;
     let span = match unit {
         Unit::Minute => Span::new().try_minutes(step).ok()?,
         Unit::Hour => Span::new().try_hours(step).ok()?,
         _ => Span::new().try_days(step).ok()?,
     };
     let mut bars = Vec::new();
-    // One too many tells that they are too many.
+    // One bar too many suffices to reject this length.
     while moment(&at) <= to && bars.len() <= BARS_MAX {
         let next = at.checked_add(span).ok()?;
         bars.push(Bucket {
@@ -107,7 +111,7 @@ fn steps(from: Moment, to: Moment, (unit, step): (Unit, i64), zone: &TimeZone) -
     Some(bars)
 }
 
-/// The local time at which a bar of this length begins.
+/// Returns the local time at which a bar of this length starts.
 fn floor(at: &Zoned, unit: Unit, step: i64) -> Option<Zoned> {
     let increment = if unit == Unit::Day { 1 } else { step };
     at.round(ZonedRound::new().smallest(unit).increment(increment).mode(RoundMode::Floor)).ok()
@@ -122,7 +126,8 @@ mod tests {
     use super::*;
     use longhaul_store::rfc3339;
 
-    /// How many bars there are, how the first begins, how long it is, and what each one with something in it has.
+    /// Describes the number of bars, the start and length of the first, and the amount of each bar that is
+    /// not empty.
     fn label(hours: &[(u64, u64)], since: Option<u64>, now: u64) -> String {
         let hour = |hour: u64| Moment(1_767_225_600_000 + hour * 3_600_000);
         let spent = hours.iter().map(|(at, cents)| {
@@ -130,25 +135,25 @@ mod tests {
             (hour(*at).0 / QUARTER_MS, spend)
         });
         let zone = TimeZone::get("Europe/Berlin").expect("it is a zone");
-        let bars = over_time(spent, (since.map(hour), hour(now)), &zone);
+        let bars = over_time(spent, since.map(hour), hour(now), &zone);
         let Some(first) = bars.first() else { return "none".to_owned() };
         let filled = bars.iter().enumerate().filter(|(_, bar)| bar.cost > Usd::ZERO);
-        let filled: Vec<String> = filled.map(|(place, bar)| format!("{place}: {}", bar.cost)).collect();
+        let filled: Vec<String> = filled.map(|(index, bar)| format!("{index}: {}", bar.cost)).collect();
         assert!(bars.windows(2).all(|pair| pair[0].to == pair[1].from), "there are gaps: {bars:?}");
         let length = first.to.since(first.from);
         format!("{} of {length} from {}; {}", bars.len(), rfc3339(first.from), filled.join(", "))
     }
 
     #[test]
-    fn bars_are_as_long_as_the_picture_has_room_for() {
-        let check = |told: String, expected: &str| assert_eq!(told, expected);
+    fn bar_length_fits_number_of_bars() {
+        let check = |actual: String, expected: &str| assert_eq!(actual, expected);
         check(label(&[], Some(0), 24), "none");
         check(label(&[(5, 7)], None, 99), "1 of 15m from 2026-01-01T05:00:00.000Z; 0: $0.0700");
         check(
             label(&[(1, 5), (5, 7), (5, 1)], Some(0), 24),
             "25 of 1h from 2026-01-01T00:00:00.000Z; 1: $0.0500, 5: $0.0800",
         );
-        // Half a day begins at noon and at midnight, of the local clock.
+        // Bars of 12 hours start at noon and midnight, local time.
         check(
             label(&[(1, 5), (400, 7)], None, 400),
             "34 of 12h from 2025-12-31T23:00:00.000Z; 0: $0.0500, 33: $0.0700",
@@ -157,7 +162,7 @@ mod tests {
             label(&[(1, 5), (1000, 7)], None, 1000),
             "42 of 1d from 2025-12-31T23:00:00.000Z; 0: $0.0500, 41: $0.0700",
         );
-        // What was spent before the report begins is shown, too.
+        // Spending from before the reported period is shown, too.
         check(
             label(&[(0, 5), (30, 7)], Some(24), 48),
             "25 of 2h from 2025-12-31T23:00:00.000Z; 0: $0.0500, 15: $0.0700",

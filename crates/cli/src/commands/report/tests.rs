@@ -1,4 +1,4 @@
-//! What a report says of runs that are told by their records.
+//! Reports on runs that are built from records.
 
 mod pages;
 mod stories;
@@ -20,18 +20,18 @@ use longhaul_store::{History, JournalEntry, LedgerEntry, ModelUsage, Plan, RunDi
 use serde_json::json;
 
 /// 2026-01-01, midnight.
-const BEGAN: u64 = 1_767_225_600_000;
+const START: u64 = 1_767_225_600_000;
 
-/// Seconds after the beginning.
+/// Returns the moment this many seconds after the start.
 fn at(seconds: u64) -> Moment {
-    Moment(BEGAN + seconds * 1_000)
+    Moment(START + seconds * 1_000)
 }
 
 fn cents(cents: u64) -> Usd {
     Usd(cents * 10_000)
 }
 
-fn tally(reported: u64, estimated: u64) -> Usage {
+fn usage(reported: u64, estimated: u64) -> Usage {
     Usage {
         tokens: Tokens { input: 1_000, output: 20_000, cache_read: 3_000_000, cache_write: 40 },
         messages: 2,
@@ -45,38 +45,38 @@ fn spawn(attempt: u32) -> AttemptPlan {
     AttemptPlan::new(attempt, SessionPlan::New("one".into()), PromptKind::Task)
 }
 
-/// A run's records, put together attempt by attempt.
+/// Builds a run's records, attempt by attempt.
 #[derive(Default)]
-struct Tale {
+struct Story {
     steps: Vec<(Moment, Vec<Record>)>,
     attempts: u32,
 }
 
-impl Tale {
-    fn begun() -> Tale {
-        Tale::default().and(0, Record::RunStarted { at: at(0) }).attempt(0)
+impl Story {
+    fn started() -> Story {
+        Story::default().and(0, Record::RunStarted { at: at(0) }).attempt(0)
     }
 
-    fn and(mut self, seconds: u64, record: Record) -> Tale {
+    fn and(mut self, seconds: u64, record: Record) -> Story {
         self.steps.push((at(seconds), vec![record]));
         self
     }
 
-    fn attempt(mut self, seconds: u64) -> Tale {
+    fn attempt(mut self, seconds: u64) -> Story {
         self.attempts += 1;
         let plan = spawn(self.attempts);
         self.and(seconds, Record::AttemptStarted { at: at(seconds), plan })
     }
 
-    fn progress(self, seconds: u64) -> Tale {
+    fn progress(self, seconds: u64) -> Story {
         self.and(seconds, Record::ProgressMade { at: at(seconds), resets_retries: true })
     }
 
-    fn ended(self, seconds: u64, fault: Option<Fault>, used: Usage, next: AfterAttempt) -> Tale {
+    fn attempt_ended(self, seconds: u64, fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> Story {
         let ended = Record::AttemptEnded {
             at: at(seconds),
             fault,
-            usage: used,
+            usage,
             result: None,
             denied_calls: 0,
             questions: Default::default(),
@@ -88,15 +88,15 @@ impl Tale {
         self.and(seconds, ended).and(seconds, Record::Swept { at: at(seconds), stopped_processes: 0 })
     }
 
-    /// The attempt fails, and the run waits for so many seconds.
-    fn fails(self, seconds: u64, fault: Fault, wait: u64) -> Tale {
+    /// The attempt fails, and the run waits for this many seconds.
+    fn fails(self, seconds: u64, fault: Fault, wait: u64) -> Story {
         let plan = spawn(self.attempts + 1);
         let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan };
-        self.ended(seconds, Some(fault), tally(0, 5), next)
+        self.attempt_ended(seconds, Some(fault), usage(0, 5), next)
     }
 
-    fn over(self, seconds: u64, fault: Option<Fault>, outcome: Outcome) -> Tale {
-        self.ended(seconds, fault, tally(120, 0), AfterAttempt::Finish(outcome))
+    fn finished(self, seconds: u64, fault: Option<Fault>, outcome: Outcome) -> Story {
+        self.attempt_ended(seconds, fault, usage(120, 0), AfterAttempt::Finish(outcome))
             .and(seconds, Record::RunFinished { at: at(seconds), outcome })
     }
 
@@ -109,7 +109,7 @@ impl Tale {
         History { entries: self.steps.iter().enumerate().map(entry).collect(), torn_bytes: 0 }
     }
 
-    /// What would be read of it now, so many seconds after the beginning.
+    /// Returns the collected input of the run, this many seconds after the start.
     fn read(&self, id: &str, task: &str, now: u64) -> RunInput {
         let history = self.history();
         let dir = RunDir::at(format!("/runs/2026-01-01/{id}").into()).expect("it is absolute");
@@ -119,15 +119,15 @@ impl Tale {
             cost,
             estimated_cost: estimated,
             unpriced: false,
-            tokens: tally(0, 0).tokens,
+            tokens: usage(0, 0).tokens,
             truncated_tokens: Tokens { output: 7, ..Tokens::default() },
             messages: 2,
         };
         for record in history.records() {
             entry.apply(record, |_| match record {
-                Record::AttemptEnded { usage: tally, .. } => {
+                Record::AttemptEnded { usage, .. } => {
                     vec![
-                        spent("opus", tally.reported_cost, tally.estimated_cost),
+                        spent("opus", usage.reported_cost, usage.estimated_cost),
                         spent("haiku", Usd::ZERO, Usd::ZERO),
                     ]
                 }
@@ -168,45 +168,45 @@ fn calls() -> ToolCalls {
     }
 }
 
-fn of_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
+fn outcome_of_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
     Outcome::from_fault(kind, fault)
 }
 
-/// Six runs of every kind.
+/// Six runs, one of each kind.
 fn runs() -> Vec<RunInput> {
-    let done = Tale::begun()
+    let done = Story::started()
         .progress(100)
         .fails(200, Fault::Overloaded, 60)
         .attempt(260)
         .fails(290, Fault::Overloaded, 10)
         .attempt(300)
-        .over(3_600, None, Outcome::DONE);
+        .finished(3_600, None, Outcome::DONE);
     let budget = Outcome::from_limit(Limit::Budget, None);
-    let mut unreadable = Tale::begun().read("eee-bad", "something", 9_000);
+    let mut unreadable = Story::started().read("eee-bad", "something", 9_000);
     (unreadable.timeline, unreadable.attended) = (None, false);
     (unreadable.entry.run.state, unreadable.entry.run.error) = (
         RunState::Unreadable,
-        Some("read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged".to_owned()),
+        Some("cannot read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged".to_owned()),
     );
     unreadable.hint = Some("what was done is still told by: longhaul seed --from-transcript x".to_owned());
-    let mut left = Tale::begun().read("fff-left", "carry on", 9_000);
-    left.attended = false;
+    let mut orphaned = Story::started().read("fff-left", "carry on", 9_000);
+    orphaned.attended = false;
     vec![
         done.read("aaa-done", "fix the failing tests", 9_000),
-        Tale::begun().over(30, Some(Fault::Auth), of_fault(OutcomeKind::NeedsPerson, Fault::Auth)).read(
+       Story::started().finished(30, Some(Fault::Auth), outcome_of_fault(OutcomeKind::NeedsPerson, Fault::Auth)).read(
             "bbb-auth",
             "port the parser to the new grammar, keep every test of it, and write down what has changed for people who use it",
             9_000,
         ),
-        Tale::begun().progress(10).over(1_800, None, budget).read("ccc-budget", "write the manual", 9_000),
-        Tale::begun().fails(30, Fault::UsageLimit, 20_000).read("ddd-waits", "reproduce the paper", 9_000),
+       Story::started().progress(10).finished(1_800, None, budget).read("ccc-budget", "write the manual", 9_000),
+       Story::started().fails(30, Fault::UsageLimit, 20_000).read("ddd-waits", "reproduce the paper", 9_000),
         unreadable,
-        left,
+        orphaned,
     ]
 }
 
-fn report_of(read: Vec<RunInput>) -> ReportData {
-    ReportData::new(ReportScope { run: None, since: Some(at(0)) }, read, at(9_000), &TimeZone::UTC)
+fn report_of(inputs: Vec<RunInput>) -> ReportData {
+    ReportData::new(ReportScope { run: None, since: Some(at(0)) }, inputs, at(9_000), &TimeZone::UTC)
 }
 
 fn clock() -> TimeFormat {
@@ -214,9 +214,9 @@ fn clock() -> TimeFormat {
 }
 
 #[test]
-fn who_is_asked_for_comes_first() {
+fn urgent_runs_come_first() {
     let report = report_of(runs());
-    let told: Vec<_> = report
+    let lines: Vec<_> = report
         .runs
         .iter()
         .map(|run| {
@@ -237,16 +237,16 @@ fn who_is_asked_for_comes_first() {
         aaa-done done: the work is done | -
         ddd-waits going on: waiting: the account's usage limit is reached | -
     "#]]
-    .assert_eq(&(told.join("\n") + "\n"));
+    .assert_eq(&(lines.join("\n") + "\n"));
 }
 
 #[test]
-fn the_summary_is_the_sum_of_the_ledger() {
-    let read = runs();
-    let reported: Usd = read.iter().map(|read| read.entry.run.cost).sum();
-    let estimated: Usd = read.iter().map(|read| read.entry.run.estimated_cost).sum();
-    let waiting: u64 = read.iter().map(|read| read.entry.run.waiting.millis()).sum();
-    let report = report_of(read);
+fn summary_is_sum_of_ledger() {
+    let inputs = runs();
+    let reported: Usd = inputs.iter().map(|input| input.entry.run.cost).sum();
+    let estimated: Usd = inputs.iter().map(|input| input.entry.run.estimated_cost).sum();
+    let waiting: u64 = inputs.iter().map(|input| input.entry.run.waiting.millis()).sum();
+    let report = report_of(inputs);
     assert_eq!((report.summary.cost, report.summary.estimated_cost), (reported, estimated));
     let by_model: (Usd, Usd) = (
         report.models.iter().map(|row| row.cost).sum(),
@@ -259,23 +259,23 @@ fn the_summary_is_the_sum_of_the_ledger() {
     let by_attempt =
         report.runs.iter().flat_map(|run| &run.attempts).map(|attempt| attempt.cost).sum::<Usd>();
     assert_eq!((by_model, by_time, by_attempt), ((reported, estimated), (reported, estimated), reported));
-    // The ledger does not know of the wait that is under way, and of no attempt that came to nothing.
-    let under_way = 9_000 - 30;
+    // The ledger contains neither the current wait nor the wasted attempts.
+    let current_wait = 9_000 - 30;
     let wasted = report.lost_time.iter().map(|row| row.wasted.millis()).sum::<u64>();
-    assert_eq!(report.summary.lost_time.millis(), waiting + under_way * 1_000 + wasted);
+    assert_eq!(report.summary.lost_time.millis(), waiting + current_wait * 1_000 + wasted);
     expect![[r#"
         Summary {
             runs: 6,
             done: 1,
             failed: 1,
             needs_person: 3,
-            going_on: 1,
+            running: 1,
             cancelled: 0,
             attempts: 8,
             cost: Usd(
                 3600000,
             ),
-            cost_estimated: Usd(
+            estimated_cost: Usd(
                 150000,
             ),
             unpriced: false,
@@ -295,20 +295,20 @@ fn the_summary_is_the_sum_of_the_ledger() {
 }
 
 #[test]
-fn what_was_spent_before_is_told_apart() {
-    let read = Tale::begun().progress(1).fails(10, Fault::Overloaded, 10_000).attempt(10_010).over(
+fn earlier_cost_is_separate() {
+    let read = Story::started().progress(1).fails(10, Fault::Overloaded, 10_000).attempt(10_010).finished(
         10_020,
         None,
         Outcome::DONE,
     );
-    let asked = ReportScope { run: None, since: Some(at(9_000)) };
-    let report = ReportData::new(asked, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
+    let scope = ReportScope { run: None, since: Some(at(9_000)) };
+    let report = ReportData::new(scope, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
     assert_eq!(report.summary.cost_before, cents(5));
     assert_eq!((report.summary.cost, report.summary.estimated_cost), (cents(120), cents(5)));
 }
 
 #[test]
-fn a_report_of_nothing_says_so() {
+fn empty_report_is_valid() {
     let report = report_of(Vec::new());
     expect![[r#"
         LONGHAUL REPORT
@@ -337,7 +337,7 @@ fn a_report_of_nothing_says_so() {
 }
 
 #[test]
-fn the_text_is_100_columns_wide() {
+fn text_is_100_columns_wide() {
     let text = text::text(&report_of(runs()), &clock());
     expect_test::expect_file!["tests/report.txt"].assert_eq(&text);
     for line in text.lines().filter(|line| !line.trim_start().starts_with("$ ")) {
@@ -347,7 +347,7 @@ fn the_text_is_100_columns_wide() {
 }
 
 #[test]
-fn the_json_has_every_run() {
+fn json_has_every_run() {
     let json = serde_json::to_value(report_of(runs())).expect("JSON");
     assert_eq!(json["runs"].as_array().expect("a list").len(), 6);
     expect![[r#"
@@ -357,8 +357,8 @@ fn the_json_has_every_run() {
           "agent": "claude",
           "attempts": [],
           "attempts_total": 1,
-          "because": "read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged",
-          "began_at": "2026-01-01T00:00:00.000Z",
+          "reason": "read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged",
+          "started_at": "2026-01-01T00:00:00.000Z",
           "calls": {
             "cut": true,
             "last": [
@@ -393,8 +393,8 @@ fn the_json_has_every_run() {
           "next": null,
           "outcome": null,
           "retry_at": null,
-          "standing": "needs_person",
-          "stated_cost_usd": 0.0,
+          "health": "needs_person",
+          "reported_cost_usd": 0.0,
           "task": "something",
           "timeline": [],
           "total_tokens": 0,
@@ -408,19 +408,19 @@ fn the_json_has_every_run() {
           {
             "cause": "usage_limit",
             "runs": 1,
-            "vain_ms": 30000,
+            "wasted_ms": 30000,
             "waiting_ms": 8970000
           },
           {
             "cause": "overloaded",
             "runs": 1,
-            "vain_ms": 30000,
+            "wasted_ms": 30000,
             "waiting_ms": 70000
           },
           {
             "cause": "auth",
             "runs": 1,
-            "vain_ms": 30000,
+            "wasted_ms": 30000,
             "waiting_ms": 0
           }
         ]
@@ -429,7 +429,7 @@ fn the_json_has_every_run() {
 }
 
 #[test]
-fn every_standing_is_urgent_or_not() {
+fn health_decides_urgency() {
     let urgent: Vec<_> = report_of(runs()).runs.iter().map(|run| run.health.is_urgent()).collect();
     assert_eq!(urgent, [true, true, true, true, false, false]);
     assert!(!RunHealth::Cancelled.is_urgent(), "a person knows of it");

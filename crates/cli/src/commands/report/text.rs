@@ -1,4 +1,4 @@
-//! A report as text of 100 columns, which says what the page says.
+//! Renders a report as text of 100 columns, with the same content as the page.
 
 use super::data::{Bounds, ReportData, ReportRun, Summary};
 use super::format::cost;
@@ -12,12 +12,12 @@ use longhaul_core::{Span, Usd};
 use std::fmt::{Result, Write};
 
 const COLUMNS: usize = 100;
-// A timeline in signs, between its two times.
+// Characters of a timeline, between its two times.
 const TIMELINE_COLUMNS: usize = 64;
-// Bars of what was spent.
+// Width of the bars for spending.
 const BAR_COLUMNS: usize = 50;
 
-/// The report as text, for people with this clock.
+/// Renders the report as text, with times in this format.
 pub fn text(report: &ReportData, clock: &TimeFormat) -> String {
     let mut out = String::new();
     write_text(&mut out, report, clock).expect("writing to a string cannot fail");
@@ -36,15 +36,15 @@ fn write_text(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resu
     if report.runs.is_empty() {
         writeln!(out, "There are none.")?;
     } else {
-        let signs = SliceKind::ALL.iter().map(|kind| format!("{} {}", sign(*kind), kind.label()));
-        wrapped(out, "", &format!("In timelines: {}.", signs.collect::<Vec<_>>().join(", ")))?;
+        let symbols = SliceKind::ALL.iter().map(|kind| format!("{} {}", symbol(*kind), kind.label()));
+        wrapped(out, "", &format!("In timelines: {}.", symbols.collect::<Vec<_>>().join(", ")))?;
     }
     report.runs.iter().take(bounds.runs).try_for_each(|run| one(out, run, clock))?;
     for run in report.runs.iter().skip(bounds.runs) {
         wrapped(
             out,
             "",
-            &format!("{} {}; {}", run.id, super::because(run, clock), super::facts(run, clock)),
+            &format!("{} {}; {}", run.id, super::explanation(run, clock), super::facts(run, clock)),
         )?;
     }
     Ok(())
@@ -60,7 +60,7 @@ fn summary(out: &mut String, report: &ReportData) -> Result {
         done,
         failed,
         needs_person,
-        running: going_on,
+        running,
         cancelled,
         attempts,
         tokens,
@@ -69,16 +69,16 @@ fn summary(out: &mut String, report: &ReportData) -> Result {
         ..
     } = report.summary;
     heading(out, "SUMMARY")?;
-    let standings = [
+    let healths = [
         (RunHealth::Done, done),
         (RunHealth::Failed, failed),
         (RunHealth::NeedsPerson, needs_person),
-        (RunHealth::GoingOn, going_on),
+        (RunHealth::Running, running),
         (RunHealth::Cancelled, cancelled),
     ];
-    let told = standings.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled);
-    let told: Vec<String> = told.map(|(health, count)| format!("{count} {}", health.label())).collect();
-    row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), told.join(", ")))?;
+    let counts = healths.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled);
+    let counts: Vec<String> = counts.map(|(health, count)| format!("{count} {}", health.label())).collect();
+    row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
     let Summary { cost, estimated_cost, .. } = report.summary;
     let mut spent = format!("{} stated by the vendor", money(cost));
     if estimated_cost > Usd::ZERO {
@@ -105,19 +105,19 @@ fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resul
     for run in urgent {
         writeln!(out, "  {}  {}", run.id, run.health.label())?;
         writeln!(out, "    {}", line(&titled(run), COLUMNS - 4))?;
-        wrapped(out, "    ", &super::because(run, clock))?;
+        wrapped(out, "    ", &super::explanation(run, clock))?;
         if let Some(advice) = &run.advice {
             wrapped(out, "    ", &super::sentence(advice))?;
         }
         if let Some(next) = &run.next {
-            // What is to be typed is never broken.
+            // A command is never broken across lines.
             writeln!(out, "    $ {next}")?;
         }
     }
     Ok(())
 }
 
-/// What the user called it, and its task.
+/// Returns the run's name, if it has one, and its task.
 fn titled(run: &ReportRun) -> String {
     match &run.name {
         Some(name) => format!("{name}: {}", run.task),
@@ -143,8 +143,8 @@ fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
         writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "what", "attempts", "ended runs", "runs")?;
     }
     for row in &report.faults {
-        let what = phrases::fault_text(row.fault);
-        writeln!(out, "  {what:<52}{:>14}{:>14}{:>8}", row.attempts, row.ended_runs, row.runs)?;
+        let fault = phrases::fault_text(row.fault);
+        writeln!(out, "  {fault:<52}{:>14}{:>14}{:>8}", row.attempts, row.ended_runs, row.runs)?;
     }
     spent(out, report, clock)?;
     models(out, report)
@@ -156,15 +156,15 @@ fn dash(span: Span) -> String {
 
 fn spent(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     let total = |bar: &super::spend::Bucket| bar.cost + bar.estimated_cost;
-    let most = report.spend.iter().map(total).max().unwrap_or_default();
+    let largest = report.spend.iter().map(total).max().unwrap_or_default();
     let Some(first) = report.spend.first() else { return Ok(()) };
     heading(out, &format!("SPENT OVER TIME, IN {} EACH", first.to.since(first.from)))?;
     for bar in report.spend.iter().filter(|bar| total(bar) > Usd::ZERO) {
-        let tall = total(bar).0 as f64 / most.0.max(1) as f64 * BAR_COLUMNS as f64;
-        let tall = "#".repeat((tall.round() as usize).max(1));
+        let length = total(bar).0 as f64 / largest.0.max(1) as f64 * BAR_COLUMNS as f64;
+        let length = "#".repeat((length.round() as usize).max(1));
         writeln!(
             out,
-            "  {:<13} {tall} {}",
+            "  {:<13} {length} {}",
             clock.short(bar.from),
             cost(bar.cost, bar.estimated_cost, false)
         )?;
@@ -202,16 +202,16 @@ fn models(out: &mut String, report: &ReportData) -> Result {
 fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
     writeln!(out, "\n{}  {}", run.id, run.health.label())?;
     writeln!(out, "  {}", line(&titled(run), COLUMNS - 2))?;
-    wrapped(out, "  ", &super::because(run, clock))?;
+    wrapped(out, "  ", &super::explanation(run, clock))?;
     wrapped(out, "  ", &super::facts(run, clock))?;
     if let Some(next) = run.next.as_ref().filter(|_| !run.health.is_urgent()) {
-        // Of the others it is said above.
+        // The section of urgent runs has shown it for the others.
         writeln!(out, "  $ {next}")?;
     }
     if let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) {
         writeln!(out, "  {} [{}] {}", clock.short(first.from), timeline(run), clock.short(last.to))?;
     }
-    if run.attempts_left_out() > 0 && !run.attempts.is_empty() {
+    if run.omitted_attempts() > 0 && !run.attempts.is_empty() {
         writeln!(out, "  {}", super::attempts_heading(run))?;
     }
     for attempt in &run.attempts {
@@ -230,37 +230,37 @@ fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
     for call in &run.calls.last {
         let at = call.at.as_deref().map(|at| clock.time_written(at)).unwrap_or_default();
         let by = if call.subagent { " (sub-agent)" } else { "" };
-        let told = format!("{:>8}  {:<9} {}{by} {}", at, call.ended_at.label(), call.tool, call.argument);
-        writeln!(out, "    {}", line(&told, COLUMNS - 4))?;
+        let text = format!("{:>8}  {:<9} {}{by} {}", at, call.ended_at.label(), call.tool, call.argument);
+        writeln!(out, "    {}", line(&text, COLUMNS - 4))?;
     }
-    wrapped(out, "  ", &super::place(run))
+    wrapped(out, "  ", &super::agent_and_files(run))
 }
 
-fn sign(kind: SliceKind) -> char {
+fn symbol(kind: SliceKind) -> char {
     match kind {
         SliceKind::Working => '=',
         SliceKind::Failed => 'x',
         SliceKind::Waiting => '.',
         SliceKind::Checking => '?',
-        SliceKind::Asleep => 'z',
-        SliceKind::Over => '_',
+        SliceKind::Downtime => 'z',
+        SliceKind::Finished => '_',
     }
 }
 
-/// A sign for each part of its time, of what the run did in the middle of it.
+/// Draws a timeline with one character for each column, chosen by the activity at its center.
 fn timeline(run: &ReportRun) -> String {
     let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) else { return String::new() };
     let all = last.to.since(first.from).millis();
     let at = |column: usize| {
         let middle = first.from.0 + all * (2 * column as u64 + 1) / (2 * TIMELINE_COLUMNS as u64);
-        let place = run.timeline.partition_point(|slice| slice.to.0 <= middle);
-        run.timeline.get(place).filter(|slice| slice.from.0 <= middle).map_or(' ', |slice| sign(slice.kind))
+        let index = run.timeline.partition_point(|slice| slice.to.0 <= middle);
+        run.timeline.get(index).filter(|slice| slice.from.0 <= middle).map_or(' ', |slice| symbol(slice.kind))
     };
     (0..TIMELINE_COLUMNS).map(at).collect()
 }
 
-/// A text behind `first`, broken between words, its further lines below its beginning. A word that is longer than a line,
-/// such as a path, is still one to copy.
+/// Writes `first` and the text, wrapped between words and indented below the start of the text. A word longer
+/// than a line, such as a path, is not broken, so that it can be copied.
 fn wrapped(out: &mut String, first: &str, text: &str) -> Result {
     let margin = first.chars().count();
     let mut line = first.to_owned();

@@ -1,4 +1,4 @@
-//! What several runs come to together. Pure.
+//! Sums over several runs. Pure.
 
 use super::data::{FaultRow, LostTimeRow, ModelRow, RunInput};
 use super::run_timeline::{LostTime, LostTimeCause};
@@ -7,13 +7,13 @@ use longhaul_store::LedgerSpend;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why attempts failed, the most frequent first.
-pub fn faults(read: &[RunInput]) -> Vec<FaultRow> {
+/// Returns the faults that ended attempts, most frequent first.
+pub fn faults(inputs: &[RunInput]) -> Vec<FaultRow> {
     let mut rows: BTreeMap<Fault, FaultRow> = BTreeMap::new();
-    for story in read.iter().filter_map(|read| read.timeline.as_ref()) {
-        let failed: Vec<Fault> = story.attempts.iter().filter_map(|attempt| attempt.fault).collect();
+    for timeline in inputs.iter().filter_map(|input| input.timeline.as_ref()) {
+        let failed: Vec<Fault> = timeline.attempts.iter().filter_map(|attempt| attempt.fault).collect();
         failed.iter().for_each(|fault| fault_row(&mut rows, *fault).attempts += 1);
-        let ended = story.outcome.and_then(|outcome| outcome.fault);
+        let ended = timeline.outcome.and_then(|outcome| outcome.fault);
         ended.iter().for_each(|fault| fault_row(&mut rows, *fault).ended_runs += 1);
         let kinds: BTreeSet<Fault> = failed.into_iter().chain(ended).collect();
         kinds.into_iter().for_each(|fault| fault_row(&mut rows, fault).runs += 1);
@@ -27,11 +27,11 @@ fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRo
     rows.entry(fault).or_insert(FaultRow { fault, attempts: 0, runs: 0, ended_runs: 0 })
 }
 
-/// What kept the runs from working, the longest first.
-pub fn lost(read: &[RunInput]) -> Vec<LostTimeRow> {
+/// Returns the causes of lost time, longest first.
+pub fn lost(inputs: &[RunInput]) -> Vec<LostTimeRow> {
     let mut rows: BTreeMap<LostTimeCause, (LostTime, u32)> = BTreeMap::new();
     for (cause, lost) in
-        read.iter().filter_map(|read| read.timeline.as_ref()).flat_map(|story| &story.lost_time)
+        inputs.iter().filter_map(|input| input.timeline.as_ref()).flat_map(|timeline| &timeline.lost_time)
     {
         let (sum, runs) = rows.entry(*cause).or_default();
         (sum.waiting, sum.wasted) = (sum.waiting + lost.waiting, sum.wasted + lost.wasted);
@@ -48,7 +48,7 @@ pub fn lost(read: &[RunInput]) -> Vec<LostTimeRow> {
     rows
 }
 
-/// What was used of each model, the most expensive first.
+/// Returns the usage of each model, most expensive first.
 pub fn models(spent: &[(u64, &String, LedgerSpend)]) -> Vec<ModelRow> {
     let mut rows: BTreeMap<&str, ModelRow> = BTreeMap::new();
     for (_, model, spend) in spent {

@@ -1,9 +1,9 @@
-//! What the agent is told: that nobody is there, what it has to work with, and its task.
+//! Prompts for a research run: the autonomous mode, the environment and the task.
 
 use super::RequestedTotals;
 use super::task::Task;
 
-/// What a run is told that was done and goes on.
+/// Prompt for resuming a run that is done.
 pub const MORE: &str = "There is time and money left, so go on: look critically at what you have, find what would improve \
                         it most, on every sub-task, and do that. Check your results again, and commit.";
 
@@ -18,26 +18,26 @@ are notified when it ends. Have it save its progress, since it is stopped when y
 - Report results only as you measured them, with what is needed to measure them again.
 ";
 
-/// The first words of a run.
-pub fn of(task: &Task, limits: RequestedTotals, is_blocked: bool) -> String {
+/// Returns the first prompt of a run.
+pub fn initial(task: &Task, limits: RequestedTotals, is_blocked: bool) -> String {
     let money =
         limits.budget.map(|usd| format!(", and it may cost ${}", usd.as_dollars())).unwrap_or_default();
-    let mut words = format!(
+    let mut prompt = format!(
         "{ALONE}\n\n- You have {} to work, waits for the API not counted{money}. Before that is used up you are told to \
          save your work.\n{RULES}",
         limits.time
     );
     if is_blocked {
-        words += "- Pages that give the solution away are blocked. Do not look for ways around that: go on without them.\n";
+        prompt += "- Pages that give the solution away are blocked. Do not look for ways around that: go on without them.\n";
     }
     if !task.setup.is_empty() {
         let files = task.setup.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
-        words +=
+        prompt +=
             &format!("- What the task needs installed is in {files}; look first what is there already.\n");
     }
-    words += &format!("\n# The task\n\n{}\n", task.description.trim());
+    prompt += &format!("\n# The task\n\n{}\n", task.description.trim());
     if let Some(instructions) = &task.instructions {
-        words += &format!("\n# Instructions\n\n{}\n", instructions.trim());
+        prompt += &format!("\n# Instructions\n\n{}\n", instructions.trim());
     }
-    words
+    prompt
 }

@@ -1,4 +1,4 @@
-//! A run directory that ResearchGym itself wrote: what that run has used, and what is on record of its work.
+//! Reads a run directory of ResearchGym: its usage and the record of its work.
 
 use super::RequestedTotals;
 use crate::failure::Failure;
@@ -15,50 +15,52 @@ const DIR_HINT: &str = "name the directory of a run: `runs/<date>/<run id>`, wit
 pub const TOTALS: &str =
     "want more: --claude_hours and --budget_limit are totals, what was used before included";
 
-/// What a run has left.
+/// A run of ResearchGym.
 #[derive(Debug)]
 pub struct ResearchGymRun {
-    /// Its directory, absolute.
+    /// Run directory, absolute.
     pub dir: PathBuf,
-    /// What it worked on, absolute, links resolved.
+    /// Workspace, absolute, with links resolved.
     pub workspace: PathBuf,
-    /// What it cost, and those before it.
+    /// Cost, including the runs it continued.
     pub cost: Usd,
-    /// How long it worked, and those before it.
+    /// Time spent working, including the runs it continued.
     pub active: Span,
-    /// The same with waits.
+    /// Total time, including waits.
     pub wall: Span,
-    /// Empty if only `session.json` is there.
+    /// Transcript. Empty if only `session.json` exists.
     pub transcript: Conversation,
     pub blocked: Vec<UrlPattern>,
 }
 
-/// The directory that was named, if it is one that ResearchGym wrote; nothing if it can only be one of ours.
-pub fn directory(asked: &str) -> Result<Option<PathBuf>, Failure> {
-    let named = Path::new(asked);
-    if named.join("journal.jsonl").exists() || !(asked.contains('/') || named.join("logs").is_dir()) {
+/// Returns the directory if ResearchGym wrote it. `None` if it can only be a run of Longhaul.
+pub fn directory(selector: &str) -> Result<Option<PathBuf>, Failure> {
+    let path = Path::new(selector);
+    if path.join("journal.jsonl").exists() || !(selector.contains('/') || path.join("logs").is_dir()) {
         return Ok(None);
     }
-    let dir = fs::canonicalize(named).and_then(|dir| fs::read_dir(dir.join("logs")).map(|_| dir));
-    let refused =
-        |error: io::Error| Failure::usage(format!("go on with {asked}: its `logs`: {error}"), DIR_HINT);
-    dir.map(Some).map_err(refused)
+    let dir = fs::canonicalize(path).and_then(|dir| fs::read_dir(dir.join("logs")).map(|_| dir));
+    let failure = |error: io::Error| {
+        Failure::usage(format!("cannot go on with {selector}: its `logs`: {error}"), DIR_HINT)
+    };
+    dir.map(Some).map_err(failure)
 }
 
 impl ResearchGymRun {
-    /// Reads it, and refuses one that nobody could go on with.
+    /// Reads a run. Returns an error if it cannot be continued.
     pub fn read(dir: &Path) -> Result<ResearchGymRun, Failure> {
-        let refused =
-            |why: String, hint: &str| Failure::usage(format!("go on with {}: {why}", dir.display()), hint);
+        let failure = |reason: String, hint: &str| {
+            Failure::usage(format!("cannot go on with {}: {reason}", dir.display()), hint)
+        };
         let logs = dir.join("logs");
         let summary = json(&logs.join("cost_summary.json"))?.ok_or_else(|| {
-            let why = "there is no logs/cost_summary.json, so that nobody knows what it has used";
-            refused(why.to_owned(), DIR_HINT)
+            let reason = "there is no logs/cost_summary.json, so that nobody knows what it has used";
+            failure(reason.to_owned(), DIR_HINT)
         })?;
         let number = |value: &Value, name: &str| {
             let number = value.as_f64().filter(|number| number.is_finite() && *number >= 0.0);
             number.ok_or_else(|| {
-                refused(
+                failure(
                     format!("`{name}` of its cost_summary.json is no number"),
                     "see whether the file is whole",
                 )
@@ -69,20 +71,20 @@ impl ResearchGymRun {
         };
         let seconds =
             |name: &str| number(&summary["time"][name], name).map(|span| Span((span * 1000.0) as u64));
-        // What was estimated and never stated counts as spent.
+        // Estimated cost that was never reported counts as spent.
         let pending = usd("pending_estimated_cost_usd").unwrap_or_default();
         let active = seconds("active_seconds")?;
         let transcript = transcript(&logs)?;
         let session = json(&logs.join("session.json"))?;
         let has_session = session.is_some_and(|session| session["session_id"].is_string());
         if transcript.is_none() && !has_session {
-            let why = "there is neither logs/transcript.json nor logs/session.json";
-            return Err(refused(why.to_owned(), "begin the task anew: longhaul research TASK_DIR"));
+            let reason = "there is neither logs/transcript.json nor logs/session.json";
+            return Err(failure(reason.to_owned(), "begin the task anew: longhaul research TASK_DIR"));
         }
         let input = dir.join("workspace").join(super::INPUT);
         let workspace = fs::canonicalize(&input).and_then(|input| fs::read_dir(&input).map(|_| input));
         let workspace = workspace.map_err(|error| {
-            refused(format!("its workspace/input: {error}"), "put what it worked on there, or a link to it")
+            failure(format!("its workspace/input: {error}"), "put what it worked on there, or a link to it")
         })?;
         Ok(ResearchGymRun {
             dir: dir.to_owned(),
@@ -95,42 +97,43 @@ impl ResearchGymRun {
         })
     }
 
-    /// What is left of the totals that are wanted.
-    pub fn left(&self, wanted: RequestedTotals) -> Result<RequestedTotals, Failure> {
-        if wanted.budget.is_some_and(|usd| usd <= self.cost) || wanted.time <= self.active {
-            return Err(nothing_left(&self.dir, (self.cost, self.active)));
+    /// Returns the remaining amounts of the requested totals.
+    pub fn remaining(&self, totals: RequestedTotals) -> Result<RequestedTotals, Failure> {
+        if totals.budget.is_some_and(|usd| usd <= self.cost) || totals.time <= self.active {
+            return Err(exhausted(&self.dir, self.cost, self.active));
         }
         Ok(RequestedTotals {
-            budget: wanted.budget.map(|usd| usd.saturating_sub(self.cost)),
-            time: wanted.time - self.active,
+            budget: totals.budget.map(|usd| usd.saturating_sub(self.cost)),
+            time: totals.time - self.active,
         })
     }
 }
 
-/// That a run has used what is wanted in total.
-pub fn nothing_left(dir: &Path, (cost, active): (Usd, Span)) -> Failure {
+/// Returns the error for a run that has used the requested totals.
+pub fn exhausted(dir: &Path, cost: Usd, active: Span) -> Failure {
     Failure::usage(
         format!(
-            "go on with {}: nothing is left of what is wanted: {cost} and {active} are used",
+            "cannot go on with {}: nothing is left of what is wanted: {cost} and {active} are used",
             dir.display()
         ),
         TOTALS,
     )
 }
 
-/// What was said and done in it, and in what it had gone on with.
+/// Reads the transcript of the run and of the run that it continued.
 fn transcript(logs: &Path) -> Result<Option<Conversation>, Failure> {
-    let mut told: Option<Conversation> = None;
+    let mut conversation: Option<Conversation> = None;
     for name in ["previous_transcript.json", "transcript.json"] {
         let path = logs.join(name);
         let Some(bytes) = bytes(&path)? else { continue };
-        let later = researchgym::transcript(&bytes).map_err(|error| wrong(&path, &error.to_string()))?;
-        told = Some(told.unwrap_or_default().then(later));
+        let later =
+            researchgym::transcript(&bytes).map_err(|error| read_failure(&path, &error.to_string()))?;
+        conversation = Some(conversation.unwrap_or_default().then(later));
     }
-    Ok(told)
+    Ok(conversation)
 }
 
-/// What the agent was not to look at.
+/// Reads the URL patterns that the agent was not allowed to open.
 fn blocked(logs: &Path) -> Result<Vec<UrlPattern>, Failure> {
     let path = logs.join("blocked_urls_input.json");
     let Some(bytes) = bytes(&path)? else { return Ok(Vec::new()) };
@@ -138,19 +141,19 @@ fn blocked(logs: &Path) -> Result<Vec<UrlPattern>, Failure> {
 }
 
 fn json(path: &Path) -> Result<Option<Value>, Failure> {
-    let read = bytes(path)?.map(|bytes| serde_json::from_slice(&bytes));
-    read.transpose().map_err(|error| wrong(path, &error.to_string()))
+    let value = bytes(path)?.map(|bytes| serde_json::from_slice(&bytes));
+    value.transpose().map_err(|error| read_failure(path, &error.to_string()))
 }
 
-/// Nothing if there is no such file.
+/// Reads a file. `None` if it does not exist.
 fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     match read_regular(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(wrong(path, &error.to_string())),
+        Err(error) => Err(read_failure(path, &error.to_string())),
     }
 }
 
-fn wrong(path: &Path, why: &str) -> Failure {
-    Failure::usage(format!("read {}: {why}", path.display()), "put the file back as it was written")
+fn read_failure(path: &Path, reason: &str) -> Failure {
+    Failure::usage(format!("cannot read {}: {reason}", path.display()), "put the file back as it was written")
 }

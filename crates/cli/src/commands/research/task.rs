@@ -1,4 +1,4 @@
-//! The folder of a task: what is read of it, and what the agent is not to see.
+//! Reads the directory of a task and decides which of its files the agent may see.
 
 use super::TASK_HINT;
 use crate::failure::Failure;
@@ -8,47 +8,48 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What says what is to be done: the first of these that is there.
+/// Files with the task description. The first one that exists is used.
 const DESCRIPTIONS: [&str; 3] = ["task_description.md", "README.md", "readme.md"];
-/// What else there is to say.
+/// File with further instructions.
 const INSTRUCTIONS: &str = "instructions.txt";
-/// What may not be looked at. The agent does not see these: they name what it is not to find.
+/// Files with blocked URLs. They are hidden from the agent, because they name what it must not find.
 const BLOCKED: [&str; 2] = ["blocked_urls.yaml", "blocked_urls.yml"];
-/// What the solution is like.
+/// File with a hint at the solution.
 const HINT: &str = "idea_hint.txt";
-/// What ResearchGym's runtimes install beforehand; here nobody does.
+/// Files that ResearchGym's runtimes install in advance. Longhaul leaves this to the agent.
 const SETUP: [&str; 3] = ["requirements.txt", "install.sh", "setup.sh"];
-/// What the agent needs none of. A history could tell what is hidden.
+/// Files that the agent does not need. A Git history could reveal what is hidden.
 const NOISE: [&str; 3] = [".git", "__pycache__", ".DS_Store"];
 
-/// A task.
+/// A ResearchGym task.
 #[derive(Debug)]
 pub struct Task {
-    /// What becomes the agent's folder, absolute.
+    /// Directory to copy for the agent, absolute.
     pub files: PathBuf,
     pub description: String,
     pub instructions: Option<String>,
     pub blocked: Vec<UrlPattern>,
-    /// The files that say what has to be installed.
+    /// Files that describe what to install.
     pub setup: Vec<&'static str>,
     is_hinted: bool,
 }
 
 impl Task {
-    /// Reads a folder, and refuses one that does not say what is to be done.
-    pub fn read(named: &Path, is_hinted: bool) -> Result<Task, Failure> {
-        let refused =
-            |error: String| Failure::usage(format!("read the task {}: {error}", named.display()), TASK_HINT);
-        let dir = fs::canonicalize(named).map_err(|error| refused(error.to_string()))?;
+    /// Reads the directory of a task. Returns an error if there is no description.
+    pub fn read(task_dir: &Path, is_hinted: bool) -> Result<Task, Failure> {
+        let failure = |error: String| {
+            Failure::usage(format!("cannot read the task {}: {error}", task_dir.display()), TASK_HINT)
+        };
+        let dir = fs::canonicalize(task_dir).map_err(|error| failure(error.to_string()))?;
         if !dir.is_dir() {
-            return Err(refused("it is no folder".to_owned()));
+            return Err(failure("it is no folder".to_owned()));
         }
-        // A run's own workspace is such a folder, too.
+        // The workspace of a run is also accepted. Its task is in `input`.
         let input = dir.join(super::INPUT);
         let folders = [dir.clone(), input];
-        let described = folders.iter().find_map(|files| Some((files, described(files)?)));
-        let (files, description) = described.ok_or_else(|| {
-            refused(format!("there is no {}, and none in `input`", DESCRIPTIONS[..2].join(" or ")))
+        let found = folders.iter().find_map(|files| Some((files, find_description(files)?)));
+        let (files, description) = found.ok_or_else(|| {
+            failure(format!("there is no {}, and none in `input`", DESCRIPTIONS[..2].join(" or ")))
         })?;
         let mut blocked = Vec::new();
         for list in folders.iter().flat_map(|folder| BLOCKED.map(|name| folder.join(name))) {
@@ -71,7 +72,7 @@ impl Task {
         })
     }
 
-    /// Whether a file or folder of this name is for the agent.
+    /// Returns whether the agent may see a file or directory of this name.
     pub fn shows(&self, name: &OsStr) -> bool {
         let Some(name) = name.to_str() else { return true };
         let is_noise = NOISE.contains(&name) || name.ends_with(".pyc");
@@ -79,6 +80,6 @@ impl Task {
     }
 }
 
-fn described(files: &Path) -> Option<PathBuf> {
+fn find_description(files: &Path) -> Option<PathBuf> {
     DESCRIPTIONS.into_iter().map(|name| files.join(name)).find(|path| path.is_file())
 }

@@ -1,7 +1,7 @@
-//! `longhaul run --key KEY`: starts work once. Cron, Slurm and Kubernetes call the same command again and again.
+//! `longhaul run --key KEY`: starts a task once, even if Cron, Slurm or Kubernetes repeat the command.
 //!
-//! The key is the run's id. A run's directory is created whole or not at all, so of two simultaneous starts one creates
-//! the run and the other finds it.
+//! The key is the run's id. A run's directory is created atomically, so of two simultaneous starts one
+//! creates the run and the other finds it.
 
 use super::{DisplayOptions, resume_prepared, start, supervise_and_print};
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat, RunArgs};
@@ -15,39 +15,39 @@ use longhaul::{FollowEnd, NoObserver, Observer, RunError, follow, recover};
 use longhaul_core::{OutcomeKind, Run, RunId};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 
-// A supervisor that starts or exits between two looks at the run changes what has to be done, once or twice.
-const LOOKS_MAX: u32 = 4;
+// A supervisor that starts or exits between two checks changes the required action, once or twice.
+const CHECKS_MAX: u32 = 4;
 
-/// How the run of a key stands.
-enum Standing {
-    /// A supervisor has it.
+/// State of the run of a key.
+enum KeyState {
+    /// A supervisor is attached.
     Running,
-    /// It is suspended, or its supervisor died.
+    /// The run is suspended or orphaned.
     Unfinished,
     Finished(OutcomeKind),
 }
 
-/// Starts the run of this key, or does what its state asks for. Returns the exit code.
+/// Starts the run of this key, or acts on its state. Returns the exit code.
 pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure> {
     let home = open_home::open()?;
     let key = RunId::from(key);
-    for _ in 0..LOOKS_MAX {
-        let ended = match find(&home, &key)? {
+    for _ in 0..CHECKS_MAX {
+        let result = match find(&home, &key)? {
             None => start(global, args),
             Some(dir) => existing(global, args, &home, &dir),
         };
-        match ended {
-            // Another process may have been faster: then the run has a supervisor now.
+        match result {
+            // Another process may have been faster. The run then has a supervisor.
             Err(failure) if failure.outcome == OutcomeKind::NotStarted && failure.run.is_none() => {
                 if !is_running(&home, &key)? || args.no_attach {
                     return Err(failure);
                 }
             }
-            ended => return ended,
+            result => return result,
         }
     }
     Err(Failure::not_started(
-        format!("the supervisor of run {key} changed {LOOKS_MAX} times while this call looked at it"),
+        format!("the supervisor of run {key} changed {CHECKS_MAX} times while this call looked at it"),
         format!("follow it with `longhaul attach {key}`"),
         None,
     ))
@@ -55,7 +55,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
 
 fn find(home: &Home, key: &RunId) -> Result<Option<RunDir>, Failure> {
     match home.find(key.as_str()) {
-        // A longer id may start with the key.
+        // The key may be a prefix of a longer id.
         Ok(dir) => Ok(Some(dir).filter(|dir| dir.id() == key)),
         Err(StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. }) => Ok(None),
         Err(error) => Err(open_home::of_store(&error)),
@@ -69,37 +69,37 @@ fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
 
 fn existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     warn_of_another_prompt(global, args, dir);
-    match standing(dir)? {
-        Standing::Running => follow_running(global, args, dir),
-        Standing::Unfinished => {
+    match key_state(dir)? {
+        KeyState::Running => follow_running(global, args, dir),
+        KeyState::Unfinished => {
             let events = events::open(&args.events, global, args.detached)?;
             let notify = args.notify.commands();
-            let recovered = async |observer: &mut dyn Observer, cancels| {
+            let recovery = async |observer: &mut dyn Observer, cancels| {
                 recover(home, dir.clone(), notify, watchdog::environment(), observer, cancels).await
             };
-            supervise_and_print(global, DisplayOptions::to(args.detached, events), recovered)
+            supervise_and_print(global, DisplayOptions::to(args.detached, events), recovery)
         }
-        // Nothing was spent, so the work is still to be started.
-        Standing::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),
-        // A person ended it.
-        Standing::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => print_finished(global, dir),
-        Standing::Finished(_) if args.retry => resume_prepared(global, args, home, dir),
-        Standing::Finished(_) => print_finished(global, dir),
+        // Nothing was spent, so the work can still start.
+        KeyState::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),
+        // A cancelled run was stopped on purpose.
+        KeyState::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => print_finished(global, dir),
+        KeyState::Finished(_) if args.retry => resume_prepared(global, args, home, dir),
+        KeyState::Finished(_) => print_finished(global, dir),
     }
 }
 
-fn standing(dir: &RunDir) -> Result<Standing, Failure> {
+fn key_state(dir: &RunDir) -> Result<KeyState, Failure> {
     let of_store = |error: StoreError| open_home::of_store(&error);
     if Journal::is_locked(&dir.journal_path()).map_err(of_store)? {
-        return Ok(Standing::Running);
+        return Ok(KeyState::Running);
     }
     let history = Journal::load(&dir.journal_path()).map_err(of_store)?;
     let outcome = Run::replay(history.records()).state().outcome();
-    // Its supervisor may have died before the files for people were written.
+    // The supervisor may have died before the files for people were written.
     let is_reported = dir.status().is_ok_and(|status| status.returncode.is_some());
     Ok(match outcome.filter(|_| is_reported) {
-        Some(outcome) => Standing::Finished(outcome.kind),
-        None => Standing::Unfinished,
+        Some(outcome) => KeyState::Finished(outcome.kind),
+        None => KeyState::Unfinished,
     })
 }
 
@@ -116,7 +116,7 @@ fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u
     attach::attach(global, &AttachArgs { run: run.to_string(), events: args.events.clone() })
 }
 
-/// Prints how the run ended. Nothing is spent.
+/// Prints how the run finished. Spends nothing.
 fn print_finished(global: &GlobalArgs, dir: &RunDir) -> Result<u8, Failure> {
     let followed = crate::runtime::new()?.block_on(follow(dir, &mut NoObserver));
     match followed.map_err(|error| super::failure(RunError::NotStarted(error)))? {
@@ -133,7 +133,7 @@ fn print_finished(global: &GlobalArgs, dir: &RunDir) -> Result<u8, Failure> {
     }
 }
 
-/// The run keeps the prompt that it was started with.
+/// Warns that the run keeps its original prompt.
 fn warn_of_another_prompt(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) {
     let Ok(plan) = dir.plan() else { return };
     let is_other = args.prompt.as_deref().is_some_and(|prompt| prompt != "-" && prompt != plan.prompt.text);

@@ -13,18 +13,18 @@ const CALLS_MAX: usize = 16;
 
 /// Returns what a run does or waits for, or `None` if it is finished or unreadable.
 pub fn activity(row: &Row, now: Moment) -> Option<String> {
-    let (words, attempt) = match (row.state, row.known.until) {
+    let (text, attempt) = match (row.state, row.entry.until) {
         (RowState::Over | RowState::Unreadable, _) => return None,
         (RowState::Suspended, _) => return Some(format!("suspended: longhaul recover {}", row.id)),
         (RowState::Orphaned, _) => return Some(format!("no supervisor: longhaul recover {}", row.id)),
         (RowState::Waiting, until) => (waiting(row, until.filter(|until| *until > now)), row.attempts + 1),
-        (RowState::Running, _) => (working(&row.known.run_dir()), row.attempts),
+        (RowState::Running, _) => (working(&row.entry.run_dir()), row.attempts),
     };
-    Some(if attempt > 1 { format!("{words} · attempt {attempt}") } else { words })
+    Some(if attempt > 1 { format!("{text} · attempt {attempt}") } else { text })
 }
 
 fn waiting(row: &Row, until: Option<Moment>) -> String {
-    let cause = row.known.fault.map(|fault| format!(": {}", phrases::fault_text(fault))).unwrap_or_default();
+    let cause = row.entry.fault.map(|fault| format!(": {}", phrases::fault_text(fault))).unwrap_or_default();
     match until {
         Some(until) => format!("waiting until {}{cause}", time::coming(until)),
         None => format!("waiting{cause}"),
@@ -45,10 +45,10 @@ fn working(dir: &RunDir) -> String {
     }
 }
 
-/// The newest tool call without a result.
+/// Returns the newest tool call without a result.
 fn open_tool(dir: &RunDir) -> Option<String> {
     let calls = ToolCalls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX).last;
     let open = calls.into_iter().rev().find(|call| call.ended_at == CallEnd::Unknown)?;
-    let words = phrases::one_line(&format!("{}: {}", open.tool, open.argument));
-    Some(words.trim_end_matches(':').to_owned())
+    let text = phrases::one_line(&format!("{}: {}", open.tool, open.argument));
+    Some(text.trim_end_matches(':').to_owned())
 }

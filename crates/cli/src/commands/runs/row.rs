@@ -1,93 +1,93 @@
-//! A run in a list: what the ledger knows of it, who has it, and what to type next.
+//! A run in a list: data from the ledger, whether a supervisor is attached, and the command to type next.
 
 use longhaul_core::{Fault, OutcomeKind, Span};
 use longhaul_store::{Journal, LedgerRun, RunState, rfc3339};
 use serde::Serialize;
 
-/// One run, as it is printed.
+/// One run, as printed.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
-    /// Its id.
+    /// Id of the run.
     pub id: String,
-    /// What the user called it.
+    /// Name given by the user.
     pub name: Option<String>,
-    /// Where it stands.
+    /// State of the run.
     pub state: RowState,
-    /// How it ended; nothing if it has not.
+    /// Outcome. `None` if the run is not finished.
     pub outcome: Option<OutcomeKind>,
-    /// Why it waits, or why it ended so.
+    /// Fault that the run is waiting out, or that finished it.
     pub fault: Option<Fault>,
-    /// Until when it waits.
+    /// End of the current wait.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub until: Option<String>,
-    /// When trying again makes sense.
+    /// When a retry makes sense.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<String>,
-    /// When it was created.
+    /// When the run was created.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub started_at: String,
-    /// When it was over.
+    /// When the run finished.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<String>,
-    /// How long it worked; nothing while it goes on.
+    /// Time spent working. `None` while the run is working.
     pub active_ms: Option<Span>,
-    /// How long it waited between its attempts.
+    /// Time spent waiting between attempts.
     pub waiting_ms: Span,
-    /// How many attempts it had.
+    /// Number of attempts.
     pub attempts: u32,
-    /// How often somebody let it go on after it had been over.
+    /// Number of times the finished run was resumed.
     pub resume_generation: u32,
-    /// Stated by the agent plus estimated by us, the running attempt included.
+    /// Cost reported by the agent plus cost estimated by Longhaul, including the running attempt.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
-    /// What of that we estimated.
+    /// Estimated part of the cost.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
-    /// Whether some of it has no price: the cost is then a lower bound.
+    /// Whether some usage has no known price. The cost is then a lower bound.
     pub unpriced: bool,
-    /// All tokens, those of cut messages included.
+    /// Number of tokens of all kinds, including truncated messages.
     pub total_tokens: u64,
-    /// The agent.
+    /// Name of the agent.
     pub agent: String,
-    /// The model that was asked for.
+    /// Requested model.
     pub model: Option<String>,
-    /// The directory that the agent works in.
+    /// Working directory of the agent.
     pub cwd: String,
-    /// How its task begins.
+    /// Start of the task.
     pub task: String,
-    /// The run's directory.
+    /// Run directory.
     pub dir: String,
-    /// Why nothing more is known.
+    /// Why no further data is available.
     pub error: Option<String>,
-    /// What to type next; nothing where there is nothing to do.
+    /// Command to type next. `None` if there is nothing to do.
     pub next: Option<String>,
     #[serde(skip)]
-    pub known: LedgerRun,
+    pub entry: LedgerRun,
 }
 
-/// Where a run stands, and whether somebody has it.
+/// State of a run, including whether a supervisor is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RowState {
-    /// An agent works, or something is done for one.
+    /// An agent is working, or a step for one is running.
     Running,
-    /// No process is resident; the next attempt has its time.
+    /// Waiting for the next attempt. No process is running.
     Waiting,
     /// SIGTERM or SIGHUP stopped it; `recover` continues it.
     Suspended,
-    /// It is not over, and nobody supervises it.
+    /// Unfinished, without a supervisor.
     Orphaned,
-    /// It has its outcome.
+    /// Finished with an outcome.
     Over,
-    /// What is on disk of it cannot be understood.
+    /// The files cannot be read.
     Unreadable,
 }
 
 impl Row {
     pub fn new(run: LedgerRun) -> Row {
-        let state = standing(&run);
+        let state = row_state(&run);
         Row {
             id: run.id.to_string(),
             name: run.name.clone(),
@@ -113,11 +113,11 @@ impl Row {
             dir: run.dir.display().to_string(),
             error: run.error.clone(),
             next: next(&run, state),
-            known: run,
+            entry: run,
         }
     }
 
-    /// What the list says of it in a word.
+    /// Returns the state or outcome as one word for the list.
     pub fn state(&self) -> &'static str {
         match (self.state, self.outcome) {
             (RowState::Over, Some(outcome)) => outcome.as_str(),
@@ -131,12 +131,12 @@ impl Row {
     }
 }
 
-fn standing(run: &LedgerRun) -> RowState {
-    let held = || Journal::is_locked(&run.run_dir().journal_path()).unwrap_or(false);
+fn row_state(run: &LedgerRun) -> RowState {
+    let is_locked = || Journal::is_locked(&run.run_dir().journal_path()).unwrap_or(false);
     match run.state {
         RunState::Finished => RowState::Over,
         RunState::Unreadable => RowState::Unreadable,
-        RunState::Running | RunState::Waiting if !held() => RowState::Orphaned,
+        RunState::Running | RunState::Waiting if !is_locked() => RowState::Orphaned,
         RunState::Running => RowState::Running,
         RunState::Waiting => RowState::Waiting,
         RunState::Suspended => RowState::Suspended,

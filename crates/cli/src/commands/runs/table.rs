@@ -24,21 +24,21 @@ const TASK_WIDTH_MIN: usize = 24;
 // What a row needs next to its id: the longest state and the first word of a task, with spaces.
 const REST_WIDTH: usize = 24;
 
-/// Runs for people: a line each, and below an unfinished run a line with its activity.
-pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, paint: Colors) -> String {
+/// Renders a table of runs. An unfinished run has a second line with its activity.
+pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, colors: Colors) -> String {
     let mut cells = vec![COLUMNS.map(|(name, _)| name.to_owned()).to_vec()];
     cells.extend(rows.iter().map(|(row, _)| line(row, now, width)));
     let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
-    for dispensable in DISPENSABLE {
+    for column in DISPENSABLE {
         if room(&cells, &columns, width) < TASK_WIDTH_MIN {
-            columns.retain(|column| *column != dispensable);
+            columns.retain(|kept| *kept != column);
         }
     }
     let cells: Vec<Vec<String>> =
         cells.iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect();
     let kinds: Vec<Column> = columns.iter().map(|column| COLUMNS[*column].1).collect();
-    let table = painted(&cells, &kinds, width, paint, |row, column| {
-        (column == STATE).then(|| meaning(rows[row - 1].0)).flatten()
+    let table = painted(&cells, &kinds, width, colors, |row, column| {
+        (column == STATE).then(|| style(rows[row - 1].0)).flatten()
     });
     let mut activities = rows.iter().map(|(_, activity)| activity.as_deref());
     let mut out = String::new();
@@ -57,11 +57,11 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
         (None, Some(name)) => format!("{name}: {}", row.task),
         (None, None) => row.task.clone(),
     };
-    let active = row.known.active.map_or_else(|| "-".to_owned(), |span| span.to_string());
-    // The beginning of an id names the run, too.
+    let active = row.entry.active.map_or_else(|| "-".to_owned(), |span| span.to_string());
+    // The start of an id also selects the run.
     let id = cut(&row.id, width.saturating_sub(REST_WIDTH));
     let task = phrases::one_line(&task);
-    vec![id, row.state().to_owned(), ago(row.known.started_at, now), active, cost(row), task]
+    vec![id, row.state().to_owned(), ago(row.entry.started_at, now), active, cost(row), task]
 }
 
 /// The width that the other columns leave for the task.
@@ -71,8 +71,8 @@ fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
     width.saturating_sub(others.map(|column| widest(*column)).sum())
 }
 
-/// What the state of a run means to whoever looks for the ones to see to.
-fn meaning(row: &Row) -> Option<Style> {
+/// Returns the style of a run's state. It highlights runs that need attention.
+fn style(row: &Row) -> Option<Style> {
     match (row.state, row.outcome) {
         (RowState::Running, _) => Some(Style::Hint),
         (RowState::Waiting | RowState::Suspended | RowState::Orphaned, _) => Some(Style::Warning),
@@ -81,7 +81,7 @@ fn meaning(row: &Row) -> Option<Style> {
     }
 }
 
-/// What an outcome means.
+/// Returns the style of an outcome.
 pub fn outcome_meaning(outcome: OutcomeKind) -> Option<Style> {
     match outcome {
         OutcomeKind::Done => Some(Style::Good),
@@ -157,20 +157,20 @@ mod tests {
     }
 
     #[test]
-    fn runs_for_people() {
-        let named = LedgerRun { name: Some("nightly".to_owned()), unpriced: true, ..run("longname", 90) };
+    fn renders_table() {
+        let with_name = LedgerRun { name: Some("nightly".to_owned()), unpriced: true, ..run("longname", 90) };
         let failed = LedgerRun {
             outcome: Some(OutcomeKind::NeedsPerson),
             fault: Some(Fault::Auth),
             ..run("bcd", 60 * 24 * 3)
         };
-        // Nobody holds the journal of a run that is nowhere.
+        // No process holds the journal of a run that does not exist.
         let orphaned = LedgerRun { state: RunState::Running, outcome: None, active: None, ..run("fgh", 1) };
         let unreadable = LedgerRun {
             state: RunState::Unreadable,
             outcome: None,
             active: None,
-            error: Some("read plan /state/plan.json: no such file".to_owned()),
+            error: Some("cannot read plan /state/plan.json: no such file".to_owned()),
             ..run("jkm", 2)
         };
         let waiting = LedgerRun {
@@ -181,7 +181,7 @@ mod tests {
             ..run("mnp", 5)
         };
         let rows: Vec<Row> =
-            [orphaned, waiting, unreadable, named, failed].into_iter().map(Row::new).collect();
+            [orphaned, waiting, unreadable, with_name, failed].into_iter().map(Row::new).collect();
         let activities = ["no supervisor: longhaul recover fgh", "waiting until 15:00:00: rate limited"];
         let activities = activities.map(|text| Some(text.to_owned())).into_iter().chain([None, None, None]);
         let rows: Vec<_> = rows.iter().zip(activities).collect();

@@ -1,4 +1,4 @@
-//! The attempts and the checks of a run, as `show` prints them. Keys are only ever added.
+//! The attempts and checks of a run, as `show` prints them. JSON keys are only added, never removed.
 
 use crate::output::phrases;
 use crate::run_history::{self, AttemptFiles, RecordAt};
@@ -14,78 +14,78 @@ use std::collections::BTreeMap;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Attempt {
-    /// Which one, from 1.
+    /// Number of the attempt, starting at 1.
     pub number: u32,
-    /// When it was ordered.
+    /// When the attempt started.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub started_at: String,
-    /// On which session it worked.
+    /// Session that the attempt worked on.
     pub session: SessionPlan,
-    /// How the history of the conversation reached it; nothing where there was none.
+    /// How the conversation's history reached the attempt. `None` if there was no history.
     pub strategy: Option<ResumeStrategy>,
-    /// Why by that rung.
+    /// Why that strategy was chosen.
     pub reason: Option<StrategyReason>,
-    /// When it was over; nothing as long as it is not.
+    /// When the attempt ended. `None` if it is running.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<String>,
-    /// Why it failed; nothing if it did not.
+    /// Fault that ended the attempt. `None` if it did not fail.
     pub fault: Option<Fault>,
-    /// Whether it continued the conversation that it was to continue, where that could be read.
+    /// Whether the attempt continued the intended conversation. `None` if that is unknown.
     pub continuity: Option<Continuity>,
-    /// How many of its tool calls our guards denied.
+    /// Number of tool calls that guards denied.
     pub denied_calls: u32,
-    /// How its questions were answered.
+    /// How the agent's questions were answered.
     pub questions: Questions,
-    /// What it asked; the first hundred.
+    /// The agent's first hundred questions.
     pub answers: Vec<AnsweredQuestion>,
-    /// Background commands that were stopped with its agent.
+    /// Background commands that were stopped together with the agent.
     pub background_stopped: Vec<StoppedTask>,
-    /// What was done about the fault.
+    /// Remedy for the fault.
     pub remedy: Option<Remedy>,
-    /// Of the attempt itself.
+    /// Cost of the attempt, without its summary.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
-    /// What came of asking a model for a summary of older work; nothing if none was asked.
+    /// Summary of older work. `None` if none was requested.
     pub summary: Option<Summary>,
-    /// Why it was stopped; nothing if it was not.
+    /// Why the attempt was stopped. `None` if it was not.
     pub stop_cause: Option<StopCause>,
-    /// What was heard and seen of it, if it was stopped because it stalled.
+    /// Last activity, if the attempt was stopped for a stall.
     pub stall: Option<StallReport>,
-    /// How often it was silent for too long while something of it worked.
+    /// Number of stalls that were excused because a process was active.
     pub stalls_deferred: u32,
-    /// That a watchdog ended it, because its supervisor had died and nobody had come back.
+    /// Stop by the watchdog, after the supervisor died and no other took over.
     pub watchdog: Option<WatchdogStop>,
-    /// What proved its fault, in a few words.
+    /// Short evidence of the fault.
     pub evidence: Option<String>,
-    /// How its process ended; `unseen` where no supervisor was there.
+    /// Exit of the process. `unseen` if no supervisor was running.
     pub exit: Option<Exit>,
-    /// Answers of the model in the main conversation.
+    /// Turns in the main conversation.
     pub turns: u32,
-    /// What of its cost is estimated.
+    /// Estimated part of the cost.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
-    /// How long it took, without what was slept through; nothing as long as it does.
+    /// Duration without sleep of the machine. `None` if the attempt is running.
     pub duration_ms: Option<Span>,
-    /// How long was to be waited after it; nothing where no attempt was to follow.
+    /// Planned wait after the attempt. `None` if no attempt was to follow.
     pub planned_wait_ms: Option<Span>,
-    /// How long was waited; nothing as long as the run waits.
+    /// Actual wait. `None` if the run is still waiting.
     pub waited_ms: Option<Span>,
-    /// How many processes had to be ended that it left behind.
+    /// Number of leftover processes that were stopped.
     pub leftover_processes: u32,
 }
 
-/// A summary that an attempt was to be told.
+/// A summary of older work, made for an attempt.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// What came of it.
+    /// Result of the request.
     pub outcome: SummaryResult,
-    /// What that cost.
+    /// Cost of the request.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
 }
 
-/// Returns the costs of an attempt that has not ended, as its supervisor published them last.
+/// Returns the costs of an attempt that has not ended, as last published by its supervisor.
 fn live_usage(files: &AttemptDir) -> Usage {
     let models = files.model_usage().unwrap_or_default().into_iter();
     let costs = models.map(|ModelUsage { cost, estimated_cost, .. }| Usage {
@@ -98,80 +98,80 @@ fn live_usage(files: &AttemptDir) -> Usage {
 
 impl Attempt {
     pub fn new(
-        told: &run_history::AttemptHistory,
+        attempt: &run_history::AttemptHistory,
         facts: &BTreeMap<u32, AttemptFiles>,
         dir: &RunDir,
     ) -> Attempt {
-        let ended = told.end.as_ref();
-        let (facts, files) = (facts.get(&told.number), dir.attempt(told.number));
+        let end = attempt.end.as_ref();
+        let (facts, files) = (facts.get(&attempt.number), dir.attempt(attempt.number));
         let exit = facts.and_then(|facts| facts.exit);
-        let usage = ended.map_or_else(|| live_usage(&files), |ended| ended.usage);
+        let usage = end.map_or_else(|| live_usage(&files), |end| end.usage);
         Attempt {
-            number: told.number,
-            started_at: rfc3339(told.ordered),
-            session: told.session.clone(),
-            strategy: told.strategy,
-            reason: told.reason,
-            ended_at: ended.map(|ended| rfc3339(ended.at)),
-            fault: ended.and_then(|ended| ended.fault),
-            continuity: ended.and_then(|ended| ended.continuity),
-            denied_calls: ended.map_or(0, |ended| ended.denied_calls),
-            questions: ended.map(|ended| ended.questions).unwrap_or_default(),
-            // What cannot be read is told by nobody; the rest is.
+            number: attempt.number,
+            started_at: rfc3339(attempt.ordered),
+            session: attempt.session.clone(),
+            strategy: attempt.strategy,
+            reason: attempt.reason,
+            ended_at: end.map(|end| rfc3339(end.at)),
+            fault: end.and_then(|end| end.fault),
+            continuity: end.and_then(|end| end.continuity),
+            denied_calls: end.map_or(0, |end| end.denied_calls),
+            questions: end.map(|end| end.questions).unwrap_or_default(),
+            // Unreadable files are ignored; the rest of the attempt is shown.
             answers: files.answers().unwrap_or_default(),
             background_stopped: files.stopped_tasks().unwrap_or_default(),
-            remedy: ended.and_then(|ended| match ended.next {
+            remedy: end.and_then(|end| match end.next {
                 AfterAttempt::Attempt { remedy, .. } => Some(remedy),
                 AfterAttempt::Check | AfterAttempt::Finish(_) => None,
             }),
             total_cost_usd: usage.total_cost().as_dollars(),
-            summary: told
+            summary: attempt
                 .summary
                 .map(|(outcome, usage)| Summary { outcome, total_cost_usd: usage.total_cost().as_dollars() }),
-            stop_cause: told.stop_cause,
-            stall: told.stall,
-            stalls_deferred: told.deferrals,
+            stop_cause: attempt.stop_cause,
+            stall: attempt.stall,
+            stalls_deferred: attempt.deferrals,
             watchdog: facts.and_then(|facts| facts.watchdog_stop),
-            evidence: phrases::evidence(told, exit),
+            evidence: phrases::evidence(attempt, exit),
             exit,
             turns: usage.turns,
             estimated_cost_usd: usage.estimated_cost.as_dollars(),
-            duration_ms: ended.map(|ended| told.took(ended.at)),
-            planned_wait_ms: told.planned(),
-            waited_ms: told.waited,
-            leftover_processes: told.leftover_processes,
+            duration_ms: end.map(|end| attempt.took(end.at)),
+            planned_wait_ms: attempt.planned(),
+            waited_ms: attempt.waited,
+            leftover_processes: attempt.leftover_processes,
         }
     }
 }
 
-/// One time that the work was judged.
+/// One check of the work.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Check {
-    /// Which one, from 1.
+    /// Number of the check, starting at 1.
     pub number: u32,
-    /// When it was ordered.
+    /// When the check started.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: String,
-    /// What came of it; nothing as long as it is under way.
+    /// Result. `None` if the check is running.
     pub result: Option<CheckResult>,
-    /// How long it took.
+    /// Duration of the check.
     pub duration_ms: Option<Span>,
-    /// What its commands said.
+    /// Path of the output of its commands.
     pub output: String,
 }
 
-/// The checks of a run, in their order.
-pub fn checks_of(told: &[RecordAt<'_>], dir: &RunDir) -> Vec<Check> {
-    let (mut checks, mut ordered): (Vec<Check>, Moment) = (Vec::new(), Moment(0));
-    for (at, record) in told {
+/// Returns the checks of a run, in order.
+pub fn checks_of(records: &[RecordAt<'_>], dir: &RunDir) -> Vec<Check> {
+    let (mut checks, mut started_at): (Vec<Check>, Moment) = (Vec::new(), Moment(0));
+    for (at, record) in records {
         if let Record::CheckStarted { .. } = record {
             let number = checks.len() as u32 + 1;
             let output = dir.check_output_path(number).display().to_string();
-            ordered = *at;
+            started_at = *at;
             checks.push(Check { number, at: rfc3339(*at), result: None, duration_ms: None, output });
         } else if let (Record::CheckEnded { result, .. }, Some(check)) = (record, checks.last_mut()) {
-            (check.result, check.duration_ms) = (Some(*result), Some(at.since(ordered)));
+            (check.result, check.duration_ms) = (Some(*result), Some(at.since(started_at)));
         }
     }
     checks

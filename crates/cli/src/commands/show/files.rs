@@ -1,4 +1,5 @@
-//! What `show` takes from a run's other files: who worked, by the beginning of a stream, and how large everything is.
+//! Reads what `show` needs from a run's other files: the agent, from the start of a stream, and the file
+//! sizes.
 
 use crate::run_history::RecordAt;
 use longhaul_agent::{DoneSignals, Guards, dialect_for};
@@ -9,33 +10,32 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-// The agent names itself and its model in its first lines; with many tools that is a few kilobytes.
+// The agent reports its name and model in the first lines. With many tools they take a few kilobytes.
 const HEAD_BYTES: u64 = 256 << 10;
-/// The event by which a stream tells of the usage windows of a subscription (Claude Code 2.1.330 writes none with a key).
+/// Event that reports the usage windows of a subscription. Claude Code 2.1.330 writes none for an API key.
 const WINDOW_EVENT: &str = "rate_limit_event";
 
-/// Who worked. What nobody said is nothing.
+/// The agent of a run. Unknown values are `None`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgentInfo {
-    /// Which agent.
+    /// Name of the agent.
     pub name: String,
-    /// Its program.
+    /// Path of its program.
     pub program: String,
-    /// As it stated it in the last attempt that said anything.
+    /// Version reported by the last attempt that reported one.
     pub version: Option<String>,
-    /// The model that worked, as it stated it.
+    /// Model reported by the agent.
     pub model: Option<String>,
-    /// The model that was asked for.
+    /// Model requested by the user.
     pub requested_model: Option<String>,
-    /// Whether it works on a subscription, so that costs are what the API would have taken; nothing where no record
-    /// tells.
+    /// Whether the agent uses a subscription, so that costs are what the API would charge. `None` if unknown.
     pub subscription: Option<bool>,
 }
 
-/// What the plan, the records and the latest stream say of the agent.
-pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[RecordAt<'_>]) -> AgentInfo {
-    let mut seen = AgentInfo {
+/// Collects what the plan, the records and the latest stream report about the agent.
+pub fn agent_info(dir: &RunDir, plan: &Plan, records: &[RecordAt<'_>]) -> AgentInfo {
+    let mut info = AgentInfo {
         name: plan.agent.name.clone(),
         program: plan.agent.program.as_path().display().to_string(),
         version: plan.agent.version.clone(),
@@ -44,9 +44,9 @@ pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[RecordAt<'_>]) -> AgentInfo
         subscription: None,
     };
     // Only a subscription has usage windows.
-    let parked =
+    let hit_usage_limit =
         |record: &Record| matches!(record, Record::AttemptEnded { fault: Some(Fault::UsageLimit), .. });
-    let mut is_subscription = told.iter().any(|(_, record)| parked(record));
+    let mut is_subscription = records.iter().any(|(_, record)| hit_usage_limit(record));
     for attempt in dir.attempts().unwrap_or_default().iter().rev() {
         let Some(dialect) = dialect_for(&plan.agent.name) else { break };
         let Some(head) = head_of(&attempt.stream_path()).filter(|head| !head.is_empty()) else { continue };
@@ -55,13 +55,13 @@ pub fn agent_seen(dir: &RunDir, plan: &Plan, told: &[RecordAt<'_>]) -> AgentInfo
         let snapshot = decoder.snapshot();
         is_subscription |= snapshot.events.by_name().contains_key(WINDOW_EVENT);
         if snapshot.model.is_some() {
-            seen.model = snapshot.model.clone();
-            seen.version = snapshot.version.clone().or(seen.version);
+            info.model = snapshot.model.clone();
+            info.version = snapshot.version.clone().or(info.version);
             break;
         }
     }
-    seen.subscription = is_subscription.then_some(true);
-    seen
+    info.subscription = is_subscription.then_some(true);
+    info
 }
 
 fn head_of(path: &Path) -> Option<Vec<u8>> {
@@ -70,7 +70,7 @@ fn head_of(path: &Path) -> Option<Vec<u8>> {
     Some(head)
 }
 
-/// The files of a run, with their sizes in bytes; nothing for one that is not there.
+/// Sizes of a run's files in bytes. `None` for a missing file.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Files {
@@ -80,25 +80,25 @@ pub struct Files {
     pub journal_bytes: Option<u64>,
     /// `logs/transcript.jsonl`.
     pub transcript_bytes: Option<u64>,
-    /// The agent's output, each attempt's.
+    /// Output of the agent, for each attempt.
     pub streams: Vec<StreamSize>,
-    /// Texts on noteworthy events.
+    /// Number of texts on noteworthy events.
     pub diagnostics: usize,
 }
 
-/// One attempt's stream.
+/// Size of one attempt's stream.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StreamSize {
-    /// Which attempt, from 1.
+    /// Number of the attempt, starting at 1.
     pub attempt: u32,
-    /// How large it is.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// How large the files of this run are.
+/// Returns the sizes of the run's files.
 pub fn files_of(dir: &RunDir) -> Files {
-    let size = |path: &Path| fs::metadata(path).ok().map(|found| found.len());
+    let size = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len());
     let attempts = dir.attempts().unwrap_or_default();
     Files {
         plan_bytes: size(&dir.plan_path()),

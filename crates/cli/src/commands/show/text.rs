@@ -1,4 +1,4 @@
-//! A run for people: its figures, a table of its attempts, what is worth a line of its own, its files, and what to type.
+//! Renders a run as text: figures, a table of attempts, notes, files and commands to type next.
 
 use super::ShowOutput;
 use super::attempt::{Attempt, Check};
@@ -19,35 +19,35 @@ use longhaul_core::{
 use longhaul_store::DiffStat;
 use std::fmt::Write;
 
-// `  directory   `.
+// Width of `  directory   `.
 const INDENT: usize = 14;
-// An answer that fits a few screens; the run's directory has the whole.
+// Fits a few screens. The run directory has the full answer.
 const ANSWER_CHARS_MAX: usize = 2000;
-// As wide as a page together with the other columns.
+// Together with the other columns, these fill a page.
 const ENDED_BY_CHARS: usize = 28;
 const THEN_CHARS: usize = 26;
-// `out_of_memory`, and `resumed after 12m 34s`: in less, they say nothing.
+// Shortest useful texts: `out_of_memory` and `resumed after 12m 34s`.
 const ENDED_BY_CHARS_MIN: usize = 13;
 const THEN_CHARS_MIN: usize = 21;
 
-/// The moments behind what is shown, for local times.
+/// The moments behind the shown times, for local time.
 pub struct RunTimes<'a> {
     pub started_at: Option<Moment>,
-    /// When the run was over, or as of when it is shown.
+    /// When the run finished, or the time as of which it is shown.
     pub as_of: Moment,
     pub attempts: &'a [run_history::AttemptHistory],
     pub clock: &'a TimeFormat,
 }
 
-/// The run as text, each line ended.
+/// Renders the run as text. Each line ends with a line break.
 pub fn text(shown: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) -> String {
     let mut out = format!("{}\n", shown.id);
-    let stands = match outcome {
+    let outcome_text = match outcome {
         Some(outcome) => outcome_line(outcome, shown),
         None if shown.supervised => "not over".to_owned(),
         None => "not over, and nobody supervises it".to_owned(),
     };
-    line(&mut out, "outcome", &stands);
+    line(&mut out, "outcome", &outcome_text);
     if let Some(name) = &shown.name {
         line(&mut out, "name", name);
     }
@@ -55,8 +55,8 @@ pub fn text(shown: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) 
     line(&mut out, "directory", &shown.cwd);
     line(&mut out, "session", shown.session_id.as_deref().unwrap_or("none"));
     line(&mut out, "agent", &agent(shown));
-    if let Some(began) = times.started_at {
-        line(&mut out, "began", &times.clock.whole(began));
+    if let Some(started_at) = times.started_at {
+        line(&mut out, "began", &times.clock.whole(started_at));
         if outcome.is_some() {
             line(&mut out, "ended", &times.clock.whole(times.as_of));
         }
@@ -77,21 +77,21 @@ pub fn text(shown: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) 
     out
 }
 
-/// The answer of a finished run, then what happened, what it used and what to type next.
-pub fn summary(shown: &ShowOutput, report: &RunReport, paint: Colors) -> String {
+/// Renders the answer of a finished run, followed by its outcome, usage and commands to type next.
+pub fn summary(shown: &ShowOutput, report: &RunReport, colors: Colors) -> String {
     let mut out = answer(report);
     writeln!(out, "{}", shown.id).expect("a string takes all");
     let mut outcome = String::new();
     line(&mut outcome, "outcome", &finish(report));
     let word = report.outcome.kind.as_str();
-    // Painted after it was wrapped: colors take no room.
-    out += &outcome.replacen(word, &paint.styled(word, outcome_meaning(report.outcome.kind)), 1);
+    // Colored after wrapping, because color codes take no columns.
+    out += &outcome.replacen(word, &colors.styled(word, outcome_meaning(report.outcome.kind)), 1);
     for error in report.errors.iter().skip(1) {
         for (index, text) in one_line(error).lines().enumerate() {
             line(&mut out, if index == 0 { "error" } else { "" }, text);
         }
     }
-    // A failure has it among its errors.
+    // A failed run lists it among its errors.
     let is_done = report.outcome.kind == OutcomeKind::Done;
     for task in report.background_stopped.iter().filter(|_| is_done) {
         line(&mut out, "note", &one_line(&stopped_words(task)));
@@ -107,7 +107,7 @@ pub fn summary(shown: &ShowOutput, report: &RunReport, paint: Colors) -> String 
     out
 }
 
-/// The agent's last answer, and an empty line.
+/// Returns the agent's last answer, followed by an empty line.
 fn answer(report: &RunReport) -> String {
     let text = report.result.as_deref().map(one_line).unwrap_or_default();
     let text = text.trim();
@@ -118,7 +118,7 @@ fn answer(report: &RunReport) -> String {
     }
 }
 
-/// The outcome of a finished run with its reason, or with the proof of its success.
+/// Returns the outcome of a finished run with its reason, or with the proof of its success.
 pub fn finish(report: &RunReport) -> String {
     let kind = report.outcome.kind;
     report.errors.first().map_or_else(
@@ -203,7 +203,7 @@ fn cost(shown: &ShowOutput) -> String {
         .expect("a string takes all");
     }
     if figures.unpriced {
-        cost.push_str("; of some tokens no price is known");
+        cost.push_str("; some tokens have no price");
     }
     if shown.agent.subscription == Some(true) {
         cost.push_str("; what the API would take: the agent works on a subscription");
@@ -233,20 +233,21 @@ pub fn limit_line(used: &LimitStatus) -> String {
         Limit::Tokens | Limit::Turns | Limit::Attempts => grouped(amount as u64),
         Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
     };
-    let (of, spent, left) = (amount(used.limit_value), amount(used.used), amount(used.remaining));
-    let left = if used.remaining > 0.0 { format!("{left} left") } else { "nothing left".to_owned() };
-    format!("{} {of}: {spent} used, {left}", used.limit)
+    let (total, spent, remaining) = (amount(used.limit_value), amount(used.used), amount(used.remaining));
+    let remaining =
+        if used.remaining > 0.0 { format!("{remaining} left") } else { "nothing left".to_owned() };
+    format!("{} {total}: {spent} used, {remaining}", used.limit)
 }
 
 fn checks(checks: &[Check]) -> String {
-    let words = checks.iter().map(|check| match (check.result, check.duration_ms) {
+    let texts = checks.iter().map(|check| match (check.result, check.duration_ms) {
         (Some(result), Some(duration)) => {
             let result = phrases::check_words(result).trim_start_matches("the check ");
             format!("{} {result} ({duration})", check.number)
         }
         (_, _) => format!("{} is under way", check.number),
     });
-    words.collect::<Vec<_>>().join(", ")
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn changes(changed: DiffStat, run: &str) -> String {
@@ -255,34 +256,35 @@ fn changes(changed: DiffStat, run: &str) -> String {
         0 => "nothing".to_owned(),
         1 => format!("1 file, +{} -{}; longhaul diff {run}", grouped(insertions), grouped(deletions)),
         _ => {
-            let (result, went) = (grouped(insertions), grouped(deletions));
-            format!("{} files, +{result} -{went}; longhaul diff {run}", grouped(files))
+            let (added, deleted) = (grouped(insertions), grouped(deletions));
+            format!("{} files, +{added} -{deleted}; longhaul diff {run}", grouped(files))
         }
     }
 }
 
-/// How much room the table has for what ended an attempt and for what was done then: less on a narrow terminal.
-fn word_chars() -> (usize, usize) {
+/// Returns the widths of the columns for the end of an attempt and its remedy. They shrink on a narrow
+/// terminal.
+fn column_chars() -> (usize, usize) {
     let room = (ENDED_BY_CHARS + THEN_CHARS).saturating_sub(COLUMNS - columns());
     let then = THEN_CHARS.min(room.saturating_sub(ENDED_BY_CHARS)).max(THEN_CHARS_MIN);
     (room.saturating_sub(then).max(ENDED_BY_CHARS_MIN), then)
 }
 
 fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
-    let (ended_by_chars, then_chars) = word_chars();
+    let (ended_by_chars, then_chars) = column_chars();
     let mut row = |cells: [&str; 7]| {
-        let [number, began, strategy, duration, ended, then, cost] = cells;
+        let [number, start, strategy, duration, ended, then, cost] = cells;
         let row = format!(
-            "  {number:>3}  {began:<8}  {strategy:<6}  {duration:<7}  {ended:<ended_by_chars$}  {then:<then_chars$}  {cost:>8}"
+            "  {number:>3}  {start:<8}  {strategy:<6}  {duration:<7}  {ended:<ended_by_chars$}  {then:<then_chars$}  {cost:>8}"
         );
         out.push_str(row.trim_end());
         out.push('\n');
     };
     row(["", "", "", "", "", "", ""]);
     row(["#", "began", "rung", "took", "ended by", "then", "cost"]);
-    let mut day = times.started_at.map_or_else(String::new, |began| times.clock.day(began));
-    for (attempt, told) in shown.attempts.iter().zip(times.attempts) {
-        let today = times.clock.day(told.began());
+    let mut day = times.started_at.map_or_else(String::new, |start| times.clock.day(start));
+    for (attempt, history) in shown.attempts.iter().zip(times.attempts) {
+        let today = times.clock.day(history.began());
         if today != day {
             row(["", &today, "", "", "", "", ""]);
             day = today;
@@ -290,11 +292,11 @@ fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
         let duration = attempt.duration_ms.map_or_else(|| "-".to_owned(), |duration| duration.to_string());
         row([
             &attempt.number.to_string(),
-            &times.clock.time(told.began()),
+            &times.clock.time(history.began()),
             attempt.strategy.map_or("new", ResumeStrategy::as_str),
             &duration,
             &cut(&ended_by(attempt), ended_by_chars),
-            &cut(&then(attempt, told, times), then_chars),
+            &cut(&then(attempt, history, times), then_chars),
             &phrases::dollars(attempt.total_cost_usd),
         ]);
         if let Some(summary) = &attempt.summary {
@@ -316,9 +318,9 @@ fn ended_by(attempt: &Attempt) -> String {
     }
 }
 
-/// What was done about its fault.
-fn then(attempt: &Attempt, told: &run_history::AttemptHistory, times: &RunTimes<'_>) -> String {
-    match (attempt.remedy, attempt.waited_ms, told.end.as_ref().zip(told.planned())) {
+/// Describes the remedy for the fault and the wait.
+fn then(attempt: &Attempt, history: &run_history::AttemptHistory, times: &RunTimes<'_>) -> String {
+    match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned())) {
         (Some(remedy), Some(waited), _) => phrases::remedied(remedy, waited),
         (Some(_), None, Some((ended, planned))) => {
             format!("waits until {}", times.clock.time(ended.at + planned))
@@ -327,13 +329,13 @@ fn then(attempt: &Attempt, told: &run_history::AttemptHistory, times: &RunTimes<
     }
 }
 
-/// What is worth a line of its own.
+/// Writes notes on noteworthy facts of an attempt.
 fn notes(out: &mut String, attempt: &Attempt) {
-    let is_whole = matches!(
+    let is_ordinary = matches!(
         (attempt.strategy, attempt.reason),
         (None, _) | (Some(ResumeStrategy::AsIs), Some(StrategyReason::SessionFile(SessionFileState::Ready)))
     );
-    if !is_whole {
+    if !is_ordinary {
         note(out, attempt, &phrases::strategy_text(attempt.strategy, attempt.reason));
     }
     if attempt.denied_calls > 0 {
@@ -345,23 +347,23 @@ fn notes(out: &mut String, attempt: &Attempt) {
     for task in &attempt.background_stopped {
         note(out, attempt, &stopped_words(task));
     }
-    for answered in &attempt.answers {
-        out.push_str(&format!("    {}\n", phrases::answered(answered)));
+    for question in &attempt.answers {
+        out.push_str(&format!("    {}\n", phrases::question(question)));
     }
-    let excused = attempt.stalls_deferred;
+    let deferred = attempt.stalls_deferred;
     match attempt.stop_cause.zip(attempt.stall) {
-        Some((why, stall)) => note(out, attempt, &phrases::stalled(why, &stall, excused)),
-        None if excused > 0 => note(out, attempt, &phrases::excused(excused)),
-        // What did not fit into the table.
-        None if ended_by(attempt).chars().count() > word_chars().0 => {
+        Some((cause, stall)) => note(out, attempt, &phrases::stalled(cause, &stall, deferred)),
+        None if deferred > 0 => note(out, attempt, &phrases::deferred(deferred)),
+        // The table had no room for the full text.
+        None if ended_by(attempt).chars().count() > column_chars().0 => {
             note(out, attempt, &ended_by(attempt));
         }
         None => {}
     }
     if attempt.leftover_processes > 0 {
-        let (left, processes) =
+        let (count, processes) =
             (attempt.leftover_processes, plural(attempt.leftover_processes, "process", "processes"));
-        note(out, attempt, &format!("ended {left} {processes} that it left behind"));
+        note(out, attempt, &format!("ended {count} {processes} that it left behind"));
     }
     if let Some(orphaned) = &attempt.watchdog {
         note(out, attempt, &phrases::orphaned(orphaned));
@@ -374,13 +376,13 @@ fn note(out: &mut String, attempt: &Attempt, words: &str) {
 }
 
 fn files(files: &Files) -> String {
-    let named = [
+    let sizes = [
         ("plan.json", files.plan_bytes),
         ("journal.jsonl", files.journal_bytes),
         ("logs/transcript.jsonl", files.transcript_bytes),
     ];
-    let named =
-        named.into_iter().filter_map(|(name, size)| Some(format!("{name} {}", phrases::bytes(size?))));
+    let sizes =
+        sizes.into_iter().filter_map(|(name, size)| Some(format!("{name} {}", phrases::bytes(size?))));
     let streams: u64 = files.streams.iter().map(|stream| stream.bytes).sum();
     let count = files.streams.len();
     let streams = (count > 0).then(|| match count {
@@ -389,5 +391,5 @@ fn files(files: &Files) -> String {
     });
     let diagnostics = (files.diagnostics > 0)
         .then(|| format!("diagnostic/ {}", phrases::counted(files.diagnostics as u64, "text")));
-    named.chain(streams).chain(diagnostics).collect::<Vec<_>>().join(", ")
+    sizes.chain(streams).chain(diagnostics).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! `longhaul status --watch`: the live view of every unfinished run, until Ctrl-C. It changes nothing.
+//! `longhaul status --watch`: a live view of every unfinished run, until Ctrl-C. It changes nothing.
 
 use super::unfinished;
 use crate::failure::Failure;
@@ -16,27 +16,27 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::task::{JoinSet, LocalSet};
 
-// A person who starts a run in another terminal sees it here when they look.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+// Short enough that a run started in another terminal appears promptly.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A run on the screen.
 enum Watched {
-    /// A supervisor has it.
+    /// A supervisor is attached.
     Live(Box<LiveView>),
-    /// No supervisor has it: its supervisor died, or a signal suspended it.
+    /// No supervisor is attached: it died, or a signal suspended the run.
     Unsupervised(String),
     /// Its files cannot be followed.
     Unreadable(String),
 }
 
-/// The runs on the screen by their directories: these sort by day.
+/// The runs on the screen by directory, which sorts them by day.
 type Board = Arc<Mutex<BTreeMap<PathBuf, Watched>>>;
 
-/// Carries out the command and returns the exit code of the signal that ends it.
+/// Runs the command and returns the exit code of the signal that ends it.
 pub fn watch() -> Result<u8, Failure> {
     if !region::is_drawable() {
         return Err(Failure::usage(
-            "watch runs: stderr is not a terminal",
+            "cannot watch runs: stderr is not a terminal",
             "call `longhaul status`, or follow one run with `longhaul attach RUN --events -`",
         ));
     }
@@ -45,27 +45,27 @@ pub fn watch() -> Result<u8, Failure> {
     let drawn = Arc::clone(&board);
     let region =
         Region::open(move |width, height| frame(&drawn.lock().expect("no update panics"), width, height));
-    let ended =
+    let result =
         runtime::new()?.block_on(LocalSet::new().run_until(follow_all(&home, &board, region.as_ref())));
     region.into_iter().for_each(Region::close);
-    ended
+    result
 }
 
-/// Follows every run that is unfinished, or becomes so, until a signal.
+/// Follows all current and new unfinished runs, until a signal arrives.
 async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Result<u8, Failure> {
-    let mut leaves =
-        signals::cancels().map_err(|error| Failure::unexpected(format!("listen to signals: {error}")))?;
+    let mut cancels = signals::cancels()
+        .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
     let mut following: JoinSet<(RunDir, Result<FollowEnd, SuperviseError>)> = JoinSet::new();
-    let mut looks = tokio::time::interval(LOOK_EVERY);
+    let mut ticks = tokio::time::interval(POLL_INTERVAL);
     loop {
         tokio::select! {
-            Some(by) = leaves.recv() => return Ok(by.exit_code()),
-            Some(ended) = following.join_next() => {
-                let (dir, followed) = ended.map_err(|error| Failure::unexpected(error.to_string()))?;
+            Some(by) = cancels.recv() => return Ok(by.exit_code()),
+            Some(result) = following.join_next() => {
+                let (dir, followed) = result.map_err(|error| Failure::unexpected(error.to_string()))?;
                 finish(board, region, &dir, followed);
             }
-            _ = looks.tick() => {
-                for dir in startable(home, board)? {
+            _ = ticks.tick() => {
+                for dir in dirs_to_follow(home, board)? {
                     let view = Box::new(LiveView::new(label(dir.id(), dir.path())));
                     board.lock().expect("no drawing panics").insert(dir.path().to_owned(), Watched::Live(view));
                     let mut watcher = Watcher { board: Arc::clone(board), dir: dir.path().to_owned() };
@@ -79,24 +79,25 @@ async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Resu
     }
 }
 
-/// The supervised runs that are not followed. An orphaned run is on the board without being followed.
-fn startable(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
+/// Returns the supervised runs that are not followed yet. Orphaned runs stay on the board without being
+/// followed.
+fn dirs_to_follow(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
     let rows = unfinished(home)?;
-    let dirs: Vec<RunDir> = rows.into_iter().filter_map(|row| RunDir::at(row.known.dir)).collect();
+    let dirs: Vec<RunDir> = rows.into_iter().filter_map(|row| RunDir::at(row.entry.dir)).collect();
     let mut board = board.lock().expect("no drawing panics");
     board.retain(|path, watched| match watched {
         Watched::Live(_) => true,
         Watched::Unsupervised(_) | Watched::Unreadable(_) => dirs.iter().any(|dir| dir.path() == path),
     });
-    let is_startable = |dir: &RunDir| match board.get(dir.path()) {
+    let needs_follower = |dir: &RunDir| match board.get(dir.path()) {
         None => true,
         Some(Watched::Live(_) | Watched::Unreadable(_)) => false,
         Some(Watched::Unsupervised(_)) => Journal::is_locked(&dir.journal_path()).unwrap_or(false),
     };
-    Ok(dirs.into_iter().filter(is_startable).collect())
+    Ok(dirs.into_iter().filter(needs_follower).collect())
 }
 
-/// Takes a run off the board that has finished; one that cannot be followed stays there.
+/// Removes a finished run from the board. A run that cannot be followed stays.
 fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result<FollowEnd, SuperviseError>) {
     let (id, label) = (dir.id(), label(dir.id(), dir.path()));
     let unsupervised = |state: &str| {
@@ -117,7 +118,7 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
         }
         Ok(FollowEnd::Ended(report)) => {
             watched.remove(&path);
-            // The thread that draws waits for the board.
+            // The drawing thread waits for the board.
             drop(watched);
             let (outcome, cost) = (outcome_words(report.outcome), phrases::money(report.usage.total_cost()));
             let text = format!("{label}: {outcome}, {}, {cost}", report.wall());
@@ -126,7 +127,7 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
     }
 }
 
-/// The lines of all runs, the newest first. What does not fit is counted.
+/// Returns the lines of all runs, newest first. Runs that do not fit are counted.
 fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec<String> {
     if board.is_empty() {
         return vec![envelope_text::fit("no run is unfinished; new runs appear here, Ctrl-C leaves", width)];
@@ -154,7 +155,7 @@ fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec
     lines
 }
 
-/// Brings a run on the board up to date.
+/// Updates a run on the board.
 struct Watcher {
     board: Board,
     dir: PathBuf,

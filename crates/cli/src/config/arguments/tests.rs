@@ -6,7 +6,7 @@ use crate::flag_order::reorder;
 use clap::CommandFactory;
 use expect_test::{Expect, expect};
 
-/// The command line that is made of what was typed and the user's file.
+/// Builds the command line from typed arguments and the user's file.
 fn line(typed: &str, user: &str) -> CommandLine {
     let root = Cli::command();
     let keys = Keys::for_command(&root);
@@ -37,7 +37,7 @@ fn check(typed: &str, user: &str, expected: Expect) {
     let line = line(typed, user);
     let words: Vec<_> = line.arguments.iter().map(|word| word.to_string_lossy()).collect();
     expected.assert_eq(&words.join(" "));
-    // What was typed right is right with what is configured.
+    // Configuration never makes a valid command line invalid.
     let read = Cli::command().try_get_matches_from(&line.arguments);
     assert!(read.is_ok(), "{words:?}: {:?}", read.err());
 }
@@ -60,8 +60,8 @@ fn what_is_configured_stands_before_what_is_typed() {
 
 #[test]
 fn what_is_typed_sets_aside_what_it_excludes() {
-    check("longhaul run p --no-wrap-up", "wrap_up_time = 60", expect!["longhaul run p --no-wrap-up"]);
-    check("longhaul run p --wrap-up-time 9", "no_wrap_up = true", expect!["longhaul run p --wrap-up-time 9"]);
+    check("longhaul run p --no-wrap-up", "wrap_up_reserve = 60", expect!["longhaul run p --no-wrap-up"]);
+    check("longhaul run p --wrap-up-reserve 9", "no_wrap_up = true", expect!["longhaul run p --wrap-up-reserve 9"]);
     check(
         "longhaul simulate --policy archon",
         "preset = 'drill'",
@@ -87,22 +87,22 @@ fn details_wait_for_what_they_are_details_of() {
     check(
         "longhaul run p --keep-going",
         details,
-        expect!["longhaul run --extended --done-when=x --status-every=9 --idle-stops=2 p --keep-going"],
+        expect!["longhaul run --keep-improving --done-when=x --status-every=9 --max-idle-stops=2 p --keep-going"],
     );
-    // What is typed may be a detail of what is configured, too.
+    // A typed flag may be a detail of a configured key.
     check(
-        "longhaul run p --extended",
+        "longhaul run p --keep-improving",
         "keep_going = true",
-        expect!["longhaul run --keep-going p --extended"],
+        expect!["longhaul run --keep-going p --keep-improving"],
     );
     check(
         "longhaul run p --check true",
         details,
-        expect!["longhaul run --check-attempts=4 --check-timeout=9 p --check true"],
+        expect!["longhaul run --max-failed-checks=4 --check-timeout=9 p --check true"],
     );
 }
 
-/// Each key alone makes a command that can be read: what it needs besides is in the table of details.
+/// Every key alone yields a valid command line, because keys that need another are in the table of details.
 #[test]
 fn no_key_alone_is_a_mistake() {
     let root = Cli::command();

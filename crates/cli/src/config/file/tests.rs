@@ -47,7 +47,7 @@ fn values_are_what_would_be_typed() {
     check(user, "check = [\n \"cargo test\",\n \"true\",\n]", "check", &["cargo test", "true"], 1);
     check(user, "agent_args = [\"--add-dir\", \"/x\"]", "agent_args", &["--add-dir", "/x"], 1);
     check(user, "output_format = \"stream-json\"", "output_format", &["stream-json"], 1);
-    // Paths are from the folder of the file on; what is blocked is so only in a project's.
+    // Relative paths start at the directory of the file. Blocked paths are resolved only in a project's file.
     check(user, "prices = \"prices.toml\"", "prices", &["/u/prices.toml"], 1);
     check(user, "prices = \"~/p.toml\"", "prices", &["/u/p.toml"], 1);
     check(user, "prices = \"/p.toml\"", "prices", &["/p.toml"], 1);
@@ -80,7 +80,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
         let failure = read(FileOwner::User, text).expect_err("it is refused");
         assert_eq!(
             (failure.error.as_str(), failure.exit_code),
-            (format!("read /u/c.toml:{error}").as_str(), 2)
+            (format!("cannot read /u/c.toml:{error}").as_str(), 2)
         );
         assert_eq!(failure.hint.as_deref(), Some(hint), "{text}");
     };
@@ -90,7 +90,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
     check("modle = \"opus\"", "1: there is no key `modle`", "did you mean model?");
     check("max-retries = 3", "1: there is no key `max-retries`", "it is spelled `max_retries`");
     check("\"--model\" = \"x\"", "1: there is no key `--model`", "it is spelled `model`");
-    // The first of two.
+    // Of two errors the first is reported.
     check(
         "zebra = 3\naardvark = 4",
         "1: there is no key `zebra`",
@@ -160,7 +160,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
 fn project_needs_trust_for_checks_and_permission_modes() {
     let check = |text: &str, line: usize, key: &str| {
         let failure = read(FileOwner::Project, text).expect_err("it is refused");
-        let error = format!("read /w/longhaul.toml:{line}: `{key}` cannot be set yet: ");
+        let error = format!("cannot read /w/longhaul.toml:{line}: `{key}` cannot be set yet: ");
         assert!(failure.error.starts_with(&error), "{}", failure.error);
         assert!(failure.hint.is_some_and(|hint| hint.ends_with("`longhaul config trust --cwd /w`")));
         let file = read(FileOwner::User, text);
@@ -175,7 +175,7 @@ fn project_needs_trust_for_checks_and_permission_modes() {
 fn a_project_may_not_set_what_a_stranger_must_not() {
     let check = |text: &str, line: usize, key: &str| {
         let failure = read(FileOwner::Project, text).expect_err("it is refused");
-        let error = format!("read /w/longhaul.toml:{line}: `{key}` cannot be set by a project: ");
+        let error = format!("cannot read /w/longhaul.toml:{line}: `{key}` cannot be set by a project: ");
         assert!(failure.error.starts_with(&error), "{}", failure.error);
         let hint = "put it into /u/.config/longhaul/config.toml, or type it with each run";
         assert_eq!((failure.hint.as_deref(), failure.exit_code), (Some(hint), 2));
@@ -203,6 +203,6 @@ fn a_projects_value_is_no_flag_of_the_agent() {
         read(FileOwner::Project, "model = \"--dangerously-skip-permissions\"").expect_err("it is refused");
     assert_eq!(
         failure.error,
-        "read /w/longhaul.toml:1: `model` is `--dangerously-skip-permissions`, which looks like a flag"
+        "cannot read /w/longhaul.toml:1: `model` is `--dangerously-skip-permissions`, which looks like a flag"
     );
 }

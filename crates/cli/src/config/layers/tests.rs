@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Lays files and variables over one another: one line a value that holds, with where it comes from.
+/// Merges files and variables; returns one line for each effective value, with its origins.
 fn laid(
     user: &str,
     project: &str,
@@ -57,13 +57,13 @@ fn the_nearer_one_holds() {
         None,
         &["keep_going  LONGHAUL_KEEP_GOING"],
     );
-    // A profile goes before the plain keys of its own file.
+    // A profile overrides the plain keys of its own file.
     let profiles = "model = 'a'\n[profile.x]\nmodel = 'ax'";
     check(profiles, "", &[], None, &["model a /u:1"]);
     check(profiles, "", &[], Some("x"), &["model ax /u:3 (profile x)"]);
     check(profiles, project, &[], Some("x"), &["model b /p:1"]);
     check(profiles, "model = 'b'\n[profile.x]\nmodel = 'bx'", &[], Some("x"), &["model bx /p:3 (profile x)"]);
-    // A file's own choice is of its own profiles, and holds only where none is asked for.
+    // `default_profile` selects a profile of its own file, unless a profile is requested.
     let chooses = "default_profile = 'x'\n[profile.x]\nmodel = 'ax'\n[profile.y]\nmodel = 'ay'";
     check(chooses, "", &[], None, &["model ax /u:3 (profile x)"]);
     check(chooses, "", &[], Some("y"), &["model ay /u:5 (profile y)"]);
@@ -103,9 +103,9 @@ fn of_two_that_exclude_each_other_the_nearer_one_holds() {
     let check = |user, project, set: &[(&str, &str)], expected: &[&str]| {
         assert_eq!(laid(user, project, set, None).expect("they can be laid"), expected);
     };
-    check("no_wrap_up = true", "wrap_up_time = 60", &[], &["wrap_up_time 60 /p:1"]);
-    check("wrap_up_time = 60", "no_wrap_up = true", &[], &["no_wrap_up true /p:1"]);
-    check("wrap_up_time = 60", "no_wrap_up = false", &[], &["no_wrap_up  /p:1", "wrap_up_time 60 /u:1"]);
+    check("no_wrap_up = true", "wrap_up_reserve = 60", &[], &["wrap_up_reserve 60 /p:1"]);
+    check("wrap_up_reserve = 60", "no_wrap_up = true", &[], &["no_wrap_up true /p:1"]);
+    check("wrap_up_reserve = 60", "no_wrap_up = false", &[], &["no_wrap_up  /p:1", "wrap_up_reserve 60 /u:1"]);
     check("check = ['true']", "", &[("LONGHAUL_KEEP_GOING", "1")], &["keep_going true LONGHAUL_KEEP_GOING"]);
     for together in ["quiet = true\nverbose = true", "keep_going = true\ncheck = ['true']"] {
         let failure = laid(together, "", &[], None).expect_err("they exclude each other");
@@ -132,10 +132,10 @@ fn a_variable_is_judged_like_its_flag() {
         let failure = laid("", "", &[(name, value)], None).expect_err("it is refused");
         assert_eq!((failure.error.as_str(), failure.exit_code), (error, 2));
     };
-    check("LONGHAUL_KEEP_GOING", "yes", "read LONGHAUL_KEEP_GOING: `yes` is neither 1 nor 0");
+    check("LONGHAUL_KEEP_GOING", "yes", "cannot read LONGHAUL_KEEP_GOING: `yes` is neither 1 nor 0");
     check(
         "LONGHAUL_BUDGET",
         "lots",
-        "read LONGHAUL_BUDGET: `lots`: expected an amount in dollars, like 10 or 2.50",
+        "cannot read LONGHAUL_BUDGET: `lots`: expected an amount in dollars, like 10 or 2.50",
     );
 }

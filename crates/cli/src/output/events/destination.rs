@@ -49,7 +49,7 @@ pub fn open(
 }
 
 fn refused(name: &str, error: &io::Error) -> Failure {
-    Failure::usage(format!("tell events to {name}: {error}"), HINT)
+    Failure::usage(format!("cannot tell events to {name}: {error}"), HINT)
 }
 
 /// A descriptor that this program was started with, once more and for this program alone. The one that was inherited stays
@@ -61,7 +61,7 @@ fn descriptor(number: i32) -> io::Result<File> {
         Ok(again) => File::from(again),
         Err(rustix::io::Errno::BADF) => return Err(io::Error::other("there is no such descriptor")),
         // Older kernels, and containers that forbid it: what is no socket can be opened again.
-        Err(_) => File::options().write(true).open(format!("/proc/self/fd/{number}"))?,
+        Err(_) => File::options().write(true).open(format!("/process/self/fd/{number}"))?,
     };
     match fcntl_getfl(&file)? & OFlags::RWMODE {
         OFlags::RDONLY => Err(io::Error::other("it is open for reading only")),

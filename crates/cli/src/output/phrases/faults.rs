@@ -104,7 +104,7 @@ fn answer(result: AgentResult) -> Option<String> {
         ApiError::UsageLimitReached => Some("the usage window is used up"),
         ApiError::ConnectionFailed => Some("the connection failed"),
         ApiError::TimedOut => Some("the server did not answer in time"),
-        ApiError::Malformed => Some("something answered that is not the API"),
+        ApiError::Malformed => Some("the response did not come from the API"),
         ApiError::MaxOutputTokens => Some("cut at the output limit"),
         ApiError::OrgDisabled => Some("the organisation is disabled"),
         ApiError::AgentTooOld => Some("the agent is too old for the API"),
@@ -123,7 +123,7 @@ fn stop(why: StopCause, stall: Option<StallReport>) -> Option<String> {
         StopCause::NoProgress => Some("nothing was finished for too long"),
         StopCause::AuthRejected => Some("rejected twice"),
         StopCause::WrongSession => Some("it opened another session"),
-        StopCause::MemoryLimit => Some("its processes used more than they may"),
+        StopCause::MemoryLimit => Some("its processes exceeded the memory limit"),
         StopCause::WrapUp => Some("interrupted to save its work"),
         StopCause::LimitReached => Some("stopped at the limit"),
         StopCause::Cancelled => Some("stopped, as somebody asked for"),
@@ -144,7 +144,7 @@ pub fn exit_words(exit: Exit) -> String {
             Some(name) => format!("signal {signal}, {name}"),
             None => format!("signal {signal}"),
         },
-        Exit::Unobserved => "nobody saw how it ended".to_owned(),
+        Exit::Unobserved => "its exit was not observed".to_owned(),
         Exit::NeverSpawned => "it was never started".to_owned(),
     }
 }

@@ -19,11 +19,11 @@ pub fn about_to(remedy: Remedy, until: &str, wait: Span) -> String {
         | Remedy::ResumeWithinLimit
         | Remedy::KeepGoing
         | Remedy::ResumeExisting => format!("resuming {when}"),
-        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => format!("beginning a new session {when}"),
+        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => format!("starting a new session {when}"),
         Remedy::TryFork => format!("trying another session {when}"),
         Remedy::Nudge(Nudge::Answer) => format!("asking for the answer {when}"),
         Remedy::Nudge(Nudge::SmallerSteps) => format!("asking for smaller steps {when}"),
-        Remedy::RetryOnce => format!("trying once more {when}"),
+        Remedy::RetryOnce => format!("retrying once {when}"),
         Remedy::End | Remedy::EndUnlessAllowed => "ending".to_owned(),
     }
 }
@@ -40,11 +40,11 @@ pub fn remedied(remedy: Remedy, waited: Span) -> String {
         | Remedy::ResumeWithinLimit
         | Remedy::KeepGoing
         | Remedy::ResumeExisting => format!("resumed {after}"),
-        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => format!("began a new session {after}"),
+        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => format!("started a new session {after}"),
         Remedy::TryFork => format!("tried another session {after}"),
         Remedy::Nudge(Nudge::Answer) => format!("asked for the answer {after}"),
         Remedy::Nudge(Nudge::SmallerSteps) => format!("asked for smaller steps {after}"),
-        Remedy::RetryOnce => format!("tried once more {after}"),
+        Remedy::RetryOnce => format!("retried once {after}"),
         Remedy::End | Remedy::EndUnlessAllowed => "ended".to_owned(),
     }
 }

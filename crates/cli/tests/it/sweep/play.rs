@@ -81,7 +81,7 @@ pub fn run(
     env: &[(&str, String)],
 ) -> Option<Ended> {
     let agent = claude.map_or_else(|| stage.agent(), Path::to_owned);
-    let mut all = vec!["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-stream"];
+    let mut all = vec!["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-partial-messages"];
     if strike.is_stop() {
         all.extend(["--stall-timeout", "2s"]);
     }
@@ -104,7 +104,7 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
         Played { stage: &stage, envelopes: Vec::new(), remaining_processes: 0, amiss: Vec::new() };
 
     let log = stage.folder().join("points");
-    let orders = [strike.order(point), ("LONGHAUL_CRASH_LOG", log.to_string_lossy().into_owned())];
+    let orders = [strike.order(point), ("LONGHAUL_FAILPOINT_LOG", log.to_string_lossy().into_owned())];
     let mut ended = run(&stage, claude, &server, strike, &orders);
     if let Some(first) = &ended {
         played.count_left();
@@ -226,7 +226,7 @@ impl Played<'_> {
             attempts: self.envelopes.iter().filter_map(|told| told["run"]["attempts"].as_u64()).sum(),
             reported,
             billed: account.billed().filter(is_heard).map(|message| message.tokens.total()).sum(),
-            reported_in_all: reported + usage("cut_tokens"),
+            reported_in_all: reported + usage("truncated_tokens"),
             billed_in_all: account.tokens().total(),
             one_answer: account.billed().map(|message| message.tokens.total()).max().unwrap_or_default(),
             amiss: self.amiss,

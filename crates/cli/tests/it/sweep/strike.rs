@@ -43,14 +43,14 @@ impl Strike {
     /// The variable that orders it at a point, and its value.
     pub fn order(self, point: u64) -> (&'static str, String) {
         let (name, what) = match self {
-            Strike::KillSupervisor | Strike::KillSupervisorGuarded => ("LONGHAUL_CRASH", "supervisor"),
-            Strike::KillAgent => ("LONGHAUL_CRASH", "agent"),
-            Strike::KillBoth | Strike::KillBothGuarded => ("LONGHAUL_CRASH", "both"),
-            Strike::TermSupervisor => ("LONGHAUL_CRASH", "supervisor:term"),
-            Strike::TermAll => ("LONGHAUL_CRASH", "all:term"),
-            Strike::TermAgent => ("LONGHAUL_CRASH", "agent:term"),
-            Strike::StopSupervisor => ("LONGHAUL_CRASH", "supervisor:stop"),
-            Strike::StopAgent => ("LONGHAUL_CRASH", "agent:stop"),
+            Strike::KillSupervisor | Strike::KillSupervisorGuarded => ("LONGHAUL_FAILPOINT", "supervisor"),
+            Strike::KillAgent => ("LONGHAUL_FAILPOINT", "agent"),
+            Strike::KillBoth | Strike::KillBothGuarded => ("LONGHAUL_FAILPOINT", "both"),
+            Strike::TermSupervisor => ("LONGHAUL_FAILPOINT", "supervisor:term"),
+            Strike::TermAll => ("LONGHAUL_FAILPOINT", "all:term"),
+            Strike::TermAgent => ("LONGHAUL_FAILPOINT", "agent:term"),
+            Strike::StopSupervisor => ("LONGHAUL_FAILPOINT", "supervisor:stop"),
+            Strike::StopAgent => ("LONGHAUL_FAILPOINT", "agent:stop"),
             Strike::FullDisk => ("LONGHAUL_STORE_FAULT", "enospc"),
             Strike::ShortWrite => ("LONGHAUL_STORE_FAULT", "short"),
         };
@@ -59,7 +59,7 @@ impl Strike {
 
     /// The variable that names the file in which the points are counted.
     pub fn log(self) -> &'static str {
-        if self.is_of_the_disk() { "LONGHAUL_STORE_LOG" } else { "LONGHAUL_CRASH_LOG" }
+        if self.is_of_the_disk() { "LONGHAUL_STORE_LOG" } else { "LONGHAUL_FAILPOINT_LOG" }
     }
 
     /// How many points a plain test takes.

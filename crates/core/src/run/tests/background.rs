@@ -1,4 +1,4 @@
-//! Background work that outlives an exchange: how long it is waited for, who is asked about it, and when it is stopped.
+//! Background work that outlives an exchange: the wait for it, the prompt about it, and its stop.
 
 use super::trace::{check_rest_with, plain};
 use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
@@ -6,7 +6,7 @@ use expect_test::expect;
 
 const STARTED: &str = "start; spawn; open; turn; shells 1";
 
-fn kept(limits: Limits) -> Policy {
+fn with_keep_going(limits: Limits) -> Policy {
     let keep_going = KeepGoing { keep_improving: false, status_every: 0, idle_stops_max: 2 };
     Policy { keep_going: Some(keep_going), limits, wrap_up: Some(WrapUp { reserve: None }), ..plain() }
 }
@@ -18,7 +18,7 @@ fn hours(hours: u64) -> Limits {
 #[test]
 fn keep_going_waits_hours_for_background_work() {
     check_rest_with(
-        &kept(hours(5)),
+        &with_keep_going(hours(5)),
         STARTED,
         "ends ok; surveyed 1; idle; +9m; shells 0; turn; ends ok; surveyed 1; idle",
         expect![[r#"
@@ -32,9 +32,9 @@ fn keep_going_waits_hours_for_background_work() {
             idle             stopped at 1; said go on after stop 1, left 4h 51m; > say go on after stop 1
         "#]],
     );
-    // The agent is asked about it once, and then waited for.
+    // The agent is prompted about it once, and then the run waits.
     check_rest_with(
-        &kept(hours(5)),
+        &with_keep_going(hours(5)),
         STARTED,
         "ends ok; surveyed 1; idle; tick; turn; ends ok; surveyed 1; idle; +4h; shells 0; turn; ends ok; surveyed 1; idle; \
          turn; shells 1; ends ok; surveyed 1; idle; tick",
@@ -63,9 +63,9 @@ fn keep_going_waits_hours_for_background_work() {
 }
 
 #[test]
-fn keep_going_stops_background_work_at_the_limit_and_saves_the_work_before() {
+fn keep_going_wraps_up_and_stops_background_work_at_limit() {
     check_rest_with(
-        &kept(hours(5)),
+        &with_keep_going(hours(5)),
         STARTED,
         "ends ok; idle; tick; turn; ends ok; idle; tick; turn; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
@@ -84,7 +84,7 @@ fn keep_going_stops_background_work_at_the_limit_and_saves_the_work_before() {
             swept 1          swept 1; out_of_time by limit of time; > finish 22
         "#]],
     );
-    let no_wrap_up = Policy { wrap_up: None, ..kept(hours(5)) };
+    let no_wrap_up = Policy { wrap_up: None, ..with_keep_going(hours(5)) };
     check_rest_with(
         &no_wrap_up,
         STARTED,
@@ -103,7 +103,7 @@ fn keep_going_stops_background_work_at_the_limit_and_saves_the_work_before() {
     );
     let budget = Limits { budget: Some(Usd(1_000_000)), ..Limits::default() };
     check_rest_with(
-        &kept(budget),
+        &with_keep_going(budget),
         STARTED,
         "used 900000; ends aborted; turn; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
@@ -120,9 +120,9 @@ fn keep_going_stops_background_work_at_the_limit_and_saves_the_work_before() {
 }
 
 #[test]
-fn a_done_claim_with_running_background_work_is_confirmed_at_once() {
+fn confirms_done_claim_despite_background_work() {
     check_rest_with(
-        &kept(hours(5)),
+        &with_keep_going(hours(5)),
         STARTED,
         "claims; ends ok; idle; turn; claims; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
@@ -139,7 +139,7 @@ fn a_done_claim_with_running_background_work_is_confirmed_at_once() {
         "#]],
     );
     check_rest_with(
-        &kept(hours(5)),
+        &with_keep_going(hours(5)),
         STARTED,
         "claims; ends ok; idle; turn; shells 0; claims; ends ok; idle; exit 0",
         expect![[r#"
@@ -157,9 +157,9 @@ fn a_done_claim_with_running_background_work_is_confirmed_at_once() {
 }
 
 #[test]
-fn an_exchange_that_failed_waits_only_as_long_as_the_policy_says() {
+fn failed_exchange_waits_for_policy_timeout() {
     check_rest_with(
-        &kept(hours(5)),
+        &with_keep_going(hours(5)),
         STARTED,
         "ends 529; idle; tick; exit 143; swept 1",
         expect![[r#"
@@ -173,9 +173,9 @@ fn an_exchange_that_failed_waits_only_as_long_as_the_policy_says() {
 }
 
 #[test]
-fn running_background_work_is_no_idle_stop() {
+fn background_work_prevents_idle_stop() {
     check_rest_with(
-        &kept(Limits::default()),
+        &with_keep_going(Limits::default()),
         STARTED,
         "ends ok; surveyed 1; idle; signal 9; swept 1; spawn; turn; shells 1; ends ok; surveyed 1; idle; tick; turn; ends ok; surveyed 1; \
          idle; shells 0; turn; ends ok; surveyed 1; idle",

@@ -1,11 +1,11 @@
-//! Cancels: by everybody, in every phase.
+//! Cancellation: from every source, in every phase.
 
 use super::trace::{check_run, check_run_with, plain};
 use crate::{CheckPolicy, OnTerminate, Policy};
 use expect_test::expect;
 
 #[test]
-fn a_person_interrupts_first_and_keeps_the_result() {
+fn person_cancel_interrupts_and_keeps_result() {
     check_run(
         "start; spawn; open; turn; tool; cancel person; ends aborted; exit 0; swept",
         expect![[r#"
@@ -23,7 +23,7 @@ fn a_person_interrupts_first_and_keeps_the_result() {
 }
 
 #[test]
-fn an_interrupt_that_is_not_heeded_becomes_a_stop() {
+fn ignored_interrupt_escalates() {
     check_run(
         "start; spawn; open; turn; cancel person; tick; exit 143; swept",
         expect![[r#"
@@ -54,7 +54,7 @@ fn an_interrupt_that_is_not_heeded_becomes_a_stop() {
 }
 
 #[test]
-fn twice_is_now() {
+fn second_cancel_stops_at_once() {
     check_run(
         "start; spawn; open; turn; cancel person; +1s; cancel now; exit 143; swept",
         expect![[r#"
@@ -99,7 +99,7 @@ fn sigterm_and_sighup_suspend() {
 }
 
 #[test]
-fn sigterm_cancels_where_the_policy_says_so() {
+fn sigterm_cancels_if_configured() {
     let policy = Policy { on_terminate: OnTerminate::Cancel, ..plain() };
     check_run_with(
         &policy,
@@ -117,8 +117,8 @@ fn sigterm_cancels_where_the_policy_says_so() {
 }
 
 #[test]
-fn a_suspended_run_returns_to_its_phase() {
-    // The wait is the same wait; time of suspension is neither active nor waiting.
+fn suspended_run_returns_to_its_phase() {
+    // The wait continues unchanged. Time of the suspension is neither active nor waiting.
     check_run(
         "start; spawn; open; turn; ends 529; idle; exit 1; swept; cancel term; +8h; recover; tick; spawn",
         expect![[r#"
@@ -158,7 +158,7 @@ fn a_suspended_run_returns_to_its_phase() {
 }
 
 #[test]
-fn a_suspension_counts_no_retry_and_a_stop_escalates_fast() {
+fn suspension_counts_no_retry_and_escalates_fast() {
     check_run(
         "start; spawn; open; turn; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; tick; spawn; \
          open; turn; ends 529; idle; exit 1; swept",
@@ -187,7 +187,7 @@ fn a_suspension_counts_no_retry_and_a_stop_escalates_fast() {
 }
 
 #[test]
-fn ctrl_c_cancels_a_run_that_is_being_suspended() {
+fn ctrl_c_cancels_suspending_run() {
     check_run(
         "start; spawn; open; turn; cancel term; cancel person; ends aborted; exit 0; swept",
         expect![[r#"
@@ -205,7 +205,7 @@ fn ctrl_c_cancels_a_run_that_is_being_suspended() {
 }
 
 #[test]
-fn before_the_start_and_after_the_end_nobody_is_heard() {
+fn ignores_cancel_before_start_and_after_finish() {
     check_run(
         "cancel person; start; spawn-fails missing; swept; cancel term",
         expect![[r#"
@@ -219,7 +219,7 @@ fn before_the_start_and_after_the_end_nobody_is_heard() {
 }
 
 #[test]
-fn while_launching_the_process_is_stopped_when_it_is_there() {
+fn cancel_while_launching_stops_process_after_spawn() {
     check_run(
         "start; cancel person; spawn; exit 0; swept",
         expect![[r#"
@@ -252,7 +252,7 @@ fn while_launching_the_process_is_stopped_when_it_is_there() {
 }
 
 #[test]
-fn while_closing() {
+fn cancels_while_closing() {
     check_run(
         "start; spawn; open; turn; ends ok; idle; cancel person; exit 0; swept",
         expect![[r#"
@@ -284,7 +284,7 @@ fn while_closing() {
 }
 
 #[test]
-fn while_stopping() {
+fn cancels_while_stopping() {
     check_run(
         "start; spawn; open; turn; tick; cancel person; exit 143; swept",
         expect![[r#"
@@ -315,7 +315,7 @@ fn while_stopping() {
 }
 
 #[test]
-fn while_sweeping() {
+fn cancels_while_sweeping() {
     check_run(
         "start; spawn; open; turn; signal 9; cancel hup; swept",
         expect![[r#"
@@ -357,7 +357,7 @@ fn while_sweeping() {
 }
 
 #[test]
-fn while_waiting() {
+fn cancels_while_waiting() {
     check_run(
         "start; spawn; open; turn; ends 529; exit 1; swept; +1s; cancel person",
         expect![[r#"
@@ -387,7 +387,7 @@ fn while_waiting() {
 }
 
 #[test]
-fn work_that_was_done_stays_done() {
+fn cancel_keeps_finished_work() {
     check_run(
         "start; spawn; open; turn; cancel person; ends ok; exit 0; swept",
         expect![[r#"

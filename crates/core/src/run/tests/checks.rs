@@ -1,10 +1,10 @@
-//! Work that is judged by commands before it counts as done.
+//! Checks that verify the work after a done claim.
 
 use super::trace::{check_rest_with, check_run_with, plain};
 use crate::{CheckPolicy, Limits, Policy, Span};
 use expect_test::expect;
 
-fn checked(attempts_max: u32) -> Policy {
+fn with_checks(attempts_max: u32) -> Policy {
     Policy {
         check: Some(CheckPolicy { failures_max: attempts_max, timeout: Some(Span::from_mins(10)) }),
         ..plain()
@@ -14,9 +14,9 @@ fn checked(attempts_max: u32) -> Policy {
 const DONE: &str = "start; spawn; open; turn; ends ok; idle; exit 0; swept";
 
 #[test]
-fn work_that_does_not_pass_goes_on_until_it_does() {
+fn resumes_until_check_passes() {
     check_run_with(
-        &checked(10),
+        &with_checks(10),
         "start; spawn; open; turn; ends ok; idle; exit 0; swept; check fails; spawn; turn; ends ok; idle; exit 0; swept; \
          check passes",
         expect![[r#"
@@ -41,9 +41,9 @@ fn work_that_does_not_pass_goes_on_until_it_does() {
 }
 
 #[test]
-fn work_that_never_passes_ends_as_that() {
+fn finishes_after_too_many_failed_checks() {
     check_rest_with(
-        &checked(2),
+        &with_checks(2),
         DONE,
         "check fails; spawn; turn; ends ok; idle; exit 0; swept; check fails",
         expect![[r#"
@@ -57,9 +57,9 @@ fn work_that_never_passes_ends_as_that() {
             check fails      check failed; check_failed; > finish 24
         "#]],
     );
-    // A person who lets it go on gives it as many tries again.
+    // A user who resumes the run grants the same number of checks again.
     check_rest_with(
-        &checked(1),
+        &with_checks(1),
         "start; spawn; open; turn; ends ok; idle; exit 0; swept; check fails",
         "reopen; spawn; turn; ends ok; idle; exit 0; swept; check fails",
         expect![[r#"
@@ -76,9 +76,9 @@ fn work_that_never_passes_ends_as_that() {
 }
 
 #[test]
-fn an_attempt_that_failed_is_not_judged() {
+fn skips_check_after_failed_attempt() {
     check_rest_with(
-        &checked(10),
+        &with_checks(10),
         "start; spawn; open; turn",
         "ends 401; idle; exit 1; swept",
         expect![[r#"
@@ -91,9 +91,9 @@ fn an_attempt_that_failed_is_not_judged() {
 }
 
 #[test]
-fn a_check_that_hangs_is_ended_and_counts_as_failed() {
+fn hanging_check_counts_as_failed() {
     check_rest_with(
-        &checked(10),
+        &with_checks(10),
         DONE,
         "tick; check stopped",
         expect![[r#"
@@ -104,9 +104,9 @@ fn a_check_that_hangs_is_ended_and_counts_as_failed() {
 }
 
 #[test]
-fn a_cancel_ends_a_check() {
+fn cancel_stops_check() {
     check_rest_with(
-        &checked(10),
+        &with_checks(10),
         DONE,
         "cancel person; check stopped",
         expect![[r#"
@@ -114,9 +114,9 @@ fn a_cancel_ends_a_check() {
         check stopped    check stopped; cancelled; > finish 130
     "#]],
     );
-    // Work that is found to be done at the same moment is done.
+    // If the check passes at the same moment, the work is done.
     check_rest_with(
-        &checked(10),
+        &with_checks(10),
         DONE,
         "cancel person; check passes",
         expect![[r#"
@@ -125,7 +125,7 @@ fn a_cancel_ends_a_check() {
     "#]],
     );
     check_rest_with(
-        &checked(10),
+        &with_checks(10),
         "start; spawn; open; turn; ends ok; idle; exit 0",
         "cancel person; swept",
         expect![[r#"
@@ -136,9 +136,9 @@ fn a_cancel_ends_a_check() {
 }
 
 #[test]
-fn a_new_supervisor_judges_anew() {
+fn new_supervisor_reruns_check() {
     check_rest_with(
-        &checked(10),
+        &with_checks(10),
         DONE,
         "recover never; check passes",
         expect![[r#"
@@ -147,7 +147,7 @@ fn a_new_supervisor_judges_anew() {
         "#]],
     );
     check_rest_with(
-        &checked(10),
+        &with_checks(10),
         DONE,
         "cancel term; recover never",
         expect![[r#"
@@ -158,10 +158,10 @@ fn a_new_supervisor_judges_anew() {
 }
 
 #[test]
-fn a_check_ends_with_the_time() {
+fn time_limit_stops_check() {
     let limits = Limits { time: Some(Span::from_mins(5)), ..Limits::default() };
     check_rest_with(
-        &Policy { limits, ..checked(10) },
+        &Policy { limits, ..with_checks(10) },
         DONE,
         "tick; check stopped",
         expect![[r#"
@@ -169,9 +169,9 @@ fn a_check_ends_with_the_time() {
         check stopped    check stopped; out_of_time by limit of time; > finish 22
     "#]],
     );
-    // What is left is for saving the work.
+    // The remaining part is for the wrap-up.
     check_rest_with(
-        &Policy { limits, ..checked(10) },
+        &Policy { limits, ..with_checks(10) },
         DONE,
         "+280s; check fails; spawn; turn; ends ok; idle; exit 0; swept",
         expect![[r#"

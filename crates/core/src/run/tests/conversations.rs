@@ -1,11 +1,11 @@
-//! What happens to a session: lost, existing, held, full, cut, unanswered, rejected.
+//! Sessions that are lost, existing, in use, full, truncated, unanswered or rejected.
 
 use super::trace::{check_run, check_run_with, plain};
 use crate::{Policy, SessionLoss};
 use expect_test::expect;
 
 #[test]
-fn a_named_session_that_is_nowhere_is_refused() {
+fn rejects_missing_named_session() {
     check_run(
         "start resume mine; spawn; refuses lost; exit 1; swept",
         expect![[r#"
@@ -18,7 +18,7 @@ fn a_named_session_that_is_nowhere_is_refused() {
 }
 
 #[test]
-fn a_session_lost_in_the_run_is_begun_anew_once() {
+fn replaces_lost_session_once() {
     check_run(
         "start; spawn; open; turn; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; spawn; open; signal 9; swept; tick; spawn; refuses lost; exit 1; swept",
         expect![[r#"
@@ -30,7 +30,7 @@ fn a_session_lost_in_the_run_is_begun_anew_once() {
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
-            exit 1           session_lost -> next_rung in 0s: 3 new s2, task; > sweep
+            exit 1           session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
             swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
             spawn            spawned 7
             open             opened s2
@@ -45,14 +45,14 @@ fn a_session_lost_in_the_run_is_begun_anew_once() {
 }
 
 #[test]
-fn a_lost_session_may_be_replaced_silently() {
+fn replaces_lost_session_without_warning() {
     check_run_with(
         &Policy { session_loss: SessionLoss::Fresh, ..plain() },
         "start resume mine; spawn; refuses lost; exit 1; swept; spawn; open",
         expect![[r#"
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
-            exit 1           session_lost -> next_rung in 0s: 2 new s2, task; > sweep
+            exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep
             swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
             spawn            spawned 7
             open             opened s2
@@ -61,7 +61,7 @@ fn a_lost_session_may_be_replaced_silently() {
 }
 
 #[test]
-fn a_session_that_exists_is_resumed() {
+fn resumes_existing_session() {
     check_run(
         "start; spawn; refuses in-use; exit 1; swept; spawn; open; refuses in-use; exit 1; swept",
         expect![[r#"
@@ -78,7 +78,7 @@ fn a_session_that_exists_is_resumed() {
 }
 
 #[test]
-fn a_session_that_is_held_is_refused() {
+fn rejects_session_in_use() {
     check_run(
         "start resume mine; spawn; refuses held; exit 1; swept",
         expect![[r#"
@@ -91,7 +91,7 @@ fn a_session_that_is_held_is_refused() {
 }
 
 #[test]
-fn a_full_context_begins_a_new_session_once() {
+fn replaces_full_session_once() {
     check_run(
         "start; spawn; open; turn; ends full; exit 1; swept; spawn; open; ends full; exit 1; swept",
         expect![[r#"
@@ -100,7 +100,7 @@ fn a_full_context_begins_a_new_session_once() {
             open             opened s1
             turn             -
             ends full        -
-            exit 1           context_full -> fresh_session in 0s: 2 new s2, task again (context_full); > sweep
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
             swept            swept 0; attempt 2 new s2, task again (context_full); rung fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
@@ -117,21 +117,21 @@ fn a_full_context_begins_a_new_session_once() {
             open             opened s1
             turn             -
             ends full        -
-            exit 1           context_full -> fresh_session in 0s: 2 new s2, task again (context_full); > sweep
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
             swept            swept 0; attempt 2 new s2, task again (context_full); rung fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             tool             -
             tool-ends        progress
             ends full        -
-            exit 1           context_full -> fresh_session in 0s: 3 new s3, task again (context_full); > sweep
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
             swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
         "#]],
     );
 }
 
 #[test]
-fn a_cut_answer_is_asked_for_in_smaller_steps_twice() {
+fn nudges_twice_for_truncated_answer() {
     check_run(
         "start; spawn; open; turn; ends cut; exit 1; swept; spawn; ends cut; exit 1; swept; spawn; ends cut; exit 1; swept",
         expect![[r#"
@@ -155,7 +155,7 @@ fn a_cut_answer_is_asked_for_in_smaller_steps_twice() {
 }
 
 #[test]
-fn a_missing_answer_is_asked_for_twice() {
+fn nudges_twice_for_missing_answer() {
     check_run(
         "start; spawn; open; turn; ends empty; idle; exit 0; swept; spawn; ends empty; exit 0; swept; spawn; ends empty; exit 0; swept",
         expect![[r#"
@@ -180,7 +180,7 @@ fn a_missing_answer_is_asked_for_twice() {
 }
 
 #[test]
-fn a_bad_request_is_tried_once_on_a_fork() {
+fn forks_once_after_bad_request() {
     check_run(
         "start; spawn; open; turn; ends 400; exit 1; swept; spawn; open; ends 400; exit 1; swept",
         expect![[r#"
@@ -189,7 +189,7 @@ fn a_bad_request_is_tried_once_on_a_fork() {
             open             opened s1
             turn             -
             ends 400         -
-            exit 1           bad_request -> other_session in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
+            exit 1           bad_request -> wrong_session in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
             swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
             spawn            spawned 7
             open             opened s2
@@ -204,7 +204,7 @@ fn a_bad_request_is_tried_once_on_a_fork() {
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             ends 400         -
-            exit 1           bad_request -> other_session in 0s: 2 new s2, task; > sweep
+            exit 1           bad_request -> wrong_session in 0s: 2 new s2, task; > sweep
             swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
             spawn            spawned 7
         "#]],
@@ -212,7 +212,7 @@ fn a_bad_request_is_tried_once_on_a_fork() {
 }
 
 #[test]
-fn a_fork_that_died_early_is_forked_again() {
+fn repeats_fork_after_early_crash() {
     check_run(
         "start; spawn; open; turn; ends 400; exit 1; swept; spawn; signal 9; swept",
         expect![[r#"
@@ -221,7 +221,7 @@ fn a_fork_that_died_early_is_forked_again() {
             open             opened s1
             turn             -
             ends 400         -
-            exit 1           bad_request -> other_session in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
+            exit 1           bad_request -> wrong_session in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
             swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 fork s1 to s3, continue (bad_request); > sweep

@@ -1,11 +1,11 @@
-//! Faults that end a run at once, and what it ends as.
+//! Faults that finish a run at once, and their outcomes.
 
 use super::trace::{check_run, check_run_with, plain};
 use crate::Policy;
 use expect_test::expect;
 
 #[test]
-fn a_lapsed_guard_needs_a_person() {
+fn lapsed_guard_needs_person() {
     check_run(
         "start; spawn; open; turn; lapse; ends ok; idle; exit 0; swept",
         expect![[r#"
@@ -22,7 +22,7 @@ fn a_lapsed_guard_needs_a_person() {
 }
 
 #[test]
-fn denied_tools_need_a_person_unless_accepted() {
+fn denied_tools_need_person_unless_accepted() {
     check_run(
         "start; spawn; open; turn; ends denied; idle; exit 0; swept",
         expect![[r#"
@@ -53,7 +53,7 @@ fn denied_tools_need_a_person_unless_accepted() {
 }
 
 #[test]
-fn rejected_credentials_end_at_once() {
+fn rejected_credentials_finish_at_once() {
     check_run(
         "start; spawn; open; turn; ends 401; exit 1; swept",
         expect![[r#"
@@ -81,7 +81,7 @@ fn rejected_credentials_end_at_once() {
 }
 
 #[test]
-fn the_second_rejection_in_a_retry_ends_at_once() {
+fn second_auth_retry_stops_agent() {
     check_run(
         "start; spawn; open; turn; retrying 1 401; retrying 1 401; retrying 2 401; exit 143; swept",
         expect![[r#"
@@ -115,7 +115,7 @@ fn the_second_rejection_in_a_retry_ends_at_once() {
 }
 
 #[test]
-fn an_account_that_cannot_pay_ends_at_once() {
+fn billing_fault_finishes_at_once() {
     check_run(
         "start; spawn; open; turn; ends credit; exit 1; swept",
         expect![[r#"
@@ -131,7 +131,7 @@ fn an_account_that_cannot_pay_ends_at_once() {
 }
 
 #[test]
-fn an_unknown_model_ends_at_once() {
+fn unknown_model_finishes_at_once() {
     check_run(
         "start; spawn; open; turn; ends model; exit 1; swept",
         expect![[r#"
@@ -147,7 +147,7 @@ fn an_unknown_model_ends_at_once() {
 }
 
 #[test]
-fn a_refusal_ends_at_once() {
+fn refusal_finishes_at_once() {
     check_run(
         "start; spawn; open; turn; ends refusal; exit 1; swept",
         expect![[r#"
@@ -163,7 +163,7 @@ fn a_refusal_ends_at_once() {
 }
 
 #[test]
-fn a_missing_or_unusable_agent_is_refused() {
+fn missing_or_unusable_agent_is_not_started() {
     check_run(
         "start; spawn-fails missing; swept",
         expect![[r#"
@@ -192,7 +192,7 @@ fn a_missing_or_unusable_agent_is_refused() {
 }
 
 #[test]
-fn the_agents_own_limits_end_the_run() {
+fn agents_own_limits_finish_run() {
     check_run(
         "start; spawn; open; turn; ends turns; exit 1; swept",
         expect![[r#"

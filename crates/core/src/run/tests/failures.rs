@@ -1,11 +1,11 @@
-//! What ends a process: crashes, interrupts, memory, hangs, timeouts, spawns that fail.
+//! Faults of processes: crashes, interrupts, memory, stalls, timeouts, failed spawns.
 
 use super::trace::{check_run, check_run_with, plain};
 use crate::{Policy, Span};
 use expect_test::expect;
 
 #[test]
-fn a_crash_is_resumed_five_times_without_progress() {
+fn resumes_five_times_after_crash_without_progress() {
     check_run(
         "start; spawn; open; turn; signal 9; swept 2; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept",
         expect![[r#"
@@ -40,7 +40,7 @@ fn a_crash_is_resumed_five_times_without_progress() {
 }
 
 #[test]
-fn progress_forgives_crashes() {
+fn progress_resets_crash_count() {
     check_run(
         "start; spawn; open; turn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; open; tool; tool-ends; signal 9; swept",
         expect![[r#"
@@ -66,7 +66,7 @@ fn progress_forgives_crashes() {
 }
 
 #[test]
-fn a_spawn_is_no_progress() {
+fn spawn_is_not_progress() {
     check_run(
         "start; spawn; signal 9; swept; tick; spawn; signal 9; swept",
         expect![[r#"
@@ -83,7 +83,7 @@ fn a_spawn_is_no_progress() {
 }
 
 #[test]
-fn an_interrupted_agent_is_resumed() {
+fn resumes_interrupted_agent() {
     check_run(
         "start; spawn; open; turn; exit 143; swept",
         expect![[r#"
@@ -122,7 +122,7 @@ fn an_interrupted_agent_is_resumed() {
 }
 
 #[test]
-fn a_memory_kill_is_resumed_once() {
+fn resumes_once_after_memory_kill() {
     check_run(
         "start; spawn; open; turn; oom; signal 9; swept; tick; spawn; open; tool; tool-ends; oom; signal 9; swept",
         expect![[r#"
@@ -144,7 +144,7 @@ fn a_memory_kill_is_resumed_once() {
 }
 
 #[test]
-fn a_hang_is_stopped_and_resumed() {
+fn stops_and_resumes_stalled_agent() {
     check_run(
         "start; spawn; open; turn; tick; exit 143; swept; tick; spawn",
         expect![[r#"
@@ -162,7 +162,7 @@ fn a_hang_is_stopped_and_resumed() {
 }
 
 #[test]
-fn an_agent_that_stands_still_is_killed_even_with_a_tool_running() {
+fn kills_frozen_agent_despite_running_tool() {
     check_run(
         "start; spawn; open; turn; tool; halts; tick; signal 9; swept",
         expect![[r#"
@@ -177,7 +177,7 @@ fn an_agent_that_stands_still_is_killed_even_with_a_tool_running() {
         swept            swept 0
     "#]],
     );
-    // Somebody let it go on.
+    // The process was continued (SIGCONT).
     check_run(
         "start; spawn; open; turn; tool; halts; +1h; stir; tool-ends; tick",
         expect![[r#"
@@ -195,7 +195,7 @@ fn an_agent_that_stands_still_is_killed_even_with_a_tool_running() {
 }
 
 #[test]
-fn a_hang_that_heeds_nothing_is_killed() {
+fn kills_unresponsive_agent() {
     check_run(
         "start; spawn; open; turn; tick; tick; signal 9; swept",
         expect![[r#"
@@ -212,7 +212,7 @@ fn a_hang_that_heeds_nothing_is_killed() {
 }
 
 #[test]
-fn what_cannot_be_killed_is_our_bug() {
+fn unkillable_process_is_bug() {
     check_run(
         "start; spawn; open; turn; tick; tick; tick; tick; tick",
         expect![[r#"
@@ -230,7 +230,7 @@ fn what_cannot_be_killed_is_our_bug() {
 }
 
 #[test]
-fn a_timeout_is_resumed_while_attempts_progress() {
+fn resumes_after_timeout_while_progressing() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_mins(5)), ..plain() },
         "start; spawn; open; turn; tool; tool-ends; tick; exit 143; swept; spawn; tick; exit 143; swept",
@@ -253,7 +253,7 @@ fn a_timeout_is_resumed_while_attempts_progress() {
 }
 
 #[test]
-fn a_spawn_without_resources_is_tried_again() {
+fn retries_spawn_without_resources() {
     check_run(
         "start; spawn-fails no-room; swept; tick; spawn",
         expect![[r#"
@@ -267,7 +267,7 @@ fn a_spawn_without_resources_is_tried_again() {
 }
 
 #[test]
-fn an_unknown_fault_is_retried_once_with_care_and_keeps_its_evidence() {
+fn retries_unknown_fault_once_and_keeps_evidence() {
     check_run(
         "start; spawn; open; turn; ends unclear; exit 1; swept; tick; spawn; ends unclear; exit 1; swept",
         expect![[r#"

@@ -1,10 +1,10 @@
-//! Records as they lie on disk: they survive a round trip, and journals of earlier versions load.
+//! Serialized records: they survive a round trip, and journals of older versions load.
 
 use super::trace::{plain, records_of};
 use crate::{Policy, Record, Run, Span};
 use expect_test::expect_file;
 
-/// A trace that writes every kind of record.
+/// A trace with every kind of record.
 const EVERYTHING: &str = "start; spawn; open; turn; cancel term; ends aborted; exit 0; swept; +1m; recover; tick; spawn; \
     open; turn; retrying 1 529; tool; tool-ends; bill 120; ends 529; idle; exit 1; \
     swept; tick; spawn; sleep 1h; recover live; ends unclear; bill 40; exit 1; swept 2; tick; spawn; tick; exit 143; swept; tick; \
@@ -12,7 +12,7 @@ const EVERYTHING: &str = "start; spawn; open; turn; cancel term; ends aborted; e
     swept; tick; summary ok; spawn; cancel person; \
     ends aborted; exit 0; swept";
 
-fn everything() -> Policy {
+fn full_policy() -> Policy {
     Policy { summarize: true, ..plain() }
 }
 
@@ -31,20 +31,20 @@ fn load(text: &str) -> Vec<Record> {
 
 #[test]
 fn records_survive_a_round_trip() {
-    let records = records_of(&everything(), EVERYTHING);
+    let records = records_of(&full_policy(), EVERYTHING);
     let text: Vec<String> = records.iter().map(line).collect();
     assert_eq!(load(&text.join("\n")), records);
 }
 
-/// What this version writes. When it changes, add fields with defaults, and keep the journals below.
+/// The journal of this version. When it changes, add fields with defaults, and keep the older journals.
 #[test]
-fn todays_journal_is_the_checked_in_one() {
-    expect_file!["journals/today.jsonl"].assert_eq(&journal(&everything()));
+fn current_journal_matches_checked_in_file() {
+    expect_file!["journals/today.jsonl"].assert_eq(&journal(&full_policy()));
 }
 
-/// These files are never edited: they were written by versions that people have used.
+/// Never edit these files: released versions wrote them.
 #[test]
-fn journals_of_earlier_versions_load_and_mean_the_same() {
+fn loads_journals_of_older_versions() {
     let run = Run::replay(&load(include_str!("journals/0.1.0.jsonl")));
     let state = run.state();
     assert_eq!(state.outcome().map(|outcome| outcome.exit_code()), Some(130));
@@ -55,9 +55,9 @@ fn journals_of_earlier_versions_load_and_mean_the_same() {
     assert_eq!(state.session.as_ref().map(|session| session.as_str()), None);
 }
 
-/// Fields that a later version adds do not stop this one from reading.
+/// Fields of later versions do not prevent loading.
 #[test]
-fn unknown_fields_are_ignored() {
+fn ignores_unknown_fields() {
     let line = r#"{"record":"downtime","span":60000,"reason":"lid closed"}"#;
     assert_eq!(load(line), [Record::Downtime { duration: Span::from_mins(1) }]);
 }

@@ -1,10 +1,10 @@
-//! Agents that stop by themselves, in a run that is kept going.
+//! Keep-going: agents that stop on their own.
 
 use super::trace::{check_rest_with, check_run_with, plain};
 use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
 use expect_test::expect;
 
-fn kept() -> Policy {
+fn with_keep_going() -> Policy {
     let keep_going = KeepGoing { keep_improving: false, status_every: 2, idle_stops_max: 2 };
     Policy { keep_going: Some(keep_going), ..plain() }
 }
@@ -12,9 +12,9 @@ fn kept() -> Policy {
 const FIRST: &str = "start; spawn; open; turn; ends ok; surveyed 1; idle";
 
 #[test]
-fn an_agent_is_kept_going_until_it_stands_by_it_that_it_is_finished() {
+fn prompts_until_done_claim_is_confirmed() {
     check_run_with(
-        &kept(),
+        &with_keep_going(),
         "start; spawn; open; turn; ends ok; surveyed 1; idle; turn; ends ok; surveyed 2; idle; \
          turn; claims; ends ok; surveyed 2; idle; turn; claims; ends ok; surveyed 2; idle; exit 0; swept",
         expect![[r#"
@@ -46,9 +46,9 @@ fn an_agent_is_kept_going_until_it_stands_by_it_that_it_is_finished() {
 }
 
 #[test]
-fn one_that_finds_something_to_do_when_asked_has_not_finished() {
+fn unconfirmed_done_claim_continues() {
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         FIRST,
         "turn; claims; ends ok; surveyed 1; idle; turn; ends ok; surveyed 2; idle; turn; claims; ends ok; surveyed 2; idle",
         expect![[r#"
@@ -71,9 +71,9 @@ fn one_that_finds_something_to_do_when_asked_has_not_finished() {
 }
 
 #[test]
-fn one_that_changes_nothing_any_more_is_let_go() {
+fn finishes_after_idle_stops() {
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         FIRST,
         "turn; ends ok; surveyed 1; idle; turn; ends ok; surveyed 1; idle; exit 0; swept",
         expect![[r#"
@@ -92,9 +92,9 @@ fn one_that_changes_nothing_any_more_is_let_go() {
 }
 
 #[test]
-fn one_that_exits_by_itself_goes_on_in_another_process() {
+fn continues_in_new_process_after_exit() {
     check_run_with(
-        &kept(),
+        &with_keep_going(),
         "start; spawn; open; turn; ends ok; surveyed 1; exit 0; swept; spawn; turn; ends ok; surveyed 2; +5s; tick; exit 0; \
          swept",
         expect![[r#"
@@ -115,9 +115,9 @@ fn one_that_exits_by_itself_goes_on_in_another_process() {
             swept            swept 0; attempt 3 resume s1, go on after stop 2, 10s worked; > spawn 3
         "#]],
     );
-    // It was told, and was gone before it heard that.
+    // The prompt was sent, but the agent exited before receiving it.
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         FIRST,
         "exit 0; swept",
         expect![[r#"
@@ -128,9 +128,9 @@ fn one_that_exits_by_itself_goes_on_in_another_process() {
 }
 
 #[test]
-fn what_fails_is_judged_as_ever() {
+fn handles_faults_as_without_keep_going() {
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         FIRST,
         "turn; exit 1; swept",
         expect![[r#"
@@ -140,7 +140,7 @@ fn what_fails_is_judged_as_ever() {
     "#]],
     );
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         FIRST,
         "cancel person; turn; ends aborted; exit 0; swept",
         expect![[r#"
@@ -154,9 +154,9 @@ fn what_fails_is_judged_as_ever() {
 }
 
 #[test]
-fn a_limit_that_is_near_is_told_once_and_one_that_is_reached_ends_it() {
+fn warns_once_near_limit_and_finishes_at_limit() {
     let limits = Limits { budget: Some(Usd(1_000_000)), ..Limits::default() };
-    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..kept() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..with_keep_going() };
     check_run_with(
         &policy,
         "start; spawn; open; turn; used 100000; used 100000; used 100000; used 100000; used 100000; used 100000; ends ok; \
@@ -198,7 +198,7 @@ fn a_limit_that_is_near_is_told_once_and_one_that_is_reached_ends_it() {
         "#]],
     );
     let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
-    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..kept() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..with_keep_going() };
     check_rest_with(
         &policy,
         FIRST,
@@ -213,10 +213,10 @@ fn a_limit_that_is_near_is_told_once_and_one_that_is_reached_ends_it() {
 }
 
 #[test]
-fn one_that_claims_after_it_changed_nothing_is_asked_once() {
-    // Its answer counts, wherever it is given.
+fn confirms_done_claim_once_after_idle_stop() {
+    // Its answer counts regardless of the process that gives it.
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         FIRST,
         "turn; ends ok; surveyed 1; idle; turn; claims; ends ok; surveyed 1; idle; exit 0; swept; spawn; turn; claims; \
          ends ok; surveyed 1; exit 0; swept",
@@ -244,9 +244,9 @@ fn one_that_claims_after_it_changed_nothing_is_asked_once() {
 }
 
 #[test]
-fn a_turn_that_did_not_end_well_is_no_stop() {
+fn failed_exchange_is_not_a_stop() {
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         "start; spawn; open",
         "turn; ends denied; idle; exit 0; swept",
         expect![[r#"
@@ -258,7 +258,7 @@ fn a_turn_that_did_not_end_well_is_no_stop() {
     "#]],
     );
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         "start; spawn; open",
         "turn; ends paused; idle; exit 0; swept",
         expect![[r#"
@@ -269,8 +269,8 @@ fn a_turn_that_did_not_end_well_is_no_stop() {
         swept            swept 0; attempt 2 resume s1, nudge to finish; > spawn 2
     "#]],
     );
-    // Where a denied tool is no failure, a turn that had one is a stop like any other.
-    let policy = Policy { allow_denials: true, ..kept() };
+    // If denied tools are accepted, an exchange with a denial is a stop like any other.
+    let policy = Policy { allow_denials: true, ..with_keep_going() };
     check_rest_with(
         &policy,
         "start; spawn; open",
@@ -295,9 +295,9 @@ fn a_turn_that_did_not_end_well_is_no_stop() {
 }
 
 #[test]
-fn one_that_stops_as_it_is_cancelled_is_not_done() {
+fn stop_during_cancel_is_not_done() {
     check_rest_with(
-        &kept(),
+        &with_keep_going(),
         FIRST,
         "turn; cancel person; ends ok; surveyed 2; idle; exit 0; swept",
         expect![[r#"
@@ -313,10 +313,10 @@ fn one_that_stops_as_it_is_cancelled_is_not_done() {
 }
 
 #[test]
-fn one_that_exits_at_a_limit_is_told_nothing_more() {
+fn sends_no_prompt_after_exit_at_limit() {
     let limits = Limits { budget: Some(Usd(1_000_000)), ..Limits::default() };
-    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..kept() };
-    // It was interrupted, and had ended its turn by then: its work is saved in another process.
+    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..with_keep_going() };
+    // The exchange ended before the interrupt. The work is saved in another process.
     check_rest_with(
         &policy,
         FIRST,
@@ -331,7 +331,7 @@ fn one_that_exits_at_a_limit_is_told_nothing_more() {
     "#]],
     );
     let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
-    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..kept() };
+    let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..with_keep_going() };
     check_rest_with(
         &policy,
         FIRST,

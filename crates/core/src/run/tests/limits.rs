@@ -1,4 +1,4 @@
-//! Limits of a run: the wrap-up before the end, and the end.
+//! Limits of a run: the wrap-up at the reserve, and the end.
 
 use super::trace::{check_rest_with, check_run_with, plain};
 use crate::{Limits, Policy, Span, Usd, WrapUp};
@@ -19,7 +19,7 @@ fn time() -> Policy {
 const BEGUN: &str = "start; spawn; open; turn";
 
 #[test]
-fn the_work_is_saved_before_the_money_is_gone() {
+fn wraps_up_before_budget_is_exhausted() {
     check_run_with(
         &budget(),
         "start; spawn; open; turn; used 300000; tool; used 300000; tool-ends; used 200000; ends aborted; turn; used 9000; ends ok; \
@@ -46,7 +46,7 @@ fn the_work_is_saved_before_the_money_is_gone() {
 }
 
 #[test]
-fn time_passes_only_while_the_run_works() {
+fn time_limit_counts_only_active_time() {
     check_run_with(
         &time(),
         "start; spawn; open; turn; +8m; ends 529; idle; exit 1; +1s; swept; tick; spawn; turn; +10s; sleep 3h; tick; \
@@ -73,7 +73,7 @@ fn time_passes_only_while_the_run_works() {
             swept            swept 0; out_of_time by limit of time; > finish 22
         "#]],
     );
-    // The wall goes on.
+    // The wall clock continues.
     check_run_with(
         &limited(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() }),
         "start; spawn; open; turn; +1m; sleep 3h; tick; swept; +1m; exit 143; swept",
@@ -92,7 +92,7 @@ fn time_passes_only_while_the_run_works() {
 }
 
 #[test]
-fn a_wait_that_outlasts_the_wall_is_left_to_somebody() {
+fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
     check_run_with(
         &limited(Limits { wall: Some(Span::from_hours(2)), ..Limits::default() }),
         "start; spawn; open; turn; limit until +5h; ends usage; idle; exit 1; swept",
@@ -111,7 +111,7 @@ fn a_wait_that_outlasts_the_wall_is_left_to_somebody() {
 }
 
 #[test]
-fn the_wrap_up_is_bounded_by_what_was_held_back() {
+fn reserve_bounds_wrap_up() {
     check_rest_with(
         &budget(),
         BEGUN,
@@ -141,7 +141,7 @@ fn the_wrap_up_is_bounded_by_what_was_held_back() {
             swept            swept 0; out_of_time by limit of time; > finish 22
         "#]],
     );
-    // Nothing is left when the interrupted answer is counted.
+    // Nothing remains once the interrupted turn is counted.
     check_rest_with(
         &budget(),
         BEGUN,
@@ -157,7 +157,7 @@ fn the_wrap_up_is_bounded_by_what_was_held_back() {
 }
 
 #[test]
-fn an_agent_that_heeds_no_interrupt_saves_its_work_in_the_next_attempt() {
+fn wraps_up_in_next_attempt_after_ignored_interrupt() {
     check_rest_with(
         &budget(),
         BEGUN,
@@ -176,7 +176,7 @@ fn an_agent_that_heeds_no_interrupt_saves_its_work_in_the_next_attempt() {
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
-    // Twice is enough.
+    // There is no third wrap-up.
     check_rest_with(
         &time(),
         BEGUN,
@@ -198,7 +198,7 @@ fn an_agent_that_heeds_no_interrupt_saves_its_work_in_the_next_attempt() {
 }
 
 #[test]
-fn work_that_is_finished_at_the_last_moment_is_done() {
+fn work_finished_at_the_limit_is_done() {
     check_rest_with(
         &budget(),
         BEGUN,
@@ -211,7 +211,7 @@ fn work_that_is_finished_at_the_last_moment_is_done() {
         swept            swept 0; done; > finish 0
     "#]],
     );
-    // What runs in the background ends with the limit.
+    // Background work stops at the limit.
     check_rest_with(
         &time(),
         BEGUN,
@@ -228,7 +228,7 @@ fn work_that_is_finished_at_the_last_moment_is_done() {
 }
 
 #[test]
-fn a_turn_counts_when_its_tools_have_ended() {
+fn turn_counts_once_its_tools_end() {
     check_rest_with(
         &limited(Limits { turns: Some(3), ..Limits::default() }),
         BEGUN,
@@ -252,7 +252,7 @@ fn a_turn_counts_when_its_tools_have_ended() {
 }
 
 #[test]
-fn without_a_wrap_up_the_agent_is_ended() {
+fn stops_agent_without_wrap_up() {
     check_rest_with(
         &Policy { wrap_up: None, ..budget() },
         BEGUN,
@@ -264,7 +264,7 @@ fn without_a_wrap_up_the_agent_is_ended() {
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
-    // A reserve of one's own.
+    // A configured reserve.
     check_rest_with(
         &Policy { wrap_up: Some(WrapUp { reserve: Some(Span::from_mins(2)) }), ..time() },
         BEGUN,
@@ -283,7 +283,7 @@ fn without_a_wrap_up_the_agent_is_ended() {
 }
 
 #[test]
-fn nothing_is_started_beyond_a_limit() {
+fn starts_nothing_beyond_a_limit() {
     check_rest_with(
         &budget(),
         BEGUN,
@@ -293,7 +293,7 @@ fn nothing_is_started_beyond_a_limit() {
         swept            swept 0; over_budget by limit of budget by crashed; > finish 21
     "#]],
     );
-    // A person who lets it go on without giving more has what was held back saved.
+    // If the user resumes the run without raising the limit, the reserve is used for a wrap-up.
     check_rest_with(
         &budget(),
         "start; spawn; open; turn; used 960000; ends aborted; turn; ends ok; idle; exit 0; swept",
@@ -312,7 +312,7 @@ fn nothing_is_started_beyond_a_limit() {
 }
 
 #[test]
-fn the_agents_own_limit_is_the_users_word_unless_ours_reaches_further() {
+fn agents_own_limit_ends_run_unless_run_limit_is_higher() {
     check_rest_with(
         &plain(),
         BEGUN,
@@ -362,7 +362,7 @@ fn the_agents_own_limit_is_the_users_word_unless_ours_reaches_further() {
 }
 
 #[test]
-fn a_run_that_uses_too_much_memory_goes_on_once() {
+fn resumes_once_after_memory_limit() {
     check_rest_with(
         &plain(),
         BEGUN,
@@ -382,7 +382,7 @@ fn a_run_that_uses_too_much_memory_goes_on_once() {
 }
 
 #[test]
-fn who_cancels_while_the_work_is_to_be_saved_ends_the_run() {
+fn cancel_during_wrap_up_ends_run() {
     check_rest_with(
         &budget(),
         BEGUN,
@@ -411,7 +411,7 @@ fn who_cancels_while_the_work_is_to_be_saved_ends_the_run() {
 }
 
 #[test]
-fn a_new_supervisor_counts_what_was_used_meanwhile() {
+fn new_supervisor_counts_unsupervised_usage() {
     check_rest_with(
         &budget(),
         BEGUN,
@@ -429,7 +429,7 @@ fn a_new_supervisor_counts_what_was_used_meanwhile() {
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
-    // It was told, and died before it could hear it.
+    // The prompt was sent, but the agent died before receiving it.
     check_rest_with(
         &budget(),
         BEGUN,
@@ -451,7 +451,7 @@ fn a_new_supervisor_counts_what_was_used_meanwhile() {
 }
 
 #[test]
-fn an_agent_that_was_let_go_is_told_nothing_more() {
+fn sends_no_prompt_after_input_close() {
     check_run_with(
         &budget(),
         "start; spawn; open; turn; shells 1; used 960000; ends ok; shells 0; turn; ends aborted; exit 0; swept",
@@ -473,7 +473,7 @@ fn an_agent_that_was_let_go_is_told_nothing_more() {
 }
 
 #[test]
-fn progress_does_not_lift_the_limit_of_attempts() {
+fn attempt_limit_applies_despite_progress() {
     check_run_with(
         &Policy { attempts_max: 2, ..plain() },
         "start; spawn; open; turn; tool; tool-ends; exit 1; swept; +1m; tick; spawn; open; turn; tool; tool-ends; \

@@ -1,10 +1,10 @@
-//! The presets: their numbers and what they mean by them.
+//! The presets: their numbers and their semantics.
 
 use super::trace::{check_run_with, steady};
 use crate::{Policy, Preset, SessionLoss, Span};
 use expect_test::{Expect, expect};
 
-/// The shortest and the longest of many draws of each wait, and of attempts made without progress.
+/// Renders the shortest and longest of many draws of each wait, and the number of attempts without progress.
 fn check_preset(preset: Preset, expected: Expect) {
     let policy = preset.policy();
     let mut text = format!("{} retries", policy.retries_max);
@@ -14,7 +14,7 @@ fn check_preset(preset: Preset, expected: Expect) {
     for n in 0..policy.retries_max {
         let draws = || (0..20_000).map(|roll| policy.backoff.delay(n, None, roll));
         let (shortest, longest) = (draws().min().unwrap_or_default(), draws().max().unwrap_or_default());
-        // A draw of thousands comes within a hundredth of its bounds.
+        // The extremes of thousands of draws are within a hundredth of the bounds.
         let about = |span: Span| Span(span.0.saturating_add(50) / 100 * 100);
         text.push_str(&format!("; {} to {}", about(shortest), about(longest)));
     }
@@ -41,7 +41,7 @@ fn numbers() {
 }
 
 #[test]
-fn words_name_presets() {
+fn parses_names() {
     for preset in Preset::ALL {
         assert_eq!(preset.as_str().parse(), Ok(*preset));
     }
@@ -49,7 +49,7 @@ fn words_name_presets() {
 }
 
 #[test]
-fn openclawpack_counts_every_retry_and_forgives_none() {
+fn openclawpack_counts_every_retry() {
     check_run_with(
         &steady(Preset::Openclawpack),
         "start; spawn; open; turn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; signal 9; swept; tick; spawn; tool; tool-ends; ends 500; exit 1; swept; tick; spawn; ends 529; exit 1; swept",
@@ -84,7 +84,7 @@ fn openclawpack_counts_every_retry_and_forgives_none() {
 }
 
 #[test]
-fn openclawpack_never_repeats_a_timeout() {
+fn openclawpack_finishes_on_timeout() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_mins(20)), ..steady(Preset::Openclawpack) },
         "start; spawn; open; turn; tool; tool-ends; tool; tick; exit 143; swept",
@@ -104,14 +104,14 @@ fn openclawpack_never_repeats_a_timeout() {
 }
 
 #[test]
-fn openclawpack_replaces_a_session_that_is_not_found() {
+fn openclawpack_replaces_lost_session() {
     check_run_with(
         &steady(Preset::Openclawpack),
         "start resume mine; spawn; refuses lost; exit 1; swept; spawn; open",
         expect![[r#"
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
-            exit 1           session_lost -> next_rung in 0s: 2 new s2, task; > sweep
+            exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep
             swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
             spawn            spawned 7
             open             opened s2
@@ -146,7 +146,7 @@ fn archon_waits_30_and_60_seconds() {
 }
 
 #[test]
-fn archon_spends_an_attempt_on_a_failing_resume_and_ends_in_error() {
+fn archon_counts_failed_resume_as_attempt() {
     check_run_with(
         &steady(Preset::Archon),
         "start; spawn; open; turn; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; tick; spawn; refuses lost; exit 1; swept",
@@ -170,7 +170,7 @@ fn archon_spends_an_attempt_on_a_failing_resume_and_ends_in_error() {
 }
 
 #[test]
-fn archon_begins_anew_where_nothing_was_opened() {
+fn archon_starts_new_session_if_none_opened() {
     check_run_with(
         &steady(Preset::Archon),
         "start; spawn; signal 9; swept; tick",
@@ -271,7 +271,7 @@ fn keypoints_gives_up_after_three_attempts() {
 }
 
 #[test]
-fn drill_is_the_default_in_a_hurry() {
+fn drill_is_default_with_shorter_times() {
     let (drill, default) = (Preset::Drill.policy(), Preset::Default.policy());
     assert_eq!(drill.outage_bound, crate::OutageBound::Time(Some(Span::from_secs(60))));
     assert_eq!(drill.retries_max, default.retries_max);

@@ -1,11 +1,11 @@
-//! How one process is lived with: several results, background shells, silence, lingering, sleep.
+//! Life of one process: several results, background shells, silence, slow exits, sleep.
 
 use super::trace::{check_run, check_run_with, plain};
 use crate::{Policy, Span};
 use expect_test::expect;
 
 #[test]
-fn the_last_of_several_results_decides() {
+fn last_result_decides() {
     check_run(
         "start; spawn; open; turn; ends ok; turn; ends ok; idle; exit 0; swept",
         expect![[r#"
@@ -54,7 +54,7 @@ fn the_last_of_several_results_decides() {
 }
 
 #[test]
-fn a_crash_in_a_turn_after_a_result_is_a_crash() {
+fn crash_after_earlier_result_is_crash() {
     check_run(
         "start; spawn; open; turn; ends ok; turn; signal 9; swept",
         expect![[r#"
@@ -71,7 +71,7 @@ fn a_crash_in_a_turn_after_a_result_is_a_crash() {
 }
 
 #[test]
-fn a_background_shell_is_waited_for() {
+fn waits_for_background_shell() {
     check_run(
         "start; spawn; open; turn; shells 1; ends ok; idle; +9m; shells 0; turn; ends ok; idle; exit 0; swept",
         expect![[r#"
@@ -109,7 +109,7 @@ fn a_background_shell_is_waited_for() {
 }
 
 #[test]
-fn a_background_shell_that_outlasts_the_patience_loses_not_the_result() {
+fn stopping_background_shell_keeps_result() {
     check_run(
         "start; spawn; open; turn; shells 1; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
@@ -128,7 +128,7 @@ fn a_background_shell_that_outlasts_the_patience_loses_not_the_result() {
 }
 
 #[test]
-fn an_agent_that_never_says_idle_is_asked_to_end() {
+fn closes_input_without_idle_notice() {
     check_run(
         "start; spawn; open; turn; ends ok; tick; exit 0; swept",
         expect![[r#"
@@ -145,7 +145,7 @@ fn an_agent_that_never_says_idle_is_asked_to_end() {
 }
 
 #[test]
-fn an_agent_that_lingers_is_stopped_and_its_result_kept() {
+fn stopping_idle_agent_keeps_result() {
     check_run(
         "start; spawn; open; turn; ends ok; idle; tick; tick; signal 9; swept",
         expect![[r#"
@@ -178,7 +178,7 @@ fn an_agent_that_lingers_is_stopped_and_its_result_kept() {
 }
 
 #[test]
-fn a_turn_that_begins_as_the_input_ends_may_finish() {
+fn exchange_started_at_input_close_may_finish() {
     check_run(
         "start; spawn; open; turn; ends ok; idle; turn; +3m; ends ok; idle; exit 0; swept",
         expect![[r#"
@@ -213,7 +213,7 @@ fn a_turn_that_begins_as_the_input_ends_may_finish() {
 }
 
 #[test]
-fn a_running_tool_may_be_silent() {
+fn tolerates_silent_tool() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_hours(5)), ..plain() },
         "start; spawn; open; turn; tool; +4h; tool-ends; tick",
@@ -242,7 +242,7 @@ fn a_running_tool_may_be_silent() {
 }
 
 #[test]
-fn an_announced_wait_of_the_agent_is_no_silence() {
+fn announced_wait_is_not_silence() {
     check_run(
         "start; spawn; open; turn; +6m; retrying 1 529; +6m; stir; tick",
         expect![[r#"
@@ -258,7 +258,7 @@ fn an_announced_wait_of_the_agent_is_no_silence() {
 }
 
 #[test]
-fn sleep_is_no_silence() {
+fn sleep_is_not_silence() {
     check_run(
         "start; spawn; open; turn; +1m; sleep 8h; +5m; stir; tick",
         expect![[r#"
@@ -274,7 +274,7 @@ fn sleep_is_no_silence() {
 }
 
 #[test]
-fn sleep_in_a_wait_is_part_of_the_wait() {
+fn sleep_counts_as_waiting() {
     check_run(
         "start; spawn; open; turn; limit until +2h; ends 429; exit 1; swept; sleep 3h; tick",
         expect![[r#"
@@ -293,7 +293,7 @@ fn sleep_in_a_wait_is_part_of_the_wait() {
 }
 
 #[test]
-fn sleep_before_the_start_and_after_the_end_is_nothing() {
+fn ignores_sleep_before_start_and_after_finish() {
     check_run(
         "sleep 1h; start; spawn-fails missing; swept; sleep 1h",
         expect![[r#"
@@ -307,7 +307,7 @@ fn sleep_before_the_start_and_after_the_end_is_nothing() {
 }
 
 #[test]
-fn finished_as_it_was_stopped_is_finished() {
+fn result_at_stop_finishes_run() {
     check_run(
         "start; spawn; open; turn; tick; ends ok; exit 143; swept",
         expect![[r#"
@@ -324,7 +324,7 @@ fn finished_as_it_was_stopped_is_finished() {
 }
 
 #[test]
-fn stale_events_change_nothing() {
+fn ignores_stale_events() {
     check_run(
         "spawn; swept; exit 0; start; start; swept; spawn; spawn; open; open; stir",
         expect![[r#"

@@ -1,10 +1,10 @@
-//! A new supervisor takes over, in every phase, and finds the process alive, gone or never started.
+//! Takeover by a new supervisor in every phase, with the process running, gone or never started.
 
 use super::trace::check_run;
 use expect_test::expect;
 
 #[test]
-fn launching() {
+fn recovers_while_launching() {
     check_run(
         "start; recover never; spawn",
         expect![[r#"
@@ -52,7 +52,7 @@ fn launching() {
 }
 
 #[test]
-fn live() {
+fn recovers_while_running() {
     check_run(
         "start; spawn; open; turn; recover live; open; turn; tool; tool-ends; ends ok; idle; exit 0; swept",
         expect![[r#"
@@ -95,7 +95,7 @@ fn live() {
 }
 
 #[test]
-fn what_was_done_unheard_was_done() {
+fn unsupervised_work_counts() {
     check_run(
         "start; spawn; open; turn; signal 9; swept; tick; spawn; unheard tool-ends; unheard ends ok; recover gone; swept",
         expect![[r#"
@@ -123,7 +123,7 @@ fn what_was_done_unheard_was_done() {
 }
 
 #[test]
-fn silence_before_a_recovery_is_no_silence() {
+fn silence_before_recovery_is_not_silence() {
     check_run(
         "start; spawn; open; turn; +1h; recover live; stir; tick",
         expect![[r#"
@@ -139,7 +139,7 @@ fn silence_before_a_recovery_is_no_silence() {
 }
 
 #[test]
-fn closing() {
+fn recovers_while_closing() {
     check_run(
         "start; spawn; open; turn; ends ok; idle; recover live; turn; ends ok; idle; tick",
         expect![[r#"
@@ -172,7 +172,7 @@ fn closing() {
 }
 
 #[test]
-fn stopping() {
+fn recovers_while_stopping() {
     check_run(
         "start; spawn; open; turn; tick; recover live; tick; signal 9; swept",
         expect![[r#"
@@ -202,7 +202,7 @@ fn stopping() {
 }
 
 #[test]
-fn sweeping() {
+fn recovers_while_sweeping() {
     check_run(
         "start; spawn; open; turn; signal 9; recover gone; swept",
         expect![[r#"
@@ -218,7 +218,7 @@ fn sweeping() {
 }
 
 #[test]
-fn waiting() {
+fn recovers_while_waiting() {
     check_run(
         "start; spawn; open; turn; limit until +2h; ends 429; exit 1; swept; +1h; recover gone; tick",
         expect![[r#"
@@ -251,7 +251,7 @@ fn waiting() {
 }
 
 #[test]
-fn over() {
+fn recovers_finished_run() {
     check_run(
         "start; spawn-fails missing; swept; recover gone; recover never",
         expect![[r#"
@@ -265,7 +265,7 @@ fn over() {
 }
 
 #[test]
-fn new() {
+fn recovers_new_run() {
     check_run(
         "recover never; start",
         expect![[r#"

@@ -1,11 +1,11 @@
-//! A run that was over goes on: the same run, in its session, with its clocks and its spend.
+//! Resuming a finished run: the same run, in its session, with its clocks and its usage.
 
 use super::trace::{check_run, plain, records_of};
 use crate::{Run, Span};
 use expect_test::expect;
 
 #[test]
-fn a_cancelled_run_goes_on_in_its_session() {
+fn resumes_cancelled_run_in_its_session() {
     check_run(
         "start; spawn; open; bill 9; cancel person; ends aborted; exit 0; swept; +1h; reopen; spawn; open; turn; \
          ends ok; idle; exit 0; swept",
@@ -30,7 +30,7 @@ fn a_cancelled_run_goes_on_in_its_session() {
 }
 
 #[test]
-fn a_run_that_is_done_is_asked_for_more_or_again() {
+fn resumes_done_run_with_prompt_or_task() {
     check_run(
         "start; spawn; open; bill 9; ends ok; idle; exit 0; swept; reopen now the docs",
         expect![[r#"
@@ -60,7 +60,7 @@ fn a_run_that_is_done_is_asked_for_more_or_again() {
 }
 
 #[test]
-fn a_run_without_a_session_begins_one() {
+fn resuming_without_session_starts_one() {
     check_run(
         "start; spawn-fails missing; swept; reopen",
         expect![[r#"
@@ -77,11 +77,11 @@ fn a_run_without_a_session_begins_one() {
             spawn            spawned 7
             open             opened s1
             ends full        -
-            exit 1           context_full -> fresh_session in 0s: 2 new s2, task again (context_full); > sweep
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
             swept            swept 0; attempt 2 new s2, task again (context_full); rung seed (context_full); > spawn 2
             spawn            spawned 7
             ends full        -
-            exit 1           context_full -> fresh_session in 0s: 3 new s3, task again (context_full); > sweep
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
             swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
             reopen           -
         "#]],
@@ -89,7 +89,7 @@ fn a_run_without_a_session_begins_one() {
 }
 
 #[test]
-fn what_is_not_over_is_not_reopened() {
+fn rejects_resume_of_unfinished_run() {
     check_run(
         "reopen; start; reopen; spawn; reopen",
         expect![[r#"
@@ -103,7 +103,7 @@ fn what_is_not_over_is_not_reopened() {
 }
 
 #[test]
-fn a_reopened_run_has_its_tries_anew_and_keeps_its_clocks_and_spend() {
+fn resuming_resets_retries_and_keeps_clocks_and_usage() {
     let crash = "signal 9; swept; tick; spawn; open;";
     let trace = format!("start; spawn; open; bill 9; {}signal 9; swept; +1h; reopen", crash.repeat(5));
     let run = Run::replay(&records_of(&plain(), &trace));

@@ -1,11 +1,11 @@
-//! What a server or the network does to a run: waits, parks, and when they end.
+//! Server and network faults: waits, parks, and their limits.
 
 use super::trace::{check_run, check_run_with, plain};
 use crate::{OutageBound, Policy, Span};
 use expect_test::expect;
 
 #[test]
-fn work_that_is_done_is_done() {
+fn finishes_successful_run() {
     check_run(
         "start; spawn; open; turn; tool; tool-ends; ends ok; idle; exit 0; swept",
         expect![[r#"
@@ -24,7 +24,7 @@ fn work_that_is_done_is_done() {
 }
 
 #[test]
-fn an_overloaded_api_is_waited_out() {
+fn waits_out_overload() {
     check_run(
         "start; spawn; open; turn; ends 529; idle; exit 1; swept; tick",
         expect![[r#"
@@ -42,7 +42,7 @@ fn an_overloaded_api_is_waited_out() {
 }
 
 #[test]
-fn young_walls_of_overload_have_a_low_cap() {
+fn caps_waits_early_in_overload() {
     check_run(
         "start; spawn; open; turn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; +3m; spawn; tick; spawn; ends 529; exit 1",
         expect![[r#"
@@ -83,7 +83,7 @@ fn young_walls_of_overload_have_a_low_cap() {
 }
 
 #[test]
-fn a_rate_limit_is_waited_out_and_its_hint_is_a_floor() {
+fn waits_out_rate_limit_with_hint_as_floor() {
     check_run(
         "start; spawn; open; turn; ends 429; idle; exit 1; swept; tick",
         expect![[r#"
@@ -125,7 +125,7 @@ fn a_rate_limit_is_waited_out_and_its_hint_is_a_floor() {
 }
 
 #[test]
-fn a_server_error_is_waited_out() {
+fn waits_out_server_error() {
     check_run(
         "start; spawn; open; turn; ends 500; idle; exit 1; swept; tick",
         expect![[r#"
@@ -143,7 +143,7 @@ fn a_server_error_is_waited_out() {
 }
 
 #[test]
-fn a_network_fault_is_waited_out() {
+fn waits_out_network_fault() {
     check_run(
         "start; spawn; open; turn; ends network; idle; exit 1; swept; tick",
         expect![[r#"
@@ -161,7 +161,7 @@ fn a_network_fault_is_waited_out() {
 }
 
 #[test]
-fn a_captive_portal_is_waited_out_for_ten_minutes() {
+fn waits_out_captive_portal_for_ten_minutes() {
     check_run(
         "start; spawn; open; turn; ends portal; exit 1; swept; tick; spawn; ends portal; exit 1; swept; tick; spawn; +10m; ends portal; exit 1; swept",
         expect![[r#"
@@ -187,7 +187,7 @@ fn a_captive_portal_is_waited_out_for_ten_minutes() {
 }
 
 #[test]
-fn a_usage_limit_is_parked_until_its_reset() {
+fn parks_until_usage_window_resets() {
     check_run(
         "start; spawn; open; turn; limit until +2h; ends 429; idle; exit 1; swept; tick; spawn",
         expect![[r#"
@@ -220,7 +220,7 @@ fn a_usage_limit_is_parked_until_its_reset() {
 }
 
 #[test]
-fn a_usage_limit_longer_than_the_patience_ends() {
+fn finishes_if_reset_exceeds_max_wait() {
     check_run_with(
         &Policy { max_reset_wait: Some(Span::from_hours(1)), ..plain() },
         "start; spawn; open; turn; limit until +2h; ends 429; exit 1; swept",
@@ -238,7 +238,7 @@ fn a_usage_limit_longer_than_the_patience_ends() {
 }
 
 #[test]
-fn no_reset_is_waited_for_longer_than_eight_days() {
+fn never_waits_over_eight_days_for_reset() {
     check_run(
         "start; spawn; open; turn; limit until +1000000h; ends 429; exit 1; swept",
         expect![[r#"
@@ -255,7 +255,7 @@ fn no_reset_is_waited_for_longer_than_eight_days() {
 }
 
 #[test]
-fn a_wall_ends_at_its_limit() {
+fn outage_ends_at_its_limit() {
     check_run_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
         "start; spawn; open; turn; ends 500; exit 1; swept; tick; spawn; +9m; ends 500; exit 1; swept; tick; spawn; +58s; ends 500; exit 1; swept",
@@ -282,7 +282,7 @@ fn a_wall_ends_at_its_limit() {
 }
 
 #[test]
-fn progress_ends_a_wall() {
+fn progress_ends_outage() {
     check_run_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
         "start; spawn; open; turn; ends 500; exit 1; swept; tick; spawn; +9m; tool; tool-ends; +9m; ends 500; exit 1; swept",
@@ -306,7 +306,7 @@ fn progress_ends_a_wall() {
 }
 
 #[test]
-fn errors_in_mid_run_that_the_agent_survives_are_nothing() {
+fn ignores_errors_that_agent_retries() {
     check_run(
         "start; spawn; open; turn; retrying 1 529; retrying 2 529; limit until +1h; tool; tool-ends; ends ok; idle; exit 0; swept",
         expect![[r#"

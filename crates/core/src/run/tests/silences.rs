@@ -1,5 +1,4 @@
-//! Silent agents, and those that go on saying things: what is seen of their processes, what that excuses, and
-//! for how long.
+//! Silent agents and agents without progress: what a probe observes, what it excuses, and for how long.
 
 use super::trace::{check_rest_with, plain};
 use crate::{Policy, Span};
@@ -12,7 +11,7 @@ fn check(rest: &str, expected: Expect) {
 }
 
 #[test]
-fn a_silent_agent_is_looked_at_before_it_is_stopped() {
+fn probes_silent_agent_before_stop() {
     check(
         "tick; sees idle 0 of 2; exit 143",
         expect![[r#"
@@ -21,7 +20,7 @@ fn a_silent_agent_is_looked_at_before_it_is_stopped() {
             exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
         "#]],
     );
-    // The agent's own turning in circles is no work.
+    // An agent in an endless loop is not working.
     check(
         "tick; sees busy 0 of 0",
         expect![[r#"
@@ -39,7 +38,7 @@ fn a_silent_agent_is_looked_at_before_it_is_stopped() {
 }
 
 #[test]
-fn who_looks_has_half_a_minute() {
+fn probe_times_out_after_30_s() {
     check(
         "tick; looking; +29s; sees idle 0 of 0",
         expect![[r#"
@@ -58,7 +57,7 @@ fn who_looks_has_half_a_minute() {
 }
 
 #[test]
-fn what_was_heard_during_a_look_ends_the_silence() {
+fn activity_during_probe_ends_silence() {
     check(
         "tick; looking; stir; sees idle 0 of 0; tick; sees idle 0 of 0",
         expect![[r#"
@@ -87,7 +86,7 @@ fn what_was_heard_during_a_look_ends_the_silence() {
 }
 
 #[test]
-fn a_busy_child_excuses_a_silence_for_an_hour() {
+fn busy_child_excuses_silence_for_an_hour() {
     check(
         "tick; sees idle 1 of 3; tick; sees idle 1 of 3; tick; sees idle 1 of 3; tick; sees idle 1 of 3; \
          tick; sees idle 1 of 3; tick; sees idle 1 of 3; tick; sees idle 1 of 3; tick; sees idle 1 of 3; \
@@ -116,7 +115,7 @@ fn a_busy_child_excuses_a_silence_for_an_hour() {
 }
 
 #[test]
-fn an_excuse_ends_with_the_work() {
+fn excuse_ends_with_busy_child() {
     check(
         "tick; sees idle 1 of 1; tick; sees idle 0 of 1",
         expect![[r#"
@@ -126,7 +125,7 @@ fn an_excuse_ends_with_the_work() {
             sees idle 0 of 1 stop stalled term (idle, 0 of 1 busy); > term
         "#]],
     );
-    // Heard again, the agent has its whole patience anew.
+    // After activity, the full timeout starts again.
     check(
         "tick; sees idle 1 of 1; stir; +13m; tick; sees idle 0 of 1",
         expect![[r#"
@@ -140,7 +139,7 @@ fn an_excuse_ends_with_the_work() {
 }
 
 #[test]
-fn nobody_excuses_an_agent_that_stands_still() {
+fn frozen_agent_is_never_excused() {
     check(
         "tick; sees halted 1 of 1",
         expect![[r#"
@@ -159,9 +158,9 @@ fn nobody_excuses_an_agent_that_stands_still() {
     );
 }
 
-/// However long the tool ran before: that was no silence of the agent, and nothing that it left unfinished.
+/// The time of the tool before is neither silence nor lack of progress.
 #[test]
-fn standing_still_under_a_long_tool_is_a_silence() {
+fn frozen_agent_under_long_tool_is_silent() {
     check(
         "tool; +5h; halts; tick; sees halted 0 of 1",
         expect![[r#"
@@ -174,7 +173,7 @@ fn standing_still_under_a_long_tool_is_a_silence() {
 }
 
 #[test]
-fn sleep_moves_a_look_and_an_excuse() {
+fn sleep_extends_probe_and_excuse() {
     check(
         "tick; looking; sleep 8h; sees idle 1 of 1; sleep 8h; tick; sees idle 0 of 1",
         expect![[r#"
@@ -189,7 +188,7 @@ fn sleep_moves_a_look_and_an_excuse() {
 }
 
 #[test]
-fn an_excuse_is_of_one_attempt() {
+fn excuse_applies_to_one_attempt() {
     check(
         "tick; sees idle 1 of 1; signal 9; swept; tick; spawn; tick; sees idle 0 of 1",
         expect![[r#"
@@ -206,7 +205,7 @@ fn an_excuse_is_of_one_attempt() {
 }
 
 #[test]
-fn an_agent_that_finishes_nothing_is_stalled() {
+fn agent_without_progress_stalls() {
     let policy = Policy { progress_timeout: Some(Span::from_mins(20)), ..plain() };
     let check = |rest: &str, expected| check_rest_with(&policy, WORKING, rest, expected);
     check(
@@ -230,7 +229,7 @@ fn an_agent_that_finishes_nothing_is_stalled() {
             tick             stop no_progress term; > term
         "#]],
     );
-    // A tool may take its time, and whoever waits for it may say so.
+    // A tool may take any time, and its waiting agent may report activity.
     check(
         "tool; +3h; stir; tool-ends; +6m; stir; +6m; stir; +6m; stir; tick",
         expect![[r#"
@@ -256,7 +255,7 @@ fn an_agent_that_finishes_nothing_is_stalled() {
 }
 
 #[test]
-fn a_limit_of_progress_can_be_without_one_of_silence() {
+fn progress_timeout_works_without_stall_timeout() {
     let policy = Policy { stall_timeout: None, progress_timeout: Some(Span::from_mins(20)), ..plain() };
     check_rest_with(
         &policy,

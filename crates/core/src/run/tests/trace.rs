@@ -1,10 +1,11 @@
-//! The language of one-line traces, and how a run's answers are written out.
+//! The trace language: parses events and renders records and actions.
 //!
-//! `start; spawn; open; tool; ends 529; idle; exit 1; swept; tick`: each word is an event. `+2s`
-//! lets time pass, `tick` lets it pass until the deadline. What an agent says is remembered, so
-//! that its `exit` brings the evidence that its stream would have brought. A session that is looked for is
-//! there and whole, and at a silent agent nobody can look, without a word, unless the next word
-//! is `found`, or `sees` or `looking`, or something comes in between.
+//! In `start; spawn; open; tool; ends 529; idle; exit 1; swept; tick`, each word is an event. `+2s` advances
+//! the time, and `tick` advances it to the deadline. The notices of an attempt accumulate, so that its `exit`
+//! has the evidence of its stream.
+//!
+//! Two events follow without a word. An inspected session is ready, unless the next word is `found`,
+//! `recover` or `cancel`. A probe returns nothing, unless the next word is `sees` or `looking`.
 
 use crate::{
     Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
@@ -17,12 +18,12 @@ use expect_test::Expect;
 
 const START: Moment = Moment::from_unix_seconds(1_790_000_000);
 
-/// The default policy without chance, so that waits are round.
+/// Returns the default policy without jitter, so that waits are round numbers.
 pub(super) fn plain() -> Policy {
     steady(Preset::Default)
 }
 
-/// A preset without chance.
+/// Returns a preset's policy without jitter.
 pub(super) fn steady(preset: Preset) -> Policy {
     let mut policy = preset.policy();
     policy.backoff.jitter = Jitter::None;
@@ -35,47 +36,47 @@ pub(super) fn check_run(trace: &str, expected: Expect) {
 }
 
 pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
-    expected.assert_eq(&Story::of(policy, trace).text);
+    expected.assert_eq(&TraceRun::from_trace(policy, trace).text);
 }
 
-/// What follows a beginning.
-pub(super) fn check_rest_with(policy: &Policy, beginning: &str, rest: &str, expected: Expect) {
-    let whole = Story::of(policy, &format!("{beginning}; {rest}")).text;
-    let started = Story::of(policy, beginning).text.lines().count();
-    let rest: Vec<&str> = whole.lines().skip(started).collect();
+/// Checks only what follows the events of `setup`.
+pub(super) fn check_rest_with(policy: &Policy, setup: &str, rest: &str, expected: Expect) {
+    let full_text = TraceRun::from_trace(policy, &format!("{setup}; {rest}")).text;
+    let setup_lines = TraceRun::from_trace(policy, setup).text.lines().count();
+    let rest: Vec<&str> = full_text.lines().skip(setup_lines).collect();
     expected.assert_eq(&format!("{}\n", rest.join("\n")));
 }
 
-/// The records of a trace, for tests of the journal.
+/// Returns the records of a trace, for tests of the journal.
 pub(super) fn records_of(policy: &Policy, trace: &str) -> Vec<Record> {
-    Story::of(policy, trace).journal
+    TraceRun::from_trace(policy, trace).journal
 }
 
-struct Story<'a> {
+struct TraceRun<'a> {
     policy: &'a Policy,
     at: Moment,
     run: Run,
     shadow: Run,
     journal: Vec<Record>,
-    /// What the present process has said and done.
+    /// Evidence of the current process so far.
     evidence: Evidence,
     /// Sessions in the order of their appearance: `s1`, `s2`, ...
     sessions: Vec<SessionId>,
     text: String,
 }
 
-impl Story<'_> {
-    fn of<'a>(policy: &'a Policy, trace: &str) -> Story<'a> {
-        let mut story = Story::new(policy);
+impl TraceRun<'_> {
+    fn from_trace<'a>(policy: &'a Policy, trace: &str) -> TraceRun<'a> {
+        let mut trace_run = TraceRun::new(policy);
         let mut words = trace.split(';').map(str::trim).filter(|words| !words.is_empty()).peekable();
         while let Some(word) = words.next() {
-            story.tell(word, words.peek().unwrap_or(&""));
+            trace_run.execute(word, words.peek().unwrap_or(&""));
         }
-        story
+        trace_run
     }
 
-    fn new(policy: &Policy) -> Story<'_> {
-        Story {
+    fn new(policy: &Policy) -> TraceRun<'_> {
+        TraceRun {
             policy,
             at: START,
             run: Run::new(),
@@ -87,29 +88,29 @@ impl Story<'_> {
         }
     }
 
-    fn tell(&mut self, words: &str, next: &str) {
-        let comes = |known: &[&str]| known.iter().any(|word| next.starts_with(word));
+    fn execute(&mut self, words: &str, next: &str) {
+        let is_next = |expected: &[&str]| expected.iter().any(|word| next.starts_with(word));
         if let Some(span) = words.strip_prefix('+') {
             self.at = self.at + parse_span(span);
             return;
         }
         let Some(event) = self.event(words) else { return };
         let mut step = self.step(words, event);
-        let looks = step.actions.iter().any(|action| matches!(action, Action::InspectSession(_)));
-        if looks && !comes(&["found", "recover", "cancel"]) {
+        let inspects = step.actions.iter().any(|action| matches!(action, Action::InspectSession(_)));
+        if inspects && !is_next(&["found", "recover", "cancel"]) {
             step.actions = self.step(words, Event::SessionInspected(SessionFileState::Ready)).actions;
         }
-        if step.actions.contains(&Action::ProbeProcesses) && !comes(&["sees", "looking"]) {
+        if step.actions.contains(&Action::ProbeProcesses) && !is_next(&["sees", "looking"]) {
             step = self.step(words, Event::ProcessesProbed(None));
         }
-        let mut answer: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
-        answer.extend(step.actions.iter().map(|action| self.action(action)));
-        let answer = if answer.is_empty() { "-".to_owned() } else { answer.join("; ") };
-        self.text.push_str(&format!("{words:<16} {answer}\n"));
+        let mut results: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
+        results.extend(step.actions.iter().map(|action| self.action(action)));
+        let results = if results.is_empty() { "-".to_owned() } else { results.join("; ") };
+        self.text.push_str(&format!("{words:<16} {results}\n"));
     }
 
     fn step(&mut self, words: &str, event: Event) -> Step {
-        // The roll differs from step to step, and not from run to run.
+        // The roll differs between steps, but not between test runs.
         let now = Now { at: self.at, roll: self.journal.len() as u64 };
         let before = self.run.state().clone();
         let step = self.run.step(self.policy, now, event);
@@ -122,7 +123,7 @@ impl Story<'_> {
         step
     }
 
-    /// The event that the words stand for; nothing for what only adds to the evidence.
+    /// Returns the event that the words stand for, or `None` if they only add to the evidence.
     fn event(&mut self, words: &str) -> Option<Event> {
         let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
         Some(match verb {
@@ -131,12 +132,12 @@ impl Story<'_> {
                 None => SessionPlan::New("s1".into()),
             }),
             "reopen" => {
-                let ask = match rest {
+                let request = match rest {
                     "" => ResumeRequest::Continue,
                     "again" => ResumeRequest::RepeatTask,
                     words => ResumeRequest::Prompt(words.to_owned()),
                 };
-                Event::Reopened(ask, Vec::new())
+                Event::Reopened(request, Vec::new())
             }
             "found" => Event::SessionInspected(match rest {
                 "ready" => SessionFileState::Ready,
@@ -173,7 +174,7 @@ impl Story<'_> {
                 "fails" => CheckResult::Failed,
                 _ => CheckResult::Stopped,
             }),
-            "sees" => Event::ProcessesProbed(signs(rest)),
+            "sees" => Event::ProcessesProbed(process_activity(rest)),
             "swept" => Event::Swept(rest.parse().unwrap_or(0)),
             "tick" => {
                 self.at = self.run.deadline(self.policy).expect("a deadline to tick at").at.max(self.at);
@@ -196,7 +197,7 @@ impl Story<'_> {
                 last_record_at: Some(self.at),
                 changes: Vec::new(),
             },
-            // What the agent's files say besides notices.
+            // Evidence from the agent's files that is not a notice.
             "refuses" => {
                 self.evidence.startup = Some(startup(rest));
                 return None;
@@ -229,11 +230,11 @@ impl Story<'_> {
                 self.evidence.usage = self.evidence.usage.plus(message);
                 return None;
             }
-            // Somebody is still looking at what a silent agent does.
+            // The probe of a silent agent is still running.
             "looking" => return None,
-            // Said while nobody listened: in the files, and no event.
+            // Sent while no supervisor ran: part of the files, but not an event.
             "unheard" => {
-                let _unheard = self.notice(rest);
+                let _notice = self.notice(rest);
                 return None;
             }
             _ => Event::Noticed(self.notice(words)),
@@ -327,61 +328,58 @@ impl Story<'_> {
         match record {
             Record::RunStarted { .. } => "run started".to_owned(),
             Record::RunReopened { .. } => "goes on".to_owned(),
-            Record::ResumeStrategyChosen { strategy, reason: because, .. } => {
-                format!("rung {} ({})", strategy.as_str(), because_of(*because))
+            Record::ResumeStrategyChosen { strategy, reason, .. } => {
+                format!("rung {} ({})", strategy.as_str(), reason_text(*reason))
             }
             Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
             Record::SummaryStarted { .. } => "summary ordered".to_owned(),
-            Record::SummaryStopOrdered { cause: why, .. } => format!("summary stopped ({})", as_str(why)),
-            Record::SummaryEnded { result: outcome, usage, .. } => {
-                let came = match outcome {
+            Record::SummaryStopOrdered { cause, .. } => format!("summary stopped ({})", as_str(cause)),
+            Record::SummaryEnded { result, usage, .. } => {
+                let text = match result {
                     SummaryResult::Written => "summary written".to_owned(),
                     SummaryResult::NotNeeded => "no summary needed".to_owned(),
                     SummaryResult::Failed(fault) => format!("no summary ({fault})"),
                 };
-                let (spent, all) = (usage.reported_cost.0, self.run.state().usage.reported_cost.0);
-                format!("{came} for {spent} of {all}")
+                let (cost, total) = (usage.reported_cost.0, self.run.state().usage.reported_cost.0);
+                format!("{text} for {cost} of {total}")
             }
             Record::AttemptSpawned { process, .. } => format!("spawned {}", process.pid),
             Record::SessionOpened { session, .. } => format!("opened {}", self.session(session)),
-            Record::ProgressMade { resets_retries: forgives, .. } => {
-                if *forgives { "progress" } else { "progress, nothing forgiven" }.to_owned()
+            Record::ProgressMade { resets_retries, .. } => {
+                if *resets_retries { "progress" } else { "progress, nothing forgiven" }.to_owned()
             }
-            Record::LimitReached { limit, threshold: reach, .. } => format!("{} of {limit}", as_str(reach)),
-            Record::AgentStopped {
-                claimed_done: claimed,
-                workspace_fingerprint: workspace,
-                background,
-                ..
-            } => {
-                let at = workspace.map_or_else(String::new, |workspace| format!(" at {workspace}"));
+            Record::LimitReached { limit, threshold, .. } => format!("{} of {limit}", as_str(threshold)),
+            Record::AgentStopped { claimed_done, workspace_fingerprint, background, .. } => {
+                let at =
+                    workspace_fingerprint.map_or_else(String::new, |workspace| format!(" at {workspace}"));
                 let running = if *background > 0 { format!(", {background} running") } else { String::new() };
-                format!("stopped{at}{}{running}", if *claimed { ", finished" } else { "" })
+                format!("stopped{at}{}{running}", if *claimed_done { ", finished" } else { "" })
             }
-            Record::PromptSent { prompt: say, remaining: left, .. } => {
-                format!("said {}{}", said(*say), left_of(*left))
+            Record::PromptSent { prompt, remaining, .. } => {
+                format!("said {}{}", prompt_text(*prompt), remaining_text(*remaining))
             }
             Record::InputClosed { .. } => "input ended".to_owned(),
-            Record::StopOrdered { cause: why, level, stall, .. } => {
-                let seen = stall.and_then(|stall| stall.processes).map(seen).unwrap_or_default();
-                format!("stop {} {}{seen}", as_str(why), as_str(level))
+            Record::StopOrdered { cause, level, stall, .. } => {
+                let processes =
+                    stall.and_then(|stall| stall.processes).map(describe_processes).unwrap_or_default();
+                format!("stop {} {}{processes}", as_str(cause), as_str(level))
             }
             Record::StallDeferred { until, stall, .. } => {
-                let seen = stall.processes.map(seen).unwrap_or_default();
-                format!("silent for {}{seen}: excused for {}", stall.silent_for, until.since(self.at))
+                let processes = stall.processes.map(describe_processes).unwrap_or_default();
+                format!("silent for {}{processes}: excused for {}", stall.silent_for, until.since(self.at))
             }
-            Record::Recovered { finding: remains, .. } => format!("recovered ({})", as_str(remains)),
+            Record::Recovered { finding, .. } => format!("recovered ({})", as_str(finding)),
             Record::Downtime { duration: span } => format!("slept {span}"),
             Record::AttemptEnded { fault, next, evidence, .. } => {
-                let kept = if evidence.is_some() { ", evidence kept" } else { "" };
-                format!("{}{kept} -> {}", fault.map_or("well", Fault::word), self.next(next))
+                let note = if evidence.is_some() { ", evidence kept" } else { "" };
+                format!("{}{note} -> {}", fault.map_or("well", Fault::word), self.next(next))
             }
             Record::CheckStarted { .. } => "check ordered".to_owned(),
-            Record::CheckStopOrdered { cause: why, .. } => format!("check stopped ({})", as_str(why)),
+            Record::CheckStopOrdered { cause, .. } => format!("check stopped ({})", as_str(cause)),
             Record::CheckEnded { result, .. } => format!("check {}", as_str(result)),
-            Record::Swept { stopped_processes: ended, .. } => format!("swept {ended}"),
-            Record::CancelRequested { source: by, .. } => format!("cancel by {}", as_str(by)),
-            Record::SuspendOrdered { source: by, .. } => format!("suspend by {}", as_str(by)),
+            Record::Swept { stopped_processes, .. } => format!("swept {stopped_processes}"),
+            Record::CancelRequested { source, .. } => format!("cancel by {}", as_str(source)),
+            Record::SuspendOrdered { source, .. } => format!("suspend by {}", as_str(source)),
             Record::Suspended { .. } => "suspended".to_owned(),
             Record::RunFinished { outcome, .. } => self.outcome(outcome),
         }
@@ -396,7 +394,7 @@ impl Story<'_> {
             Action::StopCheck => "> end check".to_owned(),
             Action::Spawn(plan) if plan.with_summary => format!("> spawn {}, condensed", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
-            Action::Say(say, _) => format!("> say {}", said(*say)),
+            Action::Say(prompt, _) => format!("> say {}", prompt_text(*prompt)),
             Action::CloseInput => "> end input".to_owned(),
             Action::ProbeProcesses => "> examine".to_owned(),
             Action::Stop(level) => format!("> {}", as_str(level)),
@@ -421,31 +419,31 @@ impl Story<'_> {
             SessionPlan::Resume(id) => format!("resume {}", self.session(id)),
             SessionPlan::Fork { from, to } => format!("fork {} to {}", self.session(from), self.session(to)),
         };
-        format!("{} {session}, {}{}", plan.attempt, said(plan.prompt), left_of(plan.remaining))
+        format!("{} {session}, {}{}", plan.attempt, prompt_text(plan.prompt), remaining_text(plan.remaining))
     }
 
     fn outcome(&self, outcome: &Outcome) -> String {
         let fault = outcome.fault.map_or(String::new(), |fault| format!(" by {fault}"));
         let fault = outcome.limit.map_or(String::new(), |limit| format!(" by limit of {limit}")) + &fault;
-        let later = outcome.retry_at.map_or(String::new(), |at| format!(" in {}", at.since(self.at)));
-        format!("{}{fault}{later}", outcome.kind)
+        let retry = outcome.retry_at.map_or(String::new(), |at| format!(" in {}", at.since(self.at)));
+        format!("{}{fault}{retry}", outcome.kind)
     }
 
     fn session(&mut self, id: &SessionId) -> String {
         if id.as_str().len() < 36 {
-            // Named by the trace itself.
+            // The id comes from the trace itself.
             return id.to_string();
         }
-        let place = self.sessions.iter().position(|known| known == id).unwrap_or_else(|| {
+        let index = self.sessions.iter().position(|existing| existing == id).unwrap_or_else(|| {
             self.sessions.push(id.clone());
             self.sessions.len() - 1
         });
-        format!("s{}", place + 2)
+        format!("s{}", index + 2)
     }
 }
 
-fn said(say: PromptKind) -> String {
-    match say {
+fn prompt_text(prompt: PromptKind) -> String {
+    match prompt {
         PromptKind::Task => "task".to_owned(),
         PromptKind::TaskAfterLoss(fault) => format!("task again ({fault})"),
         PromptKind::FollowUp => "what was asked".to_owned(),
@@ -453,17 +451,12 @@ fn said(say: PromptKind) -> String {
         PromptKind::Nudge(nudge) => format!("nudge to {}", as_str(&nudge)),
         PromptKind::WrapUp(limit) => format!("wrap up ({limit})"),
         PromptKind::LimitRaised(limit) => format!("there is more ({limit})"),
-        PromptKind::KeepGoing(KeepGoingPrompt {
-            stop_number: stop,
-            keep_improving: extended,
-            active_time: worked,
-            limit_near: last,
-        }) => {
-            let worked = worked.map_or_else(String::new, |worked| format!(", {worked} worked"));
-            let extended = if extended { ", extended" } else { "" };
+        PromptKind::KeepGoing(KeepGoingPrompt { stop_number, keep_improving, active_time, limit_near }) => {
+            let worked = active_time.map_or_else(String::new, |worked| format!(", {worked} worked"));
+            let extended = if keep_improving { ", extended" } else { "" };
             format!(
-                "go on after stop {stop}{extended}{worked}{}",
-                if last { ", the last warning" } else { "" }
+                "go on after stop {stop_number}{extended}{worked}{}",
+                if limit_near { ", the last warning" } else { "" }
             )
         }
         PromptKind::ConfirmDone => "confirm".to_owned(),
@@ -471,47 +464,47 @@ fn said(say: PromptKind) -> String {
     }
 }
 
-fn left_of(left: Remaining) -> String {
-    let money = left.budget.map(|money| format!("{} of money", money.0));
-    let turns = left.turns.map(|turns| format!("{turns} turns"));
-    let time = left.time.map(|time| time.to_string());
-    let left: Vec<String> = [money, turns, time].into_iter().flatten().collect();
-    if left.is_empty() { String::new() } else { format!(", left {}", left.join(", ")) }
+fn remaining_text(remaining: Remaining) -> String {
+    let money = remaining.budget.map(|money| format!("{} of money", money.0));
+    let turns = remaining.turns.map(|turns| format!("{turns} turns"));
+    let time = remaining.time.map(|time| time.to_string());
+    let amounts: Vec<String> = [money, turns, time].into_iter().flatten().collect();
+    if amounts.is_empty() { String::new() } else { format!(", left {}", amounts.join(", ")) }
 }
 
-fn because_of(reason: StrategyReason) -> String {
+fn reason_text(reason: StrategyReason) -> String {
     match reason {
-        StrategyReason::SessionFile(found) => as_str(&found),
+        StrategyReason::SessionFile(state) => as_str(&state),
         StrategyReason::Fault(fault) => fault.to_string(),
         StrategyReason::NeverOpened => "never opened".to_owned(),
     }
 }
 
-/// A value's wire word.
+/// Returns a value's wire word.
 fn as_str<T: serde::Serialize>(value: &T) -> String {
     let json = serde_json::to_string(value).expect("plain data serialises");
     json.replace(['"', '{', '}'], "").replace(':', " ")
 }
 
-/// What somebody sees who looks: a posture of the agent, and how many of the other processes are busy of how many.
-fn signs(words: &str) -> Option<ProcessActivity> {
-    let (agent, others) = words.split_once(' ')?;
+/// Parses the result of a probe: the agent's state, and the busy children out of all children.
+fn process_activity(words: &str) -> Option<ProcessActivity> {
+    let (agent, children) = words.split_once(' ')?;
     let agent = match agent {
         "idle" => ProcessState::Idle,
         "busy" => ProcessState::Busy,
         "halted" => ProcessState::Frozen,
         _ => panic!("what does the agent do: `{agent}`?"),
     };
-    let (busy, others) = others.split_once(" of ").expect("`1 of 2`");
+    let (busy, children) = children.split_once(" of ").expect("`1 of 2`");
     let number = |word: &str| word.parse().expect("a number of processes");
-    Some(ProcessActivity { agent, connections: 1, children: number(others), busy_children: number(busy) })
+    Some(ProcessActivity { agent, connections: 1, children: number(children), busy_children: number(busy) })
 }
 
-fn seen(signs: ProcessActivity) -> String {
-    format!(" ({}, {} of {} busy)", as_str(&signs.agent), signs.busy_children, signs.children)
+fn describe_processes(processes: ProcessActivity) -> String {
+    format!(" ({}, {} of {} busy)", as_str(&processes.agent), processes.busy_children, processes.children)
 }
 
-/// What a model that was to condense leaves: it cost 5 each time.
+/// Returns the evidence of a summary. Each costs 5.
 fn summary(words: &str) -> Evidence {
     let usage = Usage { messages: 1, reported_cost: Usd(5), ..Usage::default() };
     match words {
@@ -542,7 +535,7 @@ fn result(word: &str) -> AgentResult {
         stop_reason: StopReason::Other,
         ..done
     };
-    let ended = |ending| AgentResult { terminal_reason: ending, ..error };
+    let ended = |terminal_reason| AgentResult { terminal_reason, ..error };
     let typed = |kind| AgentResult { api_error: Some(kind), ..error };
     match word {
         "ok" => done,
@@ -568,7 +561,7 @@ fn result(word: &str) -> AgentResult {
 }
 
 fn parse_span(words: &str) -> Span {
-    let digits = words.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let digits = words.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number = digits.parse().expect("a number before the unit");
     match &words[digits.len()..] {
         "ms" => Span(number),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A server in the language of the shell: it answers each request that it knows, whatever its number.
+/// A server as a shell script. It answers each request that it knows, with any id.
 const SERVER: &str = r#"
 while read -r line; do
   id=${line#*\"id\":}; id=${id%%,*}
@@ -18,7 +18,7 @@ fn config(name: &str, command: &str) -> String {
 }
 
 #[test]
-fn tools_of_servers_are_declared_and_called() {
+fn declares_and_calls_server_tools() {
     let configs = [config("sums", "bash"), config("gone", "/nonexistent/server")];
     let mut servers = Servers::start(&configs).expect("they can be read");
     assert_eq!(
@@ -31,17 +31,17 @@ fn tools_of_servers_are_declared_and_called() {
         declared,
         [json!({"name": "mcp__sums__add", "description": "Adds.", "input_schema": {"type": "object"}})]
     );
-    let called = servers.call("mcp__sums__add", &json!({})).expect("it has that tool");
-    assert_eq!((called.content[0]["text"].as_str(), called.is_error), (Some("3"), false));
+    let result = servers.call("mcp__sums__add", &json!({})).expect("it has that tool");
+    assert_eq!((result.content[0]["text"].as_str(), result.is_error), (Some("3"), false));
     let failed = servers.call("mcp__sums__add", &json!({"fail": true})).expect("it has that tool");
     assert_eq!((failed.content.as_str(), failed.is_error), (Some("MCP error -32602: no"), true));
-    for none in ["mcp__sums__other", "mcp__gone__add", "add"] {
-        assert!(servers.call(none, &json!({})).is_none(), "{none}");
+    for unknown in ["mcp__sums__other", "mcp__gone__add", "add"] {
+        assert!(servers.call(unknown, &json!({})).is_none(), "{unknown}");
     }
 }
 
 #[test]
-fn configurations_that_cannot_be_read_are_refused() {
+fn rejects_invalid_configurations() {
     for config in
         ["{", "/nonexistent/servers.json", r#"{"mcpServers":{"x":{"type":"http","url":"http://x"}}}"#]
     {

@@ -1,5 +1,5 @@
-//! Has the work judged, between two attempts: the user's commands, one after the other, each in a shell, in the directory
-//! where the agent works, with the run's mark. The first that fails decides.
+//! Runs the checks between two attempts: the user's commands in order, each in a shell, in the agent's
+//! working directory, with the run marker. The first failure decides.
 
 use super::LiveWorld;
 use crate::SuperviseError;
@@ -13,42 +13,43 @@ use std::fs::File;
 use std::future;
 use std::io::{self, Write};
 
-// What a command said last is what it found: a screenful or two, which costs the model about two thousand tokens.
+// The end of a command's output holds its findings: a screenful or two, which costs the model about 2,000
+// tokens.
 const TAIL_BYTES_MAX: u64 = 8 << 10;
 
-/// A check under way.
+/// A running check.
 pub(super) struct CheckRun {
-    /// Which one of the run, from 1.
+    /// Number of the check in the run, starting at 1.
     number: u32,
-    /// The command that runs, by its place.
-    attempt_dir: usize,
+    /// Index of the running command.
+    command_index: usize,
     process: OneShotProcess,
 }
 
 impl CheckRun {
-    /// How the present command ended, once that was seen.
+    /// Returns the exit of the current command, or `None` while it runs.
     pub(super) fn exit(&self) -> Option<Exit> {
         self.process.exit()
     }
 }
 
 impl LiveWorld<'_> {
-    /// Begins to judge the work for the so manieth time.
-    pub(super) fn check(&mut self, number: u32) -> Result<(), SuperviseError> {
-        self.begin_check(number, 0)
+    /// Starts check number `n`.
+    pub(super) fn check(&mut self, n: u32) -> Result<(), SuperviseError> {
+        self.start_command(n, 0)
     }
 
-    fn begin_check(&mut self, number: u32, place: usize) -> Result<(), SuperviseError> {
-        let Some(command) = self.setup.order.checks.get(place).cloned() else {
+    fn start_command(&mut self, number: u32, index: usize) -> Result<(), SuperviseError> {
+        let Some(command) = self.setup.order.checks.get(index).cloned() else {
             self.events.push_back(Event::CheckEnded(CheckResult::Passed));
             return Ok(());
         };
-        let mut output = self.setup.dir.create_check_output(number, place == 0)?;
-        // For whoever reads it: which command said what.
+        let mut output = self.setup.dir.create_check_output(number, index == 0)?;
+        // Shows readers which command wrote which output.
         let _ = writeln!(output, "$ {command}");
-        match self.start_check(&command, &output) {
+        match self.start_in_shell(&command, &output) {
             Ok(process) => {
-                self.checking = Some(CheckRun { number, attempt_dir: place, process });
+                self.check_run = Some(CheckRun { number, command_index: index, process });
             }
             Err(error) => {
                 let _ = writeln!(output, "longhaul could not start it: {error}");
@@ -58,22 +59,23 @@ impl LiveWorld<'_> {
         Ok(())
     }
 
-    fn start_check(&self, command: &str, output: &File) -> io::Result<OneShotProcess> {
+    fn start_in_shell(&self, command: &str, output: &File) -> io::Result<OneShotProcess> {
         let launch = self.in_shell(command, output)?;
-        let (process, proc) = OneShotProcess::start(launch, Vec::new()).map_err(|(_, error)| error)?;
-        failpoints::agent_is(proc.pid);
+        let (process, process_id) = OneShotProcess::start(launch, Vec::new()).map_err(|(_, error)| error)?;
+        failpoints::agent_is(process_id.pid);
         Ok(process)
     }
 
-    /// A command of the user's, in a shell, in the directory where the agent works, with the run's mark.
+    /// Prepares a user's command to run in a shell, in the agent's working directory, with the run marker.
     pub(super) fn in_shell(&self, command: &str, output: &File) -> io::Result<LaunchSpec> {
-        self.launch(("/bin/sh", vec!["-c".to_owned(), command.to_owned()]), output)
+        self.launch("/bin/sh", vec!["-c".to_owned(), command.to_owned()], output)
     }
 
-    /// A program that the user chose, in the directory of the work.
+    /// Prepares a program that the user chose, in the agent's working directory.
     pub(super) fn launch(
         &self,
-        (program, args): (&str, Vec<String>),
+        program: &str,
+        args: Vec<String>,
         output: &File,
     ) -> io::Result<LaunchSpec> {
         let invocation = Invocation {
@@ -90,17 +92,17 @@ impl LiveWorld<'_> {
         Ok(LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, files))
     }
 
-    /// A command is over, or is to end: whatever it left behind ends too, and the next one begins, or it is said what
-    /// came of the check.
+    /// Ends the current command with its leftover processes. Then starts the next command, or reports the
+    /// result of the check.
     pub(super) async fn end_check(&mut self, stopped: bool) -> Result<(), SuperviseError> {
-        let Some(mut checking) = self.checking.take() else { return Ok(()) };
-        let exit = checking.process.end(&self.setup.marker).await?;
+        let Some(mut check) = self.check_run.take() else { return Ok(()) };
+        let exit = check.process.end(&self.setup.marker).await?;
         match exit {
-            Exit::Code(0) if !stopped => self.begin_check(checking.number, checking.attempt_dir + 1)?,
+            Exit::Code(0) if !stopped => self.start_command(check.number, check.command_index + 1)?,
             Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => {
                 let result = if stopped { CheckResult::Stopped } else { CheckResult::Failed };
                 if let (true, Ok(mut output)) =
-                    (stopped, self.setup.dir.create_check_output(checking.number, false))
+                    (stopped, self.setup.dir.create_check_output(check.number, false))
                 {
                     let _ = writeln!(output, "longhaul stopped this check before it finished");
                 }
@@ -110,22 +112,22 @@ impl LiveWorld<'_> {
         Ok(())
     }
 
-    /// Whether a command of a check is over.
+    /// Returns `true` if the current command of a check has exited.
     pub(super) fn has_checked(&self) -> bool {
-        self.checking.as_ref().is_some_and(|checking| checking.process.is_gone())
+        self.check_run.as_ref().is_some_and(|check| check.process.is_gone())
     }
 
-    /// What the check said that this attempt is told of: its end.
+    /// Returns the end of the failed check's output that this attempt receives.
     pub(super) fn check_output_for(&self, plan: &AttemptPlan) -> Option<String> {
         let PromptKind::CheckFailed(number) = plan.prompt else { return None };
         tail(&self.setup.dir.check_output_path(number), TAIL_BYTES_MAX).ok()
     }
 }
 
-/// Waits for the end of a check's command; for ever, if none runs.
-pub(super) async fn over(checking: &mut Option<CheckRun>) -> io::Result<()> {
-    match checking {
-        Some(checking) => checking.process.gone().await.map(drop),
+/// Waits until a check's command exits. Waits forever if none is running.
+pub(super) async fn command_exited(check_run: &mut Option<CheckRun>) -> io::Result<()> {
+    match check_run {
+        Some(check) => check.process.gone().await.map(drop),
         None => future::pending().await,
     }
 }

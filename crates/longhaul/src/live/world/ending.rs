@@ -1,5 +1,5 @@
-//! Ends an attempt: what its whole stream proves, whether it continued its conversation, and what it leaves for people, for
-//! the next attempt and for a harness.
+//! Ends an attempt: collects the evidence of its stream and the continuity of its conversation, and writes
+//! its data for people, for the next attempt and for a harness.
 
 use super::LiveWorld;
 use super::publishing::write_blocked;
@@ -12,12 +12,12 @@ use longhaul_core::{Continuity, Evidence, Exit, Usage};
 use longhaul_store::{AnsweredQuestion, AttemptDir, AttemptExit, ModelUsage, StoreError, add_section};
 
 impl LiveWorld<'_> {
-    /// The evidence of an attempt whose process is gone and whose stream is read to the end.
+    /// Returns the evidence of an attempt whose process has exited and whose stream is fully read, or `None`.
     pub(super) fn ended_attempt(&mut self) -> Result<Option<Evidence>, SuperviseError> {
         let Some(exit) = self.attempt.as_ref().and_then(|attempt| attempt.exit) else { return Ok(None) };
         let Some(attempt) = self.attempt.take() else { return Ok(None) };
         let (ended_at, oom_killed) = (self.clock.at(), attempt.memory.saw_kill(exit));
-        // The journal says the same in a moment.
+        // The journal records the same afterwards.
         let _ = attempt.dir.write_exit(&AttemptExit {
             exit,
             ended_at,
@@ -31,17 +31,17 @@ impl LiveWorld<'_> {
         Ok(Some(Evidence { continuity, workspace_fingerprint: self.fingerprint(), ..evidence }))
     }
 
-    /// What the workspace looks like now, if that matters.
+    /// Returns the fingerprint of the workspace if the run tracks its changes.
     pub(super) fn fingerprint(&self) -> Option<u64> {
         self.setup.fingerprints_workspace.then(|| fingerprint(&self.setup.order.cwd))
     }
 
-    /// Whether the attempt continued the conversation that it was to continue.
+    /// Returns whether the attempt continued the conversation that it was planned to continue.
     pub(super) fn continuity_of(&self, dir: &AttemptDir) -> Option<Continuity> {
         self.session_files()?.continuity_of(dir)
     }
 
-    /// What an attempt's whole stream proves.
+    /// Returns the evidence of an attempt's complete stream.
     pub(super) fn read_evidence(
         &mut self,
         dir: AttemptDir,
@@ -52,17 +52,17 @@ impl LiveWorld<'_> {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
         self.snapshot = decoder.snapshot().clone();
-        // For people; what decides is in the evidence.
+        // For people; the evidence holds everything that decides.
         let _ = write_answers(&dir, &self.snapshot.answers);
-        let _ = dir.write_model_usage(&spent(decoder.usage_by_model()));
+        let _ = dir.write_model_usage(&usage_entries(decoder.usage_by_model()));
         self.past.side_effects.extend(decoder.side_effects());
         if evidence.usage.messages > 0 {
-            // Its prompt named those of earlier attempts.
+            // The attempt's prompt named the stopped tasks of earlier attempts.
             self.past.stopped.clear();
         }
         self.past.stopped.extend(stopped(&dir, &self.snapshot.background));
         if self.setup.harness.is_some() {
-            // For the harness; what cannot be written fails nothing.
+            // For the harness. A failed write fails nothing.
             let _ = self.log_exec(&dir, decoder.as_ref());
             let _ = write_blocked(&self.setup.dir, dir.number(), &self.snapshot, self.clock.at());
         }
@@ -70,7 +70,7 @@ impl LiveWorld<'_> {
         evidence
     }
 
-    /// Adds what the agent of an attempt wrote to the logs that a harness reads, partial messages left out.
+    /// Appends the agent's output to the logs that a harness reads, without partial messages.
     fn log_exec(&self, attempt: &AttemptDir, decoder: &dyn Decoder) -> Result<(), StoreError> {
         let (dir, number) = (&self.setup.dir, attempt.number());
         let (stdout, stderr) = dir.exec_paths();
@@ -89,8 +89,8 @@ fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), Store
     dir.write_answers(&answers.collect::<Vec<_>>())
 }
 
-pub(super) fn spent(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
-    let spent = by_model.into_iter().map(|(model, usage)| ModelUsage {
+pub(super) fn usage_entries(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
+let entries = by_model.into_iter().map(|(model, usage)| ModelUsage {
         model,
         cost: usage.reported_cost,
         estimated_cost: usage.estimated_cost,
@@ -99,5 +99,5 @@ pub(super) fn spent(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
         truncated_tokens: usage.truncated_tokens,
         messages: usage.messages,
     });
-    spent.collect()
+    entries.collect()
 }

@@ -1,5 +1,5 @@
-//! Listens: to the agent's stream, to whoever wants the run to end, to the end of processes, and to what the kernel tells of
-//! those that are silent. All of it becomes events.
+//! Receives input: the agent's stream, cancel requests, process exits, and the kernel's data about silent
+//! processes. All of it becomes events.
 
 use super::checks::CheckRun;
 use super::{LiveWorld, checks, summaries};
@@ -13,12 +13,11 @@ use crate::live::rss::resident;
 use longhaul_core::{CancelSource, Event, Exit, Moment, Notice};
 use std::time::Duration;
 
-// The timer does not run while the machine sleeps, and an agent that was stopped says nothing of it:
-// looking up now and then finds out.
-const LOOK_UP: Duration = Duration::from_secs(30);
-const LOOK_UP_LIVE: Duration = Duration::from_secs(2);
+// Timers stop while the machine sleeps, and a frozen agent writes nothing, so both are polled.
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
+const POLL_INTERVAL_LIVE: Duration = Duration::from_secs(2);
 // A signal to a whole process group or cgroup reaches its processes within milliseconds.
-const SHARED_SIGNAL: Duration = Duration::from_millis(250);
+const SHARED_SIGNAL_TIMEOUT: Duration = Duration::from_millis(250);
 
 impl LiveWorld<'_> {
     pub(super) fn cancelled(&mut self) -> Option<CancelSource> {
@@ -26,31 +25,33 @@ impl LiveWorld<'_> {
         by_channel.or_else(|| self.requests.as_mut()?.take())
     }
 
-    /// The signal to us that ended one of our processes, too. A system that shuts down signals all of them at once, in any
-    /// order: waits a moment for ours where a process ended by such a signal.
+    /// Returns the signal to this supervisor if one of its processes exited by such a signal, too. A system
+    /// that shuts down signals all processes at once in any order, so this waits a moment for the
+    /// supervisor's own signal.
     pub(super) async fn shared_signal(&mut self) -> Option<CancelSource> {
         let agent = self.attempt.as_ref().and_then(|attempt| attempt.exit);
-        let check = self.checking.as_ref().and_then(CheckRun::exit);
+        let check = self.check_run.as_ref().and_then(CheckRun::exit);
         if !agent.or(check).is_some_and(is_by_signal) {
             return None;
         }
-        tokio::time::timeout(SHARED_SIGNAL, self.setup.cancels.recv()).await.ok().flatten()
+        tokio::time::timeout(SHARED_SIGNAL_TIMEOUT, self.setup.cancels.recv()).await.ok().flatten()
     }
 
-    /// Looks what the processes of a silent agent do. What it said meanwhile is told first: then it is not silent.
+    /// Probes the processes of a silent agent. Output that arrived meanwhile is reported first, because the
+    /// agent is then not silent.
     pub(super) async fn probe(&mut self) -> Result<(), SuperviseError> {
-        let signs = match &self.attempt {
+        let activity = match &self.attempt {
             Some(attempt) => probe(&self.setup.marker, attempt.process).await,
             None => None,
         };
         self.read_stream()?;
-        // A machine that fell asleep meanwhile was not silent.
+        // If the machine slept meanwhile, the downtime is reported first.
         self.events.extend(self.clock.sleep_since_last_call().map(Event::Downtime));
-        self.events.push_back(Event::ProcessesProbed(signs));
+        self.events.push_back(Event::ProcessesProbed(activity));
         Ok(())
     }
 
-    /// Reads one chunk of the stream; whether there was one.
+    /// Reads one chunk of the stream. Returns `false` if there was none.
     pub(super) fn read_stream(&mut self) -> Result<bool, SuperviseError> {
         let Some(attempt) = &mut self.attempt else { return Ok(false) };
         let bytes = attempt.tail.read()?;
@@ -62,20 +63,20 @@ impl LiveWorld<'_> {
         self.recorder.feed(bytes);
         let mut notices = Vec::new();
         attempt.decoder.feed(bytes, &mut notices);
-        // One look a chunk: an adopted agent's stream may tell of many turns at once.
+        // One fingerprint per chunk, because an adopted agent's stream may report many exchanges at once.
         let has_ended = notices.iter().any(|notice| matches!(notice, Notice::ExchangeEnded(_)));
         let workspace = has_ended.then(|| self.fingerprint()).flatten();
         for notice in notices {
-            let surveyed = workspace.filter(|_| matches!(notice, Notice::ExchangeEnded(_)));
+            let fingerprint = workspace.filter(|_| matches!(notice, Notice::ExchangeEnded(_)));
             self.events.push_back(Event::Noticed(notice));
             self.events
-                .extend(surveyed.map(|workspace| Event::Noticed(Notice::WorkspaceFingerprinted(workspace))));
+            .extend(fingerprint.map(|workspace| Event::Noticed(Notice::WorkspaceFingerprinted(workspace))));
         }
         Ok(true)
     }
 
-    /// Answers what the agent waits for, now that all is read that it has said: an adopted one may have been
-    /// answered before.
+    /// Answers the agent's requests once all of its output is read, because an adopted agent may already have
+    /// its answers.
     fn answer(&mut self) {
         let Some(attempt) = &mut self.attempt else { return };
         for answer in attempt.decoder.take_replies() {
@@ -85,54 +86,55 @@ impl LiveWorld<'_> {
 
     /// Waits until something may have happened.
     pub(super) async fn wait_for_change(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
-        let look_up = if self.attempt.is_some() || self.summary_run.is_some() || self.checking.is_some() {
-            LOOK_UP_LIVE
+        let interval = if self.attempt.is_some() || self.summary_run.is_some() || self.check_run.is_some() {
+            POLL_INTERVAL_LIVE
         } else {
-            LOOK_UP
+            POLL_INTERVAL
         };
-        let remaining = until.map_or(look_up, |until| until.since(self.clock.at()).to_std().min(look_up));
+        let remaining = until.map_or(interval, |until| until.since(self.clock.at()).to_std().min(interval));
         let timer = tokio::time::sleep(remaining);
-        // A closed channel matches no branch, and is then left out: nobody can cancel any more.
+        // A closed channel matches no branch and is then disabled: no cancel can arrive any more.
         let cancelled = self.setup.cancels.recv();
         let changed = self.watch.changed();
         match &mut self.attempt {
             Some(attempt) => tokio::select! {
                 () = timer => {
-                    let halted = is_halted(attempt.process.pid);
-                    if halted && !attempt.halted {
+                    let frozen = is_halted(attempt.process.pid);
+                    if frozen && !attempt.frozen {
                         self.events.push_back(Event::Noticed(Notice::ProcessFrozen));
                     }
-                    attempt.halted = halted;
-                    let most = self.setup.memory_limit.unwrap_or(u64::MAX);
-                    if most < u64::MAX && resident(&self.setup.marker) > most {
+                    attempt.frozen = frozen;
+                    let limit = self.setup.memory_limit.unwrap_or(u64::MAX);
+                    if limit < u64::MAX && resident(&self.setup.marker) > limit {
                         self.events.push_back(Event::Noticed(Notice::MemoryExceeded));
                     }
-                    // Once may be a build that cleans up after itself.
+                    // A disk that is full only once may belong to a build that cleans up.
                     match disk_space::check(&self.setup.dir) {
-                        Err(error) if attempt.has_unread_output => return Err(error.into()),
-                        looked => attempt.has_unread_output = looked.is_err(),
+                        Err(error) if attempt.disk_was_full => return Err(error.into()),
+                        result => attempt.disk_was_full = result.is_err(),
                     }
                 }
-                Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
+                Some(source) = cancelled => self.events.push_back(Event::Cancelled(source)),
                 changes = changed => note(&mut self.requests, changes?),
                 exit = attempt.agent.exited(), if attempt.exit.is_none() => attempt.exit = Some(exit?),
             },
             None => tokio::select! {
                 () = timer => {}
-                Some(by) = cancelled => self.events.push_back(Event::Cancelled(by)),
+                Some(source) = cancelled => self.events.push_back(Event::Cancelled(source)),
                 changes = changed => note(&mut self.requests, changes?),
-                gone = summaries::gone(&mut self.summary_run) => gone?,
-                over = checks::over(&mut self.checking) => over?,
+                exited = summaries::exited(&mut self.summary_run) => exited?,
+                exited = checks::command_exited(&mut self.check_run) => exited?,
             },
         }
         Ok(())
     }
 }
 
-/// Whether a process that ended so may have had a signal that we get, too. Of an adopted one it is not known.
+/// Returns `true` if the process may have received a signal that this supervisor also gets. The exit of an
+/// adopted process is unknown.
 fn is_by_signal(exit: Exit) -> bool {
     match exit {
-        // As agents and shells that handle SIGHUP and SIGTERM report them.
+        // Exit codes of agents and shells that handle SIGHUP and SIGTERM.
         Exit::Code(code) => [129, 143].contains(&code),
         Exit::Signal(signal) => [1, 15].contains(&signal),
         Exit::Unobserved => true,
@@ -140,7 +142,7 @@ fn is_by_signal(exit: Exit) -> bool {
     }
 }
 
-/// Requests are looked at when there may be one: a stream that grows is no reason.
+/// Schedules a check for requests if file names changed. A growing stream is no reason.
 fn note(requests: &mut Option<RequestWatch>, changes: WatchEvents) {
     if let Some(requests) = requests.as_mut().filter(|_| changes.names) {
         requests.arrived();

@@ -1,6 +1,6 @@
-//! Calls the user's commands of `--notify`: in a shell, in the directory where the agent works, without the run's mark, so
-//! that no sweep of the run ends them. What they are told comes on their standard input and in no other way. What becomes
-//! of them is noted, and changes nothing.
+//! Calls the user's `--notify` commands in the agent's working directory. They run without the run marker, so
+//! that no sweep stops them. They get their data on standard input only. Their failures are logged and change
+//! nothing.
 
 use super::LiveWorld;
 use crate::NotifyFailure;
@@ -14,95 +14,96 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-// A message is sent within seconds, or its server does not answer.
+// A message is sent within seconds unless its server does not answer.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// Who is told what.
+/// The notifications of one supervisor.
 #[derive(Default)]
 pub(super) struct Notifier {
-    /// A wait that is to be told once it is on disk.
+    /// A wait to report once it is on disk.
     due: Option<Notification>,
-    /// The last wait that was looked at, by the attempt that it is for.
+    /// The attempt of the last reported wait.
     wait_seen: u32,
-    /// The calls under way.
+    /// Running calls.
     calls: JoinSet<Option<NotifyFailure>>,
-    /// Whether they are to end now.
+    /// Whether the calls must stop now.
     ends: watch::Sender<bool>,
 }
 
 impl LiveWorld<'_> {
-    /// What the run is to do, in the words of whoever began it.
+    /// Returns the task of the run.
     pub(crate) fn task(&self) -> String {
         self.setup.order.prompt.clone()
     }
 
-    /// Looks whether the run has begun a long wait.
+    /// Prepares a notification if the run has started a long wait.
     pub(super) fn notice_wait(&mut self, run: &Run, at: Moment) {
         let (notify, dir) = (&self.setup.notify, &self.setup.dir);
         if notify.is_empty() || self.notifying.wait_seen == run.state().attempts() + 1 {
             return;
         }
-        let news = Notification::for_wait((dir.id(), dir.path()), run, at, &self.setup.order.prompt);
-        if news.is_some() {
+        let notification = Notification::for_wait((dir.id(), dir.path()), run, at, &self.setup.order.prompt);
+        if notification.is_some() {
             self.notifying.wait_seen = run.state().attempts() + 1;
-            self.notifying.due = news;
+            self.notifying.due = notification;
         }
     }
 
-    /// Tells of such a wait, now that it is on disk, and says who could not be told of an earlier one.
+    /// Sends the notification of a long wait that is now on disk, and reports failures of earlier calls.
     pub(super) fn notify_wait(&mut self) {
-        if let Some(news) = self.notifying.due.take() {
-            let news = self.claim_notification(news);
-            self.call(news);
+        if let Some(notification) = self.notifying.due.take() {
+            let notification = self.claim_notification(notification);
+            self.call(notification);
         }
         while let Some(ended) = self.notifying.calls.try_join_next() {
-            ended.ok().flatten().iter().for_each(|untold| self.setup.observer.on_notify_failure(untold));
+            ended.ok().flatten().iter().for_each(|failure| self.setup.observer.on_notify_failure(failure));
         }
     }
 
-    /// Takes the telling of it upon us; nothing if nobody wants to be told, or if somebody was told before. Who dies between
-    /// this and the call has told nobody: better that than to be told twice.
-    pub(crate) fn claim_notification(&self, news: Notification) -> Option<Notification> {
-        let is_wanted = !self.setup.notify.is_empty();
-        let is_ours = || self.setup.dir.claim_notification(&news.name, &news.line()).unwrap_or(false);
-        (is_wanted && is_ours()).then_some(news)
+    /// Records a notification durably before it is sent. Returns `None` if the run has no notification
+    /// commands, or if it was recorded already. A supervisor that dies before the call sends nothing, which
+    /// is better than sending twice.
+    pub(crate) fn claim_notification(&self, notification: Notification) -> Option<Notification> {
+        let has_commands = !self.setup.notify.is_empty();
+        let is_claimed = || self.setup.dir.claim_notification(&notification.name, &notification.line()).unwrap_or(false);
+        (has_commands && is_claimed()).then_some(notification)
     }
 
-    /// Calls each command, all at the same time, and waits for none.
-    pub(crate) fn call(&mut self, news: Option<Notification>) {
-        let Some(news) = news else { return };
-        for (place, command) in self.setup.notify.iter().enumerate() {
-            let started = self.begin_call(command, place, &news);
-            let untold = NotifyFailure {
+    /// Starts all commands at the same time and waits for none.
+    pub(crate) fn call(&mut self, notification: Option<Notification>) {
+        let Some(notification) = notification else { return };
+        for (index, command) in self.setup.notify.iter().enumerate() {
+            let started = self.start_call(command, index, &notification);
+            let failure = NotifyFailure {
                 command: command.clone(),
-                kind: news.kind,
+                kind: notification.kind,
                 reason: String::new(),
-                log: self.setup.dir.notify_log_path(&news.name, place),
+                log: self.setup.dir.notify_log_path(&notification.name, index),
             };
             let ends = self.notifying.ends.subscribe();
             self.notifying.calls.spawn(async move {
-                let failed = match started {
+                let reason = match started {
                     Ok((agent, log)) => end(agent, log, TIME_LIMIT, ends).await,
                     Err(error) => Some(format!("it could not be started: {error}")),
                 };
-                failed.map(|reason| NotifyFailure { reason, ..untold })
+                reason.map(|reason| NotifyFailure { reason, ..failure })
             });
         }
     }
 
-    fn begin_call(
+    fn start_call(
         &self,
         command: &str,
-        place: usize,
-        news: &Notification,
+        index: usize,
+        notification: &Notification,
     ) -> io::Result<(AgentProcess, File)> {
-        let log = self.setup.dir.create_notify_log(&news.name, place).map_err(io::Error::other)?;
-        // For whoever reads it: which command said what.
+        let log = self.setup.dir.create_notify_log(&notification.name, index).map_err(io::Error::other)?;
+        // Shows readers which command wrote which output.
         let _ = writeln!(&log, "$ {command}");
-        let delivery = self.delivery(command, news).inspect_err(|error| {
+        let delivery = self.delivery(command, notification).inspect_err(|error| {
             let _ = writeln!(&log, "longhaul: {error}");
         })?;
-        let launch = self.launch((delivery.program, delivery.args), &log)?.unmarked();
+        let launch = self.launch(delivery.program, delivery.args, &log)?.unmarked();
         match AgentProcess::start(launch, delivery.stdin) {
             Ok((mut agent, _)) => {
                 agent.end_input(Vec::new());
@@ -115,64 +116,64 @@ impl LiveWorld<'_> {
         }
     }
 
-    fn delivery(&self, channel: &str, news: &Notification) -> io::Result<Delivery> {
-        let channel: Channel = channel.parse().map_err(|error: ChannelError| other(&error))?;
+    fn delivery(&self, channel: &str, notification: &Notification) -> io::Result<Delivery> {
+        let channel: Channel = channel.parse().map_err(|error: ChannelError| io_error(&error))?;
         let environment = &self.setup.environment;
         let variable = |name: &str| environment.variable(name)?.into_string().ok();
         let project = self.setup.order.cwd.file_name().unwrap_or_default().to_string_lossy();
-        channel.delivery((news, &project), variable).map_err(|error| other(&error))
+        channel.delivery(notification, &project, variable).map_err(|error| io_error(&error))
     }
 
-    /// Waits for the commands that are still at work, for as long as they may take, or until a person wants no more
-    /// of that.
+    /// Waits for the running commands until they exit or time out, or until a user cancels again.
     pub(crate) async fn finish_calls(&mut self) {
         while !self.notifying.calls.is_empty() {
             tokio::select! {
                 Some(ended) = self.notifying.calls.join_next() => {
-                    ended.ok().flatten().iter().for_each(|untold| self.setup.observer.on_notify_failure(untold));
+                    ended.ok().flatten().iter().for_each(|failure| self.setup.observer.on_notify_failure(failure));
                 }
                 Some(_) = self.setup.cancels.recv() => {
                     self.notifying.ends.send_replace(true);
                 }
-                // No call is left.
+                // All calls have ended.
                 else => break,
             }
         }
     }
 }
 
-fn other(error: &ChannelError) -> io::Error {
+fn io_error(error: &ChannelError) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-/// Waits for the end of a command, which it has to come to in its time, or before everything `ends`; why it failed, if it
-/// did.
+/// Waits until a command exits, times out, or `ends` becomes true. Returns why it failed, or `None` if it
+/// succeeded.
 async fn end(
     mut agent: AgentProcess,
     log: File,
     time_limit: Duration,
     mut ends: watch::Receiver<bool>,
 ) -> Option<String> {
-    let late = tokio::select! {
+    let result = tokio::select! {
         exited = agent.exited() => Ok(exited),
         () = tokio::time::sleep(time_limit) => Err(format!("it was stopped after {}", Span(time_limit.as_millis() as u64))),
         Ok(_) = ends.wait_for(|ends| *ends) => Err("it was ended, because the run was to end at once".to_owned()),
     };
-    let failed = match late {
+    let reason = match result {
         Ok(Ok(Exit::Code(0))) => return None,
         Ok(Ok(Exit::Code(code))) => format!("it exited with {code}"),
         Ok(Ok(Exit::Signal(signal))) => format!("it was ended by signal {signal}"),
         Ok(Ok(Exit::Unobserved | Exit::NeverSpawned)) => "nobody saw its end".to_owned(),
         Ok(Err(error)) => format!("nobody saw its end: {error}"),
-        Err(late) => {
-            // Its whole group, while that is surely its own: a part of it that stays behind belongs to nobody.
+        Err(reason) => {
+            // The whole process group, while the group certainly belongs to the command: no sweep would find
+            // leftover processes.
             agent.signal(StopLevel::Kill);
             let _ = agent.exited().await;
-            late
+            reason
         }
     };
-    let _ = writeln!(&log, "longhaul: {failed}");
-    Some(failed)
+    let _ = writeln!(&log, "longhaul: {reason}");
+    Some(reason)
 }
 
 #[cfg(test)]
@@ -186,7 +187,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_command_has_its_time_and_no_longer() {
+    fn stops_a_command_after_the_time_limit() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("log");
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(ended("cat", long), (None, "{}\n".to_owned()));
         let (failed, log) = ended("exit 3", long);
         assert_eq!((failed.as_deref(), &*log), (Some("it exited with 3"), "longhaul: it exited with 3\n"));
-        // One that does not want to end, with what it started.
+        // A command that ignores SIGTERM, with child processes.
         let short = Duration::from_millis(100);
         let (failed, _) = ended("trap '' TERM; sleep 60 & sleep 60; sleep 60", short);
         assert_eq!(failed.as_deref(), Some("it was stopped after 100ms"));

@@ -1,8 +1,8 @@
-//! Publishes where a live run stands: `status.json`, the usage of the running attempt by model, and the cost summary of a
-//! harness. These files are derived. One that cannot be written fails nothing, and no decision reads them.
+//! Publishes the state of a live run: `status.json`, the running attempt's usage by model, and a harness's
+//! cost summary. The files are derived. A failed write fails nothing, and no decision reads them.
 
 use super::LiveWorld;
-use super::ending::spent;
+use super::ending::usage_entries;
 use crate::cost_breakdown::SpendingReader;
 use crate::run_report::cost_summary;
 use longhaul_agent::{AttemptSnapshot, BlockedCall};
@@ -10,10 +10,10 @@ use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Usage};
 use longhaul_store::{BlockedUrl, RunDir, Status, StoreError};
 use std::process;
 
-// Readers see usage within two seconds; the disk sees one write a second.
+// Readers see new usage within two seconds, and the disk gets at most one write per second.
 const INTERVAL: Span = Span(1_000);
 
-/// The files that were published last.
+/// The state that was published last.
 pub(super) struct Published {
     status: Status,
     state: State,
@@ -32,8 +32,8 @@ impl LiveWorld<'_> {
         self.write_published(at);
     }
 
-    /// Publishes the usage and the background commands of the running attempt if they changed, at most once a second.
-    /// Returns when a change is due that came too early.
+    /// Publishes the usage and the background commands of the running attempt if they changed, at most once a
+    /// second. Returns when to publish a change that came too early.
     pub(super) fn publish_usage(&mut self) -> Option<Moment> {
         let published = self.published.as_ref()?;
         if self.usage(&published.state) == published.usage && self.background() == published.status.background
@@ -48,7 +48,7 @@ impl LiveWorld<'_> {
         None
     }
 
-    /// Returns the usage of the run in `state`, the running attempt included.
+    /// Returns the usage of the run in `state`, including the running attempt.
     fn usage(&self, state: &State) -> Usage {
         let live = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot().usage);
         state.usage.plus(live.unwrap_or_default())
@@ -68,7 +68,7 @@ impl LiveWorld<'_> {
         let dir = &self.setup.dir;
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, now));
         let snapshot = self.attempt.as_ref().map(|attempt| {
-            let _ = attempt.dir.write_model_usage(&spent(attempt.decoder.usage_by_model()));
+            let _ = attempt.dir.write_model_usage(&usage_entries(attempt.decoder.usage_by_model()));
             attempt.decoder.snapshot()
         });
         if self.setup.harness.is_some() {

@@ -1,5 +1,5 @@
-//! Begins an attempt: its session is taken and brought, its files are made, what the next agent is to know is gathered, and
-//! its process is started. What hinders it becomes evidence, as if the agent had been started and had refused.
+//! Starts an attempt: locks and prepares its session, creates its files, collects data for the agent, and
+//! starts its process. An obstacle becomes evidence, as if the agent had refused to start.
 
 use super::{AttemptProcess, LiveWorld, WorldConfig};
 use crate::SuperviseError;
@@ -26,44 +26,45 @@ impl LiveWorld<'_> {
             return Ok(());
         }
         let wrap_up = self.setup.order.wrap_up_prompt.as_deref();
-        let started = match self
+        let prepared = match self
             .session_files()
             .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up))
         {
-            Ok(started) => started,
+            Ok(prepared) => prepared,
             Err(error) => {
                 self.refuse_session(&error.to_string());
                 return Ok(());
             }
         };
-        if started.resume_at.as_ref().is_some_and(|message| !SessionId::from(message.as_str()).is_name()) {
+        if prepared.resume_at.as_ref().is_some_and(|message| !SessionId::from(message.as_str()).is_name()) {
             self.refuse_session("its last message has no valid id");
             return Ok(());
         }
-        self.past.resume_at = started.resume_at;
-        self.remember(plan, started.visible_tool_results);
+        self.past.resume_at = prepared.resume_at;
+        self.collect_prior(plan, prepared.visible_tool_results);
         let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
         self.past.added = Remaining::default();
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
-        if let Some(session) = &started.session {
-            // Without it nobody can tell later whether the history arrived; the work does not need it.
+        if let Some(session) = &prepared.session {
+            // Needed later to verify that the history arrived. The work does not need it.
             let _ = dir.write_session(session);
         }
         let output = (dir.create_stream()?, dir.create_stderr()?);
-        let end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
+        let write_end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
         let launch = LaunchSpec {
-            input: end.map(|end| InputFifo { end, path: dir.input_path() }),
+            input: write_end.map(|write_end| InputFifo { write_end, path: dir.input_path() }),
             ..LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, output)
         };
-        // A disk without room for this has none for what the agent says: it would work, and nobody would hear it.
+        // A disk without room for this file has none for the agent's output, and the agent would work
+        // unobserved.
         if let Err(error) = dir.write_argv(&launch.argv())
             && error.is_disk_full()
         {
             return Err(error.into());
         }
-        // For people; the work does not need it.
+        // For people. The work does not need it.
         let _ = dir.write_prompt(&invocation.prompt);
-        // Watched before the agent can write: nothing it says is missed.
+        // The watch starts before the agent can write, so that no output is missed.
         self.watch.file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let memory = OomWatch::begin();
@@ -73,7 +74,7 @@ impl LiveWorld<'_> {
                 failpoints::hit(Failpoint::Spawned);
                 self.recorder.begin(plan, invocation.prompt, self.clock.at());
                 let decoder = self.decoder();
-                self.attempt = Some(AttemptProcess::new((agent, process), memory, tail, decoder, dir));
+                self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(process));
             }
             Err((kind, error)) => {
@@ -85,38 +86,38 @@ impl LiveWorld<'_> {
         Ok(())
     }
 
-    /// As if the agent did not know the session.
-    fn refuse_session(&mut self, why: &str) {
+    /// Reports the session as unknown to the agent.
+    fn refuse_session(&mut self, reason: &str) {
         self.spawn_error = Some(format!("continue the session: {why}"));
         self.events.push_back(Event::Exited(refused(StartupError::SessionUnknown)));
     }
 
-    /// What the agent of this attempt is to know of the ones before.
-    fn remember(&mut self, plan: &AttemptPlan, shown: Option<BTreeSet<String>>) {
-        self.past.visible_tool_results = shown;
+    /// Collects the data of earlier attempts for the agent of this one.
+    fn collect_prior(&mut self, plan: &AttemptPlan, visible_tool_results: Option<BTreeSet<String>>) {
+        self.past.visible_tool_results = visible_tool_results;
         self.past.check_output = self.check_output_for(plan);
         if matches!(plan.session, SessionPlan::New(_)) {
             self.past.side_effects.clear_session();
         }
         if matches!(plan.prompt, PromptKind::TaskAfterLoss(_)) {
             let (dir, dialect) = (&self.setup.dir, self.setup.dialect.as_ref());
-            // A record that cannot be read is told by nobody; the task is.
+            // If the records cannot be read, the prompt contains only the task.
             self.past.conversation =
                 conversation_of(dir, dialect, &self.setup.order.prompt, plan.attempt - 1).unwrap_or_default();
             self.past.summary = self.summary_for(plan);
         }
     }
 
-    /// The session's files of this run's agent; nothing if nobody knows where they are.
+    /// Returns the session files of the run's agent, or `None` if their location is unknown.
     pub(super) fn session_files(&self) -> Option<SessionFiles<'_>> {
         let WorldConfig { dialect, dir, environment, order, .. } = &self.setup;
         SessionFiles::new(dialect.sessions()?, dir, environment, &order.cwd)
     }
 
-    /// Takes the session for this run; the evidence of a refusal if another run has it.
+    /// Locks the session for this run. Returns the evidence of a refusal if another run holds it.
     pub(super) fn lock_session(&mut self, plan: &AttemptPlan) -> Result<Option<Evidence>, SuperviseError> {
         let session = plan.session.id();
-        if self.locks.iter().any(|(held, _)| held == session) {
+        if self.locks.iter().any(|(locked, _)| locked == session) {
             return Ok(None);
         }
         match SessionLock::acquire(self.setup.home, self.setup.dialect.name(), session, self.setup.dir.id()) {
@@ -134,7 +135,7 @@ impl LiveWorld<'_> {
     }
 }
 
-/// As if the agent had been started and had refused.
+/// Returns the evidence of an agent that refused to start.
 fn refused(startup: StartupError) -> Evidence {
     Evidence { startup: Some(startup), ..Evidence::of_exit(Exit::NeverSpawned) }
 }

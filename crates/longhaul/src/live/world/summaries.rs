@@ -1,5 +1,5 @@
-//! Has older work condensed by a model, between two attempts. Whatever goes wrong here is no more than the failure of
-//! that: the record is then told without it.
+//! Has a model summarize older work between two attempts. Any failure here only means that the handoff prompt
+//! has no summary.
 
 use super::LiveWorld;
 use crate::SuperviseError;
@@ -17,10 +17,10 @@ use longhaul_store::AttemptDir;
 use std::future;
 use std::io;
 
-/// A model at work on older work.
+/// A model that is summarizing older work.
 pub(super) struct SummaryRun {
     process: OneShotProcess,
-    /// Where it writes.
+    /// Directory of its files.
     dir: AttemptDir,
 }
 
@@ -31,13 +31,13 @@ impl SummaryRun {
 }
 
 impl LiveWorld<'_> {
-    /// Starts a model on the older work for this attempt, if there is any.
+    /// Starts a model to summarize the older work for this attempt, if there is any.
     pub(super) fn start_summary(&mut self, plan: &AttemptPlan) {
         let Some(invocation) = self.summary_invocation(plan) else {
             return self.events.push_back(Event::SummaryEnded(SummaryReport::NotNeeded));
         };
         match self.start_one_shot(plan, invocation) {
-            Ok(condensing) => self.summary_run = Some(condensing),
+            Ok(summary_run) => self.summary_run = Some(summary_run),
             Err(error) => {
                 let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
                 self.events.push_back(Event::SummaryEnded(SummaryReport::Ended(evidence)));
@@ -45,7 +45,7 @@ impl LiveWorld<'_> {
         }
     }
 
-    /// How to ask for a summary; nothing if there is nothing to summarise, or nobody to do it.
+    /// Returns how to request a summary, or `None` if there is nothing to summarize or no model for it.
     fn summary_invocation(&self, plan: &AttemptPlan) -> Option<Invocation> {
         let (order, dialect) = (&self.setup.order, self.setup.dialect.as_ref());
         let (Some(model), PromptKind::TaskAfterLoss(fault)) = (&order.handoff_summary, plan.prompt) else {
@@ -53,25 +53,26 @@ impl LiveWorld<'_> {
         };
         let transcript = conversation_of(&self.setup.dir, dialect, &order.prompt, plan.attempt - 1).ok()?;
         let task = order.task();
-        let about = HandoffContext::unlimited(&task, HandoffReason::Fault(fault));
-        let prompt = summary_prompt(&transcript, &about, order.handoff_tokens, SUMMARY_TOKENS_MAX)?;
+        let context = HandoffContext::unlimited(&task, HandoffReason::Fault(fault));
+        let prompt = summary_prompt(&transcript, &context, order.handoff_tokens, SUMMARY_TOKENS_MAX)?;
         Some(dialect.summary_invocation(order, plan.attempt, model, &prompt))
     }
 
     fn start_one_shot(&self, plan: &AttemptPlan, invocation: Invocation) -> Result<SummaryRun, SpawnError> {
-        let no_room = |_| SpawnError::NoResources;
-        let dir = self.setup.dir.attempt(plan.attempt).create_summary().map_err(no_room)?;
-        let output = (dir.create_stream().map_err(no_room)?, dir.create_stderr().map_err(no_room)?);
+        let no_resources = |_| SpawnError::NoResources;
+        let dir = self.setup.dir.attempt(plan.attempt).create_summary().map_err(no_resources)?;
+        let output = (dir.create_stream().map_err(no_resources)?, dir.create_stderr().map_err(no_resources)?);
         let launch = LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, output);
         // For people.
         let _ = dir.write_argv(&launch.argv());
-        let (process, proc) = OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
-        failpoints::agent_is(proc.pid);
+        let (process, process_id) =
+        OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
+        failpoints::agent_is(process_id.pid);
         failpoints::hit(Failpoint::Spawned);
         Ok(SummaryRun { process, dir })
     }
 
-    /// Ends it if it lives, and whatever it left behind, and says what came of it.
+    /// Stops the summary if it is running, with its leftover processes, and reports its result.
     pub(super) async fn stop_summary(&mut self) -> Result<(), SuperviseError> {
         if let Some(SummaryRun { mut process, dir }) = self.summary_run.take() {
             let exit = process.end(&self.setup.marker).await?;
@@ -81,7 +82,7 @@ impl LiveWorld<'_> {
         Ok(())
     }
 
-    /// What a dead supervisor left of it, of which nothing goes on.
+    /// Returns the evidence of a summary that a dead supervisor started, after stopping its processes.
     pub(super) async fn poll_summary(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
         sweep(&self.setup.marker).await?;
         let dir = dir.summary();
@@ -90,26 +91,26 @@ impl LiveWorld<'_> {
     }
 
     fn read_summary(&mut self, dir: AttemptDir, exit: Exit) -> Evidence {
-        let files = (&*dir.stream_path(), &*dir.stderr_path());
-        let (evidence, decoder) = evidence_of(self.setup.dialect.as_ref(), files, exit);
+        let (stream, stderr) = (dir.stream_path(), dir.stderr_path());
+        let (evidence, decoder) = evidence_of(self.setup.dialect.as_ref(), &stream, &stderr, exit);
         self.ended.push((dir, decoder));
         evidence
     }
 
-    /// The summary that this attempt is told, if it is told one. One that cannot be read is told by nobody.
+    /// Returns the summary for this attempt's prompt, or `None` if the plan has none or it cannot be read.
     pub(super) fn summary_for(&self, plan: &AttemptPlan) -> Option<Summary> {
         let model = self.setup.order.handoff_summary.clone().filter(|_| plan.with_summary)?;
         let dir = self.setup.dir.attempt(plan.attempt).summary();
-        let files = (&*dir.stream_path(), &*dir.stderr_path());
-        let (_, decoder) = evidence_of(self.setup.dialect.as_ref(), files, Exit::Unobserved);
+        let (stream, stderr) = (dir.stream_path(), dir.stderr_path());
+        let (_, decoder) = evidence_of(self.setup.dialect.as_ref(), &stream, &stderr, Exit::Unobserved);
         Some(Summary { model, text: decoder.snapshot().result.clone()? })
     }
 }
 
-/// Waits for the end of what condenses; for ever, if nothing does.
-pub(super) async fn gone(condensing: &mut Option<SummaryRun>) -> io::Result<()> {
-    match condensing {
-        Some(condensing) => condensing.process.gone().await.map(drop),
+/// Waits until the summary's process exits. Waits forever if none is running.
+pub(super) async fn exited(summary_run: &mut Option<SummaryRun>) -> io::Result<()> {
+    match summary_run {
+        Some(summary) => summary.process.gone().await.map(drop),
         None => future::pending().await,
     }
 }

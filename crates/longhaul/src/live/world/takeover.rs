@@ -1,4 +1,4 @@
-//! What a supervisor makes of a run whose supervisor died: its sessions, its agent, and what its attempts left.
+//! Takes over a run whose supervisor died: its sessions, its agent, and the data of its attempts.
 
 use super::{AttemptProcess, LiveWorld};
 use crate::SuperviseError;
@@ -19,19 +19,19 @@ use std::time::UNIX_EPOCH;
 const IDLE_MIN: Span = Span(1_000);
 
 impl LiveWorld<'_> {
-    /// Takes the sessions that a dead supervisor of this run held. One that another run has meanwhile is
-    /// missed when it is needed.
+    /// Locks the sessions that a dead supervisor of this run held. If another run has locked one meanwhile,
+    /// the run fails when it needs that session.
     pub(crate) fn lock_sessions<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
         let (home, agent, run) = (self.setup.home, self.setup.dialect.name(), self.setup.dir.id());
-        let held = sessions.filter_map(|session| {
+        let locks = sessions.filter_map(|session| {
             let lock = SessionLock::acquire(home, agent, session, run).ok()?;
             Some((session.clone(), lock))
         });
-        self.locks.extend(held);
+        self.locks.extend(locks);
     }
 
-    /// Takes over a run whose supervisor died after `last_at`, and returns what its core is told first: for how long
-    /// nothing happened, or what was found.
+    /// Takes over a run whose supervisor died after `last_at`. Returns the first event: the downtime, or what
+    /// was found.
     pub(crate) async fn take_over(
         &mut self,
         run: &Run,
@@ -39,31 +39,31 @@ impl LiveWorld<'_> {
         changes: Vec<SettingChange>,
     ) -> Result<Event, SuperviseError> {
         let idle = self.idle_for(run, last_at);
-        let found = self.look_around(run).await?;
-        // A living agent has worked all the time.
+        let found = self.find_attempt(run).await?;
+        // A live agent has worked all the time.
         let idle = if matches!(found, FoundAttempt::Running(_)) { Span::ZERO } else { idle };
         self.diagnostic.recovered(run, self.clock.at(), &found);
-        let found = Event::Recovered { found, last_record_at: last_at, changes };
+        let recovered = Event::Recovered { found, last_record_at: last_at, changes };
         if idle < IDLE_MIN {
-            return Ok(found);
+            return Ok(recovered);
         }
-        self.events.push_back(found);
+        self.events.push_back(recovered);
         Ok(Event::Downtime(idle))
     }
 
-    /// Returns for how long nothing of the run was running if its agent is gone: the time since the last record, the agent's
-    /// last output, or its end by the watchdog.
+    /// Returns for how long nothing of the run was running, if its agent is gone. The time counts from the
+    /// last record, the agent's last output, or the watchdog's stop.
     fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
         let attempt = self.setup.dir.attempt(run.state().attempts());
         let written = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
         let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let heard_at = written.map(|since| Moment(since.as_millis() as u64));
-        let stopped_at = attempt.watchdog_stop().ok().flatten().map(|orphaned| orphaned.at);
-        last_at.max(heard_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
+        let last_output_at = written.map(|since| Moment(since.as_millis() as u64));
+        let stopped_at = attempt.watchdog_stop().ok().flatten().map(|stop| stop.at);
+        last_at.max(last_output_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
     }
 
-    /// Looks at what is there of the last attempt of a dead supervisor's run, and adopts the agent if it lives.
-    async fn look_around(&mut self, run: &Run) -> Result<FoundAttempt, SuperviseError> {
+    /// Finds the last attempt of a dead supervisor's run, and adopts the agent if it lives.
+    async fn find_attempt(&mut self, run: &Run) -> Result<FoundAttempt, SuperviseError> {
         let Some(plan) = &run.state().plan else {
             return Ok(FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)));
         };
@@ -77,37 +77,37 @@ impl LiveWorld<'_> {
             if let Some(busy) = self.lock_session(plan)? {
                 return Ok(FoundAttempt::Ended(busy));
             }
-            // It may end at any moment: then its files tell.
+            // The agent may exit at any moment. Then its files are read instead.
             if let Ok(agent) = AgentProcess::adopt(process, &dir.input_path()) {
                 self.watch.file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
                 self.recorder.adopt(plan.attempt);
                 let (decoder, memory) = (self.decoder(), OomWatch::begin());
-                self.attempt = Some(AttemptProcess::new((agent, process), memory, tail, decoder, dir));
+                self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
                 return Ok(FoundAttempt::Running(process));
             }
         }
-        // A dead agent's tools must not go on beside an agent that is about to be started.
+        // A dead agent's tools must not run next to an agent that is about to start.
         let phase = &run.state().phase;
         if matches!(phase, Phase::Starting | Phase::Checking { .. } | Phase::Suspended { .. }) {
             sweep(&self.setup.marker).await?;
         }
-        let evidence = self.read_again(&dir)?;
+        let evidence = self.replay_attempt(&dir)?;
         self.recorder.complete(plan.attempt);
         let (continuity, workspace) = (self.continuity_of(&dir), self.fingerprint());
         Ok(FoundAttempt::Ended(Evidence { continuity, workspace_fingerprint: workspace, ..evidence }))
     }
 
-    /// Reads what the agent did in its first `attempts` attempts: the next one is told. An attempt whose files
-    /// are gone is silent.
+    /// Reads the first `attempts` attempts again, for the next prompt. An attempt whose files are missing
+    /// adds nothing.
     pub(crate) fn replay_attempts(&mut self, attempts: u32) {
         for number in 1..=attempts {
-            let _ = self.read_again(&self.setup.dir.attempt(number));
+            let _ = self.replay_attempt(&self.setup.dir.attempt(number));
         }
     }
 
-    /// What an attempt without a process proves, by its files.
-    fn read_again(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
+    /// Returns the evidence of an attempt without a process, from its files.
+    fn replay_attempt(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
         dir.remove_input();
         let exit = exit_of(dir);
         if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {

@@ -251,7 +251,7 @@ fn journals_of_newer_versions_and_damaged_plans_are_refused() {
             entries[place].content = content.to_vec();
         }
     };
-    let newer = br#"{"seq":1,"at":1,"records":[{"record":"from_the_future"}]}
+    let newer = br#"{"format":1,"seq":1,"at":1,"records":[{"record":"from_the_future"}]}
 "#;
     let refused = |content: &'static [u8], name| {
         let from = Homes::new();

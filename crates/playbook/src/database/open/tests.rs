@@ -9,14 +9,14 @@ use tempfile::TempDir;
 
 const CHILD: &str = "LONGHAUL_TEST_ENQUEUE_IN";
 
-fn place() -> (TempDir, LearningPaths) {
+fn temporary_paths() -> (TempDir, LearningPaths) {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let place = LearningPaths::in_home(dir.path());
-    (dir, place)
+    let paths = LearningPaths::in_home(dir.path());
+    (dir, paths)
 }
 
-fn open(place: &LearningPaths) -> LearningDb {
-    LearningDb::open(place).expect("a database")
+fn open(paths: &LearningPaths) -> LearningDb {
+    LearningDb::open(paths).expect("a database")
 }
 
 fn queued(transcript: &str) -> Queued {
@@ -31,8 +31,8 @@ fn queued(transcript: &str) -> Queued {
     }
 }
 
-fn transcripts(place: &LearningPaths) -> Vec<String> {
-    let learning = open(place);
+fn transcripts(paths: &LearningPaths) -> Vec<String> {
+    let learning = open(paths);
     let known = learning.known(|db| {
         let mut statement = db.prepare("SELECT transcript FROM queue ORDER BY transcript")?;
         statement.query_map([], |row| row.get(0))?.collect()
@@ -41,25 +41,25 @@ fn transcripts(place: &LearningPaths) -> Vec<String> {
 }
 
 #[test]
-fn only_its_owner_can_read_it() {
-    let (_dir, place) = place();
-    open(&place).enqueue(Moment(1), &queued("a")).expect("it is queued");
+fn only_owner_can_read_files() {
+    let (_dir, paths) = temporary_paths();
+    open(&paths).enqueue(Moment(1), &queued("a")).expect("it is queued");
     let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
-    assert_eq!(mode(place.dir()), 0o700);
+    assert_eq!(mode(paths.dir()), 0o700);
     for end in ["", "-wal", "-shm"] {
-        assert_eq!(mode(&with_end(&place.database(), end)), 0o600, "{end}");
+        assert_eq!(mode(&with_end(&paths.database(), end)), 0o600, "{end}");
     }
 }
 
 #[test]
-fn a_damaged_one_is_set_aside_and_named() {
-    let whole = |place: &LearningPaths| {
-        open(place).enqueue(Moment(1), &queued("a")).expect("it is queued");
-        open(place).checkpoint().expect("it is tidied");
-        fs::read(place.database()).expect("a file")
+fn moves_damaged_database_aside() {
+    let intact = |paths: &LearningPaths| {
+        open(paths).enqueue(Moment(1), &queued("a")).expect("it is queued");
+        open(paths).checkpoint().expect("it is tidied");
+        fs::read(paths.database()).expect("a file")
     };
     type Damage = fn(Vec<u8>) -> Vec<u8>;
-    let ways: &[(&str, Damage)] = &[
+    let kinds_of_damage: &[(&str, Damage)] = &[
         ("something else", |_| b"not a database at all, but some text of somebody else's".to_vec()),
         ("nothing", |_| Vec::new()),
         ("another database", |_| {
@@ -73,78 +73,78 @@ fn a_damaged_one_is_set_aside_and_named() {
         }),
         ("cut", |bytes| bytes[..bytes.len() / 2].to_vec()),
     ];
-    for (path, damage) in ways {
-        let (_dir, place) = place();
-        let found = damage(whole(&place));
-        fs::write(place.database(), &found).expect("a file");
+    for (kind, damage) in kinds_of_damage {
+        let (_dir, paths) = temporary_paths();
+        let damaged_bytes = damage(intact(&paths));
+        fs::write(paths.database(), &damaged_bytes).expect("a file");
         for end in BESIDE {
-            drop(fs::remove_file(with_end(&place.database(), end)));
+            drop(fs::remove_file(with_end(&paths.database(), end)));
         }
 
-        open(&place).enqueue(Moment(2), &queued("b")).expect("it is queued");
-        assert_eq!(transcripts(&place), ["b"], "{path}");
-        let aside = LearningDb::all_set_aside(&place);
-        assert_eq!(aside, [damaged(&place.database(), 1)], "{path}");
-        assert_eq!(fs::read(&aside[0]).expect("a file"), found, "{path}");
-        assert!(open(&place).set_aside().is_none(), "{path}");
+        open(&paths).enqueue(Moment(2), &queued("b")).expect("it is queued");
+        assert_eq!(transcripts(&paths), ["b"], "{kind}");
+        let aside = LearningDb::all_set_aside(&paths);
+        assert_eq!(aside, [damaged(&paths.database(), 1)], "{kind}");
+        assert_eq!(fs::read(&aside[0]).expect("a file"), damaged_bytes, "{kind}");
+        assert!(open(&paths).set_aside().is_none(), "{kind}");
     }
 }
 
 #[test]
-fn whoever_finds_it_damaged_learns_where_it_is_kept() {
-    let (_dir, place) = place();
-    DirBuilder::new().recursive(true).create(place.dir()).expect("a directory");
+fn reports_path_of_damaged_database() {
+    let (_dir, paths) = temporary_paths();
+    DirBuilder::new().recursive(true).create(paths.dir()).expect("a directory");
     for number in 1..=2 {
-        fs::write(place.database(), "no database").expect("a file");
-        let learning = open(&place);
-        assert_eq!(learning.set_aside(), Some(&*damaged(&place.database(), number)));
+        fs::write(paths.database(), "no database").expect("a file");
+        let learning = open(&paths);
+        assert_eq!(learning.set_aside(), Some(&*damaged(&paths.database(), number)));
     }
-    assert_eq!(LearningDb::all_set_aside(&place).len(), 2);
+    assert_eq!(LearningDb::all_set_aside(&paths).len(), 2);
 }
 
 #[test]
-fn of_many_that_find_it_damaged_one_sets_it_aside() {
-    let (_dir, place) = place();
-    DirBuilder::new().recursive(true).create(place.dir()).expect("a directory");
-    fs::write(place.database(), "no database").expect("a file");
+fn exactly_one_process_moves_damaged_database_aside() {
+    let (_dir, paths) = temporary_paths();
+    DirBuilder::new().recursive(true).create(paths.dir()).expect("a directory");
+    fs::write(paths.database(), "no database").expect("a file");
     thread::scope(|scope| {
         for number in 0..16 {
-            let place = &place;
+            let paths = &paths;
             scope.spawn(move || {
-                let learning = open(place);
+                let learning = open(paths);
                 learning.enqueue(Moment(number), &queued(&format!("{number:02}"))).expect("it is queued");
             });
         }
     });
-    assert_eq!(transcripts(&place).len(), 16);
-    assert_eq!(LearningDb::all_set_aside(&place).len(), 1);
+    assert_eq!(transcripts(&paths).len(), 16);
+    assert_eq!(LearningDb::all_set_aside(&paths).len(), 1);
 }
 
 #[test]
-fn a_log_without_its_database_is_not_taken_for_that_of_a_new_one() {
-    let (_dir, place) = place();
-    open(&place).enqueue(Moment(1), &queued("a")).expect("it is queued");
-    fs::remove_file(place.database()).expect("a file");
-    open(&place).enqueue(Moment(2), &queued("b")).expect("it is queued");
-    assert_eq!(transcripts(&place), ["b"]);
-    assert!(with_end(&damaged(&place.database(), 1), "-wal").exists());
+fn new_database_ignores_orphaned_log() {
+    let (_dir, paths) = temporary_paths();
+    open(&paths).enqueue(Moment(1), &queued("a")).expect("it is queued");
+    fs::remove_file(paths.database()).expect("a file");
+    open(&paths).enqueue(Moment(2), &queued("b")).expect("it is queued");
+    assert_eq!(transcripts(&paths), ["b"]);
+    assert!(with_end(&damaged(&paths.database(), 1), "-wal").exists());
 }
 
 #[test]
-fn a_newer_one_is_refused_and_left_alone() {
-    let (_dir, place) = place();
-    let learning = open(&place);
+fn rejects_newer_version_unchanged() {
+    let (_dir, paths) = temporary_paths();
+    let learning = open(&paths);
     learning.known(|db| db.pragma_update(None, "user_version", VERSION + 1)).expect("a version");
-    let error = LearningDb::open(&place).expect_err("a newer one");
+    let error = LearningDb::open(&paths).expect_err("a newer one");
     assert!(matches!(error, LearningError::Newer { .. }), "{error}");
     assert_eq!(error.hint(), "update longhaul");
-    assert!(LearningDb::all_set_aside(&place).is_empty());
+    assert!(LearningDb::all_set_aside(&paths).is_empty());
 }
 
 #[test]
-fn what_is_no_damage_is_not_called_so() {
-    let (_dir, place) = place();
-    let mut learning = open(&place);
+fn distinguishes_damage_from_other_errors() {
+    let (_dir, paths) = temporary_paths();
+    let mut learning = open(&paths);
     let twice = learning.change(|db| {
         db.execute("INSERT INTO judged (row) VALUES (1)", [])?;
         db.execute("INSERT INTO judged (row) VALUES (1)", [])
@@ -152,14 +152,14 @@ fn what_is_no_damage_is_not_called_so() {
     assert!(matches!(twice, Err(LearningError::Refused { .. })), "{twice:?}");
     let wrong = learning.known(|db| db.execute("SELECT nothing FROM nowhere", []));
     assert!(matches!(wrong, Err(LearningError::Damaged { .. })), "{wrong:?}");
-    // It is looked at before it is set aside.
-    assert!(LearningDb::open_anew(&place).expect("a database").set_aside().is_none());
+    // The database is verified before it is moved aside.
+    assert!(LearningDb::open_anew(&paths).expect("a database").set_aside().is_none());
 }
 
 #[test]
-fn a_full_disk_loses_nothing_that_was_queued() {
-    let (_dir, place) = place();
-    let learning = open(&place);
+fn full_disk_keeps_queued_items() {
+    let (_dir, paths) = temporary_paths();
+    let learning = open(&paths);
     learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
     let pages: i64 =
         learning.known(|db| db.pragma_query_value(None, "page_count", |row| row.get(0))).expect("a number");
@@ -172,30 +172,30 @@ fn a_full_disk_loses_nothing_that_was_queued() {
     }
     let refused = refused.expect("no room");
     assert!(matches!(refused, LearningError::Refused { .. }), "{refused}");
-    assert!(transcripts(&place).contains(&"a".to_owned()));
-    assert!(LearningDb::all_set_aside(&place).is_empty());
+    assert!(transcripts(&paths).contains(&"a".to_owned()));
+    assert!(LearningDb::all_set_aside(&paths).is_empty());
 }
 
 #[test]
-fn no_hook_puts_the_log_into_the_database() {
-    let (_dir, place) = place();
-    // More than SQLite puts off by itself, a thousand pages.
-    let learning = open(&place);
+fn enqueue_never_checkpoints() {
+    let (_dir, paths) = temporary_paths();
+    // More than the thousand pages after which SQLite checkpoints by default.
+    let learning = open(&paths);
     for number in 0..600 {
         learning.enqueue(Moment(number), &queued("a")).expect("it is queued");
     }
-    let wal = || fs::metadata(with_end(&place.database(), "-wal")).expect("a file").len();
+    let wal = || fs::metadata(with_end(&paths.database(), "-wal")).expect("a file").len();
     assert!(wal() > 1_000 * 4_096, "{}", wal());
     drop(learning);
-    open(&place).checkpoint().expect("it is tidied");
+    open(&paths).checkpoint().expect("it is tidied");
     assert!(wal() < 10_000, "{}", wal());
-    assert_eq!(transcripts(&place).len(), 600);
+    assert_eq!(transcripts(&paths).len(), 600);
 }
 
 #[test]
-fn tidying_waits_for_nobody() {
-    let (_dir, place) = place();
-    let (learning, other) = (open(&place), open(&place));
+fn checkpoint_does_not_wait() {
+    let (_dir, paths) = temporary_paths();
+    let (learning, other) = (open(&paths), open(&paths));
     for begin in ["BEGIN", "BEGIN IMMEDIATE"] {
         let reads = |db: &Connection| {
             db.execute_batch(begin)?;
@@ -210,24 +210,24 @@ fn tidying_waits_for_nobody() {
         assert!(started.elapsed() < WAIT / 2, "{begin}");
         other.known(|db| db.execute_batch("COMMIT")).expect("it is at its end");
     }
-    // Others are still waited for when something is written.
+    // Writes still wait for other connections.
     let waits: i64 =
         learning.known(|db| db.pragma_query_value(None, "busy_timeout", |row| row.get(0))).expect("a number");
     assert_eq!(u128::try_from(waits), Ok(WAIT.as_millis()));
 }
 
-/// No test by itself: what each process of the next one does.
+/// Not a test by itself: each process of the next test runs this.
 #[test]
 fn enqueues_for_another_test() {
     let Ok(home) = env::var(CHILD) else { return };
-    let place = LearningPaths::in_home(Path::new(&home));
+    let paths = LearningPaths::in_home(Path::new(&home));
     let name = std::process::id().to_string();
-    open(&place).enqueue(Moment(1), &queued(&name)).expect("it is queued");
+    open(&paths).enqueue(Moment(1), &queued(&name)).expect("it is queued");
 }
 
 #[test]
-fn fifty_processes_that_find_no_database_queue_each_once() {
-    let (dir, place) = place();
+fn fifty_processes_enqueue_without_database() {
+    let (dir, paths) = temporary_paths();
     let this = env::current_exe().expect("this program");
     let children: Vec<_> = (0..50)
         .map(|_| {
@@ -241,5 +241,5 @@ fn fifty_processes_that_find_no_database_queue_each_once() {
         assert!(child.wait().expect("its end").success());
     }
     names.sort();
-    assert_eq!(transcripts(&place), names);
+    assert_eq!(transcripts(&paths), names);
 }

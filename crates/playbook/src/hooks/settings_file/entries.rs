@@ -1,6 +1,8 @@
-//! The hooks in Claude Code's settings: which there are, whose they are, and how one is put there or taken out.
+//! Finds, inserts and removes the hooks in Claude Code's settings.
 //!
-//! `{"hooks": {"<event>": [{"matcher": "…", "hooks": [{"type": "command", "command": "…", "timeout": 10}]}]}}`, seen with 2.1.330.
+//! Format, seen with 2.1.330:
+//! `{"hooks": {"<event>": [{"matcher": "…", "hooks": [{"type": "command", "command": "…", "timeout":
+//! 10}]}]}}`.
 
 use super::spans::{Item, items, named, with, without};
 use crate::hooks::HookEvent;
@@ -8,32 +10,32 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// What we are called where nobody has called us otherwise.
+/// Default name of the program.
 const OUR_NAME: &str = "longhaul";
-/// The scripts of the ACE playbook hooks, where its installer puts them.
+/// Scripts of the ACE playbook hooks, as its installer names them.
 const ACE: [&str; 4] = ["user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py"];
 
-/// A hook as it is to be in the settings.
+/// A hook to install.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookEntry {
-    /// When it is called.
+    /// Event that triggers it.
     pub event: HookEvent,
-    /// What is called, as a shell reads it.
+    /// Shell command.
     pub command: String,
 }
 
-/// Somebody's hook in the settings.
+/// An installed hook of any program.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) event: String,
     matcher: Option<String>,
     pub(super) command: String,
     timeout: Option<f64>,
-    /// The settings, `hooks`, the event, its group: in each what there is and which of them leads to this one.
+    /// Path to the hook: the items and the index in the settings, in `hooks`, in the event and in its group.
     path: [(Vec<Item>, usize); 4],
 }
 
-/// What the settings have where something else is expected.
+/// A value of an unexpected type in the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnexpectedShape {
     pub(super) path: String,
@@ -55,7 +57,7 @@ struct Command<'a> {
     timeout: u32,
 }
 
-/// What is read of somebody's hook.
+/// The parts of an installed hook that are read.
 #[derive(Default, Deserialize)]
 struct Read {
     #[serde(default)]
@@ -66,12 +68,12 @@ struct Read {
     matcher: Option<String>,
 }
 
-// The agent waits for a hook as long, and ours takes milliseconds. Without a number a session's end has 1.5 seconds for all hooks
-// together, which a machine under load may need (2.1.330).
+// The agent waits this long for a hook, and ours take milliseconds. Without a timeout, all hooks at the end
+// of a session share 1.5 seconds, which is too short under load (2.1.330).
 const TIMEOUT_S: u32 = 10;
 
 impl Entry {
-    /// Whether it calls us, at whatever path: a program of this name or of our own.
+    /// Returns whether it calls Longhaul at any path, under its default name or `program_name`.
     pub(super) fn is_ours(&self, program_name: &str) -> bool {
         HookEvent::ALL.iter().any(|event| {
             let called = format!(" hook {event}");
@@ -81,20 +83,20 @@ impl Entry {
         })
     }
 
-    /// Whether it is one of the ACE playbook hooks.
+    /// Returns whether it is one of the ACE playbook hooks.
     pub(super) fn is_ace(&self) -> bool {
         ACE.iter().any(|script| self.command.contains(&format!(".claude/hooks/{script}")))
     }
 
-    /// Whether it is exactly what is wanted.
-    pub(super) fn is(&self, wanted: &HookEntry) -> bool {
-        self.event == wanted.event.as_str()
-            && self.command == wanted.command
-            && self.matcher.as_deref() == wanted.event.matcher()
+    /// Returns whether it equals the requested hook.
+    pub(super) fn is(&self, requested: &HookEntry) -> bool {
+        self.event == requested.event.as_str()
+            && self.command == requested.command
+            && self.matcher.as_deref() == requested.event.matcher()
             && self.timeout == Some(f64::from(TIMEOUT_S))
     }
 
-    /// The settings without it, and without what was there for it alone.
+    /// Returns the settings without it and without containers that held only it.
     pub(super) fn removed_from(&self, text: &str) -> String {
         let alone = self.path.iter().rev().take_while(|(items, _)| items.len() == 1).count();
         let level = (self.path.len() - 1).saturating_sub(alone);
@@ -103,27 +105,27 @@ impl Entry {
     }
 }
 
-/// Every hook of these settings. What is not of their form is nobody's, and left alone.
+/// Returns every hook of these settings. Values of an unexpected form are skipped.
 pub(super) fn entries(text: &str) -> Vec<Entry> {
     let mut found = Vec::new();
     let Some(root) = items(text, &(0..text.len())) else { return found };
-    let Some((at_hooks, hooks)) = named(&root, "hooks") else { return found };
+    let Some((hooks_index, hooks)) = named(&root, "hooks") else { return found };
     let Some(events) = items(text, &hooks.value) else { return found };
-    for (at_event, event) in events.iter().enumerate() {
+    for (event_index, event) in events.iter().enumerate() {
         let groups = elements(text, &event.value);
-        for (at_group, group) in groups.iter().enumerate() {
+        for (group_index, group) in groups.iter().enumerate() {
             let read: Read = serde_json::from_str(&text[group.value.clone()]).unwrap_or_default();
             let members = items(text, &group.value).unwrap_or_default();
             let commands =
                 named(&members, "hooks").map(|(_, inner)| elements(text, &inner.value)).unwrap_or_default();
-            for (at_command, command) in commands.iter().enumerate() {
+            for (command_index, command) in commands.iter().enumerate() {
                 let Read { command, timeout, .. } =
                     serde_json::from_str(&text[command.value.clone()]).unwrap_or_default();
                 let path = [
-                    (root.clone(), at_hooks),
-                    (events.clone(), at_event),
-                    (groups.clone(), at_group),
-                    (commands.clone(), at_command),
+                    (root.clone(), hooks_index),
+                    (events.clone(), event_index),
+                    (groups.clone(), group_index),
+                    (commands.clone(), command_index),
                 ];
                 let matcher = read.matcher.clone();
                 found.push(Entry { event: event.name.clone(), matcher, command, timeout, path });
@@ -133,12 +135,12 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
     found
 }
 
-/// The settings with this one more.
-pub(super) fn put(text: &str, wanted: &HookEntry) -> Result<String, UnexpectedShape> {
-    let command = Command { class: "command", command: &wanted.command, timeout: TIMEOUT_S };
-    let group = Group { matcher: wanted.event.matcher(), hooks: [command] };
-    let event = wanted.event.as_str();
-    let shape = |place: &str, expected| UnexpectedShape { path: place.to_owned(), expected };
+/// Returns the settings with one more hook.
+pub(super) fn insert(text: &str, requested: &HookEntry) -> Result<String, UnexpectedShape> {
+    let command = Command { class: "command", command: &requested.command, timeout: TIMEOUT_S };
+    let group = Group { matcher: requested.event.matcher(), hooks: [command] };
+    let event = requested.event.as_str();
+    let shape = |path: &str, expected| UnexpectedShape { path: path.to_owned(), expected };
     let root = items(text, &(0..text.len())).filter(|_| text.trim_start().starts_with('{'));
     let root = root.ok_or_else(|| shape("the whole", "an object"))?;
     let Some((_, hooks)) = named(&root, "hooks") else {
@@ -157,7 +159,7 @@ pub(super) fn put(text: &str, wanted: &HookEntry) -> Result<String, UnexpectedSh
     Ok(with(text, &groups.value, &inner, None, &group))
 }
 
-/// What is in an array; nothing if it is none.
-fn elements(text: &str, place: &Range<usize>) -> Vec<Item> {
-    if text[place.clone()].starts_with('[') { items(text, place).unwrap_or_default() } else { Vec::new() }
+/// Returns the elements of an array, or an empty list if the value is not an array.
+fn elements(text: &str, range: &Range<usize>) -> Vec<Item> {
+    if text[range.clone()].starts_with('[') { items(text, range).unwrap_or_default() } else { Vec::new() }
 }

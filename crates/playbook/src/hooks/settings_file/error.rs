@@ -1,56 +1,56 @@
-//! Why our hooks cannot be put into the settings, or taken out.
+//! Defines why hooks cannot be installed or removed.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why the settings cannot be changed. They are as they were.
+/// Why the settings cannot be changed. They are unchanged.
 #[derive(Debug, Error)]
 pub enum InstallError {
-    /// The system refused.
-    #[error("{doing} {}: {cause}", path.display())]
+    /// A file operation failed.
+    #[error("cannot {action} {}: {cause}", path.display())]
     Io {
-        /// What was to be done.
-        doing: &'static str,
-        /// The file.
+        /// Verb of the operation.
+        action: &'static str,
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// I/O error.
         cause: io::Error,
     },
-    /// It is no JSON.
-    #[error("understand {}: {cause}", path.display())]
+    /// The file is not JSON.
+    #[error("cannot understand {}: {cause}", path.display())]
     NotJson {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// Cause and position of the error.
         cause: String,
-        /// Whether it would be JSON but for comments, as it seems.
+        /// Whether comments seem to be the only error.
         has_comments: bool,
     },
-    /// It is JSON, but not of the form of settings.
-    #[error("understand {}: {key} is not {expected}", path.display())]
+    /// The file is JSON but does not have the form of settings.
+    #[error("cannot understand {}: {key} is not {expected}", path.display())]
     Shape {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The key.
+        /// Path of the key.
         key: String,
-        /// What it should be.
+        /// Expected type.
         expected: &'static str,
     },
-    /// Somebody wrote it while we did.
-    #[error("change {}: another program has just changed it", path.display())]
+    /// Another program wrote the file at the same time.
+    #[error("cannot change {}: another program has just changed it", path.display())]
     ChangedMeanwhile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
 impl InstallError {
-    /// What to do about it.
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
             InstallError::Io { .. } => "see who owns it and what its mode is; nothing was changed",
-            // So it does, 2.1.330: the session begins without what is in the file, and says so.
+            // Claude Code 2.1.330 starts the session without the file's settings and says so.
             InstallError::NotJson { has_comments: true, .. } => {
                 "take its comments out: Claude Code ignores settings with comments; nothing was changed"
             }
@@ -65,7 +65,7 @@ impl InstallError {
     }
 }
 
-/// What is wrong with a text that is no JSON.
+/// Describes the error in a text that is not JSON.
 pub(super) fn unreadable(path: &Path, text: &str, error: &serde_json::Error) -> InstallError {
     let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
     let rest = line.get(error.column().saturating_sub(1)..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where things stand in a text of JSON, so that one of them can be added or taken out and every other byte stays as it is.
+//! Locates values in JSON text, so that one can be added or removed while every other byte stays the same.
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -6,18 +6,18 @@ use serde_json::value::RawValue;
 use std::fmt;
 use std::ops::Range;
 
-/// One thing in an object or an array.
+/// An element of an object or an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
-    /// Its name, in an object.
+    /// Name, if it is in an object.
     pub(super) name: String,
-    /// The bytes of its value.
+    /// Byte range of the value.
     pub(super) value: Range<usize>,
-    /// The same, from its name on.
+    /// Byte range of the name and the value.
     whole: Range<usize>,
 }
 
-/// What is in the object or the array at this place of the text, in its order. Nothing if it is neither of them.
+/// Returns the elements of the object or array in this range, in order. `None` if there is neither.
 pub(super) fn items(text: &str, container: &Range<usize>) -> Option<Vec<Item>> {
     let part = &text[container.clone()];
     let found = match part.trim_start().as_bytes().first()? {
@@ -28,26 +28,26 @@ pub(super) fn items(text: &str, container: &Range<usize>) -> Option<Vec<Item>> {
         }
         _ => return None,
     };
-    // They are borrowed from the text, and lie in it one behind the other.
-    let mut at = container.start;
+    // They are borrowed from the text and follow each other in it.
+    let mut offset = container.start;
     let items = found.into_iter().map(|(name, raw)| {
-        let begins = raw.get().as_ptr().addr() - text.as_ptr().addr();
-        let value = begins..begins + raw.get().len();
-        // Nothing but space and a comma or a brace comes before the quote of a name.
-        let quote = text[at..begins].find('"').filter(|_| name.is_some());
-        let whole = quote.map_or(begins, |quote| at + quote)..value.end;
-        at = value.end;
+        let start = raw.get().as_ptr().addr() - text.as_ptr().addr();
+        let value = start..start + raw.get().len();
+        // Only whitespace and a comma or a brace precede the quote of a name.
+        let quote = text[offset..start].find('"').filter(|_| name.is_some());
+        let whole = quote.map_or(start, |quote| offset + quote)..value.end;
+        offset = value.end;
         Item { name: name.unwrap_or_default(), value, whole }
     });
     Some(items.collect())
 }
 
-/// The last one of this name: the one that counts, where there are several.
+/// Returns the last item of this name, which is the one that JSON parsers use.
 pub(super) fn named<'a>(items: &'a [Item], name: &str) -> Option<(usize, &'a Item)> {
     items.iter().enumerate().rev().find(|(_, item)| item.name == name)
 }
 
-/// The text without one of them.
+/// Returns the text without one of the items.
 pub(super) fn without(text: &str, items: &[Item], index: usize) -> String {
     let item = &items[index].whole;
     let before = index.checked_sub(1).and_then(|before| items.get(before));
@@ -62,7 +62,7 @@ pub(super) fn without(text: &str, items: &[Item], index: usize) -> String {
     spliced(text, gap, "")
 }
 
-/// The text with a member or an element more at the end of a container, laid out as what is there.
+/// Returns the text with one more item at the end of a container, in the layout of the existing ones.
 pub(super) fn with(
     text: &str,
     container: &Range<usize>,
@@ -70,9 +70,9 @@ pub(super) fn with(
     name: Option<&str>,
     value: &impl Serialize,
 ) -> String {
-    let written = |layout: &Layout| match name {
-        Some(name) => format!("{}: {}", serde_json::json!(name), layout.written(value)),
-        None => layout.written(value),
+    let render = |layout: &Layout| match name {
+        Some(name) => format!("{}: {}", serde_json::json!(name), layout.render(value)),
+        None => layout.render(value),
     };
     let Some(last) = items.last() else {
         let outer = indent(text, container.start);
@@ -80,7 +80,7 @@ pub(super) fn with(
         let (open, close) =
             (&text[container.start..container.start + 1], &text[container.end - 1..container.end]);
         let end = line_end(text);
-        let filled = format!("{open}{end}{}{}{end}{outer}{close}", layout.indent(), written(&layout));
+        let filled = format!("{open}{end}{}{}{end}{outer}{close}", layout.indent(), render(&layout));
         return spliced(text, container.clone(), &filled);
     };
     let begins_line = text[..last.whole.start].trim_end_matches([' ', '\t']).ends_with('\n');
@@ -91,10 +91,10 @@ pub(super) fn with(
     } else {
         (Layout::OneLine, ", ".to_owned())
     };
-    spliced(text, last.whole.end..last.whole.end, &(between + &written(&layout)))
+    spliced(text, last.whole.end..last.whole.end, &(between + &render(&layout)))
 }
 
-/// How what is added is laid out.
+/// The layout of the added text.
 enum Layout {
     OneLine,
     Lines { indent: String, unit: String, line_end: &'static str },
@@ -112,15 +112,15 @@ impl Layout {
         }
     }
 
-    /// The value, without the indentation of its first line.
-    fn written(&self, value: &impl Serialize) -> String {
+    /// Renders the value. The first line is not indented.
+    fn render(&self, value: &impl Serialize) -> String {
         match self {
             Layout::OneLine => serde_json::to_string(value).unwrap_or_default(),
             Layout::Lines { indent, unit, line_end } => {
                 let mut bytes = Vec::new();
                 let pretty = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
                 let mut out = serde_json::Serializer::with_formatter(&mut bytes, pretty);
-                // What is written here has string keys, and memory does not refuse.
+                // Serializing to memory with string keys never fails.
                 let _ = value.serialize(&mut out);
                 String::from_utf8(bytes).unwrap_or_default().replace('\n', &format!("{line_end}{indent}"))
             }
@@ -128,13 +128,13 @@ impl Layout {
     }
 }
 
-/// The space at the beginning of the line that this place is in.
-fn indent(text: &str, at: usize) -> String {
-    let begins = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    text[begins..at].chars().take_while(|letter| matches!(letter, ' ' | '\t')).collect()
+/// Returns the indentation of the line at this offset.
+fn indent(text: &str, offset: usize) -> String {
+    let line_start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
+    text[line_start..offset].chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
 }
 
-/// One step of indentation: that of the first line that has any.
+/// Returns one step of indentation, taken from the first indented line.
 fn unit(text: &str) -> &str {
     let space = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let indented = text.lines().find(|line| space(line) > 0 && !line.trim().is_empty());
@@ -145,11 +145,11 @@ fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
-fn spliced(text: &str, place: Range<usize>, new: &str) -> String {
-    format!("{}{new}{}", &text[..place.start], &text[place.end..])
+fn spliced(text: &str, range: Range<usize>, new: &str) -> String {
+    format!("{}{new}{}", &text[..range.start], &text[range.end..])
 }
 
-/// The members of an object in their order, each as it is written.
+/// The members of an object in order, with their raw text.
 struct Members<'a>(Vec<(Option<String>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {

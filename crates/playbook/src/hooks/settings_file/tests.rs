@@ -3,7 +3,7 @@ use crate::hooks::HookEvent;
 use expect_test::{Expect, expect};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-fn wanted() -> Vec<HookEntry> {
+fn requested() -> Vec<HookEntry> {
     let command = |event: &HookEvent| format!("/opt/longhaul hook {event}");
     HookEvent::ALL.iter().map(|event| HookEntry { event: *event, command: command(event) }).collect()
 }
@@ -19,7 +19,7 @@ fn file(content: Option<&str>) -> (tempfile::TempDir, SettingsFile) {
 
 fn installed(content: &str) -> String {
     let (_dir, file) = file(Some(content));
-    file.with_hooks(&wanted(), false).expect("it is understood").after
+    file.with_hooks(&requested(), false).expect("it is understood").after
 }
 
 const FOREIGN: &str = r#"{
@@ -41,7 +41,7 @@ const FOREIGN: &str = r#"{
 "#;
 
 #[test]
-fn our_hooks_are_put_beside_all_others() {
+fn inserts_hooks_next_to_others() {
     expect![[r#"
         {
             "$schema": "https://json.schemastore.org/claude-code-settings.json",
@@ -118,7 +118,7 @@ fn our_hooks_are_put_beside_all_others() {
 }
 
 #[test]
-fn a_file_of_ours_alone_is_as_people_write_them() {
+fn new_file_is_formatted() {
     let (_dir, file) = file(None);
     let only = [HookEntry {
         event: HookEvent::SessionStart,
@@ -147,7 +147,7 @@ fn a_file_of_ours_alone_is_as_people_write_them() {
 }
 
 #[test]
-fn what_is_put_in_comes_out_again_and_nothing_else_does() {
+fn removing_restores_original() {
     for content in [
         FOREIGN,
         "{}",
@@ -162,8 +162,8 @@ fn what_is_put_in_comes_out_again_and_nothing_else_does() {
         let parsed: Value = serde_json::from_str(&with).expect("it is JSON");
         for event in HookEvent::ALL {
             let groups = parsed["hooks"][event.as_str()].as_array().expect("it has hooks");
-            let ours = &groups.last().expect("one is ours")["hooks"][0];
-            assert_eq!(ours["command"], format!("/opt/longhaul hook {event}"), "{with}");
+            let entry = &groups.last().expect("one is ours")["hooks"][0];
+            assert_eq!(entry["command"], format!("/opt/longhaul hook {event}"), "{with}");
         }
         assert_eq!(installed(&with), with, "twice is once");
         let (_dir, file) = file(Some(&with));
@@ -174,15 +174,15 @@ fn what_is_put_in_comes_out_again_and_nothing_else_does() {
 }
 
 #[test]
-fn an_older_one_of_ours_goes() {
+fn removes_older_hooks() {
     let check = |old: &str, expected: bool| {
         let old = serde_json::json!({"hooks": {
             "SessionEnd": [{"hooks": [{"type": "command", "command": old}, {"type": "command", "command": "other"}]}],
             "PostToolUse": [{"hooks": [{"type": "command", "command": "longhaul hook PreCompact"}]}],
         }});
         let with: Value = serde_json::from_str(&installed(&old.to_string())).expect("it is JSON");
-        let left = with["hooks"]["SessionEnd"][0]["hooks"].as_array().map(Vec::len);
-        assert_eq!(left, Some(if expected { 1 } else { 2 }), "{with}");
+        let remaining = with["hooks"]["SessionEnd"][0]["hooks"].as_array().map(Vec::len);
+        assert_eq!(remaining, Some(if expected { 1 } else { 2 }), "{with}");
         assert_eq!(with["hooks"].get("PostToolUse"), None, "it is ours, wherever it is");
         assert_eq!(with["hooks"]["SessionEnd"].as_array().map(Vec::len), Some(2), "{with}");
     };
@@ -190,7 +190,7 @@ fn an_older_one_of_ours_goes() {
     check("'/old place/it'\\''s/longhaul' hook SessionEnd --judge claude", true);
     check("\"/old/longhaul\" hook SessionEnd", true);
     check("longhaul hook SessionEnd", true);
-    // As this program is called here.
+    // The name of the running program.
     check("'/opt/of mine/longhaul-0.2' hook SessionEnd", true);
     check("/opt/longhaul-0.3 hook SessionEnd", false);
     check("/opt/not-longhaul hook SessionEnd", false);
@@ -200,22 +200,22 @@ fn an_older_one_of_ours_goes() {
 }
 
 #[test]
-fn one_with_other_flags_or_another_limit_is_replaced() {
+fn replaces_hooks_with_other_flags_or_timeout() {
     let with = installed("{}");
     for (from, to) in [("SessionEnd\"", "SessionEnd --judge claude\""), ("10", "120"), ("compact", "startup")]
     {
         let other = with.replace(from, to);
         assert_ne!(other, with);
-        let again: Value = serde_json::from_str(&installed(&other)).expect("it is JSON");
-        assert_eq!(again, serde_json::from_str::<Value>(&with).expect("it is JSON"), "{from}");
+        let replaced: Value = serde_json::from_str(&installed(&other)).expect("it is JSON");
+        assert_eq!(replaced, serde_json::from_str::<Value>(&with).expect("it is JSON"), "{from}");
     }
 }
 
 #[test]
-fn what_is_not_understood_is_not_touched() {
+fn rejects_invalid_settings_unchanged() {
     let check = |content: &str, expected: Expect| {
         let (_dir, file) = file(Some(content));
-        let error = file.with_hooks(&wanted(), true).expect_err("it is not understood");
+        let error = file.with_hooks(&requested(), true).expect_err("it is not understood");
         let path = file.path().display().to_string();
         expected.assert_eq(&format!("{error}; {}", error.hint()).replace(&path, "FILE"));
         assert_eq!(fs::read_to_string(file.path()).expect("it is there"), content);
@@ -223,61 +223,61 @@ fn what_is_not_understood_is_not_touched() {
     check(
         "{\n  // mine\n  \"model\": \"opus\"\n}",
         expect![
-            "understand FILE: key must be a string at line 2 column 3; take its comments out: Claude Code ignores settings with comments; nothing was changed"
+            "cannot understand FILE: key must be a string at line 2 column 3; take its comments out: Claude Code ignores settings with comments; nothing was changed"
         ],
     );
     check(
         "{\"model\": \"opus\" /* mine */}",
         expect![
-            "understand FILE: expected `,` or `}` at line 1 column 18; take its comments out: Claude Code ignores settings with comments; nothing was changed"
+            "cannot understand FILE: expected `,` or `}` at line 1 column 18; take its comments out: Claude Code ignores settings with comments; nothing was changed"
         ],
     );
     check(
         "{\"model\": \"opus\",}",
         expect![
-            "understand FILE: trailing comma at line 1 column 18; mend it: Claude Code ignores it as it is; nothing was changed"
+            "cannot understand FILE: trailing comma at line 1 column 18; mend it: Claude Code ignores it as it is; nothing was changed"
         ],
     );
     check(
         "{\"model\":",
         expect![
-            "understand FILE: EOF while parsing a value at line 1 column 9; mend it: Claude Code ignores it as it is; nothing was changed"
+            "cannot understand FILE: EOF while parsing a value at line 1 column 9; mend it: Claude Code ignores it as it is; nothing was changed"
         ],
     );
     check(
         "[]",
         expect![
-            "understand FILE: the whole is not an object; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: the whole is not an object; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
     check(
         "7",
         expect![
-            "understand FILE: the whole is not an object; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: the whole is not an object; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": []}"#,
         expect![
-            "understand FILE: `hooks` is not an object; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: `hooks` is not an object; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": null}"#,
         expect![
-            "understand FILE: `hooks` is not an object; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: `hooks` is not an object; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": {"SessionEnd": {}}}"#,
         expect![
-            "understand FILE: `hooks.SessionEnd` is not an array; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: `hooks.SessionEnd` is not an array; mend it: Claude Code complains about it as well; nothing was changed"
         ],
     );
 }
 
 #[test]
-fn groups_of_another_form_are_left_alone() {
+fn keeps_groups_of_unknown_form() {
     let content =
         r#"{"hooks": {"SessionEnd": [1, null, {"hooks": 3}, {"hooks": [4, {"command": 5}]}], "Other": 7}}"#;
     let with = installed(content);
@@ -285,47 +285,47 @@ fn groups_of_another_form_are_left_alone() {
 }
 
 #[test]
-fn the_ace_hooks_are_told_of_and_go_when_that_is_asked() {
+fn reports_and_removes_ace_hooks() {
     let ace = r#"{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command":
         "/bin/uv run --project \"/repo\" python \"/home/me/.claude/hooks/user_prompt_inject.py\""}]}],
         "SessionEnd": [{"hooks": [{"type": "command", "command": "python /home/me/.claude/hooks/session_end.py"},
         {"type": "command", "command": "python /home/me/hooks/session_end.py"}]}]}, "disableAllHooks": true}"#;
     let (_dir, file) = file(Some(ace));
     assert!(file.has_ace());
-    let change = file.with_hooks(&wanted(), false).expect("it is understood");
+    let change = file.with_hooks(&requested(), false).expect("it is understood");
     assert_eq!(change.warnings, [SettingsWarning::HooksAreDisabled, SettingsWarning::AceHooks]);
-    let change = file.with_hooks(&wanted(), true).expect("it is understood");
+    let change = file.with_hooks(&requested(), true).expect("it is understood");
     assert_eq!(change.warnings, [SettingsWarning::HooksAreDisabled]);
     assert!(
         !change.after.contains("user_prompt_inject.py")
             && !change.after.contains(".claude/hooks/session_end.py")
     );
     assert!(change.after.contains("/home/me/hooks/session_end.py"), "{}", change.after);
-    // Or by themselves, where ours are in another file.
+    // Or separately, if Longhaul's hooks are in another file.
     let change = file.without_ace().expect("it is understood");
-    let left: Vec<_> = entries(&change.after).into_iter().map(|entry| entry.command).collect();
-    assert_eq!(left, ["python /home/me/hooks/session_end.py"]);
+    let remaining: Vec<_> = entries(&change.after).into_iter().map(|entry| entry.command).collect();
+    assert_eq!(remaining, ["python /home/me/hooks/session_end.py"]);
     let backup = change.write().expect("it is written").expect("it is kept");
     assert_eq!(fs::read_to_string(backup).expect("it is there"), ace);
 }
 
 #[test]
-fn the_file_is_kept_before_it_is_changed_and_once() {
+fn backs_up_file_once() {
     let (dir, file) = file(Some(FOREIGN));
     fs::set_permissions(file.path(), fs::Permissions::from_mode(0o640)).expect("it is ours");
-    let kept = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
+    let read = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
     let install =
-        || file.with_hooks(&wanted(), false).and_then(|change| change.write()).expect("it is written");
+        || file.with_hooks(&requested(), false).and_then(|change| change.write()).expect("it is written");
     assert_eq!(install(), Some(dir.path().join("settings.json.longhaul-backup")));
-    assert_eq!(kept("settings.json.longhaul-backup").as_deref(), Some(FOREIGN));
+    assert_eq!(read("settings.json.longhaul-backup").as_deref(), Some(FOREIGN));
     assert_eq!(install(), None, "nothing changes");
     file.without_hooks().and_then(|change| change.write()).expect("it is written");
-    assert_eq!(kept("settings.json").as_deref(), Some(FOREIGN));
+    assert_eq!(read("settings.json").as_deref(), Some(FOREIGN));
     assert_eq!(install(), Some(dir.path().join("settings.json.longhaul-backup")), "the same is kept already");
     fs::write(file.path(), "{}").expect("it can be written");
     assert_eq!(install(), Some(dir.path().join("settings.json.longhaul-backup-2")));
-    assert_eq!(kept("settings.json.longhaul-backup").as_deref(), Some(FOREIGN));
-    assert_eq!(kept("settings.json.longhaul-backup-2").as_deref(), Some("{}"));
+    assert_eq!(read("settings.json.longhaul-backup").as_deref(), Some(FOREIGN));
+    assert_eq!(read("settings.json.longhaul-backup-2").as_deref(), Some("{}"));
     let mode =
         |name: &str| fs::metadata(dir.path().join(name)).expect("it is there").permissions().mode() & 0o777;
     assert_eq!((mode("settings.json"), mode("settings.json.longhaul-backup")), (0o640, 0o640));
@@ -334,24 +334,24 @@ fn the_file_is_kept_before_it_is_changed_and_once() {
 }
 
 #[test]
-fn a_link_stays_one() {
+fn follows_links() {
     let (dir, file) = file(None);
     let real = dir.path().join("dotfiles");
     fs::write(&real, "{}").expect("it can be written");
     symlink(&real, file.path()).expect("it is new");
-    file.with_hooks(&wanted(), false).and_then(|change| change.write()).expect("it is written");
+    file.with_hooks(&requested(), false).and_then(|change| change.write()).expect("it is written");
     assert!(file.path().is_symlink());
     assert!(fs::read_to_string(&real).expect("it is there").contains("longhaul"));
     fs::remove_file(&real).expect("it is there");
     let error =
-        file.with_hooks(&wanted(), false).and_then(|change| change.write()).expect_err("it leads nowhere");
+        file.with_hooks(&requested(), false).and_then(|change| change.write()).expect_err("it leads nowhere");
     assert!(matches!(error, InstallError::Io { .. }), "{error}");
 }
 
 #[test]
-fn what_another_program_writes_meanwhile_stays() {
+fn keeps_concurrent_changes() {
     let (_dir, file) = file(Some("{}"));
-    let change = file.with_hooks(&wanted(), false).expect("it is understood");
+    let change = file.with_hooks(&requested(), false).expect("it is understood");
     fs::write(file.path(), r#"{"model": "opus"}"#).expect("it can be written");
     let error = change.write().expect_err("it is another file now");
     assert!(matches!(error, InstallError::ChangedMeanwhile { .. }), "{error}");
@@ -359,7 +359,7 @@ fn what_another_program_writes_meanwhile_stays() {
 }
 
 #[test]
-fn without_a_file_there_is_nothing_to_take_out() {
+fn missing_file_needs_no_removal() {
     let (_dir, file) = file(None);
     let change = file.without_hooks().expect("there is nothing to understand");
     assert!(!change.is_change());

@@ -1,36 +1,37 @@
-//! Tool calls, in a line each: the tool, the argument that says most, and how it ended.
+//! Summarizes each tool call in one line: the tool, its main argument and its result.
 
 use super::secrets;
-use crate::judging::beginning;
+use crate::judging::truncate;
 use longhaul_agent::Conversation;
 use longhaul_agent::conversation::{EntryKind, ToolCall, ToolResult, ToolResultKind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How long an argument is shown. Commands are longer than this when they hold a file or a program.
+/// Maximum length of an argument. Longer commands contain a file or a program.
 const ARGUMENT_CHARS_MAX: usize = 300;
-/// How long what a call said is shown. The agent's own words come first where a call was refused, and take half of it.
-const SAID_CHARS_MAX: usize = 500;
-/// How many lines are shown of an error: Claude Code's first one is often its exit code alone.
+/// Maximum length of a result. For a rejected call, the agent's standard text comes first and takes half of
+/// it.
+const RESULT_CHARS_MAX: usize = 500;
+/// Maximum number of lines of an error. Claude Code's first line is often only the exit code.
 const ERROR_LINES_MAX: usize = 2;
-/// Tools by which the agent asks a person (2.1.330): what comes of them was said by one.
-const ASKS_A_PERSON: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
+/// Tools that ask the user (2.1.330); their results are the user's answers.
+const USER_QUESTION_TOOLS: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
 
-/// How the calls of a transcript ended.
+/// The results of a transcript's tool calls.
 pub(super) struct ToolOutcomes<'a> {
-    answers: BTreeMap<&'a str, &'a ToolResult>,
+    results: BTreeMap<&'a str, &'a ToolResult>,
     calls: BTreeSet<&'a str>,
 }
 
-/// What came of the calls of a transcript.
+/// Collects the results of a transcript's tool calls.
 pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
-    let mut outcomes = ToolOutcomes { answers: BTreeMap::new(), calls: BTreeSet::new() };
+    let mut outcomes = ToolOutcomes { results: BTreeMap::new(), calls: BTreeSet::new() };
     for entry in &transcript.entries {
         match &entry.kind {
             EntryKind::ToolCall(call) => {
                 outcomes.calls.insert(&call.id);
             }
-            EntryKind::ToolResult(answer) => {
-                outcomes.answers.insert(&answer.call, answer);
+            EntryKind::ToolResult(result) => {
+                outcomes.results.insert(&result.call, result);
             }
             EntryKind::Prompt(_)
             | EntryKind::ModelText(_)
@@ -42,57 +43,57 @@ pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
 }
 
 impl ToolOutcomes<'_> {
-    /// The line of a call.
+    /// Returns the line of a call.
     pub(super) fn line(&self, call: &ToolCall) -> String {
-        // Before it is cut: the half of a secret is not known for one.
+        // Before truncating, because half a secret is not recognized.
         let argument = call.argument.as_ref().map(|argument| secrets::without(argument.as_str()));
         let argument = argument.map(|argument| format!(": {}", one_line(&argument)));
-        let argument = beginning(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
-        let ended = match self.answers.get(call.id.as_str()) {
+        let argument = truncate(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
+        let outcome = match self.results.get(call.id.as_str()) {
             None => "no result was recorded".to_owned(),
-            Some(answer) => match answer.kind {
-                ToolResultKind::Ok if ASKS_A_PERSON.contains(&call.name.as_str()) => said("answered", answer),
+            Some(result) => match result.kind {
+                ToolResultKind::Ok if USER_QUESTION_TOOLS.contains(&call.name.as_str()) => with_text("answered", result),
                 ToolResultKind::Ok => "ok".to_owned(),
-                ToolResultKind::Error | ToolResultKind::Unknown => failed(answer),
+                ToolResultKind::Error | ToolResultKind::Unknown => failed(result),
             },
         };
-        format!("{}{argument} → {ended}", one_line(&call.name))
+        format!("{}{argument} → {outcome}", one_line(&call.name))
     }
 
-    /// The line of an answer whose call is in an earlier part of the transcript; nothing if it went well, or if the line of
-    /// its call tells it.
-    pub(super) fn late(&self, answer: &ToolResult) -> Option<String> {
-        match answer.kind {
-            _ if self.calls.contains(answer.call.as_str()) => None,
+    /// Returns the line of a result whose call is in an earlier part of the transcript. `None` if the call
+    /// succeeded, or if its own line includes the result.
+    pub(super) fn late(&self, result: &ToolResult) -> Option<String> {
+        match result.kind {
+            _ if self.calls.contains(result.call.as_str()) => None,
             ToolResultKind::Ok => None,
             ToolResultKind::Error | ToolResultKind::Unknown => {
-                Some(format!("an earlier call → {}", failed(answer)))
+                Some(format!("an earlier call → {}", failed(result)))
             }
         }
     }
 }
 
-/// What the agent's program told the model meanwhile, in a line.
+/// Returns the line of a notice from the agent's program to the model.
 pub(super) fn notice(text: &str) -> String {
-    format!("notice: {}", beginning(&one_line(&secrets::without(text)), SAID_CHARS_MAX))
+    format!("notice: {}", truncate(&one_line(&secrets::without(text)), RESULT_CHARS_MAX))
 }
 
-fn failed(answer: &ToolResult) -> String {
-    match answer.kind {
+fn failed(result: &ToolResult) -> String {
+    match result.kind {
         ToolResultKind::Ok => "ok".to_owned(),
-        ToolResultKind::Error => said("error", answer),
-        ToolResultKind::Unknown => said("interrupted", answer),
+        ToolResultKind::Error => with_text("error", result),
+        ToolResultKind::Unknown => with_text("interrupted", result),
     }
 }
 
-/// How a call ended, with the beginning of what it said.
-fn said(how: &str, answer: &ToolResult) -> String {
-    // Before it is cut: the half of a secret is not known for one.
-    let text = secrets::without(&answer.text);
+/// Returns the status of a call and the start of its text.
+fn with_text(status: &str, result: &ToolResult) -> String {
+    // Before truncating, because half a secret is not recognized.
+    let text = secrets::without(&result.text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
-    let said = beginning(&one_line(&said.join(" / ")), SAID_CHARS_MAX);
-    if said.is_empty() { how.to_owned() } else { format!("{how}: {said}") }
+    let excerpt: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
+    let excerpt = truncate(&one_line(&excerpt.join(" / ")), RESULT_CHARS_MAX);
+    if excerpt.is_empty() { status.to_owned() } else { format!("{status}: {excerpt}") }
 }
 
 fn one_line(text: &str) -> String {

@@ -1,11 +1,11 @@
-//! The points that an agent cites, in brackets as it was told them: `[pat-001]`, and `[kpt_001]` of old playbooks.
+//! Finds the points that an agent cites in brackets: `[pat-001]`, or `[kpt_001]` of old playbooks.
 
 use crate::{PointId, Section};
 
-/// Adds the points that are cited in a text, those that are there already left out.
+/// Adds the points that a text cites, without duplicates.
 pub(super) fn collect(text: &str, cited: &mut Vec<PointId>) {
-    for (at, _) in text.match_indices('[') {
-        let inside = text[at + 1..].split_once(']').map(|(inside, _)| inside);
+    for (index, _) in text.match_indices('[') {
+        let inside = text[index + 1..].split_once(']').map(|(inside, _)| inside);
         if let Some(name) = inside.filter(|name| is_name(name)).map(PointId::from)
             && !cited.contains(&name)
         {

@@ -1,8 +1,8 @@
-//! What stands in a person's messages and was not said by a person.
+//! Removes text from user messages that no user wrote.
 
 use crate::Section;
 
-/// What a message begins with that records a command of the agent's program, typed with a slash (2.1.330).
+/// Prefixes of messages that record a slash command of the agent's program (2.1.330).
 const COMMANDS: &[&str] = &[
     "<command-name>",
     "<command-message>",
@@ -11,30 +11,30 @@ const COMMANDS: &[&str] = &[
     "<local-command-caveat>",
 ];
 
-/// What the agent's program, or a hook, puts into messages of people.
+/// Tags of text that the agent's program or a hook inserts into user messages.
 const INSERTED: &[(&str, &str)] = &[
     ("<system-reminder>", "</system-reminder>"),
     ("<user-prompt-submit-hook>", "</user-prompt-submit-hook>"),
     ("<session-start-hook>", "</session-start-hook>"),
 ];
 
-/// What the person said in a message; nothing if a program wrote all of it.
+/// Returns the user's own text, or `None` if a program wrote the whole message.
 pub(super) fn without(message: &str) -> Option<String> {
     if COMMANDS.iter().any(|marker| message.trim_start().starts_with(marker)) {
         return None;
     }
     let mut text = message.to_owned();
-    for (begin, end) in INSERTED {
-        while let Some(from) = text.find(begin) {
-            let Some(length) = text[from..].find(end) else { break };
-            text.replace_range(from..from + length + end.len(), "");
+    for (open, close) in INSERTED {
+        while let Some(start) = text.find(open) {
+            let Some(length) = text[start..].find(close) else { break };
+            text.replace_range(start..start + length + close.len(), "");
         }
     }
-    let said: Vec<&str> = text.lines().filter(|line| !is_point(line) && !is_heading(line)).collect();
-    Some(said.join("\n"))
+    let lines: Vec<&str> = text.lines().filter(|line| !is_point(line) && !is_heading(line)).collect();
+    Some(lines.join("\n"))
 }
 
-/// Whether a line is a point of a playbook, as sessions are told it: `[pat-001] helpful=2 harmful=0 :: …`.
+/// Returns whether a line is an injected point of a playbook: `[pat-001] helpful=2 harmful=0 :: …`.
 fn is_point(line: &str) -> bool {
     let line = line.trim_start();
     let point = || {
@@ -47,7 +47,7 @@ fn is_point(line: &str) -> bool {
     point() == Some(true)
 }
 
-/// Whether a line is the heading of a playbook's section.
+/// Returns whether a line is the heading of a playbook's section.
 fn is_heading(line: &str) -> bool {
     line.strip_prefix("## ")
         .is_some_and(|title| Section::ALL.iter().any(|section| section.title() == title.trim()))

@@ -1,4 +1,4 @@
-//! The rows of a transcript, by their ids: forked, copied and repaired sessions bring rows again that were judged in
+//! Reads the row ids of a transcript. Forked, copied and repaired sessions contain rows that were judged in
 //! another file.
 
 use super::ExcerptError;
@@ -6,8 +6,8 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Types of rows that name no session and hold no message (Claude Code 2.1.330 and before): titles, and what was known
-/// of files.
+/// Types of rows that have no session and no message (Claude Code 2.1.330 and before): titles and file
+/// snapshots.
 const WORDLESS: &[&str] =
     &["summary", "file-history-snapshot", "custom-title", "ai-title", "agent-name", "last-prompt", "tag"];
 
@@ -19,32 +19,32 @@ struct Row<'a> {
     kind: Option<Cow<'a, str>>,
 }
 
-/// The ids of the rows in these bytes, each with where its line is, its newline included. Lines that are no rows, or
-/// have no id, are passed over.
+/// Returns the ids of the rows with the ranges of their lines, including the newline. Lines that are not rows
+/// or have no id are skipped.
 pub fn row_ids(bytes: &[u8]) -> impl Iterator<Item = (String, Range<usize>)> {
     lines(bytes).filter_map(|(line, range)| Some((row(line)?.uuid?.into_owned(), range)))
 }
 
-/// The bytes without the lines of rows whose ids are judged.
+/// Removes the lines of rows whose ids are judged.
 pub(super) fn without(bytes: &[u8], mut is_judged: impl FnMut(&str) -> bool) -> Cow<'_, [u8]> {
-    let mut fresh = Cow::Borrowed(bytes);
-    let mut kept_to = 0;
+    let mut unjudged = Cow::Borrowed(bytes);
+    let mut copied_to = 0;
     for (id, range) in row_ids(bytes) {
         if is_judged(&id) {
-            if let Cow::Borrowed(_) = fresh {
-                fresh = Cow::Owned(Vec::with_capacity(bytes.len()));
+            if let Cow::Borrowed(_) = unjudged {
+                unjudged = Cow::Owned(Vec::with_capacity(bytes.len()));
             }
-            fresh.to_mut().extend_from_slice(&bytes[kept_to..range.start]);
-            kept_to = range.end;
+            unjudged.to_mut().extend_from_slice(&bytes[copied_to..range.start]);
+            copied_to = range.end;
         }
     }
-    if let Cow::Owned(fresh) = &mut fresh {
-        fresh.extend_from_slice(&bytes[kept_to..]);
+    if let Cow::Owned(unjudged) = &mut unjudged {
+        unjudged.extend_from_slice(&bytes[copied_to..]);
     }
-    fresh
+    unjudged
 }
 
-/// Whether these bytes, which hold no message, are lines of a transcript all the same.
+/// Verifies that bytes without messages are lines of a transcript.
 pub(super) fn without_a_word(bytes: &[u8]) -> Result<(), ExcerptError> {
     let mut rows = lines(bytes).filter_map(|(line, _)| row(line)).peekable();
     if bytes.trim_ascii().is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn without_a_word(bytes: &[u8]) -> Result<(), ExcerptError> {
     }
 }
 
-/// Each line, and where it is with its newline.
+/// Returns each line with its range, including the newline.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
     let mut start = 0;
     bytes.split_inclusive(|&byte| byte == b'\n').map(move |line| {
@@ -68,7 +68,7 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
     })
 }
 
-/// The row in a line. Bytes of zero around it are left by a machine that lost power.
+/// Parses the row of a line. A power failure can leave zero bytes around it.
 fn row(line: &[u8]) -> Option<Row<'_>> {
     let is_padding = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
     let first = line.iter().position(|byte| !is_padding(byte))?;

@@ -1,9 +1,10 @@
-//! What looks like a secret is left out of what a judge sees. The list is short and closed, and no guarantee: a secret in a
-//! form that it does not know is told, as it was told to the model that wrote it down.
+//! Removes likely secrets from text that a judge sees.
+//! The list of patterns is short and closed, and guarantees nothing: an unknown form of secret is sent, as it
+//! was sent to the model that wrote it.
 
 use std::borrow::Cow;
 
-/// What keys begin with that say themselves what they are, and how much follows at the least.
+/// Prefixes of keys, each with the minimum length of the rest.
 const KEYS: &[(&str, usize)] = &[
     ("sk-ant-", 8),
     ("sk-proj-", 16),
@@ -21,13 +22,13 @@ const KEYS: &[(&str, usize)] = &[
     ("AKIA", 16),
     ("AIza", 30),
 ];
-/// A shorter word after `Bearer` is a word.
+/// A shorter word after `Bearer` is not a token.
 const TOKEN_CHARS_MIN: usize = 16;
 const KEY: &str = "[a key was here]";
 const TOKEN: &str = "Bearer [a token was here]";
 const PRIVATE_KEY: &str = "[a private key was here]";
 
-/// The text without what looks like a secret.
+/// Returns the text without likely secrets.
 pub(super) fn without(text: &str) -> String {
     let text = without_private_keys(text);
     let text = without_tokens(&text);
@@ -36,67 +37,67 @@ pub(super) fn without(text: &str) -> String {
 
 fn without_private_keys(text: &str) -> Cow<'_, str> {
     const BEGIN: &str = "-----BEGIN ";
-    let mut told = String::new();
+    let mut output = String::new();
     let mut rest = text;
-    while let Some(at) = rest.find(BEGIN) {
-        let (before, block) = rest.split_at(at);
-        told.push_str(before);
+    while let Some(offset) = rest.find(BEGIN) {
+        let (before, block) = rest.split_at(offset);
+        output.push_str(before);
         let title = block[BEGIN.len()..].split("-----").next().unwrap_or_default();
         if title.len() > 64 || !title.ends_with("PRIVATE KEY") {
-            told.push_str(BEGIN);
+            output.push_str(BEGIN);
             rest = &block[BEGIN.len()..];
             continue;
         }
-        told.push_str(PRIVATE_KEY);
-        // One that was cut has no end: all that follows may be a part of it.
+        output.push_str(PRIVATE_KEY);
+        // A truncated key has no end marker: all text after it may belong to it.
         let end = format!("-----END {title}-----");
         rest = block.split_once(&end).map_or("", |(_, after)| after);
     }
-    if told.is_empty() { Cow::Borrowed(rest) } else { Cow::Owned(told + rest) }
+    if output.is_empty() { Cow::Borrowed(rest) } else { Cow::Owned(output + rest) }
 }
 
 fn without_tokens(text: &str) -> Cow<'_, str> {
     const WORD: &str = "bearer ";
     let lower = text.to_ascii_lowercase();
-    let mut told = String::new();
-    let mut from = 0;
-    while let Some(at) = lower[from..].find(WORD).map(|at| from + at) {
-        let after = at + WORD.len();
-        let length = run(&text[after..], "._~+/=-");
+    let mut output = String::new();
+    let mut copied = 0;
+    while let Some(offset) = lower[copied..].find(WORD).map(|offset| copied + offset) {
+        let after = offset + WORD.len();
+        let length = token_len(&text[after..], "._~+/=-");
         if length < TOKEN_CHARS_MIN {
-            told.push_str(&text[from..after]);
-            from = after;
+            output.push_str(&text[copied..after]);
+            copied = after;
         } else {
-            told.push_str(&text[from..at]);
-            told.push_str(TOKEN);
-            from = after + length;
+            output.push_str(&text[copied..offset]);
+            output.push_str(TOKEN);
+            copied = after + length;
         }
     }
-    if told.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(told + &text[from..]) }
+    if output.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(output + &text[copied..]) }
 }
 
 fn without_keys(text: &str, prefix: &str, rest_min: usize) -> String {
-    let mut told = String::with_capacity(text.len());
+    let mut output = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(prefix) {
-        let (before, key) = rest.split_at(at);
-        told.push_str(before);
-        let length = run(&key[prefix.len()..], "_-");
-        let within_a_word = before.chars().next_back().is_some_and(char::is_alphanumeric);
-        if length < rest_min || within_a_word {
-            told.push_str(prefix);
+    while let Some(offset) = rest.find(prefix) {
+        let (before, key) = rest.split_at(offset);
+        output.push_str(before);
+        let length = token_len(&key[prefix.len()..], "_-");
+        let is_inside_word = before.chars().next_back().is_some_and(char::is_alphanumeric);
+        if length < rest_min || is_inside_word {
+            output.push_str(prefix);
             rest = &key[prefix.len()..];
         } else {
-            told.push_str(KEY);
+            output.push_str(KEY);
             rest = &key[prefix.len() + length..];
         }
     }
-    told + rest
+    output + rest
 }
 
-/// How many bytes of ASCII letters, digits and these signs a text begins with.
-fn run(text: &str, signs: &str) -> usize {
-    let ends = text.find(|sign: char| !sign.is_ascii_alphanumeric() && !signs.contains(sign));
+/// Returns the length in bytes of the prefix that consists of ASCII letters, digits and these characters.
+fn token_len(text: &str, punctuation: &str) -> usize {
+    let ends = text.find(|c: char| !c.is_ascii_alphanumeric() && !punctuation.contains(c));
     ends.unwrap_or(text.len())
 }
 
@@ -105,7 +106,7 @@ mod tests {
     use super::without;
 
     #[test]
-    fn what_looks_like_a_secret() {
+    fn removes_likely_secrets() {
         let check = |text: &str, expected: &str| assert_eq!(without(text), expected);
         check("nothing", "nothing");
         check("", "");

@@ -1,36 +1,37 @@
-//! How alike two texts are by their words alone: no model, nothing to download, the same answer on every machine.
+//! Measures the similarity of texts by their words alone: no model, no download, and the same result on every
+//! machine.
 
 use super::Similarity;
 use super::words::{Word, Words, words};
 use std::collections::{BTreeMap, HashMap};
 
-/// The measure by words: the cosine between the words of two texts and their neighbourhoods, halved where they say different
-/// things with nearly the same words.
+/// The similarity by words: the cosine of the words and word pairs of two texts, halved if similar words have
+/// different meanings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordOverlap;
 
-// A text whose words are all there in another order is nearly the same; one with a word put in between is not.
-const NEIGHBOURS_WEIGHT: f64 = 0.75;
-// Far below every threshold that makes sense, and still in the order of how alike they look.
-const OTHERWISE: f64 = 0.5;
+// With this weight, a text with reordered words is nearly the same, and one with an inserted word is not.
+const WORD_PAIR_WEIGHT: f64 = 0.75;
+// Far below every sensible threshold, but still ordered by similarity.
+const DIFFERENT_MEANING_FACTOR: f64 = 0.5;
 
 impl Similarity for WordOverlap {
     fn similarity(&self, a: &str, b: &str) -> f64 {
         let (a, b) = (Text::new(a), Text::new(b));
         let dot: f64 =
             a.features.iter().filter_map(|(key, weight)| Some(weight * b.features.get(key)?)).sum();
-        alike(&a, &b, dot)
+        adjusted_cosine(&a, &b, dot)
     }
 
     fn pairs(&self, texts: &[&str], threshold: f64) -> Vec<(usize, usize)> {
         let texts: Vec<Text> = texts.iter().map(|text| Text::new(text)).collect();
-        let mut having: HashMap<&Feature, Vec<(usize, f64)>> = HashMap::new();
+        let mut texts_by_feature: HashMap<&Feature, Vec<(usize, f64)>> = HashMap::new();
         let mut pairs = Vec::new();
         for (b, text) in texts.iter().enumerate() {
-            // Only what shares a word with it is looked at.
+            // Only pairs with a common word are compared.
             let mut dots = vec![0.0; b];
             for (key, weight) in &text.features {
-                let others = having.entry(key).or_default();
+                let others = texts_by_feature.entry(key).or_default();
                 for (a, other) in others.iter() {
                     if let Some(dot) = dots.get_mut(*a) {
                         *dot += weight * other;
@@ -39,9 +40,9 @@ impl Similarity for WordOverlap {
                 others.push((b, *weight));
             }
             for (a, dot) in dots.iter().enumerate() {
-                // Nothing makes two texts more alike than their words are.
+                // The similarity never exceeds the cosine.
                 if dot / (texts[a].length * text.length).max(f64::MIN_POSITIVE) + ROUNDING >= threshold
-                    && alike(&texts[a], text, *dot) >= threshold
+                    && adjusted_cosine(&texts[a], text, *dot) >= threshold
                 {
                     pairs.push((a, b));
                 }
@@ -51,16 +52,16 @@ impl Similarity for WordOverlap {
     }
 }
 
-// Sums of the same numbers in another order differ so much at most; the same words are the same.
+// Maximum difference between sums of the same numbers in another order, so that equal words give exactly 1.
 const ROUNDING: f64 = 1e-9;
 
-/// A word, or two in their order.
+/// A word, or two adjacent words.
 type Feature = (Word, Option<Word>);
 
 struct Text {
     words: Words,
     exact: Vec<Word>,
-    /// In order: a sum of floats depends on it.
+    /// Sorted, because a sum of floats depends on the order.
     features: BTreeMap<Feature, f64>,
     length: f64,
 }
@@ -69,10 +70,10 @@ impl Text {
     fn new(text: &str) -> Text {
         let words = words(text);
         let mut features: BTreeMap<Feature, f64> = BTreeMap::new();
-        for (place, word) in words.words.iter().enumerate() {
+        for (index, word) in words.words.iter().enumerate() {
             *features.entry((word.clone(), None)).or_default() += 1.0;
-            if let Some(next) = words.words.get(place + 1) {
-                *features.entry((word.clone(), Some(next.clone()))).or_default() += NEIGHBOURS_WEIGHT.sqrt();
+            if let Some(next) = words.words.get(index + 1) {
+                *features.entry((word.clone(), Some(next.clone()))).or_default() += WORD_PAIR_WEIGHT.sqrt();
             }
         }
         let length = features.values().map(|weight| weight * weight).sum::<f64>().sqrt();
@@ -87,18 +88,19 @@ impl Text {
     }
 }
 
-fn alike(a: &Text, b: &Text, dot: f64) -> f64 {
+fn adjusted_cosine(a: &Text, b: &Text, dot: f64) -> f64 {
     if a.words.words.is_empty() || b.words.words.is_empty() {
         return 0.0;
     }
     let cosine = dot / (a.length * b.length);
     let cosine = if cosine > 1.0 - ROUNDING { 1.0 } else { cosine };
-    if is_other(a, b) { cosine * OTHERWISE } else { cosine }
+    if has_different_meaning(a, b) { cosine * DIFFERENT_MEANING_FACTOR } else { cosine }
 }
 
-/// Whether they say different things, however many words they share: another number, flag or name; one thing in the place of
-/// another (what has a synonym for a word looks the same, and stays apart); a denial more; two sides that changed places.
-fn is_other(a: &Text, b: &Text) -> bool {
+/// Returns whether texts have different meanings despite common words: another number, flag or name, a
+/// replaced word, another negation, or swapped sides.
+/// A synonym looks like a replaced word, so such texts stay separate.
+fn has_different_meaning(a: &Text, b: &Text) -> bool {
     let has_own = |a: &Text, b: &Text| a.words.words.iter().any(|word| !b.has(word));
     let is_directed = a.words.is_directed || b.words.is_directed;
     a.exact != b.exact
@@ -107,7 +109,7 @@ fn is_other(a: &Text, b: &Text) -> bool {
         || is_directed && shared(a, b) != shared(b, a)
 }
 
-/// The words of the one that are in the other, in the order of the one.
+/// Returns the words of `a` that are in `b`, in the order of `a`.
 fn shared<'a>(a: &'a Text, b: &Text) -> Vec<&'a Word> {
     a.words.words.iter().filter(|word| b.has(word)).collect()
 }

@@ -1,31 +1,31 @@
-//! A text as the words that matter for what it says.
+//! Extracts the words of a text that matter for its meaning.
 
 use std::collections::BTreeSet;
 
-/// One word of a text that matters.
+/// A word that matters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Word {
-    /// Without its ending and in lower case; an exact one as it is.
+    /// Lowercase stem; the whole word if it is exact.
     pub(super) stem: String,
-    /// Whether what is said of it is denied: `spaces` in `use tabs, not spaces`.
+    /// Whether the word is negated: `spaces` in `use tabs, not spaces`.
     pub(super) is_denied: bool,
-    /// Whether every sign of it counts: a number, a flag, a path, a name in code.
+    /// Whether every character matters: a number, a flag, a path or a name in code.
     pub(super) is_exact: bool,
 }
 
-/// What a text says, as far as words tell.
+/// The words of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Words {
-    /// In their order.
+    /// Words, in order.
     pub(super) words: Vec<Word>,
-    /// How often something is denied.
+    /// Number of negations.
     pub(super) denials: usize,
-    /// Whether it says a thing of two sides, as in `a over b`: it is another one if they change places.
+    /// Whether the order of two sides matters, as in `a over b`.
     pub(super) is_directed: bool,
 }
 
-// They are in nearly every sentence of advice, and say nothing of what is advised.
-const SAYING_NOTHING: &[&str] = &[
+// Common in advice, and without information about its subject.
+const STOP_WORDS: &[&str] = &[
     "a", "all", "also", "always", "an", "and", "are", "as", "at", "be", "been", "by", "can", "do", "does",
     "each", "ensure", "ever", "every", "for", "from", "has", "have", "i", "if", "in", "into", "is", "it",
     "its", "just", "make", "may", "must", "need", "needs", "of", "on", "or", "our", "please", "remember",
@@ -34,8 +34,8 @@ const SAYING_NOTHING: &[&str] = &[
     "where", "which", "while", "will", "with", "you", "your",
 ];
 
-// In the languages that most advice is written in.
-const DENYING: &[&str] = &[
+// In the most common languages of advice.
+const NEGATIONS: &[&str] = &[
     "aren't",
     "avoid",
     "avoiding",
@@ -108,38 +108,38 @@ const DENYING: &[&str] = &[
     "未", // Chinese and Japanese
 ];
 
-// Behind them something else is said.
-const TURNING: &[&str] = &["always", "but", "instead", "only", "otherwise", "rather"];
+// They end a negation.
+const NEGATION_ENDS: &[&str] = &["always", "but", "instead", "only", "otherwise", "rather"];
 
-const DIRECTED: &[&str] = &[
+const DIRECTION_WORDS: &[&str] = &[
     "after", "before", "from", "instead", "into", "less", "more", "over", "rather", "than", "then", "to",
     "under", "until",
 ];
 
-/// The words of a text.
+/// Extracts the words of a text. Returns the stop words if there are no others.
 pub(super) fn words(text: &str) -> Words {
     let mut found = Words { words: Vec::new(), denials: 0, is_directed: false };
-    let mut nothing = Vec::new();
+    let mut stop_words = Vec::new();
     let mut is_denied = false;
     let text = text.replace('’', "'");
     for piece in text.split_whitespace() {
-        let bare = piece.trim_matches(|sign: char| ",.;:!?()[]{}<>\"'`*".contains(sign));
+        let bare = piece.trim_matches(|c: char| ",.;:!?()[]{}<>\"'`*".contains(c));
         let is_exact = is_exact(piece, bare);
         for word in parts(bare, is_exact) {
             let lower = word.to_lowercase();
-            if TURNING.contains(&lower.as_str()) {
+            if NEGATION_ENDS.contains(&lower.as_str()) {
                 is_denied = false;
             }
-            found.is_directed |= DIRECTED.contains(&lower.as_str());
-            if DENYING.contains(&lower.as_str()) && !is_exact {
+            found.is_directed |= DIRECTION_WORDS.contains(&lower.as_str());
+            if NEGATIONS.contains(&lower.as_str()) && !is_exact {
                 found.denials += 1;
                 is_denied = true;
                 continue;
             }
             let stem = if is_exact { lower.clone() } else { stem(&lower) };
             let word = Word { stem, is_denied, is_exact };
-            if !is_exact && SAYING_NOTHING.contains(&lower.as_str()) {
-                nothing.push(word);
+            if !is_exact && STOP_WORDS.contains(&lower.as_str()) {
+                stop_words.push(word);
             } else {
                 found.words.push(word);
             }
@@ -149,18 +149,20 @@ pub(super) fn words(text: &str) -> Words {
         }
     }
     if found.words.is_empty() {
-        found.words = nothing;
+        found.words = stop_words;
     }
     found
 }
 
-/// Whether every sign of a word counts. A hyphen or an apostrophe between letters is English.
+/// Returns whether every character of a word matters. A hyphen or an apostrophe between letters is plain
+/// English.
 fn is_exact(piece: &str, bare: &str) -> bool {
     let is_plain = |sign: char| sign.is_alphabetic() || sign == '-' || sign == '\'';
     piece.contains('`') || piece.starts_with('-') && piece.len() > 1 || !bare.chars().all(is_plain)
 }
 
-/// A plain word at its hyphens, and one of a script without spaces at each sign; an exact one whole.
+/// Splits a plain word at its hyphens, and a script without spaces at each character. An exact word stays
+/// whole.
 fn parts(bare: &str, is_exact: bool) -> Vec<&str> {
     if is_exact {
         return if bare.is_empty() { Vec::new() } else { vec![bare] };
@@ -168,7 +170,7 @@ fn parts(bare: &str, is_exact: bool) -> Vec<&str> {
     let mut parts = Vec::new();
     for part in bare.split('-').filter(|part| !part.is_empty()) {
         if part.chars().any(is_without_spaces) {
-            parts.extend(part.char_indices().map(|(at, sign)| &part[at..at + sign.len_utf8()]));
+            parts.extend(part.char_indices().map(|(offset, c)| &part[offset..offset + c.len_utf8()]));
         } else {
             parts.push(part);
         }
@@ -177,13 +179,14 @@ fn parts(bare: &str, is_exact: bool) -> Vec<&str> {
 }
 
 /// Chinese, Japanese and Thai have no spaces between words.
-fn is_without_spaces(sign: char) -> bool {
-    matches!(sign, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
+fn is_without_spaces(c: char) -> bool {
+    matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
-/// An English word without the ending of its plural or its form of a verb. It need not be a word: it is compared alone.
+/// Removes the ending of an English plural or verb form. The result need not be a word, because it is only
+/// compared.
 fn stem(word: &str) -> String {
-    // The one plural that is another thing.
+    // The one plural with another meaning.
     if word.len() <= 3 || !word.is_ascii() || word == "https" {
         return word.to_owned();
     }
@@ -196,27 +199,27 @@ fn stem(word: &str) -> String {
     };
     let verb = ["ing", "ed"].iter().find_map(|ending| word.strip_suffix(ending));
     let stem = match verb.filter(|stem| stem.len() >= 2 && has_vowel(stem) && !word.ends_with("eed")) {
-        Some(stem) => undoubled(stem),
+        Some(stem) => without_doubled_end(stem),
         None => &word,
     };
     stem.strip_suffix('e').filter(|stem| stem.len() >= 2).unwrap_or(stem).to_owned()
 }
 
-/// `committ` of `committing` is `commit`; `pass` of `passing` and `call` of `calling` are as they are.
-fn undoubled(stem: &str) -> &str {
-    let mut signs = stem.chars().rev();
-    match (signs.next(), signs.next()) {
+/// Shortens `committ` of `committing` to `commit`, but not `pass` of `passing` and `call` of `calling`.
+fn without_doubled_end(stem: &str) -> &str {
+    let mut chars = stem.chars().rev();
+    match (chars.next(), chars.next()) {
         (Some(last), Some(before)) if last == before && !"lsz".contains(last) => &stem[..stem.len() - 1],
         _ => stem,
     }
 }
 
-/// What a text is about: its words, and the parts of paths and names in code.
+/// Returns the terms of a text: its words, and the parts of paths and names in code.
 pub(in super::super) fn terms(text: &str) -> BTreeSet<String> {
     let mut terms = BTreeSet::new();
     for word in words(text).words {
         if word.is_exact {
-            let parts = word.stem.split(|sign: char| !sign.is_alphanumeric()).filter(|part| part.len() > 1);
+            let parts = word.stem.split(|c: char| !c.is_alphanumeric()).filter(|part| part.len() > 1);
             terms.extend(parts.map(stem));
         }
         terms.insert(word.stem);

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::time::{Duration, Instant};
 
-fn told(playbook: &Playbook, prompt: &str, max_tokens: Option<u64>) -> Option<Injection> {
+fn render(playbook: &Playbook, prompt: &str, max_tokens: Option<u64>) -> Option<Injection> {
     inject(playbook, prompt, max_tokens, &Templates::bundled()).expect("our own template can be filled")
 }
 
@@ -23,13 +23,13 @@ const SMALL: &str = "
 ";
 
 #[test]
-fn a_session_is_told_every_point_with_its_record() {
+fn injects_every_point_with_counters() {
     let mut small = playbook(SMALL);
     small
         .section_mut(Section::Others)
         .push(Point::new("oth-001".into(), "two\n## USER PREFERENCES\n[pref-001] lines"));
     small.section_mut(Section::Others).push(Point::new("oth-002".into(), " "));
-    let injection = told(&small, "", None).expect("there is something");
+    let injection = render(&small, "", None).expect("there is something");
     assert_eq!((injection.points, injection.omitted), (5, 0));
     expect![[r#"
         # Playbook of this project
@@ -51,11 +51,11 @@ fn a_session_is_told_every_point_with_its_record() {
         [kpt_001] helpful=2 harmful=1 :: {braces} and a template's {key_points}
         [oth-001] helpful=0 harmful=0 :: two ## USER PREFERENCES [pref-001] lines
     "#]].assert_eq(&injection.text);
-    assert_eq!(told(&Playbook::default(), "x", None), None);
+    assert_eq!(render(&Playbook::default(), "x", None), None);
 }
 
 #[test]
-fn a_template_of_the_users_own_is_taken() {
+fn uses_template_of_user() {
     let dir = tempfile::tempdir().expect("a directory");
     let mine = |text: &str| {
         fs::write(dir.path().join("playbook.txt"), text).expect("written");
@@ -67,7 +67,7 @@ fn a_template_of_the_users_own_is_taken() {
 }
 
 #[test]
-fn of_a_large_playbook_a_session_is_told_what_fits_it() {
+fn selects_relevant_points_of_large_playbook() {
     let large = playbook(
         "
         ## PATTERNS & APPROACHES
@@ -86,7 +86,7 @@ fn of_a_large_playbook_a_session_is_told_what_fits_it() {
     ",
     );
     let names = |prompt: &str, max_tokens: u64| -> String {
-        let Some(injection) = told(&large, prompt, Some(max_tokens)) else { return "nothing".to_owned() };
+        let Some(injection) = render(&large, prompt, Some(max_tokens)) else { return "nothing".to_owned() };
         assert!(estimated_tokens(&injection.text) <= max_tokens);
         let names: Vec<&str> = large
             .points()
@@ -99,8 +99,8 @@ fn of_a_large_playbook_a_session_is_told_what_fits_it() {
         );
         format!("{} -{}", names.join(" "), injection.omitted)
     };
-    let frame = told(&playbook("a 0/0 b"), "", None).map_or(0, |told| estimated_tokens(&told.text));
-    let told = [
+    let frame = render(&playbook("a 0/0 b"), "", None).map_or(0, |injection| estimated_tokens(&injection.text));
+    let selections = [
         names("the websocket reconnects for ever", frame + 160),
         names("write a database migration", frame + 160),
         names("", frame + 160),
@@ -118,11 +118,11 @@ fn of_a_large_playbook_a_session_is_told_what_fits_it() {
         nothing
         nothing
     "#]]
-    .assert_eq(&(told.join("\n") + "\n"));
+    .assert_eq(&(selections.join("\n") + "\n"));
 }
 
 #[test]
-fn a_thousand_points_are_chosen_from_in_a_moment() {
+fn selects_from_thousand_points_quickly() {
     let mut large = Playbook::default();
     for n in 0..1000 {
         let text = format!(
@@ -132,9 +132,9 @@ fn a_thousand_points_are_chosen_from_in_a_moment() {
         large.section_mut(Section::Patterns).push(Point::new(format!("pat-{n:03}").into(), text));
     }
     let started = Instant::now();
-    let injection = told(&large, &"part7 of it ".repeat(5000), Some(2000)).expect("something");
+    let injection = render(&large, &"part7 of it ".repeat(5000), Some(2000)).expect("something");
     assert!(injection.points > 20 && injection.text.contains("part7 "), "{}", injection.points);
-    // Without optimisation; a hook has 20 ms and takes 2.
+    // Without optimization; a hook has 20 ms and takes 2.
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
 }
 
@@ -155,45 +155,46 @@ fn drawn(points: &[(usize, String, u64, u64)]) -> Playbook {
 
 proptest! {
     #[test]
-    fn never_more_is_told_than_there_is_room_for(
+    fn never_exceeds_token_limit(
         points in prop::collection::vec(point(), 0..40),
         prompt in "(alpha|beta|gamma| ){0,9}",
         max_tokens in 0..900u64,
     ) {
         let playbook = drawn(&points);
-        let first = told(&playbook, &prompt, Some(max_tokens));
-        prop_assert_eq!(&first, &told(&playbook, &prompt, Some(max_tokens)));
+        let first = render(&playbook, &prompt, Some(max_tokens));
+        prop_assert_eq!(&first, &render(&playbook, &prompt, Some(max_tokens)));
         if let Some(injection) = first {
             prop_assert!(estimated_tokens(&injection.text) <= max_tokens);
             prop_assert_eq!(injection.points + injection.omitted, points.len());
-            // In the order of the playbook.
-            let places: Vec<usize> = playbook
+            // Points are in the order of the playbook.
+            let offsets: Vec<usize> = playbook
                 .points()
                 .filter_map(|(_, point)| injection.text.find(&format!("[{}]", point.name)))
                 .collect();
-            prop_assert_eq!(places.len(), injection.points);
-            prop_assert!(places.is_sorted());
+            prop_assert_eq!(offsets.len(), injection.points);
+            prop_assert!(offsets.is_sorted());
         }
     }
 
     #[test]
-    fn what_shares_a_rare_word_with_the_prompt_goes_before_what_does_not(
+    fn prefers_points_with_rare_word_of_prompt(
         points in prop::collection::vec(point(), 2..30),
-        at in any::<prop::sample::Index>(),
+        index in any::<prop::sample::Index>(),
         counters in (0..9u64, 0..9u64),
     ) {
-        // Two points of one section, one length and one record, among others; there is room for one more or less.
+        // Two points of the same section, length and record, among others; at some limits only one of them
+        // fits.
         let mut playbook = drawn(&points);
-        let section = Section::ALL[at.index(Section::ALL.len())];
+        let section = Section::ALL[index.index(Section::ALL.len())];
         for (name, word) in [("unrelated", "zeppelin"), ("related", "kangaroo")] {
             let mut point = Point::new(name.into(), format!("something about the {word}"));
             (point.helpful, point.harmful) = counters;
             playbook.section_mut(section).push(point);
         }
         for max_tokens in (100..700).step_by(31) {
-            if let Some(injection) = told(&playbook, "feed the kangaroo", Some(max_tokens)) {
-                let is_told = |name: &str| injection.text.contains(&format!("[{name}] "));
-                prop_assert!(is_told("related") || !is_told("unrelated"), "{max_tokens}\n{}", injection.text);
+            if let Some(injection) = render(&playbook, "feed the kangaroo", Some(max_tokens)) {
+                let is_included = |name: &str| injection.text.contains(&format!("[{name}] "));
+                prop_assert!(is_included("related") || !is_included("unrelated"), "{max_tokens}\n{}", injection.text);
             }
         }
     }

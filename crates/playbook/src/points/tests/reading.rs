@@ -3,33 +3,34 @@ use crate::Playbook;
 use expect_test::{Expect, expect};
 
 fn check(text: &str, expected: Expect) {
-    let told = match Playbook::read(text) {
-        Ok((playbook, odd)) => {
-            let odd: String = odd.iter().map(|odd| format!("odd: {odd}\n")).collect();
+    let result = match Playbook::read(text) {
+        Ok((playbook, warnings)) => {
+            let warnings: String = warnings.iter().map(|warning| format!("odd: {warning}
+")).collect();
             let findings: String =
                 playbook.lint().iter().map(|finding| format!("finding: {finding}\n")).collect();
-            format!("{}{odd}{findings}", written(&playbook))
+            format!("{}{warnings}{findings}", written(&playbook))
         }
         Err(error) => format!("{error}\n"),
     };
-    expected.assert_eq(&told);
+    expected.assert_eq(&result);
 }
 
 #[test]
-fn a_file_that_another_program_wrote_is_written_back_as_it_is() {
-    // As Python's json.dump(indent=2, ensure_ascii=False) writes it.
+fn round_trips_foreign_file() {
+    // The format of Python's json.dump(indent=2, ensure_ascii=False).
     let text = "{\n  \"version\": \"1.0\",\n  \"last_updated\": \"2026-11-23T00:30:00.123456\",\n  \"sections\": {\n    \
         \"PATTERNS & APPROACHES\": [\n      {\n        \"name\": \"pat-001\",\n        \"text\": \"größer \\\"a\\\"\\n→ \\u0001\",\n        \
         \"helpful\": 3,\n        \"harmful\": 0,\n        \"mine\": {}\n      }\n    ],\n    \"MISTAKES TO AVOID\": [],\n    \
         \"USER PREFERENCES\": [],\n    \"PROJECT CONTEXT\": [],\n    \"OTHERS\": [],\n    \"RECIPES\": [\n      1\n    ]\n  },\n  \
         \"curator\": null,\n  \"seen\": [\n    {\n      \"a\": 1.5\n    }\n  ]\n}";
-    let (playbook, odd) = Playbook::read(text).expect("a playbook");
+    let (playbook, warnings) = Playbook::read(text).expect("a playbook");
     assert_eq!(playbook.text(), text);
-    assert_eq!(odd, ["sections.RECIPES: is no section of a playbook; kept, and told to nobody"]);
+    assert_eq!(warnings, ["sections.RECIPES: is no section of a playbook; kept, and told to nobody"]);
 }
 
 #[test]
-fn an_empty_playbook_has_all_its_sections() {
+fn empty_playbook_has_all_sections() {
     expect![[r#"
         {
           "version": "1.0",
@@ -46,17 +47,17 @@ fn an_empty_playbook_has_all_its_sections() {
 }
 
 #[test]
-fn what_was_read_is_read_again_the_same() {
+fn round_trips_converted_playbook() {
     let text =
         r#"{"key_points": ["a", {"name": "kpt_007", "text": "b", "score": -2, "by": "me"}, "c"], "x": [1]}"#;
     let (playbook, _) = Playbook::read(text).expect("a playbook");
-    let (again, odd) = Playbook::read(&playbook.text()).expect("a playbook");
-    assert!(odd.is_empty(), "{odd:?}");
+    let (again, warnings) = Playbook::read(&playbook.text()).expect("a playbook");
+    assert!(warnings.is_empty(), "{warnings:?}");
     assert_eq!(again, playbook);
 }
 
 #[test]
-fn the_old_form_is_taken_over() {
+fn converts_old_format() {
     let text = r#"{"version": "1.0", "key_points": [
         "a text",
         {"name": "kpt_004", "text": "scored", "score": 3},
@@ -97,7 +98,7 @@ fn the_old_form_is_taken_over() {
 }
 
 #[test]
-fn what_is_odd_is_read_as_it_was_meant() {
+fn tolerates_oddities() {
     let text = r#"{"version": "one", "last_updated": 17, "sections": {
         "PATTERNS & APPROACHES": [
             {"name": "pat-001", "text": "negative", "helpful": -1, "harmful": 2.9},
@@ -161,7 +162,7 @@ fn what_is_odd_is_read_as_it_was_meant() {
 }
 
 #[test]
-fn what_is_no_playbook_says_where() {
+fn reports_location_of_errors() {
     check(
         "",
         expect![[r#"
@@ -207,7 +208,7 @@ fn what_is_no_playbook_says_where() {
 }
 
 #[test]
-fn a_newer_version_is_refused_and_every_first_one_is_read() {
+fn rejects_newer_major_version() {
     check(
         r#"{"version": "2.0", "sections": {}}"#,
         expect![[r#"
@@ -221,8 +222,8 @@ fn a_newer_version_is_refused_and_every_first_one_is_read() {
     "#]],
     );
     for version in ["\"1.0\"", "\"1.7.3\"", "1", "1.0", "\"v1\"", "null"] {
-        let (_, odd) =
+        let (_, warnings) =
             Playbook::read(&format!("{{\"version\": {version}, \"sections\": {{}}}}")).expect("a playbook");
-        assert!(odd.is_empty(), "{version}: {odd:?}");
+        assert!(warnings.is_empty(), "{version}: {warnings:?}");
     }
 }

@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use std::time::{Duration, Instant};
 
 #[test]
-fn the_same_in_other_words_is_one_and_nothing_else_is() {
+fn detects_equivalent_texts_only() {
     let check = |expected: bool, pairs: &[(&str, &str)]| {
         for (a, b) in pairs {
-            let alike = WordOverlap.similarity(a, b);
-            assert_eq!(alike >= THRESHOLD, expected, "{alike:.3}: {a} | {b}");
+            let similarity = WordOverlap.similarity(a, b);
+            assert_eq!(similarity >= THRESHOLD, expected, "{similarity:.3}: {a} | {b}");
             assert_eq!(alike, WordOverlap.similarity(b, a), "{a} | {b}");
             assert_eq!(WordOverlap.pairs(&[a, b], THRESHOLD).len(), usize::from(expected), "{a} | {b}");
         }
@@ -77,7 +77,7 @@ fn the_same_in_other_words_is_one_and_nothing_else_is() {
 }
 
 #[test]
-fn the_first_stays_with_the_counters_of_all() {
+fn joins_duplicates_into_first() {
     let mut several = playbook(
         "
         ## PATTERNS & APPROACHES
@@ -148,29 +148,29 @@ fn the_first_stays_with_the_counters_of_all() {
 }
 
 #[test]
-fn what_is_alike_to_one_of_a_group_belongs_to_it() {
-    struct Neighbours;
-    impl Similarity for Neighbours {
+fn groups_duplicates_transitively() {
+    struct AdjacentNumbers;
+    impl Similarity for AdjacentNumbers {
         fn similarity(&self, a: &str, b: &str) -> f64 {
             let number = |text: &str| text.parse::<i64>().expect("a number");
             if (number(a) - number(b)).abs() == 1 { 0.9 } else { 0.1 }
         }
     }
     let chain = playbook("oth-001 1/0 3\noth-002 1/0 1\noth-003 1/0 9\noth-004 1/0 2\noth-005 1/0 10");
-    let learned = apply(&chain, &Reflection::default(), &[], &Neighbours, THRESHOLD);
+    let result = apply(&chain, &Reflection::default(), &[], &AdjacentNumbers, THRESHOLD);
     expect![[r#"
         ## OTHERS
         oth-001 3/0 3
         oth-003 2/0 9
     "#]]
-    .assert_eq(&written(&learned.playbook));
+    .assert_eq(&written(&result.playbook));
 }
 
 #[test]
-fn a_threshold_is_between_0_and_1() {
-    let check = |asked: Option<&str>, expected: f64, is_said: bool| {
-        let (found, said) = threshold(asked);
-        assert_eq!((found, said.is_some()), (expected, is_said), "{asked:?}: {said:?}");
+fn limits_threshold_to_0_and_1() {
+    let check = |setting: Option<&str>, expected: f64, has_warning: bool| {
+        let (found, warning) = threshold(setting);
+        assert_eq!((found, warning.is_some()), (expected, has_warning), "{setting:?}: {warning:?}");
     };
     check(None, THRESHOLD, false);
     check(Some(""), THRESHOLD, false);
@@ -183,27 +183,27 @@ fn a_threshold_is_between_0_and_1() {
 }
 
 #[test]
-fn five_hundred_points_take_a_moment() {
+fn compares_five_hundred_points_quickly() {
     let verbs = ["run", "check", "update", "format", "deploy", "review", "document"];
-    let things =
+    let nouns =
         ["parser", "scheduler", "migration", "cache", "router", "ledger", "panel", "client", "worker"];
     let text = |n: usize| {
-        let (verb, thing) = (verbs[n % verbs.len()], things[n % things.len()]);
+        let (verb, noun) = (verbs[n % verbs.len()], nouns[n % nouns.len()]);
         format!(
-            "When you {verb} the {thing} of module{n}, look at the notes of its {verb} step and keep the {thing} simple"
+            "When you {verb} the {noun} of module{n}, look at the notes of its {verb} step and keep the {noun} simple"
         )
     };
     let texts: Vec<String> = (0..500).map(text).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let started = Instant::now();
     assert_eq!(WordOverlap.pairs(&texts, THRESHOLD), []);
-    // Without optimisation on two shared cores; a hundredth of a second where people use it.
+    // Without optimization on two shared cores; an optimized build takes a hundredth of a second.
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
 }
 
 proptest! {
     #[test]
-    fn the_fast_way_finds_what_the_plain_one_does(
+    fn fast_pairs_equal_plain_pairs(
         texts in prop::collection::vec("(use|not|tabs|spaces|over|run|port 1|port 2|tests|, ){1,5}( (use|not|tabs|tests|over)){0,4}", 0..12),
         threshold in 0.0..=1.0f64,
     ) {

@@ -22,7 +22,7 @@ fn text(path: &Path, part: ByteRange) -> String {
 }
 
 #[test]
-fn each_part_begins_where_the_last_one_ended() {
+fn parts_are_contiguous() {
     let (_dir, path) = file("one\ntwo\nthr");
     let first = part(&path, None, MAX).expect("two lines");
     assert_eq!(text(&path, first), "one\ntwo\n");
@@ -34,7 +34,7 @@ fn each_part_begins_where_the_last_one_ended() {
 }
 
 #[test]
-fn nothing_is_nothing() {
+fn no_whole_line_is_no_part() {
     for content in ["", "half a line"] {
         let (_dir, path) = file(content);
         assert_eq!(part(&path, None, MAX), None);
@@ -42,7 +42,7 @@ fn nothing_is_nothing() {
 }
 
 #[test]
-fn a_file_that_was_replaced_begins_anew() {
+fn replaced_file_starts_at_zero() {
     let (_dir, path) = file("one\ntwo\n");
     let first = part(&path, None, MAX).expect("two lines");
     for other in ["1\n", "uno\ndos\ntres\n", "one\ntwO\nthree\n"] {
@@ -54,7 +54,7 @@ fn a_file_that_was_replaced_begins_anew() {
 }
 
 #[test]
-fn a_long_one_has_several_parts() {
+fn splits_long_file() {
     let (_dir, path) = file("one\ntwo\nthree-is-longer-than-that\nfour\nfi");
     let mut last = None;
     let mut parts = Vec::new();
@@ -67,7 +67,7 @@ fn a_long_one_has_several_parts() {
 }
 
 #[test]
-fn lines_are_found_across_pieces() {
+fn finds_lines_across_chunks() {
     let long = "x".repeat(3 * CHUNK_BYTES + 7);
     let (_dir, path) = file(&format!("{long}\n{long}\n{long}"));
     let both = part(&path, None, MAX).expect("two lines");
@@ -77,18 +77,18 @@ fn lines_are_found_across_pieces() {
 }
 
 #[test]
-fn what_is_no_file_is_refused() {
+fn rejects_directory_and_missing_file() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     assert_eq!(next_part(dir.path(), None, MAX).expect_err("a directory").to_string(), "it is no file");
     assert!(next_part(&dir.path().join("gone"), None, MAX).is_err());
 }
 
 #[test]
-fn rows_are_known_by_their_ids() {
+fn identifies_rows_by_id() {
     let rows = Rows::new(b"{\"uuid\":\"a\",\"type\":\"user\"}\n{\"type\":\"user\",\"uuid\":\"b\"}\n");
     assert_eq!(rows.all, [hash_of("a"), hash_of("b")].into());
     assert!(rows.has_no_other);
-    // As they are read when they are judged: bytes of zero are left by a machine that lost power.
+    // As when they are judged: a power failure can leave zero bytes.
     let rows = Rows::new(b"{\"uuid\":\"a\"}\n\n\0\0{\"uuid\":\"b\"}\n");
     assert_eq!(rows.all, [hash_of("a"), hash_of("b")].into());
     assert!(rows.has_no_other);

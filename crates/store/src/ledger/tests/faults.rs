@@ -1,4 +1,4 @@
-//! A ledger that is missing, damaged, locked, of another version, or that many use at once.
+//! Tests for a ledger that is missing, damaged, locked, of another version, or used by many at once.
 
 use super::*;
 use std::sync::Barrier;
@@ -9,9 +9,9 @@ fn ledger_path(home: &Home) -> std::path::PathBuf {
 }
 
 #[test]
-fn nobody_else_may_read_it() {
+fn ledger_files_are_private() {
     let (_dir, home) = home();
-    run(&home, 1, &whole_story());
+    run(&home, 1, &complete_run());
     let _ledger = caught_up(&home);
     for entry in fs::read_dir(home.path()).expect("a home") {
         let entry = entry.expect("an entry");
@@ -35,9 +35,9 @@ fn readers_and_a_writer_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn what_is_no_ledger_is_said_to_be_damaged_and_made_anew() {
+fn detects_and_rebuilds_damaged_ledger() {
     let (_dir, home) = home();
-    let one = run(&home, 1, &whole_story());
+    let one = run(&home, 1, &complete_run());
     drop(caught_up(&home));
     let path = ledger_path(&home);
     let whole = fs::read(&path).expect("a ledger");
@@ -82,31 +82,31 @@ fn what_is_no_ledger_is_said_to_be_damaged_and_made_anew() {
 }
 
 #[test]
-fn one_of_a_newer_version_is_left_alone() {
+fn leaves_newer_ledger_alone() {
     let (_dir, home) = home();
-    run(&home, 1, &whole_story());
+    run(&home, 1, &complete_run());
     drop(caught_up(&home));
     let db = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
     db.pragma_update(None, "user_version", 99).expect("it is set");
     drop(db);
     let refused = Ledger::open(&home, WAIT).expect_err("it is newer");
     assert!(matches!(refused, LedgerError::Newer { .. }), "{refused}");
-    // Whoever only wants to know has one of his own.
-    let mut own = Ledger::temporary(&home).expect("there is room");
-    own.catch_up().expect("it is brought up to date");
-    assert_eq!(all(&mut own).len(), 1);
+    // A reader can use a temporary ledger instead.
+    let mut temporary = Ledger::temporary(&home).expect("there is room");
+    temporary.catch_up().expect("it is brought up to date");
+    assert_eq!(all(&mut temporary).len(), 1);
 }
 
 #[test]
-fn who_finds_it_locked_is_told_and_not_kept() {
+fn locked_ledger_fails_only_writes() {
     let (_dir, home) = home();
-    run(&home, 1, &whole_story());
+    run(&home, 1, &complete_run());
     drop(caught_up(&home));
     let other = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it is locked");
     let mut ledger = Ledger::open(&home, Duration::from_millis(1)).expect("reading goes on");
     assert_eq!(all(&mut ledger).len(), 1);
-    let two = run(&home, 2, &whole_story());
+    let two = run(&home, 2, &complete_run());
     let refused = ledger.upsert(&LedgerEntry::read(&two.dir)).expect_err("it is locked");
     assert!(matches!(refused, LedgerError::Locked { .. }), "{refused}");
     drop(other);
@@ -114,7 +114,7 @@ fn who_finds_it_locked_is_told_and_not_kept() {
 }
 
 #[test]
-fn two_hundred_runs_that_end_at_once_are_each_there_once() {
+fn stores_two_hundred_concurrent_runs_once_each() {
     let (_dir, home) = home();
     let runs: Vec<Vec<NewRun>> = (0..20)
         .map(|process| (0..10).map(|run_of| run(&home, process * 100 + run_of, &started(1, 0))).collect())
@@ -125,7 +125,7 @@ fn two_hundred_runs_that_end_at_once_are_each_there_once() {
             let (home, barrier) = (&home, &barrier);
             scope.spawn(move || {
                 barrier.wait();
-                // There was no ledger: one of them makes it.
+                // There is no ledger yet: one of the threads creates it.
                 let mut ledger = open(home);
                 for mut run in runs {
                     append(&mut run, &finished(1_000, 20));
@@ -137,24 +137,24 @@ fn two_hundred_runs_that_end_at_once_are_each_there_once() {
     let mut ledger = open(&home);
     assert_eq!(all(&mut ledger).len(), 200);
     assert_eq!(differences(&ledger), [""; 0]);
-    let stray: Vec<_> = fs::read_dir(home.path())
+    let leftovers: Vec<_> = fs::read_dir(home.path())
         .expect("a home")
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.ends_with(".new"))
         .collect();
-    assert_eq!(stray, [""; 0]);
+    assert_eq!(leftovers, [""; 0]);
 }
 
 #[test]
-fn what_a_killed_maker_left_is_removed_by_the_next_reader() {
+fn removes_temporary_files_of_killed_writers() {
     let (_dir, home) = home();
-    // No process has a number that is so large.
-    let left =
+    // No process has a PID this large.
+    let leftovers =
         ["", "-wal", "-shm"].map(|end| home.path().join(format!(".ledger.sqlite3.2147483646-0.new{end}")));
     let live = home.path().join(format!(".ledger.sqlite3.{}-99.new", std::process::id()));
-    left.iter().chain([&live]).for_each(|path| fs::write(path, "half").expect("it is written"));
+    leftovers.iter().chain([&live]).for_each(|path| fs::write(path, "half").expect("it is written"));
     drop(caught_up(&home));
-    assert!(left.iter().all(|path| !path.exists()) && live.exists());
+    assert!(leftovers.iter().all(|path| !path.exists()) && live.exists());
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn readers_see_whole_runs_while_writers_write() {
             for run in ledger.runs(&RunFilter::default()).expect("the runs") {
                 let entry = ledger.entry(&run.id).expect("it can be asked").expect("it is known");
                 assert_eq!(entry.run.attempts as usize, entry.attempts.len());
-                let spent = entry.spend.values().map(|spend| spend.cost);
-                assert_eq!(spent.fold(Usd::ZERO, |sum, cost| sum + cost), entry.run.cost);
+                let costs = entry.spend.values().map(|spend| spend.cost);
+                assert_eq!(costs.fold(Usd::ZERO, |sum, cost| sum + cost), entry.run.cost);
             }
         }
     });
@@ -192,7 +192,7 @@ fn readers_see_whole_runs_while_writers_write() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_refused_in_words() {
+fn unusable_path_is_an_error_with_a_hint() {
     let (_dir, home) = home();
     fs::create_dir(ledger_path(&home)).expect("it is made");
     let refused = Ledger::open(&home, WAIT).expect_err("it is a directory");

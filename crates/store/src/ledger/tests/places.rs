@@ -1,4 +1,4 @@
-//! Homes that are moved, copied and restored: the ledger answers from the home that it is in.
+//! Tests for homes that are moved, copied and restored: the ledger answers for its current home.
 
 use super::*;
 use crate::Placement;
@@ -15,19 +15,19 @@ fn dirs(ledger: &mut Ledger) -> Vec<PathBuf> {
     dirs
 }
 
-/// Copies a directory as a backup does.
+/// Copies a directory like a backup.
 fn copy(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("-a").args([from, to]).status().expect("there is cp");
     assert!(copied.success());
 }
 
 #[test]
-fn moved_home_has_its_runs_where_it_is() {
+fn moved_home_finds_its_runs() {
     let (dir, home) = home();
-    let one = run(&home, 1, &whole_story());
+    let one = run(&home, 1, &complete_run());
     let elsewhere = Placement { runs_dir: Some(dir.path().join("elsewhere")), ..Placement::default() };
     let other = home.create_run_at(&elsewhere, &day(), 2, &plan()).expect("a run");
-    // Its workspace is in its directory.
+    // This run has its workspace in its own directory.
     let mut in_place = plan();
     in_place.cwd = "workspace/input".into();
     let third = home.create_run(&day(), 3, &in_place).expect("a run");
@@ -55,7 +55,7 @@ fn moved_home_has_its_runs_where_it_is() {
 }
 
 #[test]
-fn copied_home_answers_from_itself() {
+fn copied_home_lists_its_own_runs() {
     let (dir, home) = home();
     let mut original = run(&home, 1, &started(1, 0));
     drop(caught_up(&home));
@@ -64,25 +64,25 @@ fn copied_home_answers_from_itself() {
     append(&mut original, &finished(1_000, 20));
     let mut ledger = caught_up(&copied);
     let found: Vec<_> = all(&mut ledger).into_iter().map(|run| (run.state, run.dir)).collect();
-    let named = copied.find(original.dir.id().as_str()).expect("it was copied");
-    assert_eq!(found, [(RunState::Running, named.path().to_owned())]);
+    let found_dir = copied.find(original.dir.id().as_str()).expect("it was copied");
+    assert_eq!(found, [(RunState::Running, found_dir.path().to_owned())]);
     assert_eq!(differences(&ledger), [""; 0]);
 }
 
 #[test]
-fn restored_ledger_learns_what_it_is_behind_by() {
+fn restored_ledger_catches_up() {
     let (dir, home) = home();
-    let mut one = run(&home, 1, &whole_story());
+    let mut one = run(&home, 1, &complete_run());
     drop(caught_up(&home));
     let backup = dir.path().join("backup");
     copy(&Ledger::path_in(&home), &backup);
     // The ledger of the backup lists the run as finished, and no reader opens such a run again.
-    let again = Record::RunReopened {
+    let reopened = Record::RunReopened {
         at: at(2_000),
         request: longhaul_core::ResumeRequest::Continue,
         changes: Vec::new(),
     };
-    append(&mut one, &[vec![again], started(3, 2_000), finished(3_000, 40)].concat());
+    append(&mut one, &[vec![reopened], started(3, 2_000), finished(3_000, 40)].concat());
     Ledger::set_aside(&home).expect("it can be moved");
     fs::rename(&backup, Ledger::path_in(&home)).expect("it can be restored");
     let mut ledger = open(&home);

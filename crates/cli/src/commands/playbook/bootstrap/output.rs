@@ -1,4 +1,4 @@
-//! What is printed: what will be learnt from, what will not and why, and what came of it.
+//! Output of the bootstrap: the plan, the skipped sessions and the results.
 
 use crate::args::playbook::BootstrapArgs;
 use crate::args::{GlobalArgs, OutputFormat};
@@ -11,29 +11,29 @@ use longhaul_store::rfc3339;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What was done, or would be.
+/// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BootstrapOutput {
-    /// Whether nothing was done: the rest is what would be.
+    /// Whether nothing was done. The other fields then describe the plan.
     dry_run: bool,
-    /// The directory whose playbook learns.
+    /// Directory whose playbook learns.
     project: PathBuf,
-    /// The model that judges.
+    /// Model of the judge.
     model: String,
-    /// The sessions to learn from, in their order.
+    /// Sessions to learn from, in order.
     sessions: Vec<Session>,
-    /// Those that are not learnt from.
+    /// Sessions that are skipped.
     skipped: Vec<Skipped>,
-    /// About how many tokens all of it takes. An estimate, as everything that is called so.
+    /// Estimated number of tokens.
     estimated_tokens: u64,
-    /// About what that costs; nothing for a model without a price.
+    /// Estimated cost. `None` for a model without a known price.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     estimated_cost_usd: Option<f64>,
-    /// What was spent on questions meanwhile, as far as it is known here: what Claude Code asked is counted by its runs.
+    /// Cost of the judge's requests, if known here. Requests of Claude Code are counted by its runs.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost_usd: f64,
-    /// Why it came to an end before all of it was done; nothing if all was.
+    /// Why the bootstrap stopped early. `None` if it completed.
     pub stopped: Option<String>,
 }
 
@@ -41,55 +41,56 @@ pub struct BootstrapOutput {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Session {
-    /// Its transcript.
+    /// Path of the transcript.
     transcript: PathBuf,
-    /// How large that is.
+    /// Size of the transcript.
     bytes: u64,
-    /// When it was last written to.
+    /// Time of the last write.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     last_written_at: String,
-    /// About how many tokens it takes.
+    /// Estimated number of tokens.
     estimated_tokens: u64,
-    /// About what that costs.
+    /// Estimated cost.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Dollars>"))]
     estimated_cost_usd: Option<f64>,
-    /// How far it came.
+    /// Progress of the session.
     result: SessionProgress,
-    /// What came of it, in a few words.
+    /// Short description of the result.
     message: Option<String>,
 }
 
-/// How far a session came.
+/// Progress of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SessionProgress {
     /// Nothing was done yet.
     Open,
-    /// It is learnt from.
+    /// A lesson was learned.
     Learned,
     /// There was nothing to learn.
     Empty,
-    /// Nothing will come of it.
+    /// Learning failed.
     Failed,
-    /// It is queued, and waits.
+    /// The session is queued.
     Waits,
 }
 
-/// A session that is not learnt from.
+/// A session that is skipped.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Skipped {
-    /// Its transcript.
+    /// Path of the transcript.
     transcript: PathBuf,
-    /// Why, in one word: learnt, nothing_new, nothing_said, sub_agent, too_large, too_old, beyond_limit, foreign, unreadable.
+    /// Reason in one word: learned, nothing_new, nothing_said, sub_agent, too_large, too_old, beyond_limit,
+    /// foreign, unreadable.
     reason: &'static str,
-    /// The same for people.
+    /// Reason, for people.
     message: String,
 }
 
 impl BootstrapOutput {
-    /// What will be done.
+    /// Describes the plan.
     pub fn new(
         project: &Path,
         args: &BootstrapArgs,
@@ -105,10 +106,10 @@ impl BootstrapOutput {
             result: SessionProgress::Open,
             message: None,
         };
-        let skipped = |(session, why): &(PastSession, SkipReason)| Skipped {
+        let skipped = |(session, reason): &(PastSession, SkipReason)| Skipped {
             transcript: session.path.clone(),
-            reason: why.as_str(),
-            message: why.to_string(),
+            reason: reason.as_str(),
+            message: reason.to_string(),
         };
         BootstrapOutput {
             dry_run: args.dry_run,
@@ -123,19 +124,19 @@ impl BootstrapOutput {
         }
     }
 
-    /// What came of one of the sessions.
-    pub fn came(&mut self, place: usize, result: SessionProgress, said: Option<String>) {
-        if let Some(session) = self.sessions.get_mut(place) {
-            (session.result, session.message) = (result, said);
+    /// Records the result of a session.
+    pub fn record_result(&mut self, index: usize, result: SessionProgress, message: Option<String>) {
+        if let Some(session) = self.sessions.get_mut(index) {
+            (session.result, session.message) = (result, message);
         }
     }
 
-    /// How many sessions came so far.
+    /// Returns the number of sessions with this result.
     pub fn count(&self, result: SessionProgress) -> u64 {
         self.sessions.iter().filter(|session| session.result == result).count() as u64
     }
 
-    /// Prints it.
+    /// Prints the output.
     pub fn print(&self, global: &GlobalArgs) {
         match output::format(global) {
             OutputFormat::Text => output::print_text(&self.text()),
@@ -148,19 +149,19 @@ impl BootstrapOutput {
         let is_plan =
             self.count(SessionProgress::Open) == self.sessions.len() as u64 && self.stopped.is_none();
         for session in &self.sessions {
-            let Session { transcript, bytes: length, estimated_tokens, message: said, .. } = session;
+            let Session { transcript, bytes: length, estimated_tokens, message, .. } = session;
             let (name, length) = (transcript.display(), bytes(*length));
-            let said = match (session.result, said) {
+            let message = match (session.result, message) {
                 (SessionProgress::Open, _) => format!("{length}, about {estimated_tokens} tokens"),
-                (SessionProgress::Learned, said) => describe("learnt", said),
+                (SessionProgress::Learned, message) => describe("learnt", message),
                 (SessionProgress::Empty, _) => "nothing to learn".to_owned(),
-                (SessionProgress::Failed, said) => describe("failed", said),
-                (SessionProgress::Waits, said) => describe("queued", said),
+                (SessionProgress::Failed, message) => describe("failed", message),
+                (SessionProgress::Waits, message) => describe("queued", message),
             };
-            text += &format!("{name}: {said}\n");
+            text += &format!("{name}: {message}\n");
         }
-        for Skipped { transcript, message: said, .. } in &self.skipped {
-            text += &format!("{}: skipped: {said}\n", transcript.display());
+        for Skipped { transcript, message, .. } in &self.skipped {
+            text += &format!("{}: skipped: {message}\n", transcript.display());
         }
         let (sessions, skipped) = (self.sessions.len() as u64, self.skipped.len());
         if is_plan {
@@ -184,11 +185,11 @@ impl BootstrapOutput {
     }
 }
 
-fn describe(result: &str, said: &Option<String>) -> String {
-    said.as_ref().map_or_else(|| result.to_owned(), |said| format!("{result}: {said}"))
+fn describe(result: &str, message: &Option<String>) -> String {
+    message.as_ref().map_or_else(|| result.to_owned(), |message| format!("{result}: {message}"))
 }
 
-/// About what something costs.
+/// Formats an estimated cost.
 pub fn cost(cost: Option<Usd>) -> String {
     cost.map_or_else(|| "a cost that is not known".to_owned(), |cost| format!("about {}", money(cost)))
 }

@@ -1,5 +1,7 @@
-//! One session after the other: queued, learnt from by a worker of this process, and noted in the project. Whatever stops it
-//! loses nothing: what is queued stays queued, and a question that was answered is not asked again.
+//! Learns from one session after another: queues it, runs a worker in this process and records the result in
+//! the project.
+//!
+//! An interruption loses nothing: queued sessions stay queued, and answered questions are not asked again.
 
 use super::output::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
@@ -22,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::Receiver;
 
-/// What is learnt from, and how.
+/// Settings of a bootstrap.
 pub struct BootstrapLearner {
     pub home: LearningPaths,
     pub project: PathBuf,
@@ -30,53 +32,53 @@ pub struct BootstrapLearner {
     pub destination: String,
     pub judge: Box<dyn Judge>,
     pub clock: Arc<SystemClock>,
-    /// How long to wait between two sessions.
+    /// Wait between two sessions.
     pub delay: Span,
-    /// No further session is begun when this much was spent.
+    /// No further session starts once this amount is spent.
     pub budget: Option<Usd>,
 }
 
-/// How it ended.
+/// How the bootstrap ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
-    /// Somebody wanted the end.
+pub enum StopReason {
+    /// The user cancelled it.
     Cancelled(CancelSource),
-    /// Like a run that ends so.
-    By(OutcomeKind),
+    /// It ended with this outcome.
+    Outcome(OutcomeKind),
 }
 
-/// Why no further session is begun.
+/// Why no further session starts.
 struct Stop {
-    ended: Ended,
+    reason: StopReason,
     message: String,
 }
 
 impl BootstrapLearner {
-    /// Learns from what is planned.
+    /// Learns from the planned sessions.
     pub fn learn(
         &self,
         global: &GlobalArgs,
         mut state: BootstrapState,
         plan: &BootstrapPlan,
         printed: &mut BootstrapOutput,
-    ) -> Result<Ended, Failure> {
+    ) -> Result<StopReason, Failure> {
         runtime::new()?.block_on(async {
             let mut cancels = signals::cancels()
-                .map_err(|error| Failure::unexpected(format!("listen for signals: {error}")))?;
+                .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
             let screen = Screen::new(global, plan.included.len());
-            let stop = self.all(global, &mut state, plan, printed, (&screen, &mut cancels)).await;
+            let stop = self.all(global, &mut state, plan, printed, &screen, &mut cancels).await;
             screen.end();
             let stop = stop?;
             printed.stopped = stop.as_ref().map(|stop| stop.message.clone());
-            // What waits may yet be learnt, and what failed will not by itself.
-            let all = if printed.count(SessionProgress::Waits) > 0 {
+            // Queued sessions may still be learned. Failed ones need a retry.
+            let outcome = if printed.count(SessionProgress::Waits) > 0 {
                 OutcomeKind::RetryLater
             } else if printed.count(SessionProgress::Failed) > 0 {
                 OutcomeKind::Failed
             } else {
                 OutcomeKind::Done
             };
-            Ok(stop.map_or(Ended::By(all), |stop| stop.ended))
+            Ok(stop.map_or(StopReason::Outcome(outcome), |stop| stop.reason))
         })
     }
 
@@ -86,49 +88,51 @@ impl BootstrapLearner {
         state: &mut BootstrapState,
         plan: &BootstrapPlan,
         printed: &mut BootstrapOutput,
-        (screen, cancels): (&Screen, &mut Receiver<CancelSource>),
+        screen: &Screen,
+        cancels: &mut Receiver<CancelSource>,
     ) -> Result<Option<Stop>, Failure> {
         let started = self.clock.now().at;
-        let lessons = learn::lessons(&self.home, global);
-        for (place, planned) in plan.included.iter().enumerate() {
+        let steps = learn::learn_steps(&self.home, global);
+        for (index, planned) in plan.included.iter().enumerate() {
             let learning = self.open()?;
             let spent = spent_since(&learning, started).map_err(|error| learn::failure(&error))?;
             printed.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
-                let said = format!("the budget of {} is used up; run it again to go on", money(budget));
-                return Ok(Some(Stop { ended: Ended::By(OutcomeKind::OverBudget), message: said }));
+                let message = format!("the budget of {} is exhausted; run it again to go on", money(budget));
+                return Ok(Some(Stop { reason: StopReason::Outcome(OutcomeKind::OverBudget), message }));
             }
-            screen.begins(place, &planned.session.path, spent);
+            screen.start_session(index, &planned.session.path, spent);
             let queued = self.queued(&planned.session.path);
             learning.enqueue(output::now(), &queued).map_err(|error| learn::failure(&error))?;
             drop(learning);
-            let last = Mutex::new(None);
-            let told = |happening: WorkerEvent<'_>| screen.tell(happening, &queued.transcript, &last);
+            let last_message = Mutex::new(None);
+            let on_event =
+                |event: WorkerEvent<'_>| screen.print_event(event, &queued.transcript, &last_message);
             let worker = Worker {
                 paths: &self.home,
                 judge: &*self.judge,
                 kind: self.kind,
                 destination: &self.destination,
-                // What else is queued is within neither limit nor budget.
+                // Other queued transcripts count toward neither the limit nor the budget.
                 only: Some(&queued.transcript),
-                steps: &lessons,
+                steps: &steps,
                 clock: &*self.clock,
                 linger: false,
-                on_event: &told,
+                on_event: &on_event,
             };
-            let worked = tokio::select! {
-                worked = learn::work_or_wait(&worker, global.quiet) => worked.map_err(|error| learn::failure(&error))?,
+            let report = tokio::select! {
+                report = learn::work_or_wait(&worker, global.quiet) => report.map_err(|error| learn::failure(&error))?,
                 Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
             };
-            let said = last.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let message = last_message.lock().unwrap_or_else(PoisonError::into_inner).take();
             let result = self.note(state, &planned.session.path)?;
-            printed.came(place, result, said);
+            printed.record_result(index, result, message);
             printed.cost_usd =
                 spent_since(&self.open()?, started).map_err(|error| learn::failure(&error))?.as_dollars();
-            if let Some(stop) = stop(worked, result) {
+            if let Some(stop) = stop(report, result) {
                 return Ok(Some(stop));
             }
-            if place + 1 < plan.included.len() {
+            if index + 1 < plan.included.len() {
                 tokio::select! {
                     () = tokio::time::sleep(self.delay.to_std()) => {}
                     Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
@@ -154,7 +158,7 @@ impl BootstrapLearner {
         }
     }
 
-    /// What came of a session, by what the database knows. What is done is noted in the project.
+    /// Returns the result of a session according to the database. Final results are recorded in the project.
     fn note(&self, state: &mut BootstrapState, transcript: &Path) -> Result<SessionProgress, Failure> {
         let learning = self.open()?;
         let result = result_of(&learning, &self.queued(transcript));
@@ -167,36 +171,36 @@ impl BootstrapLearner {
         let found = PlaybookFile::of_project(&self.project).read();
         let points = found.map_or(0, |found| found.playbook.points().count());
         let now = Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f").to_string();
-        let noted = state.record_learned(transcript, &now, points);
-        noted.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
+        let recorded = state.record_learned(transcript, &now, points);
+        recorded.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
         Ok(result)
     }
 }
 
-/// Why no further session is begun; nothing if one is.
-fn stop(worked: WorkerReport, result: SessionProgress) -> Option<Stop> {
-    if let Some(why) = worked.person {
-        let said = format!("{why}; what is queued is kept, and running it again goes on");
-        return Some(Stop { ended: Ended::By(OutcomeKind::NeedsPerson), message: said });
+/// Returns why no further session starts, or `None` if one does.
+fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
+    if let Some(reason) = report.person {
+        let message = format!("{reason}; what is queued is kept, and running it again goes on");
+        return Some(Stop { reason: StopReason::Outcome(OutcomeKind::NeedsPerson), message });
     }
-    // What waits for another judge, or another API, keeps nobody waiting here.
-    let until = worked.waits.filter(|_| result == SessionProgress::Waits)?;
-    let said = format!(
+    // Entries for another judge or another API do not block this one.
+    let until = report.waits.filter(|_| result == SessionProgress::Waits)?;
+    let message = format!(
         "the judge has no answer now, and is left alone until {}; running it again goes on",
         coming(until)
     );
-    Some(Stop { ended: Ended::By(OutcomeKind::RetryLater), message: said })
+    Some(Stop { reason: StopReason::Outcome(OutcomeKind::RetryLater), message })
 }
 
 fn cancelled(by: CancelSource) -> Stop {
-    let said = "cancelled; what is queued is kept, and running it again goes on".to_owned();
-    Stop { ended: Ended::Cancelled(by), message: said }
+    let message = "cancelled; what is queued is kept, and running it again goes on".to_owned();
+    Stop { reason: StopReason::Cancelled(by), message }
 }
 
-/// What a person sees meanwhile: a line that is redrawn in place on a terminal, and lines elsewhere.
+/// Progress for people: a live line on a terminal, separate lines elsewhere.
 struct Screen {
     region: Option<Region>,
-    /// The line in the region.
+    /// Content of the live line.
     line: Arc<Mutex<String>>,
     quiet: bool,
     sessions: usize,
@@ -211,8 +215,8 @@ impl Screen {
         Screen { region, line, quiet: global.quiet, sessions }
     }
 
-    fn begins(&self, place: usize, transcript: &Path, spent: Usd) {
-        let line = format!("{} of {}: {}", place + 1, self.sessions, name_of(transcript));
+    fn start_session(&self, index: usize, transcript: &Path, spent: Usd) {
+        let line = format!("{} of {}: {}", index + 1, self.sessions, name_of(transcript));
         match &self.region {
             Some(region) => {
                 let line = format!("{} ({} spent)", one_line(&line), money(spent));
@@ -224,22 +228,23 @@ impl Screen {
         }
     }
 
-    /// Tells what happens, and remembers what came of this transcript.
-    fn tell(&self, happening: WorkerEvent<'_>, transcript: &Path, last: &Mutex<Option<String>>) {
-        let (item, said) = match happening {
-            WorkerEvent::Learned(item, said) | WorkerEvent::Empty(item, said) => (item, said.to_owned()),
-            WorkerEvent::Failed(item, why) => (item, why.to_owned()),
-            WorkerEvent::Waits(item, _, why) => (item, why.to_owned()),
+    /// Prints an event, and stores the result of this transcript in `last_message`.
+    fn print_event(&self, event: WorkerEvent<'_>, transcript: &Path, last_message: &Mutex<Option<String>>) {
+        let (item, message) = match event {
+            WorkerEvent::Learned(item, text)
+            | WorkerEvent::Empty(item, text)
+            | WorkerEvent::Failed(item, text)
+            | WorkerEvent::Waits(item, _, text) => (item, text.to_owned()),
             WorkerEvent::Began(..)
             | WorkerEvent::Reflected(_)
             | WorkerEvent::Curated(_)
             | WorkerEvent::NeedsPerson { .. } => return,
-            WorkerEvent::SetAside(path) => return learn::progress::say_set_aside(path),
+            WorkerEvent::SetAside(path) => return learn::progress::warn_damaged_database(path),
         };
         if item.queued.transcript == transcript {
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(said.clone());
+            *last_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(message.clone());
         }
-        let line = format!("{}: {said}", name_of(&item.queued.transcript));
+        let line = format!("{}: {message}", name_of(&item.queued.transcript));
         match &self.region {
             Some(region) => region.print_above(|| output::print_status(&line)),
             None if !self.quiet => output::print_status(&line),

@@ -1,5 +1,7 @@
-//! Who judges. One that cannot be asked is a judge all the same, which says why: nothing is lost by that, and it is said where
-//! something is to be asked.
+//! Creates the judge.
+//!
+//! An unusable judge is still created. It returns its error when it is asked, so that queued transcripts are
+//! kept.
 
 use crate::api_judge::{self, SystemClock};
 use crate::claude_judge::ClaudeJudge;
@@ -11,11 +13,11 @@ use longhaul_playbook::{Judge, JudgeError, LearningPaths, Reply};
 use std::env;
 use std::sync::Arc;
 
-// As for a single question: two minutes are three attempts at the full time of each.
+// Same as for a single request: two minutes allow three attempts of full length.
 const TIME_BUDGET: Span = Span::from_secs(120);
 
-/// The judge of this kind, as the environment says.
-pub fn of(kind: JudgeKind, place: &LearningPaths, clock: &Arc<SystemClock>) -> Box<dyn Judge> {
+/// Creates the judge of this kind, as configured by the environment.
+pub fn create(kind: JudgeKind, paths: &LearningPaths, clock: &Arc<SystemClock>) -> Box<dyn Judge> {
     match kind {
         JudgeKind::Api => {
             let settings = api_judge::settings();
@@ -26,12 +28,12 @@ pub fn of(kind: JudgeKind, place: &LearningPaths, clock: &Arc<SystemClock>) -> B
         }
         JudgeKind::Claude => {
             let agent_path = env::var_os("LONGHAUL_AGENT_PATH").filter(|path| !path.is_empty());
-            match ClaudeJudge::new(place, agent_path.map(Into::into)) {
+            match ClaudeJudge::new(paths, agent_path.map(Into::into)) {
                 Ok(judge) => Box::new(judge),
                 Err(error) => {
-                    let said = format!("ask Claude Code: find the program that this is: {error}");
-                    let (fault, then) = (Fault::AgentUnusable, RetryAdvice::NeedsPerson);
-                    let error = JudgeError { fault, retry: then, message: said, requests: 0 };
+                    let message = format!("ask Claude Code: find the program that this is: {error}");
+                    let (fault, retry) = (Fault::AgentUnusable, RetryAdvice::NeedsPerson);
+                    let error = JudgeError { fault, retry, message, requests: 0 };
                     Box::new(UnavailableJudge { error, model: String::new() })
                 }
             }
@@ -39,7 +41,7 @@ pub fn of(kind: JudgeKind, place: &LearningPaths, clock: &Arc<SystemClock>) -> B
     }
 }
 
-/// A judge that cannot be asked.
+/// A judge that cannot be used.
 struct UnavailableJudge {
     error: JudgeError,
     model: String,
@@ -55,7 +57,7 @@ impl Judge for UnavailableJudge {
         &self.model
     }
 
-    /// Whatever is asked is answered with the same words.
+    /// Accepts any prompt, because every request fails in the same way.
     fn prompt_tokens_max(&self) -> u64 {
         u64::MAX
     }

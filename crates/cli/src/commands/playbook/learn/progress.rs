@@ -1,4 +1,4 @@
-//! What a worker tells a person who waits for it.
+//! Reports the progress of a worker to people.
 
 use super::command;
 use crate::failure::Failure;
@@ -11,20 +11,20 @@ use longhaul_playbook::hooks::note;
 use longhaul_playbook::worker::WorkerEvent;
 use std::path::Path;
 
-/// Tells it on stderr.
+/// Prints progress on stderr.
 pub struct Progress {
     pub quiet: bool,
-    /// Who judges.
+    /// The judge.
     pub kind: JudgeKind,
 }
 
 impl Progress {
-    pub fn tell(&self, happening: WorkerEvent<'_>) {
-        // What a person must do is said to the quietest.
-        if self.quiet && !matches!(happening, WorkerEvent::NeedsPerson { .. }) {
+    pub fn print_event(&self, event: WorkerEvent<'_>) {
+        // `--quiet` does not hide that a person must act.
+        if self.quiet && !matches!(event, WorkerEvent::NeedsPerson { .. }) {
             return;
         }
-        match happening {
+        match event {
             WorkerEvent::Began(item, slice) => {
                 let length = bytes(slice.part.ends.saturating_sub(slice.part.begins));
                 output::print_status(&format!("{}: judging {length}", name(item)));
@@ -35,29 +35,32 @@ impl Progress {
             WorkerEvent::Curated(item) => {
                 output::print_status(&format!("{}: the curator has answered", name(item)))
             }
-            WorkerEvent::Learned(item, what) => {
-                output::print_status(&format!("{}: learnt: {what}", name(item)))
+            WorkerEvent::Learned(item, result) => {
+                output::print_status(&format!("{}: learnt: {result}", name(item)))
             }
-            WorkerEvent::Empty(item, why) => {
-                output::print_status(&format!("{}: nothing to learn: {why}", name(item)))
+            WorkerEvent::Empty(item, reason) => {
+                output::print_status(&format!("{}: nothing to learn: {reason}", name(item)))
             }
-            WorkerEvent::Failed(item, why) => output::print_warning(&format!("{}: {why}", name(item)), None),
-            WorkerEvent::Waits(item, until, why) => {
-                output::print_status(&format!("{}: {why}; it waits until {}", name(item), coming(until)));
+            WorkerEvent::Failed(item, reason) => {
+                output::print_warning(&format!("{}: {reason}", name(item)), None)
             }
-            WorkerEvent::NeedsPerson { reason: why, .. } => {
+            WorkerEvent::Waits(item, until, reason) => {
+                output::print_status(&format!("{}: {reason}; it waits until {}", name(item), coming(until)));
+            }
+            WorkerEvent::NeedsPerson { reason, .. } => {
                 let hint = format!("what is queued is kept; `{}` goes on with it", command(self.kind));
-                output::print_error(why, Some(&hint));
+                output::print_error(reason, Some(&hint));
             }
-            WorkerEvent::SetAside(path) => say_set_aside(path),
+            WorkerEvent::SetAside(path) => warn_damaged_database(path),
         }
     }
 }
 
-/// Puts down what a person should know of, where nobody hears it. What fails or waits is found in the queue.
-pub fn log_event(place: &LearningPaths, happening: WorkerEvent<'_>) {
-    let what = match happening {
-        WorkerEvent::NeedsPerson { reason: why, is_news: true } => why.to_owned(),
+/// Logs an event of a background worker that a person should know. Failures and waits are recorded in the
+/// queue.
+pub fn log_event(paths: &LearningPaths, event: WorkerEvent<'_>) {
+    let message = match event {
+        WorkerEvent::NeedsPerson { reason, is_news: true } => reason.to_owned(),
         WorkerEvent::SetAside(path) => {
             format!("what was queued was damaged, and is kept as {}", path.display())
         }
@@ -70,22 +73,22 @@ pub fn log_event(place: &LearningPaths, happening: WorkerEvent<'_>) {
         | WorkerEvent::Failed(..)
         | WorkerEvent::Waits(..) => return,
     };
-    put_down_words(place, &what);
+    log_message(paths, &message);
 }
 
-/// Puts down why a worker left that nobody hears.
-pub fn put_down_failure(place: &LearningPaths, failure: &Failure) {
+/// Logs why a background worker stopped.
+pub fn log_failure(paths: &LearningPaths, failure: &Failure) {
     let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-    put_down_words(place, &format!("{}{hint}", failure.error));
+    log_message(paths, &format!("{}{hint}", failure.error));
 }
 
-fn put_down_words(place: &LearningPaths, what: &str) {
-    // Whoever cannot write even this has other things to worry about.
-    let _ = note(place, output::now(), "learn", what);
+fn log_message(paths: &LearningPaths, message: &str) {
+    // If even this write fails, no channel is left to report it.
+    let _ = note(paths, output::now(), "learn", message);
 }
 
-/// Says that the database was damaged.
-pub fn say_set_aside(path: &Path) {
+/// Warns that the database was damaged.
+pub fn warn_damaged_database(path: &Path) {
     let warning = format!("what was queued was damaged, and is kept as {}", path.display());
     output::print_warning(
         &warning,
@@ -97,7 +100,7 @@ fn name(item: &Item) -> String {
     name_of(&item.queued.transcript)
 }
 
-/// A transcript, as it is told of while it is learnt from.
+/// Returns the name of a transcript for progress messages.
 pub fn name_of(transcript: &Path) -> String {
     transcript
         .file_name()

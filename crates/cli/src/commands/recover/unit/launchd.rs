@@ -1,15 +1,15 @@
-//! An agent of launchd: a property list in `~/Library/LaunchAgents`.
+//! A launchd agent: a property list in `~/Library/LaunchAgents`.
 
 use super::{MARK, Unit};
 
-/// Reads the variables of the first argument's file, if it is there, and becomes the program of the others.
+/// Reads variables from the file in the first argument, if it exists, and executes the remaining arguments.
 const READ_AND_START: &str = r#"set -a; [ ! -r "$0" ] || . "$0"; exec "$@""#;
 
-/// The agent's name, and that of its file.
+/// Name of the launchd agent and of its file.
 pub const LABEL: &str = "longhaul.recover";
 
 pub(super) fn text(unit: &Unit) -> String {
-    // launchd reads no file of variables; a shell does.
+    // launchd cannot read a file of variables; a shell can.
     let shell = ["/bin/sh", "-c", READ_AND_START, &unit.env_file, &unit.program];
     let words = shell.into_iter().chain(unit.args.iter().map(String::as_str));
     let words: String = words.map(|word| format!("    <string>{}</string>\n", escaped(word))).collect();

@@ -11,12 +11,12 @@ pub(super) fn text(unit: &Unit) -> String {
         .iter()
         .map(|(name, value)| format!("Environment={}\n", quoted(&format!("{name}={value}"))))
         .collect();
-    // A path is not put in quotes here.
+    // This setting takes a path without quotes.
     let env_file = unit.env_file.replace('%', "%%");
     format!(
         "# {MARK}
 [Unit]
-Description=Longhaul: go on with runs whose supervisor died
+Description=Longhaul: recover runs whose supervisor died
 # A supervisor that dies again and again is left to a person.
 StartLimitIntervalSec=600
 StartLimitBurst=5
@@ -44,15 +44,15 @@ WantedBy=default.target
     )
 }
 
-/// Whether systemd (252) refuses a program of that name, and takes it as an argument only. `env` takes
-/// everything for a program but what holds a `=`.
+/// Returns whether systemd (252) rejects a program of this name. Such a program is started by `env`, which
+/// accepts any name without `=`.
 pub(super) fn needs_env(program: &str) -> bool {
     program.contains(['"', '\'', '\\', '*', '?', '[', '$'])
 }
 
-/// A word of a command. `$` begins a variable there.
+/// Encodes a word of a command. `$` starts a variable there.
 fn argument(word: &str) -> String {
-    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./:=@,+".contains(sign);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else {
@@ -60,7 +60,7 @@ fn argument(word: &str) -> String {
     }
 }
 
-/// In quotes; `%` begins a specifier everywhere.
+/// Quotes a text. `%` starts a specifier everywhere.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%"))
 }

@@ -3,9 +3,9 @@ use expect_test::expect;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// A unit with everything in it that some form has a meaning for.
+/// A unit with every character that is special in a format.
 fn awkward() -> Unit {
-    let args = ["recover", "--within", "168h", "50% of $HOME", r#"a "b" \c"#, "<&>", ""];
+    let args = ["recover", "--active-within", "168h", "50% of $HOME", r#"a "b" \c"#, "<&>", ""];
     let program = OsStr::new(r#"/opt/my 100% "tools"/$x/it's\longhaul"#);
     Unit::new(program, args.map(str::to_owned).to_vec(), OsStr::new("/home/me/a b/50%/agent.env"))
         .and_then(|unit| unit.with_env("LONGHAUL_HOME", OsStr::new("/home/me/run s/50%$HOME/\"é\"")))
@@ -14,11 +14,11 @@ fn awkward() -> Unit {
 }
 
 #[test]
-fn for_systemd() {
+fn renders_systemd_unit() {
     expect![[r##"
         # Written by longhaul, which replaces and removes it as a whole.
         [Unit]
-        Description=Longhaul: go on with runs whose supervisor died
+        Description=Longhaul: recover runs whose supervisor died
         # A supervisor that dies again and again is left to a person.
         StartLimitIntervalSec=600
         StartLimitBurst=5
@@ -26,7 +26,7 @@ fn for_systemd() {
         [Service]
         # Started is started: it supervises for as long as the runs take.
         Type=exec
-        ExecStart=/usr/bin/env "/opt/my 100%% \"tools\"/$$x/it's\\longhaul" recover --within 168h "50%% of $$HOME" "a \"b\" \\c" "<&>" ""
+        ExecStart=/usr/bin/env "/opt/my 100%% \"tools\"/$$x/it's\\longhaul" recover --active-within 168h "50%% of $$HOME" "a \"b\" \\c" "<&>" ""
         # A supervisor that was killed is replaced. One that said how its runs ended has done its work.
         Restart=on-abnormal
         RestartSec=10
@@ -48,7 +48,7 @@ fn for_systemd() {
 }
 
 #[test]
-fn programs_that_systemd_takes_as_they_are_and_others() {
+fn starts_special_program_names_with_env() {
     let check = |program: &str, expected: &str| {
         let unit = Unit::new(OsStr::new(program), vec!["recover".to_owned()], OsStr::new("/agent.env"));
         let unit = unit.expect("it can be written");
@@ -64,7 +64,7 @@ fn programs_that_systemd_takes_as_they_are_and_others() {
 }
 
 #[test]
-fn for_launchd() {
+fn renders_launchd_property_list() {
     expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -81,7 +81,7 @@ fn for_launchd() {
             <string>/home/me/a b/50%/agent.env</string>
             <string>/opt/my 100% "tools"/$x/it's\longhaul</string>
             <string>recover</string>
-            <string>--within</string>
+            <string>--active-within</string>
             <string>168h</string>
             <string>50% of $HOME</string>
             <string>a "b" \c</string>
@@ -113,7 +113,7 @@ fn for_launchd() {
 }
 
 #[test]
-fn what_no_file_can_hold_is_named() {
+fn reports_unencodable_values() {
     let with_program = |program| Unit::new(program, Vec::new(), OsStr::new("/agent.env"));
     let unit = || with_program(OsStr::new("/bin/longhaul")).expect("it can be written");
     for text in [OsStr::from_bytes(b"/\xff"), OsStr::new("/a\nExecStart=/bin/evil"), OsStr::new("a\u{7}")] {

@@ -1,5 +1,6 @@
-//! What a page draws: timelines, bars, what was spent when. Each drawing has a text that says the same, colours stand
-//! beside shapes, and no drawing has more parts than can be told apart.
+//! Draws timelines, bars and spending as SVG.
+//!
+//! Each drawing has an equivalent text, colors are paired with shapes, and the number of elements is limited.
 
 use super::super::format::cost;
 use super::super::run_timeline::{SliceKind, TimelineSlice};
@@ -10,24 +11,24 @@ use crate::output::time::TimeFormat;
 use longhaul_core::{Span, Usd};
 use std::collections::{BTreeMap, BTreeSet};
 
-// The width of a timeline in its own units.
+// Width of a timeline in SVG units.
 const WIDE: f64 = 1_000.0;
-// A third of a screen is enough for so many bars.
+// Up to this many bars are drawn on a third of the screen's width.
 const FEW_BARS: usize = 12;
 
-/// A part of a timeline as it is drawn.
+/// A segment of a drawn timeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BarSegment {
-    /// What is drawn.
+    /// Activity of the run.
     pub kind: SliceKind,
-    /// Where it begins, from 0 to 1.
+    /// Start, from 0 to 1.
     pub from: f64,
-    /// How long it is.
-    pub wide: f64,
+    /// Length, from 0 to 1.
+    pub length: f64,
 }
 
-/// A timeline of at most twice so many parts and one. What is too short to be seen is drawn together with what is beside
-/// it, as what most of it is.
+/// Reduces a timeline to at most `2 * finest + 1` segments. Slices too short to be visible are merged with
+/// their neighbors; the longest activity decides the kind.
 pub fn strokes(slices: &[TimelineSlice], finest: usize) -> Vec<BarSegment> {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return Vec::new() };
     let all = last.to.since(first.from).millis().max(1) as f64;
@@ -37,9 +38,9 @@ pub fn strokes(slices: &[TimelineSlice], finest: usize) -> Vec<BarSegment> {
     for slice in slices {
         let from = slice.from.since(first.from).millis() as f64 / all;
         let stroke =
-            BarSegment { kind: slice.kind, from, wide: slice.to.since(slice.from).millis() as f64 / all };
-        if stroke.wide >= least {
-            strokes.extend(together(&mut small));
+            BarSegment { kind: slice.kind, from, length: slice.to.since(slice.from).millis() as f64 / all };
+        if stroke.length >= least {
+            strokes.extend(merge(&mut small));
             strokes.push(stroke);
             continue;
         }
@@ -47,27 +48,27 @@ pub fn strokes(slices: &[TimelineSlice], finest: usize) -> Vec<BarSegment> {
         if small
             .last()
             .zip(small.first())
-            .is_some_and(|(last, first)| last.from + last.wide - first.from >= least)
+            .is_some_and(|(last, first)| last.from + last.length - first.from >= least)
         {
-            strokes.extend(together(&mut small));
+            strokes.extend(merge(&mut small));
         }
     }
-    strokes.extend(together(&mut small));
+    strokes.extend(merge(&mut small));
     strokes
 }
 
-/// Several as one, of the kind that most of them are.
-fn together(small: &mut Vec<BarSegment>) -> Option<BarSegment> {
+/// Merges segments into one of the kind that most of their time has.
+fn merge(small: &mut Vec<BarSegment>) -> Option<BarSegment> {
     let (first, last) = (*small.first()?, *small.last()?);
     let mut kinds: BTreeMap<SliceKind, f64> = BTreeMap::new();
     for stroke in small.drain(..) {
-        *kinds.entry(stroke.kind).or_default() += stroke.wide;
+        *kinds.entry(stroke.kind).or_default() += stroke.length;
     }
     let kind = kinds.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?.0;
-    Some(BarSegment { kind, from: first.from, wide: last.from + last.wide - first.from })
+    Some(BarSegment { kind, from: first.from, length: last.from + last.length - first.from })
 }
 
-/// A run's timeline.
+/// Draws a run's timeline.
 pub fn timeline(html: &mut Html, slices: &[TimelineSlice], finest: usize, clock: &TimeFormat) {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return };
     html.element("figure", &[], |html| {
@@ -78,8 +79,8 @@ pub fn timeline(html: &mut Html, slices: &[TimelineSlice], finest: usize, clock:
             &[whole[0], whole[1], whole[2], ("role", "img"), ("aria-label", "Timeline")],
             |html| {
                 for stroke in strokes(slices, finest) {
-                    // A hair is still seen.
-                    rect(html, stroke.kind, stroke.from * WIDE, (stroke.wide * WIDE).max(1.0));
+                    // Even the shortest segment stays visible.
+                    rect(html, stroke.kind, stroke.from * WIDE, (stroke.length * WIDE).max(1.0));
                 }
             },
         );
@@ -87,7 +88,7 @@ pub fn timeline(html: &mut Html, slices: &[TimelineSlice], finest: usize, clock:
     });
 }
 
-/// What is below a drawing: where it begins, what it says, where it ends.
+/// Writes the caption below a drawing: start, label, end.
 fn axis(html: &mut Html, [from, label, to]: [&str; 3]) {
     html.element("figcaption", &[("class", "axis")], |html| {
         html.leaf("span", &[], from);
@@ -96,7 +97,7 @@ fn axis(html: &mut Html, [from, label, to]: [&str; 3]) {
     });
 }
 
-/// How long it did each, in words.
+/// Returns the duration of each activity as text.
 fn label(slices: &[TimelineSlice]) -> String {
     let mut kinds: BTreeMap<SliceKind, Span> = BTreeMap::new();
     for slice in slices {
@@ -107,25 +108,25 @@ fn label(slices: &[TimelineSlice]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A part of a timeline. Each kind has a height of its own, for those who cannot tell the colours apart.
-fn rect(html: &mut Html, kind: SliceKind, x: f64, wide: f64) {
+/// Draws a segment of a timeline. Each kind has its own height, for people who cannot distinguish the colors.
+fn rect(html: &mut Html, kind: SliceKind, x: f64, width: f64) {
     let (class, y, height) = match kind {
         SliceKind::Working => ("s-working", "4", "16"),
         SliceKind::Failed => ("s-failed", "0", "24"),
         SliceKind::Waiting => ("s-waiting", "10", "4"),
         SliceKind::Checking => ("s-checking", "7", "10"),
-        SliceKind::Asleep => ("s-asleep", "17", "7"),
-        SliceKind::Over => ("s-over", "20", "4"),
+        SliceKind::Downtime => ("s-asleep", "17", "7"),
+        SliceKind::Finished => ("s-over", "20", "4"),
     };
-    let (x, wide) = (short(x), short(wide));
+    let (x, width) = (short(x), short(width));
     html.element(
         "rect",
-        &[("class", class), ("x", &x), ("y", y), ("width", &wide), ("height", height)],
+        &[("class", class), ("x", &x), ("y", y), ("width", &width), ("height", height)],
         |_| {},
     );
 }
 
-/// What the shapes and colours of these timelines mean.
+/// Writes a legend of the shapes and colors in these timelines.
 pub fn legend<'a>(html: &mut Html, slices: impl Iterator<Item = &'a TimelineSlice>) {
     let drawn: BTreeSet<SliceKind> = slices.map(|slice| slice.kind).collect();
     if drawn.is_empty() {
@@ -143,9 +144,9 @@ pub fn legend<'a>(html: &mut Html, slices: impl Iterator<Item = &'a TimelineSlic
     });
 }
 
-/// A bar below a figure: which part of the whole it is.
+/// Draws a bar below a figure that shows its share of the whole.
 pub fn bar(html: &mut Html, part: u64, whole: u64) {
-    let wide = short(part as f64 / whole.max(1) as f64 * 100.0);
+    let width = short(part as f64 / whole.max(1) as f64 * 100.0);
     let svg = [
         ("class", "bar"),
         ("viewBox", "0 0 100 8"),
@@ -153,11 +154,11 @@ pub fn bar(html: &mut Html, part: u64, whole: u64) {
         ("aria-hidden", "true"),
     ];
     html.element("svg", &svg, |html| {
-        html.element("rect", &[("width", &wide), ("height", "8")], |_| {});
+        html.element("rect", &[("width", &width), ("height", "8")], |_| {});
     });
 }
 
-/// What was spent when.
+/// Draws spending over time.
 pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
     let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return };
     let total = |bar: &Bucket| bar.cost + bar.estimated_cost;
@@ -165,7 +166,7 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
     let length = first.to.since(first.from);
     let label =
         format!("{} of {length} each; the most in one is {}", counted(bars.len() as u64, "bar"), money(most));
-    // Few bars across a whole screen are walls.
+    // A few bars across a whole screen would be too wide.
     let class = if bars.len() <= FEW_BARS { "few" } else { "many" };
     html.element("figure", &[("class", class)], |html| {
         let view = format!("0 0 {} 100", bars.len() * 10);
@@ -177,31 +178,31 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
             ("aria-label", label.as_str()),
         ];
         html.element("svg", &svg, |html| {
-            for (place, bar) in bars.iter().enumerate() {
-                let tall = |amount: Usd| amount.0 as f64 / most.0.max(1) as f64 * 96.0;
-                let (reported, all) = (tall(bar.cost), tall(total(bar)));
-                column(html, ("stated", place), reported, 0.0);
-                column(html, ("estimated", place), all - reported, reported);
+            for (index, bar) in bars.iter().enumerate() {
+                let height = |amount: Usd| amount.0 as f64 / most.0.max(1) as f64 * 96.0;
+                let (reported, all) = (height(bar.cost), height(total(bar)));
+                column(html, "stated", index, reported, 0.0);
+                column(html, "estimated", index, all - reported, reported);
             }
         });
         axis(html, [&clock.short(first.from), &label, &clock.short(last.to)]);
     });
     html.element("ul", &[("class", "legend")], |html| {
         let estimated = bars.iter().any(|bar| bar.estimated_cost > Usd::ZERO);
-        for (class, told, there) in [
+        for (class, text, shown) in [
             ("stated", "stated by the vendor", true),
             ("estimated", "estimated, on top of it and narrower", estimated),
         ] {
-            if !there {
+            if !shown {
                 continue;
             }
             html.element("li", &[], |html| {
                 let whole =
                     [("viewBox", "0 0 10 10"), ("preserveAspectRatio", "none"), ("aria-hidden", "true")];
                 html.element("svg", &whole, |html| {
-                    column(html, (class, 0), 10.0, 90.0);
+                    column(html, class, 0, 10.0, 90.0);
                 });
-                html.text(told);
+                html.text(text);
             });
         }
     });
@@ -225,21 +226,21 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
     });
 }
 
-/// A part of a bar, from the bottom of the picture up.
-fn column(html: &mut Html, (class, place): (&'static str, usize), tall: f64, above: f64) {
-    if tall <= 0.0 {
+/// Draws a part of a bar. `below` is the height of the parts under it.
+fn column(html: &mut Html, class: &'static str, index: usize, height: f64, below: f64) {
+    if height <= 0.0 {
         return;
     }
-    let (margin, wide) = if class == "estimated" { (3.0, "4") } else { (1.0, "8") };
-    let (x, y, height) = (short(place as f64 * 10.0 + margin), short(100.0 - above - tall), short(tall));
+    let (margin, width) = if class == "estimated" { (3.0, "4") } else { (1.0, "8") };
+    let (x, y, length) = (short(index as f64 * 10.0 + margin), short(100.0 - below - height), short(height));
     html.element(
         "rect",
-        &[("class", class), ("x", &x), ("y", &y), ("width", wide), ("height", &height)],
+        &[("class", class), ("x", &x), ("y", &y), ("width", width), ("height", &length)],
         |_| {},
     );
 }
 
-/// A length with one decimal, if it needs one.
+/// Formats a length with at most one decimal.
 fn short(length: f64) -> String {
     let text = format!("{length:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
@@ -261,31 +262,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_to_be_seen_is_drawn_as_what_most_of_it_is() {
+    fn merges_invisible_slices_into_dominant_kind() {
         use SliceKind::{Failed, Waiting, Working};
-        let told = |lengths: &[(SliceKind, u64)]| {
+        let drawn = |lengths: &[(SliceKind, u64)]| {
             let strokes = strokes(&slices(lengths), 10);
             strokes
                 .iter()
-                .map(|stroke| (stroke.kind, (stroke.wide * 100.0).round() as u64))
+                .map(|stroke| (stroke.kind, (stroke.length * 100.0).round() as u64))
                 .collect::<Vec<_>>()
         };
-        assert_eq!(told(&[]), []);
-        assert_eq!(told(&[(Working, 50), (Failed, 50)]), [(Working, 50), (Failed, 50)]);
+        assert_eq!(drawn(&[]), []);
+        assert_eq!(drawn(&[(Working, 50), (Failed, 50)]), [(Working, 50), (Failed, 50)]);
         assert_eq!(
-            told(&[(Working, 50), (Failed, 3), (Waiting, 5), (Failed, 3), (Working, 39)]),
+            drawn(&[(Working, 50), (Failed, 3), (Waiting, 5), (Failed, 3), (Working, 39)]),
             [(Working, 50), (Failed, 11), (Working, 39)]
         );
-        assert_eq!(told(&[(Failed, 1), (Working, 99)]), [(Failed, 1), (Working, 99)]);
+        assert_eq!(drawn(&[(Failed, 1), (Working, 99)]), [(Failed, 1), (Working, 99)]);
     }
 
     #[test]
-    fn a_run_of_ten_thousand_waits_is_drawn_in_few_strokes() {
+    fn draws_ten_thousand_waits_in_few_segments() {
         let many: Vec<_> =
             (0..10_000).flat_map(|_| [(SliceKind::Failed, 3), (SliceKind::Waiting, 5)]).collect();
         let strokes = strokes(&slices(&many), 24);
         assert!(strokes.len() <= 49, "{}", strokes.len());
-        let wide: f64 = strokes.iter().map(|stroke| stroke.wide).sum();
-        assert!((wide - 1.0).abs() < 1e-9, "{wide}");
+        let total: f64 = strokes.iter().map(|stroke| stroke.length).sum();
+        assert!((total - 1.0).abs() < 1e-9, "{total}");
     }
 }

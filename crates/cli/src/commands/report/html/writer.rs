@@ -1,49 +1,51 @@
-//! Writing HTML. Whatever is written here is balanced, because an element is a closure, and escaped, because there is no
-//! way to write a text as it is: names of elements and attributes are words of ours, and all else is text.
+//! Writes HTML.
+//!
+//! Output is always balanced, because an element is a closure, and always escaped, because there is no method
+//! for raw text. Names of elements and attributes are constants of the program.
 
 use crate::output::envelope_text::is_control_like;
 use std::fmt::{Arguments, Write};
 
-/// A page, or a part of one.
+/// An HTML page or a fragment of one.
 #[derive(Debug, Default)]
 pub struct Html {
     out: String,
 }
 
-/// Attributes of an element, by name.
+/// Attributes of an element: name and value.
 pub type Attributes<'a> = &'a [(&'static str, &'a str)];
 
 impl Html {
-    /// An element with this inside.
+    /// Writes an element with this content.
     pub fn element(
         &mut self,
         name: &'static str,
         attributes: Attributes<'_>,
         inside: impl FnOnce(&mut Html),
     ) {
-        self.begin(name, attributes);
+        self.start(name, attributes);
         inside(self);
         self.out.push_str("</");
         self.out.push_str(name);
         self.out.push('>');
     }
 
-    /// An element with a text inside.
+    /// Writes an element that contains only text.
     pub fn leaf(&mut self, name: &'static str, attributes: Attributes<'_>, text: &str) {
         self.element(name, attributes, |html| html.text(text));
     }
 
-    /// An element that never has anything inside.
+    /// Writes an element that has no content.
     pub fn void(&mut self, name: &'static str, attributes: Attributes<'_>) {
-        self.begin(name, attributes);
+        self.start(name, attributes);
     }
 
-    /// A text, whatever is in it.
+    /// Writes text, escaped.
     pub fn text(&mut self, text: &str) {
         escape(&mut self.out, text, false);
     }
 
-    /// The same, put together of several.
+    /// Writes formatted text, escaped.
     pub fn format(&mut self, text: Arguments<'_>) {
         match text.as_str() {
             Some(text) => self.text(text),
@@ -51,23 +53,23 @@ impl Html {
         }
     }
 
-    /// A style sheet of ours.
+    /// Writes a style sheet of the program.
     pub fn style(&mut self, sheet: &'static str) {
         debug_assert!(!sheet.contains('<'), "a style sheet ends at the first `</`");
         self.element("style", &[], |html| html.out.push_str(sheet));
     }
 
-    /// A line of its own: it does not matter to a browser, and it does to whoever looks at the source.
+    /// Writes a line break. Browsers ignore it; it makes the source readable.
     pub fn line(&mut self) {
         self.out.push('\n');
     }
 
-    /// All of it as a document.
+    /// Returns the complete document.
     pub fn into_document(self) -> String {
         format!("<!doctype html>\n{}\n", self.out)
     }
 
-    fn begin(&mut self, name: &'static str, attributes: Attributes<'_>) {
+    fn start(&mut self, name: &'static str, attributes: Attributes<'_>) {
         self.out.push('<');
         self.out.push_str(name);
         for (name, value) in attributes {
@@ -79,17 +81,17 @@ impl Html {
     }
 }
 
-/// Between elements a quotation mark is a sign like any other.
+/// Escapes text. Quotation marks are escaped only in attributes.
 fn escape(out: &mut String, text: &str, in_attribute: bool) {
-    for sign in text.chars() {
-        match sign {
+    for c in text.chars() {
+        match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' if in_attribute => out.push_str("&quot;"),
             '\'' if in_attribute => out.push_str("&#39;"),
-            sign if is_control_like(sign) => {}
-            sign => out.push(sign),
+            c if is_control_like(c) => {}
+            c => out.push(c),
         }
     }
 }
@@ -99,7 +101,7 @@ mod tests {
     use super::Html;
 
     #[test]
-    fn nothing_that_is_written_is_more_than_text() {
+    fn escapes_all_text() {
         let mut html = Html::default();
         html.element("p", &[("title", "\"><script>")], |html| {
             html.text("</p><img src=x onerror='alert(1)'>\u{0}\u{202e}&lt;");

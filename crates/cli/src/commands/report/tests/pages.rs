@@ -1,17 +1,17 @@
-//! Pages: that they are whole, harmless, and say everything.
+//! Pages are balanced, harmless and complete.
 
 use super::*;
 
-/// Elements that have no end.
+/// Elements without an end tag.
 const VOID: &[&str] = &["meta", "br"];
 
-/// Asserts that a page is balanced, and that nothing in it loads or runs. Returns its text.
+/// Asserts that a page is balanced, and that it loads and runs nothing. Returns its text.
 pub fn check(page: &str) -> String {
     let (mut rest, mut open, mut text) = (page, Vec::new(), String::new());
-    while let Some(begin) = rest.find('<') {
-        text.push_str(&rest[..begin]);
-        let end = begin + rest[begin..].find('>').expect("an element ends");
-        let tag = &rest[begin + 1..end];
+    while let Some(start) = rest.find('<') {
+        text.push_str(&rest[..start]);
+        let end = start + rest[start..].find('>').expect("an element ends");
+        let tag = &rest[start + 1..end];
         rest = &rest[end + 1..];
         let name = tag.trim_start_matches('/').split_whitespace().next().unwrap_or_default();
         if tag.starts_with('!') {
@@ -19,7 +19,7 @@ pub fn check(page: &str) -> String {
         } else if tag.starts_with('/') {
             assert_eq!(open.pop(), Some(name), "an element ends that did not begin last: {tag}");
         } else {
-            assert!(name.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit()), "{tag}");
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{tag}");
             for never in
                 ["script", "img", "iframe", "object", "embed", "link", "form", "base", "use", "image"]
             {
@@ -47,13 +47,13 @@ fn attributes(tag: &str) {
 }
 
 #[test]
-fn a_page_is_whole_and_says_everything() {
+fn page_is_balanced_and_complete() {
     let report = report_of(runs());
     let page = html::page(&report, &clock());
     let text = check(&page);
     for run in &report.runs {
         assert!(page.contains(&format!("id=\"run-{}\"", run.id)), "{}", run.id);
-        let reason = super::super::because(run, &clock());
+        let reason = super::super::explanation(run, &clock());
         assert!(text.contains(&reason), "{reason}");
         if run.health.is_urgent()
             && let Some(next) = &run.next
@@ -66,7 +66,7 @@ fn a_page_is_whole_and_says_everything() {
     }
     for words in [
         "Summary",
-        "What needs you",
+        "Needs attention",
         "Time lost",
         "Faults",
         "Spent over time",
@@ -77,20 +77,20 @@ fn a_page_is_whole_and_says_everything() {
         assert!(text.contains(words), "{words}");
     }
     assert!(page.contains("content=\"default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;;"));
-    // Wherever a heading is, the part that it is the heading of says so.
-    let named = |marker: &str| page.matches(marker).count();
-    assert_eq!(named("<section "), named("<h2"));
+    // Every section is labeled by its heading.
+    let count = |marker: &str| page.matches(marker).count();
+    assert_eq!(count("<section "), count("<h2"));
     assert!(page.split("<section ").skip(1).all(|section| section.contains("aria-labelledby=")));
-    assert_eq!((named("<main>"), named("<header>"), named("<footer>"), named("<nav ")), (1, 1, 1, 1));
-    assert_eq!(named("<th "), named("scope="), "each heading of a table says of what");
+    assert_eq!((count("<main>"), count("<header>"), count("<footer>"), count("<nav ")), (1, 1, 1, 1));
+    assert_eq!(count("<th "), count("scope="), "each heading of a table says of what");
 }
 
 #[test]
-fn whatever_a_run_is_called_is_text() {
+fn escapes_text_of_a_run() {
     let evil =
         "</script><img src=x onerror=alert(1)>\"' </style></title><!-- ]]> &lt;b&gt; \u{202e}\u{1b}[2J";
-    let mut read = Tale::begun()
-        .over(30, Some(Fault::Auth), of_fault(OutcomeKind::NeedsPerson, Fault::Auth))
+    let mut read = Story::started()
+        .finished(30, Some(Fault::Auth), outcome_of_fault(OutcomeKind::NeedsPerson, Fault::Auth))
         .read("aaa", evil, 60);
     let run = &mut read.entry.run;
     (run.name, run.project, run.agent, run.model) =
@@ -103,23 +103,23 @@ fn whatever_a_run_is_called_is_text() {
     }
     let report = report_of(vec![read]);
     let page = html::page(&report, &clock());
-    let said = check(&page);
-    // The task, the name, the directory, who worked, the model, the complaint, what to do, and two calls.
-    assert!(said.matches("&lt;img src=x onerror=alert(1)&gt;").count() >= 12, "{said}");
+    let text = check(&page);
+    // The task, name, directory, agent, model, error, hint and two calls.
+    assert!(text.matches("&lt;img src=x onerror=alert(1)&gt;").count() >= 12, "{text}");
     assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'));
-    assert!(!text::text(&report, &clock()).contains(['\u{202e}', '\u{1b}']));
+    assert!(!super::super::text::text(&report, &clock()).contains(['\u{202e}', '\u{1b}']));
 }
 
 #[test]
-fn a_page_of_500_runs_of_100_attempts_each_is_below_5_megabytes() {
-    // Of what grows most when it is escaped.
+fn page_of_500_runs_is_below_5_megabytes() {
+    // Text that grows most when it is escaped.
     let long = "\"&' ".repeat(300);
-    let mut tale = Tale::begun();
+    let mut story = Story::started();
     for attempt in 0..100 {
-        tale = tale.fails(attempt * 100 + 50, Fault::Overloaded, 50).attempt(attempt * 100 + 100);
+        story = story.fails(attempt * 100 + 50, Fault::Overloaded, 50).attempt(attempt * 100 + 100);
     }
     let read = |number: usize| {
-        let mut read = tale.read(&format!("run{number}"), &long, 20_000);
+        let mut read = story.read(&format!("run{number}"), &long, 20_000);
         read.calls.last = vec![ToolCall { argument: long[..120].to_owned(), ..calls().last.remove(0) }; 10];
         read
     };

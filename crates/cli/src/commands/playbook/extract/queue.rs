@@ -1,4 +1,4 @@
-//! A transcript that nothing was learnt from is queued, so that it is not forgotten.
+//! Queues a transcript whose extraction failed.
 
 use super::source::Source;
 use crate::run_learning::destination;
@@ -7,7 +7,7 @@ use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
 use longhaul_playbook::{LearningDb, LearningPaths, keep};
 use std::path::PathBuf;
 
-/// Queues it, and says so. One that came over stdin is kept first.
+/// Queues a transcript and prints the result. A transcript from stdin is saved to a file first.
 pub fn queue(source: &Source, project: PathBuf) {
     match try_queue(source, project) {
         Ok(path) => {
@@ -24,10 +24,10 @@ pub fn queue(source: &Source, project: PathBuf) {
 
 fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, (String, String)> {
     let home = open_home::open().map_err(|failure| (failure.error, failure.hint.unwrap_or_default()))?;
-    let place = LearningPaths::in_home(home.path());
+    let paths = LearningPaths::in_home(home.path());
     let transcript = match &source.path {
         Some(path) => path.clone(),
-        None => keep(&place, &source.bytes).map_err(|error| {
+        None => keep(&paths, &source.bytes).map_err(|error| {
             let hint = error.hint().unwrap_or_else(|| "see whether the disk is full".to_owned());
             (error.to_string(), hint)
         })?,
@@ -41,7 +41,7 @@ fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, (String, Stri
         judge: JudgeKind::Api,
         destination: destination(),
     };
-    LearningDb::open(&place)
+    LearningDb::open(&paths)
         .and_then(|learning| learning.enqueue(output::now(), &queued))
         .map_err(|error| (error.to_string(), error.hint()))?;
     Ok(transcript)

@@ -1,13 +1,15 @@
-//! `longhaul keypoints`: what one transcript teaches. Whatever happens, a result is printed; an empty one is explained on
-//! stderr and by the exit code, and its transcript is queued.
+//! `longhaul playbook extract`: asks a model what one transcript teaches.
+//!
+//! Always prints a result. An empty result is explained on stderr and by the exit code, and its transcript is
+//! queued.
 
-mod asking;
-mod queued;
+mod queue;
+mod request;
 mod source;
 
-use super::playbook::of_here;
+use super::current_project;
 use crate::api_judge;
-use crate::args::keypoints::{ExtractArgs, KeypointsArgs, KeypointsCommand};
+use crate::args::playbook::ExtractArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
 use crate::output;
@@ -15,19 +17,13 @@ use longhaul_playbook::keypoints::{Extraction, NewPoint};
 use source::Source;
 use std::path::PathBuf;
 
-/// Carries out the command and returns its exit code.
-pub fn keypoints(global: &GlobalArgs, args: &KeypointsArgs) -> Result<u8, Failure> {
-    match &args.command {
-        KeypointsCommand::Extract(args) => Ok(extract(global, args)),
-    }
-}
-
-fn extract(global: &GlobalArgs, args: &ExtractArgs) -> u8 {
+/// Runs the command and returns its exit code.
+pub fn extract(global: &GlobalArgs, args: &ExtractArgs) -> u8 {
     let (extraction, code) = match Source::read(args) {
         Ok(source) => learn(global, args, &source),
         Err(failure) => failed(&failure),
     };
-    // The form that the hooks read, unless a person asks for another.
+    // The default is the format that hooks read.
     match global.output_format {
         Some(OutputFormat::Text) => output::print_text(&text(&extraction)),
         Some(OutputFormat::Json | OutputFormat::StreamJson) | None => output::print_json(&extraction),
@@ -35,30 +31,31 @@ fn extract(global: &GlobalArgs, args: &ExtractArgs) -> u8 {
     code
 }
 
-/// What a transcript teaches that can be read, and the exit code. What cannot be had now is queued.
+/// Returns the lessons of a transcript and the exit code. If they cannot be extracted now, the transcript is
+/// queued.
 fn learn(global: &GlobalArgs, args: &ExtractArgs, source: &Source) -> (Extraction, u8) {
     let project = match project(source) {
         Ok(project) => project,
         Err(failure) => return failed(&failure),
     };
     let settings = api_judge::settings();
-    match asking::ask(global, args, source, &project, &settings) {
+    match request::ask(global, args, source, &project, &settings) {
         Ok(extraction) => (extraction, 0),
         Err(failure) => {
-            let said = failed(&failure);
-            // Who is called wrongly is called again.
+            let result = failed(&failure);
+            // A usage error is the caller's to correct.
             if !args.no_queue && failure.exit_code != USAGE {
-                queued::queue(source, project);
+                queue::queue(source, project);
             }
-            said
+            result
         }
     }
 }
 
-/// The directory whose playbook it is about.
+/// Returns the directory of the playbook.
 fn project(source: &Source) -> Result<PathBuf, Failure> {
     let of_run = source.run_directory.clone().filter(|_| std::env::var_os("CLAUDE_PROJECT_DIR").is_none());
-    of_run.map_or_else(of_here, Ok)
+    of_run.map_or_else(current_project, Ok)
 }
 
 fn failed(failure: &Failure) -> (Extraction, u8) {
@@ -73,11 +70,11 @@ fn text(extraction: &Extraction) -> String {
         NewPoint::Placed { text, section: None } => format!("new: {text}\n"),
         NewPoint::Placed { text, section: Some(section) } => format!("new: {text} ({section})\n"),
     });
-    let rated = evaluations.iter().map(|one| match &one.justification {
-        Some(justification) => format!("{}: {} ({justification})\n", one.name, one.rating),
-        None => format!("{}: {}\n", one.name, one.rating),
+    let evaluations = evaluations.iter().map(|evaluation| match &evaluation.justification {
+        Some(justification) => format!("{}: {} ({justification})\n", evaluation.name, evaluation.rating),
+        None => format!("{}: {}\n", evaluation.name, evaluation.rating),
     });
     let operations = operations.iter().flatten().map(|operation| format!("operation: {operation}\n"));
-    let told: String = points.chain(operations).chain(rated).collect();
-    if told.is_empty() { "nothing new\n".to_owned() } else { told }
+    let lines: String = points.chain(operations).chain(evaluations).collect();
+    if lines.is_empty() { "nothing new\n".to_owned() } else { lines }
 }

@@ -1,11 +1,10 @@
-//! By which rung the history of a conversation reaches an attempt: each for its reason, none twice for the
-//! same one.
+//! Resume strategies: each for its reason, and none twice for the same reason.
 
 use super::trace::check_run;
 use expect_test::expect;
 
 #[test]
-fn a_session_is_looked_for_before_it_is_resumed() {
+fn inspects_session_before_resume() {
     check_run(
         "start; spawn; open; bill 9; signal 9; swept; tick; found ready; spawn",
         expect![[r#"
@@ -22,7 +21,7 @@ fn a_session_is_looked_for_before_it_is_resumed() {
 }
 
 #[test]
-fn a_session_that_is_elsewhere_is_placed_once() {
+fn relocates_session_once() {
     check_run(
         "start; spawn; open; bill 9; signal 9; swept; tick; found elsewhere; spawn; signal 9; swept; tick; \
          found elsewhere; swept; spawn",
@@ -38,7 +37,7 @@ fn a_session_that_is_elsewhere_is_placed_once() {
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 3 resume s1, continue (crashed); > look for s1
-            found elsewhere  session_lost -> next_rung in 0s: 4 new s2, task again (session_lost); > sweep
+            found elsewhere  session_lost -> replace_lost_session in 0s: 4 new s2, task again (session_lost); > sweep
             swept            swept 0; attempt 4 new s2, task again (session_lost); rung seed (session_lost); > spawn 4
             spawn            spawned 7
         "#]],
@@ -46,7 +45,7 @@ fn a_session_that_is_elsewhere_is_placed_once() {
 }
 
 #[test]
-fn a_damaged_session_is_repaired_once_and_then_resumed_as_it_is() {
+fn repairs_damaged_session_once() {
     check_run(
         "start; spawn; open; bill 9; signal 9; swept; tick; found damaged; spawn; signal 9; swept; tick; \
          found damaged; spawn; tool; tool-ends; signal 9; swept; tick; found damaged; spawn",
@@ -76,7 +75,7 @@ fn a_damaged_session_is_repaired_once_and_then_resumed_as_it_is() {
 }
 
 #[test]
-fn a_session_that_lacks_its_end_is_completed() {
+fn completes_stale_session() {
     check_run(
         "start; spawn; open; bill 9; signal 9; swept; tick; found behind; spawn; signal 9; swept; tick; found behind; spawn",
         expect![[r#"
@@ -98,7 +97,7 @@ fn a_session_that_lacks_its_end_is_completed() {
 }
 
 #[test]
-fn a_missing_session_is_replaced_without_starting_the_agent() {
+fn replaces_missing_session_without_spawn() {
     check_run(
         "start; spawn; open; bill 9; signal 9; swept; tick; found missing; swept; spawn; open; signal 9; swept; \
          tick; found missing; swept",
@@ -109,21 +108,21 @@ fn a_missing_session_is_replaced_without_starting_the_agent() {
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > look for s1
-            found missing    session_lost -> next_rung in 0s: 3 new s2, task again (session_lost); > sweep
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
             swept            swept 0; attempt 3 new s2, task again (session_lost); rung seed (session_lost); > spawn 3
             spawn            spawned 7
             open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 4 resume s2, continue (crashed); > look for s2
-            found missing    session_lost -> next_rung in 0s: 5 new s3, task again (session_lost); > sweep
+            found missing    session_lost -> replace_lost_session in 0s: 5 new s3, task again (session_lost); > sweep
             swept            swept 0; attempt 5 new s3, task again (session_lost); rung fresh (session_lost); > spawn 5
         "#]],
     );
 }
 
 #[test]
-fn a_session_in_which_nothing_was_said_begins_with_the_same_task() {
+fn repeats_task_after_unused_session() {
     check_run(
         "start; spawn; open; signal 9; swept; tick; found empty; swept; spawn",
         expect![[r#"
@@ -133,12 +132,12 @@ fn a_session_in_which_nothing_was_said_begins_with_the_same_task() {
         signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
         swept            swept 0
         tick             attempt 2 resume s1, continue (crashed); > look for s1
-        found empty      session_lost -> next_rung in 0s: 3 new s2, task; > sweep
+        found empty      session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
         swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
         spawn            spawned 7
     "#]],
     );
-    // One that was handed to the run had a history: it is lost, not blank.
+    // A session given to the run had a history, so it is lost, not blank.
     check_run(
         "start resume s9; found ready; spawn; open; signal 9; swept; tick; found missing; swept",
         expect![[r#"
@@ -149,14 +148,14 @@ fn a_session_in_which_nothing_was_said_begins_with_the_same_task() {
             signal 9         crashed -> resume in 2s: 2 resume s9, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s9, continue (crashed); > look for s9
-            found missing    session_lost -> next_rung in 0s: 3 new s2, task again (session_lost); > sweep
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
             swept            swept 0; attempt 3 new s2, task again (session_lost); rung fresh (session_lost); > spawn 3
         "#]],
     );
 }
 
 #[test]
-fn a_named_session_that_is_found_nowhere_is_refused() {
+fn rejects_missing_named_session() {
     check_run(
         "start resume s9; found missing; swept",
         expect![[r#"
@@ -168,19 +167,19 @@ fn a_named_session_that_is_found_nowhere_is_refused() {
 }
 
 #[test]
-fn an_agent_that_opens_another_session_is_stopped() {
+fn stops_agent_in_wrong_session() {
     check_run(
         "start resume 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0; spawn; \
          open 11111111-0ac1-426d-a6e3-2ba958d9e0e0; bill 9; exit 143; swept",
         expect![[r#"
             start resume 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0 run started; attempt 1 resume s2, task; > spawn 1
             spawn            spawned 7
-            open 11111111-0ac1-426d-a6e3-2ba958d9e0e0 stop other_session term; > term
-            exit 143         session_lost -> next_rung in 0s: 2 new s3, task again (session_lost); > sweep
+            open 11111111-0ac1-426d-a6e3-2ba958d9e0e0 stop wrong_session term; > term
+            exit 143         session_lost -> replace_lost_session in 0s: 2 new s3, task again (session_lost); > sweep
             swept            swept 0; attempt 2 new s3, task again (session_lost); rung seed (session_lost); > spawn 2
         "#]],
     );
-    // A title is no id, and only the agent knows which session it means.
+    // A title is not an id: only the agent knows which session it names.
     check_run(
         "start resume my-title; spawn; open 11111111-0ac1-426d-a6e3-2ba958d9e0e0; signal 9; swept; tick",
         expect![[r#"
@@ -195,7 +194,7 @@ fn an_agent_that_opens_another_session_is_stopped() {
 }
 
 #[test]
-fn what_was_done_without_the_history_is_no_success() {
+fn work_without_history_is_not_success() {
     check_run(
         "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; turn; bill 9; ends ok; history separate; \
          idle; exit 0; swept",
@@ -211,7 +210,7 @@ fn what_was_done_without_the_history_is_no_success() {
             turn             -
             ends ok          progress
             idle             input ended; > end input
-            exit 0           session_lost -> next_rung in 0s: 3 new s2, task again (session_lost); > sweep
+            exit 0           session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
             swept            swept 0; attempt 3 new s2, task again (session_lost); rung seed (session_lost); > spawn 3
         "#]],
     );
@@ -237,7 +236,7 @@ fn what_was_done_without_the_history_is_no_success() {
 }
 
 #[test]
-fn what_the_session_never_heard_is_said_again() {
+fn resends_lost_prompt() {
     check_run(
         "start resume s9; spawn; open; history unchanged; signal 9; swept; tick; spawn; history unchanged; \
          signal 9; swept; tick",
@@ -257,7 +256,7 @@ fn what_the_session_never_heard_is_said_again() {
 }
 
 #[test]
-fn a_supervisor_that_dies_while_it_looks_looks_again() {
+fn recovery_repeats_session_inspection() {
     check_run(
         "start; spawn; open; bill 9; signal 9; swept; tick; found damaged; recover never; recover never; spawn",
         expect![[r#"

@@ -1,25 +1,25 @@
-//! Older work in a model's words, for a new session that is told the record.
+//! Summaries of older work for a handoff prompt.
 
 use super::trace::{check_rest_with, plain};
 use crate::{Policy, Span};
 use expect_test::{Expect, expect};
 
-/// The conversation is full: a new session is told the record.
+/// The context is full, so a new session starts with a handoff prompt.
 const FULL: &str = "start; spawn; open; turn; bill 9; ends full; idle; exit 1";
 
-fn wanted() -> Policy {
+fn with_summary() -> Policy {
     Policy { summarize: true, ..plain() }
 }
 
-/// What follows when older work is being condensed.
+/// Checks what follows while a summary is running.
 fn check(then: &str, expected: Expect) {
-    check_rest_with(&wanted(), &format!("{FULL}; swept"), then, expected);
+    check_rest_with(&with_summary(), &format!("{FULL}; swept"), then, expected);
 }
 
 #[test]
-fn a_model_is_asked_where_that_is_wanted() {
+fn summarizes_if_configured() {
     check_rest_with(
-        &wanted(),
+        &with_summary(),
         FULL,
         "swept",
         expect![[r#"
@@ -34,20 +34,20 @@ fn a_model_is_asked_where_that_is_wanted() {
         swept            swept 0; attempt 2 new s2, task again (context_full); rung seed (context_full); > spawn 2
     "#]],
     );
-    // Nothing was ever said: there is no record to tell.
+    // The session contains no messages, so there is nothing to summarize.
     check_rest_with(
-        &wanted(),
+        &with_summary(),
         "start; spawn; open; signal 9; swept; tick",
         "found missing; swept",
         expect![[r#"
-        found missing    session_lost -> next_rung in 0s: 3 new s2, task; > sweep
+        found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
         swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
     "#]],
     );
 }
 
 #[test]
-fn a_summary_is_told() {
+fn uses_written_summary() {
     check(
         "summary ok; spawn",
         expect![[r#"
@@ -58,7 +58,7 @@ fn a_summary_is_told() {
 }
 
 #[test]
-fn a_record_that_fits_needs_no_summary() {
+fn short_history_needs_no_summary() {
     check(
         "summary none; spawn",
         expect![[r#"
@@ -69,7 +69,7 @@ fn a_record_that_fits_needs_no_summary() {
 }
 
 #[test]
-fn without_a_summary_the_record_is_told_as_it_is() {
+fn sends_handoff_without_failed_summary() {
     check(
         "summary 400; spawn",
         expect![[r#"
@@ -92,7 +92,7 @@ fn without_a_summary_the_record_is_told_as_it_is() {
 }
 
 #[test]
-fn a_model_that_hangs_is_ended_when_its_time_is_over() {
+fn stops_hanging_summary_at_timeout() {
     check(
         "stir; tick; summary killed; spawn",
         expect![[r#"
@@ -102,7 +102,7 @@ fn a_model_that_hangs_is_ended_when_its_time_is_over() {
         spawn            spawned 7
     "#]],
     );
-    // What it had written by then is used, and time that the machine slept is not its own.
+    // A partial summary is used, and time in which the machine slept does not count.
     check(
         "+30s; sleep 1h; +29s; tick; summary ok",
         expect![[r#"
@@ -111,7 +111,7 @@ fn a_model_that_hangs_is_ended_when_its_time_is_over() {
         summary ok       summary written for 5 of 14; > spawn 2, condensed
     "#]],
     );
-    let policy = Policy { summary_timeout: Span::ZERO, ..wanted() };
+    let policy = Policy { summary_timeout: Span::ZERO, ..with_summary() };
     check_rest_with(
         &policy,
         &format!("{FULL}; swept"),
@@ -124,7 +124,7 @@ fn a_model_that_hangs_is_ended_when_its_time_is_over() {
 }
 
 #[test]
-fn it_is_not_asked_twice_without_progress() {
+fn summarizes_once_without_progress() {
     check(
         "summary 400; spawn; open; turn; ends full; idle; exit 1; swept; spawn; open; turn; tool; tool-ends; \
          ends full; idle; exit 1; swept",
@@ -135,7 +135,7 @@ fn it_is_not_asked_twice_without_progress() {
             turn             -
             ends full        -
             idle             input ended; > end input
-            exit 1           context_full -> fresh_session in 0s: 3 new s3, task again (context_full); > sweep
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
             swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
             spawn            spawned 7
             open             opened s3
@@ -144,14 +144,14 @@ fn it_is_not_asked_twice_without_progress() {
             tool-ends        progress
             ends full        -
             idle             input ended; > end input
-            exit 1           context_full -> fresh_session in 0s: 4 new s4, task again (context_full); > sweep
+            exit 1           context_full -> replace_full_session in 0s: 4 new s4, task again (context_full); > sweep
             swept            swept 0; attempt 4 new s4, task again (context_full); rung seed (context_full); summary ordered; > condense for 4
         "#]],
     );
 }
 
 #[test]
-fn a_cancel_ends_it_at_once() {
+fn cancel_stops_summary() {
     check(
         "cancel person; cancel now; summary killed; swept",
         expect![[r#"
@@ -161,7 +161,7 @@ fn a_cancel_ends_it_at_once() {
         swept            swept 0; cancelled; > finish 130
     "#]],
     );
-    // Also one that comes while its time is over.
+    // A cancel after the timeout works, too.
     check(
         "tick; cancel term; summary ok; swept",
         expect![[r#"
@@ -174,7 +174,7 @@ fn a_cancel_ends_it_at_once() {
 }
 
 #[test]
-fn a_supervisor_that_dies_meanwhile_asks_nobody_again() {
+fn recovery_does_not_repeat_summary() {
     check(
         "recover summary killed; spawn",
         expect![[r#"
@@ -204,7 +204,7 @@ fn a_supervisor_that_dies_meanwhile_asks_nobody_again() {
             swept            -
         "#]],
     );
-    // Nothing is told of it twice.
+    // The usage is recorded only once.
     check(
         "summary ok; recover never; summary ok; spawn",
         expect![[r#"
@@ -214,7 +214,7 @@ fn a_supervisor_that_dies_meanwhile_asks_nobody_again() {
             spawn            spawned 7
         "#]],
     );
-    // A world that lets it live is told to end it.
+    // If the summary process is still running, it is stopped.
     check(
         "recover live; summary killed",
         expect![[r#"

@@ -1,4 +1,4 @@
-//! Where the transcript comes from: read whole, and looked at, before anything else is done.
+//! Reads a transcript completely and parses it before any other step.
 
 use crate::args::keypoints::ExtractArgs;
 use crate::failure::Failure;
@@ -8,26 +8,26 @@ use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-// A session of weeks with pictures in it has some 100 MB; what is said in it is a small part of that.
+// A session of weeks with images has about 100 MB; its text is a small part of that.
 const TRANSCRIPT_BYTES_MAX: u64 = 256 << 20;
 
 /// A transcript that can be judged.
 pub struct Source {
-    /// Its file; nothing if it came over stdin.
+    /// Path of the file. `None` if it came from stdin.
     pub path: Option<PathBuf>,
-    /// What it is made of.
+    /// Content of the transcript.
     pub bytes: Vec<u8>,
-    /// What a judge sees of it.
+    /// Excerpt for the judge.
     pub slice: Excerpt,
-    /// The directory that its run works in, if it is one's.
+    /// Working directory of the run, if the transcript belongs to one.
     pub run_directory: Option<PathBuf>,
 }
 
 impl Source {
     pub fn read(args: &ExtractArgs) -> Result<Source, Failure> {
         let (path, run_directory) = match (&args.run, &args.transcript) {
-            (Some(run), _) => of_run(run)?,
-            (None, Some(path)) if path.as_os_str() == "-" => return of_stdin(),
+            (Some(run), _) => run_transcript(run)?,
+            (None, Some(path)) if path.as_os_str() == "-" => return from_stdin(),
             (None, Some(path)) => (path.clone(), None),
             (None, None) => unreachable!("one of both is required"),
         };
@@ -35,16 +35,16 @@ impl Source {
             let error = format!("read {}: {error}", path.display());
             Failure::usage(error, "name a session file, such as ~/.claude/projects/*/*.jsonl")
         })?;
-        let slice = shown(&bytes, &path.display().to_string())?;
+        let slice = excerpt(&bytes, &path.display().to_string())?;
         // The queue is read by other processes, in other directories.
         let path = std::path::absolute(&path).unwrap_or(path);
         Ok(Source { path: Some(path), bytes, slice, run_directory })
     }
 }
 
-/// The file that tells most of a run's work, and where the run works.
-fn of_run(asked: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
-    let run = open_home::find_run(&open_home::locate()?, asked)?;
+/// Returns the most complete transcript of a run, and the run's working directory.
+fn run_transcript(selector: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    let run = open_home::find_run(&open_home::locate()?, selector)?;
     let path = open_home::best_transcript(&run).ok_or_else(|| {
         let error = format!("find what run {} did: there is no session file and no stream of it", run.id());
         Failure::usage(error, "name another run: `longhaul runs` lists them")
@@ -53,11 +53,14 @@ fn of_run(asked: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
     Ok((path, directory))
 }
 
-fn of_stdin() -> Result<Source, Failure> {
+fn from_stdin() -> Result<Source, Failure> {
     let bytes = read(io::stdin().lock()).map_err(|error| {
-        Failure::usage(format!("read the transcript from stdin: {error}"), "name its file instead of `-`")
+        Failure::usage(
+            format!("cannot read the transcript from stdin: {error}"),
+            "name its file instead of `-`",
+        )
     })?;
-    let slice = shown(&bytes, "stdin")?;
+    let slice = excerpt(&bytes, "stdin")?;
     Ok(Source { path: None, bytes, slice, run_directory: None })
 }
 
@@ -70,7 +73,8 @@ fn read(from: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn shown(bytes: &[u8], from: &str) -> Result<Excerpt, Failure> {
-    Excerpt::new(bytes, |_| false)
-        .map_err(|error| Failure::usage(format!("read the transcript from {from}: {error}"), error.hint()))
+fn excerpt(bytes: &[u8], from: &str) -> Result<Excerpt, Failure> {
+    Excerpt::new(bytes, |_| false).map_err(|error| {
+        Failure::usage(format!("cannot read the transcript from {from}: {error}"), error.hint())
+    })
 }

@@ -1,4 +1,4 @@
-//! One question about a transcript: everything that it needs, then the question, then what its answer or its failure means.
+//! Sends a single request about a transcript to a judge and interprets the answer or failure.
 
 use super::source::Source;
 use crate::api_judge::{self, SystemClock};
@@ -22,7 +22,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the transcript teaches, or why that is not known.
+/// Returns the lessons of the transcript, or why they are unavailable.
 pub fn ask(
     global: &GlobalArgs,
     args: &ExtractArgs,
@@ -36,22 +36,22 @@ pub fn ask(
         return Ok(Extraction::default());
     }
     let clock = Arc::new(SystemClock::new());
-    let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(of_judge)?;
+    let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(judge_failure)?;
     let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)
         .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
     fits(&prompt, &judge)?;
     let diagnostics = Diagnostics::of_project(project, TimeZone::system());
-    let witness = RetryPrinter { diagnostics: diagnostics.request_observer(KEYPOINTS), quiet: global.quiet };
-    let judge = judge.with_observer(Arc::new(witness));
-    let asked = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
-    let extracted = runtime::new()?.block_on(asked);
+    let observer = RetryPrinter { diagnostics: diagnostics.request_observer(KEYPOINTS), quiet: global.quiet };
+    let judge = judge.with_observer(Arc::new(observer));
+    let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
+    let extracted = runtime::new()?.block_on(request);
     if let Err(error) = count(&extracted, project, judge.model()) {
         output::print_warning(&format!("write down what it cost: {error}"), Some(&error.hint()));
     }
-    extracted.failure.map_or(Ok(extracted.extraction), |error| Err(of_judge(error)))
+    extracted.failure.map_or(Ok(extracted.extraction), |error| Err(judge_failure(error)))
 }
 
-/// Writes down that somebody was asked, for what it cost.
+/// Records the request and its cost.
 fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), LearningError> {
     let result = match (&extracted.reply, &extracted.failure) {
         (Some(reply), _) => Ok(reply),
@@ -59,21 +59,21 @@ fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<()
         (None, None) => return Ok(()),
     };
     let Ok(home) = open_home::open() else { return Ok(()) };
-    let asked = JudgeRequest {
+    let request = JudgeRequest {
         at: output::now(),
         project,
         slice: None,
         question: JudgeQuestion::Keypoints,
         judge: JudgeKind::Api,
         model,
-        // Nobody looks for this question again.
+        // No process looks up this request again.
         prompt: 0,
         result,
     };
-    LearningDb::open(&LearningPaths::in_home(home.path()))?.asked(&asked)
+    LearningDb::open(&LearningPaths::in_home(home.path()))?.asked(&request)
 }
 
-/// The playbook whose points are judged. That of a project need not be there.
+/// Returns the playbook to evaluate. A project may have none.
 fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
     let of_project = PlaybookFile::of_project(project);
     let path = args.playbook.as_deref().unwrap_or(of_project.path());
@@ -95,28 +95,28 @@ fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
 }
 
 fn fits(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
-    let (tokens, most) = (estimated_tokens(prompt), judge.prompt_tokens_max());
-    if tokens <= most {
+    let (tokens, tokens_max) = (estimated_tokens(prompt), judge.prompt_tokens_max());
+    if tokens <= tokens_max {
         return Ok(());
     }
     let error = format!(
-        "ask {}: the transcript has about {tokens} tokens, and one question has room for {most}",
+        "ask {}: the transcript has about {tokens} tokens, and one question has room for {tokens_max}",
         judge.model()
     );
     let hint = "`longhaul playbook learn` judges it in parts; a model whose name ends in [1m] has more room";
     Err(Failure::not_started(error, hint, Some(Fault::ContextFull)))
 }
 
-/// Tells a person who waits why, and leaves the texts of the hooks.
+/// Prints retries for people and records them in the diagnostic files of the hooks.
 struct RetryPrinter {
     diagnostics: RetryDiagnostics,
     quiet: bool,
 }
 
 impl RequestObserver for RetryPrinter {
-    fn on_request(&self, at: Moment, asking: &RequestEvent<'_>) {
-        self.diagnostics.on_request(at, asking);
-        match asking {
+    fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
+        self.diagnostics.on_request(at, event);
+        match event {
             RequestEvent::Retrying { request, of, error, wait } if !self.quiet => {
                 output::print_status(&format!("{error}; asking again in {wait} ({request} of {of})"));
             }
@@ -125,7 +125,7 @@ impl RequestObserver for RetryPrinter {
     }
 }
 
-fn of_judge(error: JudgeError) -> Failure {
+fn judge_failure(error: JudgeError) -> Failure {
     let outcome = match error.retry {
         RetryAdvice::Later(_) => OutcomeKind::RetryLater,
         RetryAdvice::NeedsPerson => OutcomeKind::NeedsPerson,
@@ -141,7 +141,7 @@ fn of_judge(error: JudgeError) -> Failure {
     }
 }
 
-/// What to do about it, where what is said does not say that.
+/// Returns a hint, unless the message contains one.
 fn hint(error: &JudgeError) -> Option<String> {
     let hint = match (error.retry, error.fault) {
         (RetryAdvice::Later(Some(at)), _) => {

@@ -1,0 +1,282 @@
+//! The texts of the help that are not those of one flag: the groups of commands, and examples for each command.
+
+/// The layout of the help of `longhaul` itself: its commands come in groups, before its few flags.
+pub(super) const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
+
+/// The groups of `longhaul -h`.
+pub(super) const COMMANDS: &str = "\
+Start here:
+  drill        Practice on injected faults; needs no agent, key or money
+  doctor       Check that runs can start here
+
+Run:
+  run          Run a task to completion
+  resume       Continue a finished run in its session
+  rerun        Run the same task again in a new session
+  recover      Take over runs whose supervisor died
+  cancel       Stop a run and everything it started
+  attach       Follow a running run
+
+Inspect:
+  status       Show running, waiting and orphaned runs
+  runs         List runs, newest first
+  show         Show one run and its attempts
+  why          Explain what happened and what to do next
+  logs         Print the conversation
+  diff         Show what a run changed
+  cost         Show spending
+  report       Write a one-page report
+
+Learn:
+  playbook     Learn from past sessions
+
+Maintain:
+  config       Show the configuration, or create a configuration file
+  gc           Delete old runs
+  export       Pack a run into one file: its record, sessions and workspace
+  import       Unpack a run that was exported elsewhere
+";
+
+/// The groups of `longhaul --help`.
+pub(super) const ALL_COMMANDS: &str = "\
+Start here:
+  drill        Practice on injected faults; needs no agent, key or money
+  doctor       Check that runs can start here
+
+Run:
+  run          Run a task to completion
+  resume       Continue a finished run in its session
+  rerun        Run the same task again in a new session
+  recover      Take over runs whose supervisor died
+  cancel       Stop a run and everything it started
+  attach       Follow a running run
+
+Inspect:
+  status       Show running, waiting and orphaned runs
+  runs         List runs, newest first
+  show         Show one run and its attempts
+  why          Explain what happened and what to do next
+  logs         Print the conversation
+  diff         Show what a run changed
+  cost         Show spending
+  report       Write a one-page report
+
+Learn:
+  playbook     Learn from past sessions
+
+Maintain:
+  config       Show the configuration, or create a configuration file
+  gc           Delete old runs
+  export       Pack a run into one file: its record, sessions and workspace
+  import       Unpack a run that was exported elsewhere
+
+Advanced:
+  handoff      Print the prompt a fresh session would get
+  simulate     Forecast a policy under faults
+  research     Run a ResearchGym task, with the flags of its Claude Code agent
+  ledger       Rebuild the index of runs, or compare it with the journals
+  schema       Print a JSON Schema, or list them
+  completions  Print a completion script for a shell
+  man          Print the manual page, or write one for each command
+";
+
+/// The end of the help of `longhaul`.
+pub(super) const FIRST: &str = "\
+Start with `longhaul drill` (needs no agent and no key), then `longhaul doctor`.
+RUN is an id prefix, a name, a run directory, or `@` for the latest run.
+`longhaul COMMAND --help` describes a command.";
+
+pub(super) const RUN: &str = "\
+Examples:
+  longhaul run 'fix the failing tests' --check 'cargo test' --budget 5
+  longhaul run --prompt-file task.md --time-limit 8h --detach --name nightly
+  longhaul run 'refactor the parser' --dry-run
+
+Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.";
+
+pub(super) const RESUME: &str = "\
+Examples:
+  longhaul resume @
+  longhaul resume nightly 'also update the changelog' --add-budget 2
+
+Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.";
+
+pub(super) const RERUN: &str = "\
+Examples:
+  longhaul rerun @
+  longhaul rerun --failed --dry-run
+
+Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.";
+
+pub(super) const RESEARCH: &str = "\
+Examples:
+  longhaul research tasks/my-task claude-code --claude_hours 12 --budget_limit 20";
+
+pub(super) const RECOVER: &str = "\
+Examples:
+  longhaul recover --list
+  longhaul recover
+  longhaul recover --install
+
+Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.";
+
+pub(super) const ATTACH: &str = "\
+Examples:
+  longhaul attach nightly";
+
+pub(super) const RUNS: &str = "\
+Examples:
+  longhaul runs --state failed,needs_person --since 7d
+  longhaul runs parser";
+
+pub(super) const STATUS: &str = "\
+Examples:
+  longhaul status
+  longhaul status --watch";
+
+pub(super) const COST: &str = "\
+Examples:
+  longhaul cost
+  longhaul cost --group-by project --since 30d";
+
+pub(super) const SHOW: &str = "\
+Examples:
+  longhaul show @
+  longhaul show nightly --json";
+
+pub(super) const WHY: &str = "\
+Examples:
+  longhaul why @";
+
+pub(super) const LOGS: &str = "\
+Examples:
+  longhaul logs @ --follow
+  longhaul logs nightly --attempt 2";
+
+pub(super) const DIFF: &str = "\
+Examples:
+  longhaul diff @ --stat
+  longhaul diff @ -- src
+
+Compares all files of the git repository that git does not ignore, committed or not: before the run
+started, and when it finished. An unfinished run is compared with the current files.";
+
+pub(super) const REPORT: &str = "\
+Examples:
+  longhaul report
+  longhaul report --since 7d --format text
+  longhaul report nightly -o nightly.html";
+
+pub(super) const CANCEL: &str = "\
+Examples:
+  longhaul cancel nightly";
+
+pub(super) const HANDOFF: &str = "\
+Examples:
+  longhaul handoff @
+  longhaul handoff --from-transcript session.jsonl";
+
+pub(super) const EXPORT: &str = "\
+Examples:
+  longhaul export nightly -o nightly.longhaul
+
+The file holds HEAD with its whole history, staged changes, and every other file that git does not ignore.
+It holds no remotes, settings, hooks or other branches. The workspace is not changed.";
+
+pub(super) const IMPORT: &str = "\
+Examples:
+  longhaul import nightly.longhaul --into ~/work/parser
+
+The run continues with the prompt, the agent arguments and the files of the archive: import only what you
+would run yourself.";
+
+pub(super) const GC: &str = "\
+Examples:
+  longhaul gc --older-than 30d --dry-run
+  longhaul gc --older-than 30d --keep failed";
+
+pub(super) const LEDGER: &str = "\
+Examples:
+  longhaul ledger verify
+  longhaul ledger rebuild";
+
+pub(super) const PLAYBOOK: &str = "\
+Examples:
+  longhaul playbook install
+  longhaul playbook bootstrap --dry-run
+  longhaul playbook show";
+
+pub(super) const DRILL: &str = "\
+Examples:
+  longhaul drill
+  longhaul drill --list
+  longhaul drill all --seed random";
+
+pub(super) const SIMULATE: &str = "\
+Examples:
+  longhaul simulate
+  longhaul simulate --preset archon --faults storm --runs 1000
+
+Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.";
+
+pub(super) const DOCTOR: &str = "\
+Examples:
+  longhaul doctor";
+
+pub(super) const CONFIG: &str = "\
+Examples:
+  longhaul config init --user
+  longhaul config show --origin";
+
+pub(super) const SCHEMA: &str = "\
+Examples:
+  longhaul schema
+  longhaul schema run";
+
+pub(super) const MAN: &str = "\
+Examples:
+  longhaul man
+  longhaul man --dir ~/.local/share/man/man1";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  longhaul completions bash > ~/.local/share/bash-completion/completions/longhaul
+  longhaul completions zsh > DIR/_longhaul     # DIR is in $fpath
+  longhaul completions fish > ~/.config/fish/completions/longhaul.fish
+  longhaul completions powershell >> $PROFILE
+  longhaul completions elvish >> ~/.config/elvish/rc.elv
+
+Install the script again after each update of longhaul.";
+
+#[cfg(test)]
+mod tests {
+    use super::ALL_COMMANDS;
+    use crate::args::Cli;
+    use clap::CommandFactory;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn groups_list_every_command_with_its_description() {
+        let root = Cli::command();
+        let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
+        let expected: BTreeMap<String, String> = visible
+            .map(|command| {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                (command.get_name().to_owned(), about)
+            })
+            .collect();
+        let rows = ALL_COMMANDS.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  "));
+        let listed: BTreeMap<String, String> =
+            rows.map(|(name, about)| (name.to_owned(), about.trim().to_owned())).collect();
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        let root = Cli::command();
+        for command in root.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Examples:\n  longhaul "), "{}: {help}", command.get_name());
+        }
+    }
+}

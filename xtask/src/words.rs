@@ -1,0 +1,194 @@
+//! `cargo xtask words`: rejects words that are not plain English, and identifiers that are not the standard term.
+//!
+//! It reads every Rust file and every page that git tracks. `words/allowed.txt` lists the exceptions, each with a reason; an
+//! exception that nothing needs any more is an error.
+
+use regex::{Regex, RegexSet};
+use std::path::Path;
+use std::process::Command;
+use std::{fs, io};
+
+/// A rule: a regular expression, and what to write instead.
+struct Rule {
+    pattern: &'static str,
+    instead: &'static str,
+}
+
+const fn rule(pattern: &'static str, instead: &'static str) -> Rule {
+    Rule { pattern, instead }
+}
+
+/// Rules for the lines of every file.
+const WORDS: &[Rule] = &[
+    rule(r"\bbegun\b", "started"),
+    rule(r"\b(anew|afresh)\b", "again, from scratch"),
+    rule(r"\b[Ww]ho(m)?ever\b", "the reader, the caller, the next supervisor"),
+    rule(r"\b([Nn]o|[Ss]ome)body('s)?\b", "no process, no supervisor, the user, another process"),
+    rule(r"(\b|_)(un)?told(\b|_)", "sent, asked, received, reported, notified; a noun in identifiers"),
+    rule(r"\b([Gg]o|goes|gone|went|going) on\b", "continue, resume"),
+    rule(r"\b[Hh]eed(s|ed|ing)?\b", "obey, enforce, react to"),
+    rule(r"\b[Bb]esides?\b", "next to, in addition to"),
+    rule(r"\b(so many|so manieth|manieth)\b", "`n`, this many; an ordinal"),
+    rule(
+        r"\b(in vain|for ever|be it that|at the begin|put(s)? down|overstep\w*|had (its|his|their) time)\b",
+        "without success; forever; even if; at the start; log; exceed; timed out",
+    ),
+    rule(r"\bmend(s|ed|ing)?\b", "fix, repair"),
+    rule(r"\b[Cc]ondens(e|es|ed|ing|er|ation)\b", "summarize, summary"),
+    rule(r"\blearnt\b", "learned"),
+    rule(r"//[/!].*\bnothing (if|where|for|before|while|of one|as)\b", "`None` if …"),
+    rule(
+        r"\b(is|are|was|were) (said|wanted|meant|asked for|under way)\b",
+        "active voice; running, in progress",
+    ),
+    rule(
+        r"(^|[.:;] |//[/!] )What (is|was|has|had|cannot|does|did|they|it|a|an|the)\b[^?]*$",
+        "start with a noun or a verb",
+    ),
+];
+
+/// Rules for Rust files only.
+const CODE: &[Rule] = &[
+    rule(
+        r"(?i)(^|[^a-z])_?(begun|told|learnt|heed|mended|nobody|somebody|whoever|condens|besides)_",
+        "the standard term of docs/glossary.md",
+    ),
+    rule(
+        r"(_(begun|told|learnt|heed(s|ed)?|mend(ed|s)?|nobody|somebody|whoever|condens\w*|besides?)\b)|([a-z](Begun|Told|Learnt|Mended|Nobody|Somebody|Condens\w*)([A-Z]|\b))",
+        "the standard term of docs/glossary.md",
+    ),
+    rule(
+        r"[(,]\s*\(\w+(, \w+)+\): \(",
+        "plain parameters or a struct: a tuple only hides how many there are",
+    ),
+    rule(r"\bcfg!\(test\)", "a parameter: production code does not know about tests"),
+];
+
+/// An exception: the start of a path, a regular expression for the line, and the reason.
+struct Exception {
+    path: String,
+    line: Regex,
+    used: bool,
+}
+
+/// Checks every file and prints each hit.
+///
+/// # Errors
+///
+/// Returns an error if there is a hit, if an exception is unused or malformed, or if a file cannot be read.
+pub fn words(root: &Path, args: &[String]) -> io::Result<()> {
+    if !args.is_empty() {
+        return Err(io::Error::other("words takes no arguments"));
+    }
+    let mut exceptions = exceptions(&fs::read_to_string(root.join("xtask/src/words/allowed.txt"))?)?;
+    let (words, code) = (set(WORDS), set(CODE));
+    let mut hits = 0;
+    for path in tracked(root)? {
+        let text = fs::read_to_string(root.join(&path))?;
+        let is_code = path.ends_with(".rs");
+        for (number, line) in text.lines().enumerate() {
+            let found = words.matches(line).into_iter().map(|index| &WORDS[index]);
+            let in_code = is_code.then(|| code.matches(line)).into_iter().flatten().map(|index| &CODE[index]);
+            let Some(rule) = found.chain(in_code).next() else { continue };
+            let exception =
+                exceptions.iter_mut().find(|one| path.starts_with(&one.path) && one.line.is_match(line));
+            if let Some(exception) = exception {
+                exception.used = true;
+                continue;
+            }
+            hits += 1;
+            println!("{path}:{}: {}\n    instead: {}", number + 1, line.trim(), rule.instead);
+        }
+    }
+    let unused = exceptions.iter().filter(|one| !one.used);
+    let unused: Vec<String> = unused.map(|one| format!("{} | {}", one.path, one.line)).collect();
+    match (hits, unused.as_slice()) {
+        (0, []) => {
+            println!("words: no hit, {} exceptions", exceptions.len());
+            Ok(())
+        }
+        (0, unused) => Err(io::Error::other(format!("exceptions that nothing needs: {}", unused.join("; ")))),
+        (hits, _) => Err(io::Error::other(format!(
+            "{hits} lines are not plain English; rewrite them, or add an exception to xtask/src/words/allowed.txt"
+        ))),
+    }
+}
+
+fn set(rules: &[Rule]) -> RegexSet {
+    RegexSet::new(rules.iter().map(|rule| rule.pattern)).expect("the rules are regular expressions")
+}
+
+/// Returns the tracked Rust files and pages, without this list of words itself.
+fn tracked(root: &Path) -> io::Result<Vec<String>> {
+    let output = Command::new("git").args(["ls-files", "*.rs", "*.md"]).current_dir(root).output()?;
+    if !output.status.success() {
+        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    let paths = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(paths.lines().filter(|path| *path != "xtask/src/words.rs").map(str::to_owned).collect())
+}
+
+/// Parses the list of exceptions: `path | regular expression | reason`.
+fn exceptions(text: &str) -> io::Result<Vec<Exception>> {
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let parts: Vec<&str> = line.splitn(3, " | ").collect();
+            let [path, pattern, reason] = parts[..] else {
+                return Err(io::Error::other(format!(
+                    "`{line}` is not `path | regular expression | reason`"
+                )));
+            };
+            if reason.trim().is_empty() {
+                return Err(io::Error::other(format!("`{line}` gives no reason")));
+            }
+            let line = Regex::new(pattern).map_err(io::Error::other)?;
+            Ok(Exception { path: path.to_owned(), line, used: false })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CODE, WORDS, exceptions, set};
+
+    #[test]
+    fn rejects_each_kind_of_word() {
+        let words = set(WORDS);
+        for line in [
+            "the run was begun",
+            "/// What the core is told",
+            "/// The fault, or nothing if there is none.",
+            "fn is_told()",
+            "the run goes on",
+            "it is meant",
+        ] {
+            assert!(words.is_match(line), "{line}");
+        }
+        assert!(!words.is_match("/// Returns what the agent reported, or `None`."));
+    }
+
+    #[test]
+    fn rejects_identifiers_tuples_and_test_switches() {
+        let code = set(CODE);
+        for line in [
+            "let begun_at = 1;",
+            "fn was_told() {}",
+            "struct IsCondensing;",
+            "fn f((a, b): (u8, u8)) {}",
+            "if cfg!(test) {",
+        ] {
+            assert!(code.is_match(line), "{line}");
+        }
+        for line in ["let started_at = 1;", "fn f(a: u8, (b): u8) {}", "#[cfg(test)]", "let total_d = 1;"] {
+            assert!(!code.is_match(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn an_exception_needs_a_reason() {
+        assert!(exceptions("a.rs | x | because\n\n# comment\n").is_ok_and(|found| found.len() == 1));
+        assert!(exceptions("a.rs | x").is_err());
+        assert!(exceptions("a.rs | ( | because").is_err());
+    }
+}
