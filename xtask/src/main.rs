@@ -1,5 +1,5 @@
 //! Developer commands: `cargo xtask COMMAND`. One file per command; this file only dispatches to them.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool talks to whoever typed it")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool prints to its user")]
 
 mod bench;
 mod decode;

@@ -1,4 +1,4 @@
-//! Decodes recorded streams: one JSON line each. `cargo run --example decode FILE…`
+//! Decodes recorded streams into one JSON line each: `cargo run --example decode FILE…`
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
 use longhaul_agent::{dialect_for, stream_report};

@@ -1,5 +1,5 @@
-//! How fast the decoder is: a million events of about 1.2 kB, as a model that writes text and tool
-//! input makes them. `cargo run --release --example decode_speed [EVENTS]`
+//! Measures the decoder on a million events of about 1.2 kB, from a model that writes text and tool input:
+//! `cargo run --release --example decode_speed [EVENTS]`
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
 use longhaul_agent::dialect_for;
@@ -23,7 +23,7 @@ fn main() {
         let Some(decoder) = decoder.as_mut() else { return };
         let mut notices = Vec::new();
         let (mut fed, mut bytes) = (0, 0);
-        let began = cpu_seconds();
+        let started = cpu_seconds();
         while fed < events {
             for piece in stream.chunks(pieces) {
                 decoder.feed(piece, &mut notices);
@@ -32,7 +32,7 @@ fn main() {
             fed += in_stream;
             bytes += stream.len();
         }
-        let seconds = cpu_seconds() - began;
+        let seconds = cpu_seconds() - started;
         let evidence = decoder.evidence(Exit::Code(0), "");
         println!(
             "{name}: {fed} events of {} bytes: {:.3} µs an event, {:.0} MB/s; {} messages each time, peak {} kB",
@@ -47,10 +47,10 @@ fn main() {
     }
 }
 
-/// A few messages of text and tool input.
+/// Returns a few messages of text and tool input.
 fn stream() -> (Vec<u8>, usize) {
     let text = "The parser reads one token at a time and keeps no state between them. ".repeat(12);
-    // A file's text, as JSON, in JSON.
+    // A file's text, as JSON, within JSON.
     let code = "    let line = \"value\";\n    assert_eq!(line, 7);\n".repeat(14);
     let input = Value::from(Value::from(code).to_string()).to_string();
     let mut lines = vec![init()];
@@ -92,15 +92,16 @@ fn end() -> String {
     r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":50}}"#.to_owned()
 }
 
-/// The processor time of this process, where the system tells: others may be at work beside it.
+/// Returns the processor time of this process if the system reports it. Other processes may run at the same
+/// time.
 fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/process/self/schedstat").unwrap_or_default();
+    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     stat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or_default() / 1e9
 }
 
-/// The most memory this process ever used, where the system tells.
+/// Returns the peak memory of this process if the system reports it.
 fn peak_kb() -> String {
-    let status = std::fs::read_to_string("/process/self/status").unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.map_or_else(|| "?".to_owned(), |line| line.trim().trim_end_matches(" kB").to_owned())
 }

@@ -1,4 +1,5 @@
-//! Measures verdicts on calls of a megabyte, ordinary ones and ones made to take long: `cargo run --release -p longhaul-agent --example guard_speed`.
+//! Measures verdicts on calls of a megabyte, ordinary ones and pathological ones: `cargo run --release -p
+//! longhaul-agent --example guard_speed`
 #![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures")]
 
 use longhaul_agent::{BlockedPaths, GuardedCall, Guards, Verdict};

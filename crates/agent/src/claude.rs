@@ -138,7 +138,7 @@ impl Dialect for Claude {
         remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String {
-        prompts::words(spec, kind, remaining) + &prompts::running(kind, running)
+        prompts::prompt_text(spec, kind, remaining) + &prompts::running(kind, running)
     }
 
     fn encode_prompt(&self, text: &str) -> Vec<u8> {

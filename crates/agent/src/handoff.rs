@@ -117,7 +117,7 @@ impl<'a> HandoffDraft<'a> {
         // differs from their order in the text.
         let share = room.share(1, 4);
         let prompts = steps.prompts(bound(share, 2));
-        let prompts = room.part("What the person said besides the task", DROPPED, prompts, share);
+        let prompts = room.part("Further messages of the user", DROPPED, prompts, share);
         let share = room.share(1, 4);
         let problems = room.part("Open problems", DROPPED, steps.problems().into_iter(), share);
         let share = room.share(1, 5);

@@ -122,7 +122,8 @@ pub(crate) fn is_same_model(one: &str, other: &str) -> bool {
 /// may be part of another vendor's name.
 fn undated(model: &str) -> &str {
     let is_day = |text: &str| text.len() >= 6 && text.bytes().take(6).all(|byte| byte.is_ascii_digit());
-    let date = model.match_indices("-20").map(|(offset, separator)| (offset, &model[offset + separator.len()..]));
+    let date =
+        model.match_indices("-20").map(|(offset, separator)| (offset, &model[offset + separator.len()..]));
     let date = date.filter(|(_, after)| is_day(after)).map(|(offset, _)| offset).next();
     let variant = model.find(['[', '@']);
     &model[..date.into_iter().chain(variant).min().unwrap_or(model.len())]
@@ -131,7 +132,8 @@ fn undated(model: &str) -> &str {
 /// Returns the candidates for the table's name of a model: the whole id, and each part after a character that
 /// may end a vendor prefix.
 fn ids(model: &str) -> impl Iterator<Item = &str> {
-    let suffixes = model.match_indices(['.', '/', ':']).map(|(offset, separator)| &model[offset + separator.len()..]);
+    let suffixes =
+        model.match_indices(['.', '/', ':']).map(|(offset, separator)| &model[offset + separator.len()..]);
     iter::once(model).chain(suffixes)
 }
 
@@ -185,7 +187,8 @@ impl Model {
                 cache_read: nano(row.cache_read),
             }
         };
-        let long = row.long_context_above.zip(row.long_context_factor).map(|(above, factor)| (above, rates(factor)));
+        let long =
+            row.long_context_above.zip(row.long_context_factor).map(|(above, factor)| (above, rates(factor)));
         Ok(Model { rates: rates(1.0), long, names: row.names })
     }
 }

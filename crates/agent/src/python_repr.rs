@@ -117,11 +117,7 @@ impl<'a> Reader<'a> {
         let start = self.offset;
         let mut items = self.items('(', ')', depth)?;
         let inner = self.text[start..self.offset - 1].trim_end();
-        Ok(if items.len() == 1 && !inner.ends_with(',') {
-            items.remove(0)
-        } else {
-            PythonValue::List(items)
-        })
+        Ok(if items.len() == 1 && !inner.ends_with(',') { items.remove(0) } else { PythonValue::List(items) })
     }
 
     fn items(&mut self, open: char, close: char, depth: usize) -> Result<Vec<PythonValue>, ReprError> {

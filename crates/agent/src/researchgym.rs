@@ -118,11 +118,7 @@ impl Reader {
         };
         let text = text.to_owned();
         self.push(
-            if source == PartSource::Tools {
-                EntryKind::AgentNote(text)
-            } else {
-                EntryKind::ModelText(text)
-            },
+            if source == PartSource::Tools { EntryKind::AgentNote(text) } else { EntryKind::ModelText(text) },
             provenance,
         );
     }

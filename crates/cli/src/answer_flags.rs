@@ -22,19 +22,20 @@ pub fn parse_answers(args: &RunArgs) -> Result<Option<Answers>, Failure> {
     Ok(Some(by_flags.or_else(by_file)))
 }
 
-fn flags(written: &[String]) -> Result<Answers, Failure> {
+fn flags(texts: &[String]) -> Result<Answers, Failure> {
     let pair = |text: &String| match text.split_once('=') {
         Some((key, answer)) => Ok((key.to_owned(), answer.to_owned())),
         None => Err(Failure::usage(format!("the answer `{text}` has no `=`"), FLAG_HINT)),
     };
-    let pairs = written.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    let pairs = texts.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
     Answers::new(pairs).map_err(|error| Failure::usage(error.to_string(), hint(&error, FLAG_HINT)))
 }
 
 fn file(path: &Path) -> Result<Answers, Failure> {
     let text = table_files::read("--answers-file", path)?;
-    Answers::parse(&text)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display()), hint(&error, FILE_HINT)))
+    Answers::parse(&text).map_err(|error| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()), hint(&error, FILE_HINT))
+    })
 }
 
 fn hint(error: &AnswersError, otherwise: &'static str) -> &'static str {

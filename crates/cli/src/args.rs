@@ -65,6 +65,16 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Run coding agents unattended, through rate limits, crashes and reboots.
+#[derive(Debug, Parser)]
+#[command(
+    name = "longhaul",
+    version,
+    max_term_width = 100,
+    help_template = help::TEMPLATE,
+    before_help = help::COMMANDS,
+    before_long_help = help::ALL_COMMANDS,
+    after_help = help::FIRST,
+    propagate_version = true
 )]
 pub struct Cli {
     #[command(flatten)]

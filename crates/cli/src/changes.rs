@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// Returns the changes that the flags request for a run with this plan. `cwd` is its new directory, if it
 /// gets one.
 pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanChanges, Failure> {
-    let place = cwd.as_deref().unwrap_or(plan.cwd.as_path());
-    notify_flag::check(&args.notify, Some(place))?;
+    let dir = cwd.as_deref().unwrap_or(plan.cwd.as_path());
+    notify_flag::check(&args.notify, Some(dir))?;
     let agent = &args.agent;
     let is_guarded = !agent.allow_tools.is_empty() || !agent.deny_tools.is_empty();
     let agent_args: Vec<String> =
@@ -29,18 +29,18 @@ pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanCh
         deny_tools: some(&agent.deny_tools),
         checks: some(&agent.check),
         notify: args.notify.commands(),
-        policy: Some(changed_policy(args, plan, place)?),
+        policy: Some(changed_policy(args, plan, dir)?),
         cwd,
     })
 }
 
-fn changed_policy(args: &ChangeArgs, plan: &Plan, place: &Path) -> Result<Policy, Failure> {
+fn changed_policy(args: &ChangeArgs, plan: &Plan, dir: &Path) -> Result<Policy, Failure> {
     let mut policy = plan.policy.clone();
     policy_flags::change(&args.policy, &mut policy, &mut |_| ());
     policy.limits = limit_flags::changed(&args.limits, &args.more, &policy)?;
-    let bounds = (args.policy.max_failed_checks, args.policy.check_timeout);
-    let asked = check_flags::checking(&args.agent.check, bounds, policy.check, place)?;
-    policy.check = asked.or(policy.check);
+    let (failures, timeout) = (args.policy.max_failed_checks, args.policy.check_timeout);
+    let check = check_flags::checking(&args.agent.check, failures, timeout, policy.check, dir)?;
+    policy.check = check.or(policy.check);
     if policy.keep_going.is_some() && !args.agent.check.is_empty() {
         return Err(keep_going_flags::excludes_check());
     }

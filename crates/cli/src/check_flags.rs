@@ -12,8 +12,8 @@ use std::path::Path;
 pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
     let values = &args.policy.values;
     let (attempts, timeout) = (values.max_failed_checks, values.check_timeout);
-    let place = args.cwd.as_deref().unwrap_or(Path::new("."));
-    resolved.policy.check = checking(&args.agent.check, (attempts, timeout), None, place)?;
+    let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
+    resolved.policy.check = checking(&args.agent.check, attempts, timeout, None, dir)?;
     let named = [
         ("check", !args.agent.check.is_empty()),
         ("max_failed_checks", attempts.is_some()),
@@ -27,11 +27,12 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
 /// Returns the policy for these checks or for the existing ones, or `None` if the run has no checks.
 pub fn checking(
     commands: &[String],
-    (attempts, timeout): (Option<NonZeroU32>, Option<Span>),
-    before: Option<CheckPolicy>,
-    place: &Path,
+    attempts: Option<NonZeroU32>,
+    timeout: Option<Span>,
+    existing: Option<CheckPolicy>,
+    dir: &Path,
 ) -> Result<Option<CheckPolicy>, Failure> {
-    if commands.is_empty() && before.is_none() {
+    if commands.is_empty() && existing.is_none() {
         return match (attempts, timeout) {
             (None, None) => Ok(None),
             _ => Err(Failure::usage(
@@ -41,20 +42,20 @@ pub fn checking(
         };
     }
     for command in commands {
-        check_command(command, place)?;
+        check_command(command, dir)?;
     }
-    let before = before.unwrap_or(CheckPolicy::DEFAULT);
+    let existing = existing.unwrap_or(CheckPolicy::DEFAULT);
     Ok(Some(CheckPolicy {
-        failures_max: attempts.map_or(before.failures_max, Into::into),
-        timeout: timeout.or(before.timeout).filter(|timeout| *timeout > Span::ZERO),
+        failures_max: attempts.map_or(existing.failures_max, Into::into),
+        timeout: timeout.or(existing.timeout).filter(|timeout| *timeout > Span::ZERO),
     }))
 }
 
 /// Rejects a command that the shell cannot parse or whose program is missing: it could never verify the work.
-fn check_command(command: &str, place: &Path) -> Result<(), Failure> {
-    match shell_check::check_command(command, Some(place)) {
-        Some(why) => Err(Failure::usage(
-            format!("cannot check the work by `{command}`: {why}"),
+fn check_command(command: &str, dir: &Path) -> Result<(), Failure> {
+    match shell_check::check_command(command, Some(dir)) {
+        Some(reason) => Err(Failure::usage(
+            format!("cannot check the work by `{command}`: {reason}"),
             "name a command with --check that runs in the directory of the work, as a shell takes it",
         )),
         None => Ok(()),

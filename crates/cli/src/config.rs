@@ -3,7 +3,7 @@
 //!
 //! Every flag has a key, taken from the command tree ([`keys`]). Files are located ([`find`]), read with the
 //! line of each key ([`file`]) and merged ([`layers`]). The effective values are inserted before the typed
-//! arguments as if they had been typed ([`arguments`]), so a flag and a key can never differ in meaning.
+//! arguments as if they had been typed ([`arguments`]). A flag and a key therefore never differ in meaning.
 //! Nothing here starts a process or writes a file, except [`trusted`].
 
 pub mod arguments;

@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_people_type() {
+    fn parses_durations() {
         for (text, millis) in
             [("90", 90_000), ("90s", 90_000), ("5m", 300_000), ("1h30m", 5_400_000), ("250ms", 250)]
         {

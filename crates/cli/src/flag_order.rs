@@ -14,7 +14,7 @@ pub struct ReorderedArgs {
 
 /// Moves flags behind the subcommand that they belong to.
 pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
-    let mut named = None;
+    let mut subcommand_index = None;
     let mut global = Vec::new();
     let mut moved = Vec::new();
     let mut rest = arguments.into_iter();
@@ -25,7 +25,7 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
             break;
         };
         if command.find_subcommand(text).is_some() {
-            named = Some(global.len());
+            subcommand_index = Some(global.len());
             global.push(argument);
             global.append(&mut moved);
             break;
@@ -40,7 +40,7 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
                 global.extend(takes_value.then(|| rest.next()).flatten());
             }
             // Unknown flag: it stays in its position, and clap reports it.
-            FlagOwner::Nobody => {
+            FlagOwner::Unknown => {
                 global.push(argument);
                 break;
             }
@@ -49,13 +49,13 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
     // Without a subcommand nothing is moved.
     global.append(&mut moved);
     global.extend(rest);
-    ReorderedArgs { arguments: global, command: named }
+    ReorderedArgs { arguments: global, command: subcommand_index }
 }
 
 enum FlagOwner {
     Global { takes_value: bool },
     Subcommand { takes_value: bool },
-    Nobody,
+    Unknown,
 }
 
 fn owner(command: &Command, text: &str) -> FlagOwner {
@@ -67,14 +67,14 @@ fn owner(command: &Command, text: &str) -> FlagOwner {
             .map(|argument| !inline && matches!(argument.get_action(), ArgAction::Set | ArgAction::Append))
     };
     if !name.starts_with('-') {
-        return FlagOwner::Nobody;
+        return FlagOwner::Unknown;
     }
     if let Some(takes_value) = takes_value(command) {
         return FlagOwner::Global { takes_value };
     }
     match command.get_subcommands().find_map(takes_value) {
         Some(takes_value) => FlagOwner::Subcommand { takes_value },
-        None => FlagOwner::Nobody,
+        None => FlagOwner::Unknown,
     }
 }
 
@@ -97,17 +97,17 @@ mod tests {
     use crate::args::Cli;
     use clap::CommandFactory;
 
-    fn check(before: &str, after: &str, named: Option<&str>) {
+    fn check(before: &str, after: &str, command: Option<&str>) {
         let arguments = before.split(' ').map(OsString::from).collect();
         let after: Vec<OsString> = after.split(' ').map(OsString::from).collect();
         let ordered = reorder(&Cli::command(), arguments);
         assert_eq!(ordered.arguments, after);
-        let found = ordered.command.and_then(|place| ordered.arguments[place].to_str());
-        assert_eq!(found, named);
+        let found = ordered.command.and_then(|index| ordered.arguments[index].to_str());
+        assert_eq!(found, command);
     }
 
     #[test]
-    fn flags_of_a_subcommand_are_moved_behind_it() {
+    fn moves_flags_behind_their_subcommand() {
         check("longhaul --model x run p", "longhaul run --model x p", Some("run"));
         check("longhaul --model=x --quiet run p", "longhaul --quiet run --model=x p", Some("run"));
         check(
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nobodys_stays_where_it_is() {
+    fn keeps_unknown_flags_in_place() {
         check("longhaul --nonsense run p", "longhaul --nonsense run p", None);
         check("longhaul --model x", "longhaul --model x", None);
         check("longhaul frobnicate --model x", "longhaul frobnicate --model x", None);

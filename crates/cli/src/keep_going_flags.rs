@@ -26,17 +26,17 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     {
         return Err(Failure::usage(
             "--done-when: not one line of text",
-            "name a line that nobody writes by accident, like ALL TASKS COMPLETE",
+            "name a line that is never written by accident, like ALL TASKS COMPLETE",
         ));
     }
     let limits = &resolved.policy.limits;
-    let asked = &args.limits;
+    let requested = &args.limits;
     // `--budget none` and similar flags request it explicitly.
-    let is_unlimited_on_purpose = asked.budget.is_some()
-        || asked.max_tokens.is_some()
-        || asked.time_limit.is_some()
-        || asked.wall_limit.is_some()
-        || asked.max_turns.is_some();
+    let is_unlimited_on_purpose = requested.budget.is_some()
+        || requested.max_tokens.is_some()
+        || requested.time_limit.is_some()
+        || requested.wall_limit.is_some()
+        || requested.max_turns.is_some();
     if !limits.can_end_run() && !is_unlimited_on_purpose {
         return Err(Failure::usage(
             "--keep-going without a limit: the agent could work and spend forever",

@@ -55,14 +55,14 @@ pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result
 pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
     // The next turn may cost as much as those before, and that cost is not known.
     let used = run.used(run.state().finished_at);
-    let Some((limit, reach)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
-    let left = match reach {
+    let Some((limit, threshold)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
+    let state = match threshold {
         LimitThreshold::Exhausted => "used up",
         LimitThreshold::Reserve => "used up but for what is held back to save the work",
     };
     let figures =
         limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
-    let error = format!("cannot continue run {id}: {} is {left}{figures}", limit.describe());
+    let error = format!("cannot continue run {id}: {} is {state}{figures}", limit.describe());
     let more = raised(before, &used, Some(limit)).unwrap_or_default();
     Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {more}`")))
 }
@@ -112,5 +112,5 @@ fn check(policy: &Policy) -> Result<(), Failure> {
 }
 
 fn unlimited(flag: &str, limit: &str) -> Failure {
-    Failure::usage(format!("{flag}: the run has no {limit} to add to"), "without one it goes on as it is")
+    Failure::usage(format!("{flag}: the run has no {limit} to add to"), "without one it continues as it is")
 }

@@ -13,7 +13,10 @@ pub fn of(args: &RunArgs) -> Result<Option<Network>, Failure> {
     }
     let is_none = |host: &String| host == NONE;
     if args.network.len() > 1 && args.network.iter().any(is_none) {
-        return Err(Failure::usage("--network names hosts beside `none`", "name either hosts or `none`"));
+        return Err(Failure::usage(
+            "--network names hosts in addition to `none`",
+            "name either hosts or `none`",
+        ));
     }
     let hosts = args.network.iter().filter(|host| !is_none(host)).cloned();
     let network = Network::new(hosts).map_err(|error| {

@@ -19,8 +19,8 @@ fn check_channel(text: &str, cwd: Option<&Path>) -> Result<(), Failure> {
     channel.check(|name| env::var(name).ok()).map_err(unusable)?;
     let Channel::Command(command) = channel else { return Ok(()) };
     match shell_check::check_command(&command, cwd) {
-        Some(why) => Err(Failure::usage(
-            format!("cannot notify by `{command}`: {why}"),
+        Some(reason) => Err(Failure::usage(
+            format!("cannot notify by `{command}`: {reason}"),
             "name a command that runs in the directory of the work, as a shell takes it; it reads JSON on its stdin",
         )),
         None => Ok(()),

@@ -27,65 +27,67 @@ pub fn locate() -> Result<Home, Failure> {
 }
 
 /// Finds a run by its id, name or directory. An unknown run is wrong usage for every command.
-pub fn find_run(home: &Home, asked: &str) -> Result<RunDir, Failure> {
+pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
     // An id contains no slash; a request that could be either is an id first.
-    if asked.contains('/') {
-        return by_path(asked).ok_or_else(|| {
-            let error = format!("find run `{asked}`: this is no directory with a plan.json");
+    if request.contains('/') {
+        return by_path(request).ok_or_else(|| {
+            let error = format!("find run `{request}`: this is no directory with a plan.json");
             Failure::usage(error, "name the directory of a run, or its id")
         });
     }
-    found(home, asked).or_else(|error| by_path(asked).ok_or(error)).map_err(|error| match error {
-        StoreError::NoSuchRun { .. } => {
-            let runs: Vec<String> = home
-                .runs_newest_first()
-                .map_or_else(|_| Vec::new(), |runs| runs.map(|run| run.id().to_string()).collect());
-            let near = did_you_mean(asked, runs.iter().map(String::as_str));
-            let hint = match (near.as_slice(), runs.first()) {
-                ([], Some(last)) if asked.starts_with('@') => {
-                    format!("the last run, {last}, did not start; `longhaul why {last}` says why")
-                }
-                ([], Some(last)) => format!("the last run is {last}"),
-                ([], None) => "there are no runs yet; `longhaul run` begins one".to_owned(),
-                (near, _) => format!("did you mean {}?", near.join(" or ")),
-            };
-            Failure::usage(error.to_string(), hint)
+    find_by_id_or_name(home, request).or_else(|error| by_path(request).ok_or(error)).map_err(|error| {
+        match error {
+            StoreError::NoSuchRun { .. } => {
+                let runs: Vec<String> = home
+                    .runs_newest_first()
+                    .map_or_else(|_| Vec::new(), |runs| runs.map(|run| run.id().to_string()).collect());
+                let near = did_you_mean(request, runs.iter().map(String::as_str));
+                let hint = match (near.as_slice(), runs.first()) {
+                    ([], Some(last)) if request.starts_with('@') => {
+                        format!("the last run, {last}, did not start; `longhaul why {last}` says why")
+                    }
+                    ([], Some(last)) => format!("the last run is {last}"),
+                    ([], None) => "there are no runs yet; `longhaul run` begins one".to_owned(),
+                    (near, _) => format!("did you mean {}?", near.join(" or ")),
+                };
+                Failure::usage(error.to_string(), hint)
+            }
+            StoreError::AmbiguousRun { .. } | StoreError::MalformedRun { .. } => {
+                Failure { exit_code: USAGE, ..of_store(&error) }
+            }
+            _ => of_store(&error),
         }
-        StoreError::AmbiguousRun { .. } | StoreError::MalformedRun { .. } => {
-            Failure { exit_code: USAGE, ..of_store(&error) }
-        }
-        _ => of_store(&error),
     })
 }
 
 /// Finds the run with this id, the newest run with this name, or the only run whose id has this prefix.
 /// Without a ledger it ignores names and searches the directories of all days.
-fn found(home: &Home, asked: &str) -> Result<RunDir, StoreError> {
-    if !is_run_id(asked) {
-        return home.find(asked);
+fn find_by_id_or_name(home: &Home, request: &str) -> Result<RunDir, StoreError> {
+    if !is_run_id(request) {
+        return home.find(request);
     }
-    let Ok(mut ledger) = open_ledger::usable(home) else { return home.find(asked) };
-    let begins = ledger.by_prefix(asked, CANDIDATES_MAX).unwrap_or_default();
-    if let Some(run) = begins.iter().find(|run| run.id().as_str() == asked) {
+    let Ok(mut ledger) = open_ledger::usable(home) else { return home.find(request) };
+    let by_prefix = ledger.by_prefix(request, CANDIDATES_MAX).unwrap_or_default();
+    if let Some(run) = by_prefix.iter().find(|run| run.id().as_str() == request) {
         return Ok(run.clone());
     }
-    let named = RunFilter { name: Some(asked.to_owned()), limit: Some(1), ..RunFilter::default() };
+    let named = RunFilter { name: Some(request.to_owned()), limit: Some(1), ..RunFilter::default() };
     if let Some(run) = ledger.runs(&named).unwrap_or_default().first() {
         return Ok(run.run_dir());
     }
-    match begins.as_slice() {
-        [] => home.find(asked),
+    match by_prefix.as_slice() {
+        [] => home.find(request),
         [run] => Ok(run.clone()),
         _ => Err(StoreError::AmbiguousRun {
-            request: asked.to_owned(),
-            candidates: begins.iter().map(|run| run.id().clone()).collect(),
+            request: request.to_owned(),
+            candidates: by_prefix.iter().map(|run| run.id().clone()).collect(),
         }),
     }
 }
 
 /// Returns the run with this directory.
-fn by_path(asked: &str) -> Option<RunDir> {
-    let dir = fs::canonicalize(asked).ok()?;
+fn by_path(request: &str) -> Option<RunDir> {
+    let dir = fs::canonicalize(request).ok()?;
     RunDir::at(dir).filter(|run| run.plan_path().is_file())
 }
 
@@ -100,7 +102,7 @@ pub fn hint(error: &StoreError) -> Option<String> {
     let record = error.unreadable_run_dir().and_then(record_of);
     let seed = record.map(|path| {
         let path = quoted(&path.display().to_string());
-        format!("what was done is still told by: longhaul seed --from-transcript {path}")
+        format!("the work is still on record: longhaul handoff --from-transcript {path}")
     });
     let hints: Vec<String> = error.hint().into_iter().chain(seed).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
@@ -117,7 +119,7 @@ pub fn best_transcript(run: &RunDir) -> Option<PathBuf> {
     let started = || run.plan().ok()?.session.map(|session| session.id().clone());
     let session = run.status().ok().and_then(|status| status.session_id).or_else(started);
     let file = session.and_then(|session| claude_session_file(&claude_config_dir()?, session.as_str()));
-    let is_told = |stream: &PathBuf| fs::metadata(stream).is_ok_and(|found| found.len() > 0);
+    let has_output = |stream: &PathBuf| fs::metadata(stream).is_ok_and(|metadata| metadata.len() > 0);
     let streams = run.attempts().unwrap_or_default().into_iter().rev().map(|attempt| attempt.stream_path());
-    file.or_else(|| streams.into_iter().find(is_told))
+    file.or_else(|| streams.into_iter().find(has_output))
 }

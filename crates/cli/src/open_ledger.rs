@@ -14,17 +14,17 @@ const WAIT: Duration = Duration::from_secs(2);
 pub fn open(home: &Home) -> Result<Ledger, Failure> {
     // Reading creates no files in an empty home.
     if !home.runs_path().exists() {
-        return own(home);
+        return temporary(home);
     }
     match usable(home) {
         Ok(ledger) => Ok(ledger),
         Err(LedgerError::Runs(error)) => Err(of_store(&error)),
         Err(error @ LedgerError::Damaged { .. }) => {
             output::print_status(&format!("warning: {error}; rebuilding it"));
-            let anew = Ledger::set_aside(home).and_then(|()| usable(home));
-            anew.or_else(|error| instead(home, &error))
+            let rebuilt = Ledger::set_aside(home).and_then(|()| usable(home));
+            rebuilt.or_else(|error| without_file(home, &error))
         }
-        Err(error) => instead(home, &error),
+        Err(error) => without_file(home, &error),
     }
 }
 
@@ -34,21 +34,21 @@ pub fn usable(home: &Home) -> Result<Ledger, LedgerError> {
     match ledger.catch_up() {
         Ok(_) => Ok(ledger),
         Err(error @ LedgerError::Locked { .. }) => {
-            output::print_status(&format!("warning: {error}; what is told may be some moments old"));
+            output::print_status(&format!("warning: {error}; the output may be some moments old"));
             Ok(ledger)
         }
         Err(error) => Err(error),
     }
 }
 
-fn instead(home: &Home, error: &LedgerError) -> Result<Ledger, Failure> {
+fn without_file(home: &Home, error: &LedgerError) -> Result<Ledger, Failure> {
     let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
     output::print_status(&format!("warning: {error}; reading every run's directory instead{hint}"));
-    own(home)
+    temporary(home)
 }
 
 /// Creates a temporary ledger, which is deleted with this process.
-fn own(home: &Home) -> Result<Ledger, Failure> {
+fn temporary(home: &Home) -> Result<Ledger, Failure> {
     let mut ledger = Ledger::temporary(home).map_err(|error| failure(&error))?;
     ledger.catch_up().map_err(|error| failure(&error))?;
     Ok(ledger)

@@ -105,7 +105,7 @@ mod tests {
     use longhaul_core::{Preset, Span, typed};
 
     #[test]
-    fn the_help_states_each_default() {
+    fn help_states_each_default() {
         let root = Cli::command();
         let run = root.find_subcommand("run").expect("there is a command `run`");
         for (name, value) in Preset::Default.policy().typed_values() {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_typed_without_loss() {
+    fn typed_times_round_trip() {
         for (millis, text) in [
             (0, "0"),
             (2_000, "2s"),

@@ -37,9 +37,9 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
         (None, None) => (Vec::new(), "the command line".to_owned()),
     };
     let prompt = String::from_utf8(bytes).map_err(|error| {
-        let place = error.utf8_error().valid_up_to();
+        let offset = error.utf8_error().valid_up_to();
         Failure::usage(
-            format!("the prompt from {source} is not UTF-8: byte {place} is the first that is not"),
+            format!("the prompt from {source} is not UTF-8: byte {offset} is the first that is not"),
             "convert it, for example with `iconv -t utf-8`",
         )
     })?;

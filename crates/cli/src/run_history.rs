@@ -1,7 +1,7 @@
-//! What a run's records tell a person: its attempts one by one, its course as a timeline, and what to type next.
+//! Converts a run's journal to data for people: its attempts, its timeline, and the next step.
 //!
-//! Everything in here is said by the journal, or by a file of the attempt that it belongs to. What neither says is left
-//! out. Nothing decides, and only [`facts`] reads files.
+//! All data is from the journal or from the files of an attempt. This module makes no decisions, and only
+//! [`attempt_files`] reads files.
 
 mod attempt_files;
 mod attempts;

@@ -29,8 +29,8 @@ pub fn of(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
         return Ok(None);
     }
     let hook = hook().filter(|hook| hook.path.to_str().is_some()).ok_or_else(|| {
-        let what = "have the agent's hooks call longhaul: where its program is cannot be said in a command";
-        Failure::not_started(what, "put it where every directory has a name that is text", None)
+        let error = "have the agent's hooks call longhaul: where its program is cannot be said in a command";
+        Failure::not_started(error, "put it where every directory has a name that is text", None)
     })?;
     let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
     Ok(Some(LearnSpec { hook, judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
@@ -47,9 +47,9 @@ pub fn after(run: &Path) {
     // A judge that only a later version knows is not replaced by another.
     let Some(judge) = JudgeKind::parse(&learn.judge) else { return };
     let Ok(home) = open_home::locate() else { return };
-    let place = LearningPaths::in_home(home.path());
+    let paths = LearningPaths::in_home(home.path());
     let queued = |(session, transcript): (String, PathBuf)| {
-        let destination = hooks::session_api(&place, &session)?;
+        let destination = hooks::session_api(&paths, &session)?;
         Some(Queued {
             project: cwd.as_path().to_owned(),
             session: Some(session),
@@ -67,18 +67,18 @@ pub fn after(run: &Path) {
     if all.is_empty() {
         return;
     }
-    if let Err(error) = enqueue(&place, &all) {
+    if let Err(error) = enqueue(&paths, &all) {
         output::print_warning(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
-    } else if is_ours && let Err(error) = start_worker(&place, &api, judge) {
-        let hint = "what is queued is learnt by `longhaul playbook learn`";
+    } else if is_ours && let Err(error) = start_worker(&paths, &api, judge) {
+        let hint = "learn the queue with `longhaul playbook learn`";
         output::print_warning(&format!("learn from run {}: start a worker: {error}", run.id()), Some(hint));
     }
 }
 
 /// Starts a worker unless one is running. The worker leaves the terminal on its own. It is not waited for,
 /// because a hook exits at once and a process killed with a hook is one of its children.
-pub fn start_worker(place: &LearningPaths, destination: &str, judge: JudgeKind) -> io::Result<()> {
-    if place.has_worker(destination, judge) {
+pub fn start_worker(paths: &LearningPaths, destination: &str, judge: JudgeKind) -> io::Result<()> {
+    if paths.has_worker(destination, judge) {
         return Ok(());
     }
     let mut worker = Command::new(env::current_exe()?);
@@ -90,8 +90,8 @@ pub fn start_worker(place: &LearningPaths, destination: &str, judge: JudgeKind) 
     worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
 
-fn enqueue(place: &LearningPaths, all: &[Queued]) -> Result<(), LearningError> {
-    let learning = LearningDb::open(place)?;
+fn enqueue(paths: &LearningPaths, all: &[Queued]) -> Result<(), LearningError> {
+    let learning = LearningDb::open(paths)?;
     all.iter().try_for_each(|queued| learning.enqueue(output::now(), queued))
 }
 

@@ -9,7 +9,7 @@ pub fn check_command(command: &str, cwd: Option<&Path>) -> Option<String> {
     if command.trim().is_empty() {
         return Some("it is empty".to_owned());
     }
-    let asks = |words: &[&str]| {
+    let succeeds = |words: &[&str]| {
         let mut shell = Command::new("/bin/sh");
         shell.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some(cwd) = cwd {
@@ -17,11 +17,11 @@ pub fn check_command(command: &str, cwd: Option<&Path>) -> Option<String> {
         }
         shell.status().is_ok_and(|status| status.success())
     };
-    if !asks(&["-n", "-c", command]) {
+    if !succeeds(&["-n", "-c", command]) {
         return Some("the shell cannot read it".to_owned());
     }
     let first = command.split_whitespace().next().unwrap_or_default();
-    let is_plain = first.chars().all(|sign| sign.is_ascii_alphanumeric() || "._-/+".contains(sign));
-    let is_there = || asks(&["-c", "command -v -- \"$1\"", "sh", first]);
+    let is_plain = first.chars().all(|c| c.is_ascii_alphanumeric() || "._-/+".contains(c));
+    let is_there = || succeeds(&["-c", "command -v -- \"$1\"", "sh", first]);
     (cwd.is_some() && is_plain && !is_there()).then(|| format!("there is no program `{first}`"))
 }

@@ -18,7 +18,7 @@ pub fn cancels() -> io::Result<mpsc::Receiver<CancelSource>> {
     tokio::spawn(async move {
         let mut presses = 0_u32;
         loop {
-            let by = tokio::select! {
+            let source = tokio::select! {
                 _ = interrupt.recv() => {
                     presses += 1;
                     if presses == 1 { CancelSource::Person } else { CancelSource::PersonNow }
@@ -26,7 +26,7 @@ pub fn cancels() -> io::Result<mpsc::Receiver<CancelSource>> {
                 _ = terminate.recv() => CancelSource::Sigterm,
                 _ = hang_up.recv() => CancelSource::Sighup,
             };
-            if sender.send(by).await.is_err() {
+            if sender.send(source).await.is_err() {
                 return;
             }
         }

@@ -44,6 +44,7 @@ pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
         }
         Ok(text)
     };
-    read()
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display()), format!("check {flag}")))
+    read().map_err(|error| {
+        Failure::usage(format!("cannot read {}: {error}", path.display()), format!("check {flag}"))
+    })
 }

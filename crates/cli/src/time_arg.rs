@@ -7,10 +7,10 @@ use longhaul_core::Moment;
 
 /// Parses a moment: a duration before now, a date or time of the local calendar, or an RFC 3339 timestamp.
 pub fn when(text: &str) -> Result<Moment, String> {
-    before(text.trim(), &Zoned::now())
+    parse_before(text.trim(), &Zoned::now())
 }
 
-fn before(text: &str, now: &Zoned) -> Result<Moment, String> {
+fn parse_before(text: &str, now: &Zoned) -> Result<Moment, String> {
     let at = read(text, now).ok_or_else(|| {
         "expected a duration before now like 90m, 12h or 7d, `today`, `yesterday`, a date like 2026-11-22, or a time like \
          22:04, \"2026-11-22 22:04\" or 2026-11-22T22:04:00Z"
@@ -25,7 +25,7 @@ fn before(text: &str, now: &Zoned) -> Result<Moment, String> {
 
 fn read(text: &str, now: &Zoned) -> Option<Zoned> {
     let days_ago = |days: i64| now.checked_sub(days.days()).ok();
-    let here = |local: DateTime| local.to_zoned(now.time_zone().clone()).ok();
+    let to_zoned = |local: DateTime| local.to_zoned(now.time_zone().clone()).ok();
     match text {
         "today" => return now.start_of_day().ok(),
         "yesterday" => return days_ago(1)?.start_of_day().ok(),
@@ -46,10 +46,10 @@ fn read(text: &str, now: &Zoned) -> Option<Zoned> {
         return Some(timestamp.to_zoned(now.time_zone().clone()));
     }
     if let Ok(local) = text.parse::<DateTime>() {
-        return here(local);
+        return to_zoned(local);
     }
     if let Ok(date) = text.parse::<Date>() {
-        return here(date.at(0, 0, 0, 0));
+        return to_zoned(date.at(0, 0, 0, 0));
     }
     // The most recent occurrence of this time.
     let time: Time = text.parse().ok()?;
@@ -75,10 +75,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_people_type() {
+    fn parses_moments() {
         let now: Zoned = "2026-11-22T18:30:00+01:00[Europe/Berlin]".parse().expect("a time");
         let check = |text: &str, expected: Option<&str>| {
-            let found = before(text, &now).map(longhaul_store::rfc3339).ok();
+            let found = parse_before(text, &now).map(longhaul_store::rfc3339).ok();
             assert_eq!(found.as_deref(), expected, "{text}");
         };
         check("12h", Some("2026-11-22T05:30:00.000Z"));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn distances_are_told_in_one_unit() {
+    fn formats_distances_in_one_unit() {
         let now = Moment(10_000_000_000);
         let check = |seconds: i64, expected: &str| {
             let then = Moment(now.0.checked_add_signed(seconds * 1_000).expect("a moment"));

@@ -1,4 +1,4 @@
-//! Lists the newest runs, and what each model cost in all of them.
+//! Lists the newest runs, and the total cost of each model.
 //!
 //! ```text
 //! cargo run -p longhaul --example costs
@@ -11,7 +11,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-// Others write to the ledger for milliseconds; as long as a person waits without asking why.
+// Other processes write to the ledger for milliseconds. A person accepts a wait of two seconds.
 const WAIT: Duration = Duration::from_secs(2);
 
 fn main() -> ExitCode {
@@ -26,17 +26,17 @@ fn main() -> ExitCode {
 
 fn costs() -> Result<(), Box<dyn Error>> {
     let home = Home::locate(None, |name| env::var_os(name))?;
-    // Opening the ledger makes one, and looking should make nothing.
+    // Opening the ledger would create it.
     if !home.runs_path().exists() {
         println!("no runs yet");
         return Ok(());
     }
     let mut ledger = Ledger::open(&home, WAIT)?;
-    // It is an index of the run directories: first it learns what is new there.
+    // The ledger is an index of the run directories and first reads their new records.
     ledger.catch_up()?;
 
     for run in ledger.runs(&RunFilter { limit: Some(20), ..RunFilter::default() })? {
-        println!("{}  {:<12} {:>9}  {}", run.id, standing(&run), run.cost + run.estimated_cost, run.task);
+        println!("{}  {:<12} {:>9}  {}", run.id, state(&run), run.cost + run.estimated_cost, run.task);
     }
     println!();
     for row in ledger.costs(CostBy::Model, None)? {
@@ -47,7 +47,7 @@ fn costs() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// How it ended, or else where it stands.
-fn standing(run: &LedgerRun) -> &'static str {
+/// Returns how the run finished, or else its state.
+fn state(run: &LedgerRun) -> &'static str {
     run.outcome.map_or(run.state.as_str(), |outcome| outcome.as_str())
 }

@@ -1,11 +1,11 @@
-//! Many runs in one process, on one thread, and what that takes.
+//! Drives many runs on one thread of one process, and measures the resources.
 //!
 //! ```text
 //! fleet LONGHAUL RUNS LINES_PER_SECOND SECONDS
 //! ```
-//! Every run has an agent of its own: the scripted one of the program `LONGHAUL`, which writes lines
-//! of about 1.2 kB at this rate. Agents are started one after the other; once all of them write, the
-//! process measures itself for so many seconds and prints what it found as one JSON object.
+//! Every run has its own agent: the scripted one of the program `LONGHAUL`, which writes lines of about 1.2
+//! kB at this rate. Agents start one after the other. Once all of them write, the process measures itself for
+//! `SECONDS` and prints the results as one JSON object.
 #![allow(clippy::print_stdout)]
 
 use longhaul::{Observer, RunRequest, supervise};
@@ -20,15 +20,15 @@ use std::{env, fs};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::{Instant, sleep};
 
-// Far enough apart that an agent's start is over before the next begins.
+// Long enough that one agent has started before the next one starts.
 const START_EVERY: Duration = Duration::from_millis(60);
-// After the last agent has begun to write, and before the first may have ended.
+// After the last agent started to write, and before the first may have ended.
 const SETTLE: Duration = Duration::from_secs(2);
 const LINE_BYTES: u32 = 1_200;
-// Of the window; the median of them counts, so that one in which the machine did something else does not.
+// Parts of the window. Their median counts, so that a part with other load on the machine is ignored.
 const PARTS: u32 = 5;
 
-/// What is asked for on the command line.
+/// The command line.
 struct Fleet {
     longhaul: PathBuf,
     runs: u32,
@@ -36,9 +36,9 @@ struct Fleet {
     window: Duration,
 }
 
-/// What all runs have read together.
+/// The output that all runs have read.
 #[derive(Default)]
-struct Seen {
+struct Totals {
     lines: Cell<u64>,
     writing: Cell<u32>,
     ended: Cell<u32>,
@@ -47,8 +47,8 @@ struct Seen {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let fleet = fleet()?;
-    let place = tempfile::tempdir()?;
-    let home = Home::open(Some(place.path().to_owned()), |_| None)?;
+    let scratch = tempfile::tempdir()?;
+    let home = Home::open(Some(scratch.path().to_owned()), |_| None)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(LocalSet::new().run_until(measure(&fleet, &home)))
 }
@@ -65,18 +65,18 @@ fn fleet() -> Result<Fleet, Box<dyn Error>> {
 }
 
 async fn measure(fleet: &Fleet, home: &Home) -> Result<(), Box<dyn Error>> {
-    let seen = Rc::new(Seen::default());
+    let totals = Rc::new(Totals::default());
     let mut runs = JoinSet::new();
     for _ in 0..fleet.runs {
-        runs.spawn_local(one(request(fleet, home)?, Rc::clone(&seen)));
+        runs.spawn_local(drive(request(fleet, home)?, Rc::clone(&totals)));
         sleep(START_EVERY).await;
     }
-    while seen.writing.get() < fleet.runs && seen.ended.get() == 0 {
+    while totals.writing.get() < fleet.runs && totals.ended.get() == 0 {
         sleep(START_EVERY).await;
     }
     sleep(SETTLE).await;
 
-    let (started, lines) = (Instant::now(), seen.lines.get());
+    let (started, lines) = (Instant::now(), totals.lines.get());
     let mut shares = Vec::new();
     for _ in 0..PARTS {
         let (started, cpu) = (Instant::now(), cpu()?);
@@ -84,9 +84,9 @@ async fn measure(fleet: &Fleet, home: &Home) -> Result<(), Box<dyn Error>> {
         shares.push((self::cpu()? - cpu).as_secs_f64() / started.elapsed().as_secs_f64());
     }
     shares.sort_by(f64::total_cmp);
-    let (lines, seconds) = (seen.lines.get() - lines, started.elapsed().as_secs_f64());
+    let (lines, seconds) = (totals.lines.get() - lines, started.elapsed().as_secs_f64());
     let memory = memory_kib("VmHWM:")?;
-    let steady = seen.ended.get() == 0;
+    let steady = totals.ended.get() == 0;
 
     while runs.join_next().await.is_some() {}
     println!(
@@ -97,25 +97,25 @@ async fn measure(fleet: &Fleet, home: &Home) -> Result<(), Box<dyn Error>> {
             "cpu_percent": shares[shares.len() / 2] * 100.0,
             "peak_mb": memory as f64 / 1024.0,
             "lines_a_second": lines as f64 / seconds,
-            "done": seen.done.get(),
+            "done": totals.done.get(),
         })
     );
     Ok(())
 }
 
-async fn one(request: RunRequest, seen: Rc<Seen>) {
-    let mut counter = Counter { seen: Rc::clone(&seen), writes: false };
-    // Nobody cancels these runs; the sender stays, so that the channel does not close.
+async fn drive(request: RunRequest, totals: Rc<Totals>) {
+    let mut counter = Counter { totals: Rc::clone(&totals), writes: false };
+    // These runs are never cancelled. The sender stays, so that the channel does not close.
     let (_sender, cancels) = tokio::sync::mpsc::channel(1);
     let report = supervise(request, &mut counter, cancels).await;
-    seen.ended.set(seen.ended.get() + 1);
+    totals.ended.set(totals.ended.get() + 1);
     if report.is_ok_and(|report| report.outcome.kind == OutcomeKind::Done) {
-        seen.done.set(seen.done.get() + 1);
+        totals.done.set(totals.done.get() + 1);
     }
 }
 
 struct Counter {
-    seen: Rc<Seen>,
+    totals: Rc<Totals>,
     writes: bool,
 }
 
@@ -123,15 +123,15 @@ impl Observer for Counter {
     fn on_output(&mut self, bytes: &[u8]) {
         if !self.writes {
             self.writes = true;
-            self.seen.writing.set(self.seen.writing.get() + 1);
+            self.totals.writing.set(self.totals.writing.get() + 1);
         }
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-        self.seen.lines.set(self.seen.lines.get() + lines as u64);
+        self.totals.lines.set(self.totals.lines.get() + lines as u64);
     }
 }
 
 fn request(fleet: &Fleet, home: &Home) -> Result<RunRequest, Box<dyn Error>> {
-    // Until the last one has started, through the window, and as long again as it takes to settle.
+    // From the first start, through the window, plus the settling time.
     let seconds = (START_EVERY * fleet.runs + SETTLE * 3 + fleet.window).as_secs() as u32;
     let flood = format!("{}:{LINE_BYTES}:{}", seconds * fleet.lines_per_second, fleet.lines_per_second);
     let mut request = RunRequest::new(
@@ -146,17 +146,17 @@ fn request(fleet: &Fleet, home: &Home) -> Result<RunRequest, Box<dyn Error>> {
     Ok(request)
 }
 
-/// The processor time of this process alone, its ended threads included.
+/// Returns the CPU time of this process, including its ended threads.
 fn cpu() -> Result<Duration, Box<dyn Error>> {
-    let stat = fs::read_to_string("/process/self/stat")?;
+    let stat = fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat.rsplit_once(')').ok_or("no name in stat")?.1.split_whitespace().collect();
     let ticks = fields[11].parse::<u32>()? + fields[12].parse::<u32>()?;
-    // The kernel tells it in hundredths of a second.
+    // The kernel reports hundredths of a second.
     Ok(Duration::from_millis(10) * ticks)
 }
 
 fn memory_kib(name: &str) -> Result<u64, Box<dyn Error>> {
-    let status = fs::read_to_string("/process/self/status")?;
+    let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line in status")?;
     Ok(line.split_whitespace().next().ok_or("no figure in status")?.parse()?)
 }

@@ -1,9 +1,9 @@
-//! Carries one request to its end and prints the report.
+//! Runs one request to its outcome and prints the report.
 //!
 //! ```text
-//! cargo run -p longhaul --example carry -- "Fix the tests."
+//! cargo run -p longhaul --example run_task -- "Fix the tests."
 //! ```
-//! Claude Code works in the current directory and may edit files there. Ctrl-C ends its turn and keeps what it has.
+//! Claude Code works in the current directory and may edit files there. Ctrl-C interrupts it and keeps its work.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::find_agent::find_claude;
@@ -19,13 +19,13 @@ use tokio::sync::mpsc;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let Some(prompt) = env::args().nth(1) else {
-        eprintln!("usage: carry PROMPT");
+        eprintln!("usage: run_task PROMPT");
         return ExitCode::from(2);
     };
-    match carry(prompt).await {
+    match run_task(prompt).await {
         Ok(report) => {
             print(&report);
-            // 0 for a run that is done, and for no other.
+            // Only a run that is done exits with 0.
             ExitCode::from(report.outcome.exit_code())
         }
         Err(error) => {
@@ -35,17 +35,17 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn carry(prompt: String) -> Result<RunReport, Box<dyn Error>> {
+async fn run_task(prompt: String) -> Result<RunReport, Box<dyn Error>> {
     let home = Home::open(None, |name| env::var_os(name))?;
     let policy = Preset::Default.policy();
     let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
     request.agent.permission_mode = Some("acceptEdits".to_owned());
 
-    // The first Ctrl-C interrupts the turn, a second one stops at once.
+    // The first Ctrl-C interrupts the exchange, a second one stops the agent at once.
     let (sender, cancels) = mpsc::channel(2);
     tokio::spawn(async move {
-        for by in [CancelSource::Person, CancelSource::PersonNow] {
-            if ctrl_c().await.is_err() || sender.send(by).await.is_err() {
+        for source in [CancelSource::Person, CancelSource::PersonNow] {
+            if ctrl_c().await.is_err() || sender.send(source).await.is_err() {
                 return;
             }
         }

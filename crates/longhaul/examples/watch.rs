@@ -1,4 +1,4 @@
-//! Watches the decisions of a run as they are made.
+//! Prints the decisions of a run as they are made.
 //!
 //! ```text
 //! cargo run -p longhaul --example watch -- "Fix the tests."
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use tokio::sync::mpsc;
 
-/// Prints a line for each decision that most people care about.
+/// Prints a line for each important decision.
 struct Watcher;
 
 impl Observer for Watcher {
@@ -25,7 +25,7 @@ impl Observer for Watcher {
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
-        // There are some twenty kinds of records; a program that must think of each new one matches them all.
+        // There are about twenty kinds of records. A program that must handle each new one matches all of them.
         for record in &step.records {
             if let Record::AttemptStarted { plan, .. } = record {
                 println!("attempt {} starts", plan.attempt);
@@ -64,7 +64,7 @@ async fn watch(prompt: String) -> Result<RunReport, Box<dyn Error>> {
     let policy = Preset::Default.policy();
     let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
     request.agent.permission_mode = Some("acceptEdits".to_owned());
-    // Nobody cancels this run.
+    // This run is never cancelled.
     let (_cancel, cancels) = mpsc::channel(1);
     Ok(supervise(request, &mut Watcher, cancels).await?)
 }

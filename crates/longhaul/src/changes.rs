@@ -1,12 +1,11 @@
 //! Records what a run changes in its workspace, by git: the workspace's state before the run starts any
 //! process and after it finishes. [`diff()`] compares the two states later.
 //!
-//! Git reads only the layout, the checked-out commit and a few settings from the user's repository (`repository.rs`).
-//! Everything else uses a scratch repository (`scratch_repo.rs`). It borrows the user's objects but none of
-//! the hooks, filters or other programs that the repository's files may name, because an agent can write
-//! those.
-//! Nothing is written to the user's repository, not even an object. Uncommitted content goes into the run's
-//! directory.
+//! Git reads only the layout, the checked-out commit and a few settings from the user's repository
+//! (`repository.rs`). Everything else uses a scratch repository (`scratch_repo.rs`). It borrows the user's
+//! objects but none of the hooks, filters or other programs that the repository's files may name, because an
+//! agent can write those. Nothing is written to the user's repository, not even an object. Uncommitted
+//! content goes into the run's directory.
 //!
 //! Nothing in this module fails a run or delays it for long. A state that cannot be recorded in time is
 //! omitted, and the omission is recorded.
@@ -135,7 +134,8 @@ fn scratch(dir: &RunDir) -> Result<TempDir, ChangesError> {
     scratch.map_err(ChangesError::io("write", dir.path()))
 }
 
-/// Returns the paths in the repository that hold run records, relative to its top. They include this run's directory.
+/// Returns the paths in the repository that hold run records, relative to its top. They include this run's
+/// directory.
 ///
 /// # Errors
 /// Returns `NotInGit` if the whole workspace lies inside them, because the repository then belongs to another

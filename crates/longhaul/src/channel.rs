@@ -9,7 +9,8 @@ use std::env;
 use std::str::FromStr;
 
 const NTFY_SERVER: &str = "https://ntfy.sh";
-// Shorter than the timeout of every notification command, so that curl itself reports a server that does not answer.
+// Shorter than the timeout of every notification command, so that curl itself reports a server that does not
+// answer.
 const CURL_TIME_LIMIT_S: u32 = 20;
 
 /// The destination of a notification.

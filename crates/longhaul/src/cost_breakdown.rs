@@ -57,7 +57,7 @@ impl SpendingReader {
 
     fn take(&mut self, message: &TranscriptMessage) {
         if let Some(call) = message.tool_use_id.as_ref().filter(|_| message.subagent) {
-            self.begin(call, message);
+            self.start_subagent(call, message);
         }
         match &message.parent_tool_use_id {
             Some(call) => self.subagent(call, message),
@@ -85,7 +85,7 @@ impl SpendingReader {
         });
     }
 
-    fn begin(&mut self, call: &str, message: &TranscriptMessage) {
+    fn start_subagent(&mut self, call: &str, message: &TranscriptMessage) {
         if self.indices.contains_key(call) || self.indices.len() >= SUBAGENTS_MAX {
             return;
         }
@@ -102,7 +102,7 @@ impl SpendingReader {
 
     fn subagent(&mut self, call: &str, message: &TranscriptMessage) {
         // The sub-agent may have started in a session before this run.
-        self.begin(call, message);
+        self.start_subagent(call, message);
         let Some(existing) = self.indices.get_mut(call) else { return };
         let is_next = message.id.is_some() && existing.message != message.id;
         if let Some(cost) = self.spending.subagents.get_mut(existing.index).filter(|_| is_next) {

@@ -86,7 +86,7 @@ mod crashing {
     /// Returns the other processes with this order in their environment.
     fn others(order: &str) -> impl Iterator<Item = Pid> {
         let variable = format!("LONGHAUL_FAILPOINT={order}").into_bytes();
-        let processes = std::fs::read_dir("/process").into_iter().flatten().flatten();
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         processes.filter_map(move |entry| {
             let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
             let environment = std::fs::read(entry.path().join("environ")).ok()?;

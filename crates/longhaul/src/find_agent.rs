@@ -29,7 +29,7 @@ pub enum AgentError {
 }
 
 impl AgentError {
-    /// What the user can do about it.
+    /// Returns what the user can do about the error.
     pub fn hint(&self) -> &'static str {
         match self {
             AgentError::NotFound { .. } => {

@@ -32,11 +32,11 @@
 //!
 //! 1. [`RunRequest`]: the input.
 //!    - Its [`AgentSpec`](longhaul_agent::AgentSpec) is the task as the agent receives it: prompt, guards,
-//! checks, model.
+//!      checks, model.
 //!    - Its [`Policy`](longhaul_core::Policy) holds limits and schedules; [`Preset`](longhaul_core::Preset)
-//! names some.
+//!      names some.
 //!    - Its [`Environment`] holds the agent's variables and helper programs. Without a
-//! [watchdog](Environment::watchdog), an agent that hangs after the supervisor's death is never stopped.
+//!      [watchdog](Environment::watchdog), an agent that hangs after the supervisor's death is never stopped.
 //! 2. [`supervise`]: the entry point. It needs a tokio runtime with time and I/O. Its future stays on one
 //!    thread, which it can share with many others. Sending a [`CancelSource`](longhaul_core::CancelSource)
 //!    cancels the run.
@@ -47,12 +47,13 @@
 //!
 //! A run outlives its supervisor, because its directory holds all of its state:
 //!
-//! - [`recover`] takes over a run whose supervisor died, and [`resume`] continues a finished one.
-//! - [`fork_request`] starts another run from its session, and [`follow`] watches the run of another process.
+//! - [`recover()`] takes over a run whose supervisor died, and [`resume()`] continues a finished one.
+//! - [`fork_request`] starts another run from its session, and [`follow()`] watches the run of another process.
 //! - [`changes::diff()`] returns what the run changed in its workspace.
 //! - The [`Ledger`](longhaul_store::Ledger) lists and sums all runs.
 //!
-//! Internally, a pure [`Run`](longhaul_core::Run) decides, a [`World`] acts, and [`drive`] is the loop between them.
+//! Internally, a pure [`Run`](longhaul_core::Run) decides, a [`World`] acts, and [`drive`] is the loop
+//! between them.
 //!
 //! # Examples
 //!

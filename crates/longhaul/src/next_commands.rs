@@ -229,8 +229,8 @@ mod tests {
         );
         check(budget, LimitUsage { cost: Usd(5), ..LimitUsage::default() }, None);
         let policy = Policy { limits: budget, ..Preset::Default.policy() };
-        let ended = raised(&policy, &LimitUsage::default(), Some(Limit::Budget));
-        assert_eq!(ended.as_deref(), Some("--add-budget 2.00"));
+        let flags = raised(&policy, &LimitUsage::default(), Some(Limit::Budget));
+        assert_eq!(flags.as_deref(), Some("--add-budget 2.00"));
         let small = Limits { budget: Some(Usd(1_500)), ..Limits::default() };
         check(small, LimitUsage { cost: Usd(1_600), ..LimitUsage::default() }, Some("--add-budget 0.0045"));
         let turns = Limits { turns: Some(6), tokens: Some(1_000), ..Limits::default() };

@@ -118,23 +118,29 @@ impl Notification {
             fault: outcome.fault,
             limit: outcome.limit,
             until: outcome.retry_at.map(rfc3339),
-            ..NotificationBody::new(kind, (&report.run, &report.dir), (run, report.finished_at), task, next)
+            ..NotificationBody::new(kind, &report.run, &report.dir, run, report.finished_at, task, next)
         };
         // A resumed run sends a notification for each of its outcomes.
         Notification { name: format!("outcome-{}", run.state().reopen_count), kind, body }
     }
 
     /// Creates the notification of the current wait, or returns `None` if the run is not in a long wait.
-    pub(crate) fn for_wait(dir: (&RunId, &Path), run: &Run, at: Moment, task: &str) -> Option<Notification> {
+    pub(crate) fn for_wait(
+        id: &RunId,
+        dir: &Path,
+        run: &Run,
+        at: Moment,
+        task: &str,
+    ) -> Option<Notification> {
         let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
         if until.since(*since) <= LONG_WAIT {
             return None;
         }
-        let (kind, next) = (NotificationKind::Waiting, format!("longhaul attach {}", dir.0));
+        let (kind, next) = (NotificationKind::Waiting, format!("longhaul attach {id}"));
         let body = NotificationBody {
             fault: run.state().fault,
             until: Some(rfc3339(*until)),
-            ..NotificationBody::new(kind, dir, (run, at), task, next)
+            ..NotificationBody::new(kind, id, dir, run, at, task, next)
         };
         Some(Notification { name: format!("wait-{}", plan.attempt), kind, body })
     }
@@ -168,8 +174,10 @@ impl Notification {
 impl NotificationBody {
     fn new(
         kind: NotificationKind,
-        (id, dir): (&RunId, &Path),
-        (run, at): (&Run, Moment),
+        id: &RunId,
+        dir: &Path,
+        run: &Run,
+        at: Moment,
         task: &str,
         next: String,
     ) -> NotificationBody {

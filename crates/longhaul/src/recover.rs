@@ -151,7 +151,7 @@ pub(crate) async fn open_run<'a>(
         plan.marker = Some(RunMarker::random());
         dir.replace_plan(&plan)?;
     }
-    let environment = environment.with_harness(plan.harness, &dir, (&order, &plan.policy));
+    let environment = environment.with_harness(plan.harness, &dir, &order, &plan.policy);
     let watchdog = watchdog::watchdog_command(&environment, &plan.policy);
     let mut world = LiveWorld::new(WorldConfig {
         home,

@@ -69,7 +69,7 @@ pub async fn summarize(
     let (mut process, _) = OneShotProcess::start(launch, invocation.stdin)
         .map_err(|(_, source)| SummarizeError::Start { program, source })?;
     let stopped = tokio::select! {
-        exited = process.exited() => exited.map(|_| None)?,
+        exited = process.gone() => exited.map(|_| None)?,
         () = tokio::time::sleep(timeout.to_std()) => Some(StopCause::TimedOut),
         Some(source) = cancels.recv() => {
             process.end(&marker).await?;
@@ -77,7 +77,7 @@ pub async fn summarize(
         }
     };
     let exit = process.end(&marker).await?;
-    let (mut evidence, decoder) = evidence_of(dialect, (&stream, &stderr), exit);
+    let (mut evidence, decoder) = evidence_of(dialect, &stream, &stderr, exit);
     evidence.stop_cause = stopped;
     let snapshot = decoder.snapshot();
     match (classify(&evidence), &snapshot.result) {

@@ -238,7 +238,7 @@ impl SuperviseError {
                  the service that `longhaul recover --install` writes reads variables from a file"
             )),
             SuperviseError::AlreadyFinished { run, next, .. } => Some(match next {
-                Some(command) => format!("`{command}` goes on with it"),
+                Some(command) => format!("continue it with `{command}`"),
                 None => {
                     format!(
                         "`longhaul resume {run} --repeat-task` repeats the task; a prompt in place of `--repeat-task` asks for more"
@@ -247,7 +247,7 @@ impl SuperviseError {
             }),
             SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` begins one")),
             SuperviseError::NotFinished(run) => Some(format!(
-                "`longhaul recover {run}` goes on with it as it is, `longhaul cancel {run}` ends it"
+                "continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`"
             )),
             SuperviseError::Unfinished(run) => {
                 Some(format!("end it with `longhaul cancel {run}`, then resume it with the change"))
@@ -411,7 +411,7 @@ impl RunningSupervisor<'_> {
                     run,
                     outcome,
                     finished_at,
-                    world.glance(),
+                    world.snapshot(),
                     world.startup_message(),
                 );
                 write_summaries(world.dir(), run, policy, world.harness(), &report);

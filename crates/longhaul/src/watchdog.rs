@@ -1,5 +1,5 @@
 //! The watchdog of a run: a process that waits until its supervisor dies and stops the silent agent of an
-//! orphaned run. It costs nothing while it waits. It never decides anything about the run or writes to its
+//! orphaned run. It needs no CPU time while it waits. It never decides anything about the run or writes to its
 //! journal; the next supervisor reads how the attempt ended.
 
 mod silence;
@@ -68,7 +68,7 @@ async fn watch_orphan(
     watch.dir(dir.path());
     let poll_interval =
         (orphan_timeout.to_std() / POLLS_PER_TIMEOUT).clamp(POLL_INTERVAL_MIN, POLL_INTERVAL_MAX);
-    let mut silence = SilenceTimer::begin(OutputPosition::new(dir));
+    let mut silence = SilenceTimer::start(OutputPosition::new(dir));
     let mut known_process = None;
     loop {
         if is_outcome_published(dir) {
@@ -91,7 +91,7 @@ async fn watch_orphan(
                 changed?;
                 known_process = Some(process);
             }
-            exited = living.exited() => exited?,
+            exited = process.gone() => exited?,
         }
         silence.pass(started.elapsed(), poll_interval, OutputPosition::new(dir));
         if silence.lasted() >= orphan_timeout

@@ -1,5 +1,6 @@
 //! Learns from past sessions: selects the sessions of a project that are worth judging and estimates the
 //! cost.
+//!
 //! Selected sessions go through the same queue as new ones, so that nothing is judged twice. A small file in
 //! the project records the progress.
 

@@ -1,5 +1,6 @@
 //! Writes diagnostics for people: the questions to a judge and its errors, with the file names and lines of
 //! the ACE playbook hooks.
+//!
 //! A project enables them with a file `.claude/diagnostic_mode`. No code reads them, and write errors are
 //! ignored.
 
@@ -26,7 +27,7 @@ pub struct Diagnostics {
 
 /// The names of a question in diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct QuestionNames {
     /// Function of the hooks that asks it.
     pub function: &'static str,
     /// File name for failed requests.
@@ -38,22 +39,26 @@ pub struct Asked {
 }
 
 /// The single question about a whole transcript.
-pub const KEYPOINTS: Asked = Asked {
+pub const KEYPOINTS: QuestionNames = QuestionNames {
     function: "extract_keypoints",
     retries: "retry_extract_keypoints",
     answer: "reflection",
     heading: "",
 };
 /// The question about which points helped.
-const REFLECTOR: Asked = Asked {
+const REFLECTOR: QuestionNames = QuestionNames {
     function: "run_reflector",
     retries: "retry_reflector",
     answer: "reflector",
     heading: "REFLECTOR ",
 };
 /// The question about the changes to the playbook.
-const CURATOR: Asked =
-    Asked { function: "run_curator", retries: "retry_curator", answer: "curator", heading: "CURATOR " };
+const CURATOR: QuestionNames = QuestionNames {
+    function: "run_curator",
+    retries: "retry_curator",
+    answer: "curator",
+    heading: "CURATOR ",
+};
 
 /// Returns whether diagnostics can have this name. It becomes part of a file name.
 pub fn is_name(name: &str) -> bool {
@@ -61,9 +66,9 @@ pub fn is_name(name: &str) -> bool {
     !name.trim().is_empty() && name.chars().count() <= NAME_CHARS_MAX && name.chars().all(is_plain)
 }
 
-impl Asked {
+impl QuestionNames {
     /// Returns the names of this question.
-    pub(crate) fn new(question: JudgeQuestion) -> Asked {
+    pub(crate) fn new(question: JudgeQuestion) -> QuestionNames {
         match question {
             JudgeQuestion::Reflector => REFLECTOR,
             JudgeQuestion::Curator => CURATOR,
@@ -90,15 +95,15 @@ impl Diagnostics {
     }
 
     /// Writes a question and its answer.
-    pub fn answered(&self, at: Moment, asked: Asked, name: &str, prompt: &str, answer: &str) {
-        let heading = asked.heading;
+    pub fn answered(&self, at: Moment, names: QuestionNames, name: &str, prompt: &str, answer: &str) {
+        let heading = names.heading;
         let text = format!("# {heading}PROMPT\n{prompt}\n\n{RULE}\n\n# {heading}RESPONSE\n{answer}\n");
         self.write(at, name, &text);
     }
 
     /// Creates an observer that writes failed requests.
-    pub fn request_observer(&self, asked: Asked) -> RetryDiagnostics {
-        RetryDiagnostics { diagnostics: self.clone(), asked }
+    pub fn request_observer(&self, names: QuestionNames) -> RetryDiagnostics {
+        RetryDiagnostics { diagnostics: self.clone(), names }
     }
 }
 
@@ -106,13 +111,13 @@ impl Diagnostics {
 #[derive(Clone, Debug)]
 pub struct RetryDiagnostics {
     diagnostics: Diagnostics,
-    asked: Asked,
+    names: QuestionNames,
 }
 
 impl RequestObserver for RetryDiagnostics {
     fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
-        if let Some(line) = line(self.asked.function, event) {
-            self.diagnostics.write(at, self.asked.retries, &line);
+        if let Some(line) = line(self.names.function, event) {
+            self.diagnostics.write(at, self.names.retries, &line);
         }
     }
 }

@@ -1,4 +1,5 @@
 //! Reads and writes the playbook of a project: `.claude/playbook.json`.
+//!
 //! A writer holds a lock, records the new text before it writes, and replaces the file as a whole. A file
 //! that cannot be parsed is backed up and never replaced by an empty one.
 //!
@@ -152,12 +153,12 @@ impl FileError {
                 _ => "nothing was changed".to_owned(),
             },
             FileError::Damaged { .. } => {
-                "correct it, or let it be: it is kept aside by the next change, which goes on from the last saved state"
+                "fix it, or leave it: the next change keeps a copy of it and continues from the last saved state"
                     .to_owned()
             }
             FileError::Newer { .. } => "update longhaul; the file is left as it is".to_owned(),
             FileError::Busy { .. } => "try again in a moment".to_owned(),
-            FileError::Overtaken { .. } => "look at it again, and make your change anew".to_owned(),
+            FileError::Overtaken { .. } => "review it, and make your change again".to_owned(),
             FileError::Outside { .. } => {
                 "remove the link, or put a playbook there yourself, such as `{\"sections\": {}}`; nothing was changed"
                     .to_owned()
@@ -326,7 +327,8 @@ impl PlaybookFile {
             // A slice without a lesson is recorded, so that it is not judged again.
             let after = before.clone().unwrap_or_default();
             let content = state.text.clone();
-            let save = NewRevision { at, cause, before, after, content, placed: true, changes: changes.clone() };
+            let save =
+                NewRevision { at, cause, before, after, content, placed: true, changes: changes.clone() };
             let is_known = matches!(cause, RevisionCause::SliceRow(_));
             let saves: Vec<NewRevision> = found.into_iter().chain([save]).collect();
             let save =

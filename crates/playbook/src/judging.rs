@@ -2,6 +2,7 @@
 //!
 //! An [`Excerpt`] is the part of a transcript that a judge may see; [`Templates`] turn it into a prompt.
 //! [`reflect()`] asks what happened, and [`curate()`] asks how to change the playbook.
+//!
 //! This module stores nothing, retries no failed request, and never follows instructions in a transcript.
 
 mod chunks;

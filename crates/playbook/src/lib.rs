@@ -4,6 +4,7 @@
 //! A hook of the agent only queues a transcript ([`LearningDb::enqueue`]). A worker takes the queued
 //! transcripts, slice by slice. The reflector ([`judging`]) rates the points that were used, and the curator
 //! proposes changes.
+//!
 //! Both results are applied to the playbook at once ([`PlaybookFile`]). Each step is on disk before the next
 //! one starts, so that a worker may die at any time: nothing is learned twice, and nothing is lost.
 //!

@@ -153,13 +153,7 @@ impl Playbook {
 
     /// Returns whether two playbooks have the same content, regardless of when they were written.
     pub fn same_content(&self, other: &Playbook) -> bool {
-        let Playbook {
-            last_updated: _,
-            version,
-            sections,
-            unknown_sections,
-            unknown_fields,
-        } = self;
+        let Playbook { last_updated: _, version, sections, unknown_sections, unknown_fields } = self;
         *version == other.version
             && *sections == other.sections
             && *unknown_sections == other.unknown_sections

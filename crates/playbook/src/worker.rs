@@ -2,6 +2,7 @@
 //!
 //! A worker may be killed at any time; the next one continues its work. It uses one judge, takes only the
 //! items of that judge, and is the only worker that does ([`WorkerLock`]).
+//!
 //! Items that cannot be learned now stay queued or are stored as failed. A worker never discards an item and
 //! never decides about retries: `longhaul_core::ApiCall` and `longhaul_core::Backoff` do.
 
@@ -80,7 +81,7 @@ pub enum WorkerEvent<'a> {
     Waits(&'a Item, Moment, &'a str),
     /// All items wait until a person changes this.
     NeedsPerson {
-        /// What must be changed.
+        /// Description of the problem.
         reason: &'a str,
         /// Whether the reason is new.
         is_news: bool,
@@ -100,7 +101,7 @@ pub struct WorkerReport {
     pub failed: u32,
     /// When the next item is due, if any waits.
     pub waits: Option<Moment>,
-    /// What a person must change first.
+    /// Change that a person must make first.
     pub person: Option<String>,
     /// Whether another worker is active.
     pub other_worker_active: bool,
@@ -369,7 +370,8 @@ impl Worker<'_> {
                 return Ok(Err(StepError::Never(reason.to_owned())));
             }
             None => {
-                let recorded_judge = self.recorded_judge(learning, item, slice.id, JudgeQuestion::Reflector)?;
+                let recorded_judge =
+                    self.recorded_judge(learning, item, slice.id, JudgeQuestion::Reflector)?;
                 let reflected = match self.steps.reflect(&subject, &recorded_judge).await {
                     Ok(reflected) => reflected,
                     Err(error) => return Ok(Err(error)),

@@ -104,7 +104,7 @@ fn print(stats: &SwarmStats, wall: f64, cpu: f64, brief: bool) {
 
 /// Returns the processor time that this process used. `None` if the system does not report it.
 fn cpu_seconds() -> Option<f64> {
-    let stat = fs::read_to_string("/process/self/stat").ok()?;
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // After the name in parentheses: state is the first field, user and system ticks are the 12th and 13th.
     let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(11);
     let mut ticks = || fields.next()?.parse::<f64>().ok();

@@ -102,7 +102,7 @@ pub struct Coverage {
     pub(crate) faults: [u64; FAULTS],
     pub(crate) remedies: [u64; REMEDIES],
     pub(crate) outcomes: [u64; OUTCOMES],
-    pub(crate) whys: [u64; DEADLINE_KINDS.len()],
+    pub(crate) deadlines: [u64; DEADLINE_KINDS.len()],
     pub(crate) stops: [u64; STOP_CAUSES.len()],
     pub(crate) levels: [u64; STOP_LEVELS.len()],
     /// Limits, by threshold.
@@ -118,7 +118,7 @@ pub struct Coverage {
     /// Resume strategies.
     pub(crate) strategies: [u64; ResumeStrategy::ALL.len()],
     /// States of inspected sessions.
-    pub(crate) findings: [u64; SESSION_STATES.len()],
+    pub(crate) session_states: [u64; SESSION_STATES.len()],
     /// Results of summaries.
     pub(crate) on_summary: [u64; SUMMARY_RESULTS.len()],
     /// Results of checks.
@@ -137,7 +137,7 @@ impl Coverage {
             faults: [0; FAULTS],
             remedies: [0; REMEDIES],
             outcomes: [0; OUTCOMES],
-            whys: [0; DEADLINE_KINDS.len()],
+            deadlines: [0; DEADLINE_KINDS.len()],
             stops: [0; STOP_CAUSES.len()],
             levels: [0; STOP_LEVELS.len()],
             limits: [[0; Limit::ALL.len()]; THRESHOLDS.len()],
@@ -146,7 +146,7 @@ impl Coverage {
             stall_deferrals: 0,
             kills: [0; KillPoint::WORDS.len()],
             strategies: [0; ResumeStrategy::ALL.len()],
-            findings: [0; SESSION_STATES.len()],
+            session_states: [0; SESSION_STATES.len()],
             on_summary: [0; SUMMARY_RESULTS.len()],
             checked: [0; CHECK_RESULTS.len()],
             reopen_count: [0; OUTCOMES],
@@ -167,8 +167,8 @@ impl Coverage {
         self.outcomes[kind as usize] += 1;
     }
 
-    pub(crate) fn kind(&mut self, kind: DeadlineKind) {
-        self.whys[kind as usize] += 1;
+    pub(crate) fn deadline(&mut self, kind: DeadlineKind) {
+        self.deadlines[kind as usize] += 1;
     }
 
     pub(crate) fn stop(&mut self, cause: StopCause, level: StopLevel) {
@@ -180,7 +180,7 @@ impl Coverage {
         self.limits[threshold as usize][limit as usize] += 1;
     }
 
-    pub(crate) fn said(&mut self, prompt: PromptKind) {
+    pub(crate) fn prompt(&mut self, prompt: PromptKind) {
         match prompt {
             PromptKind::WrapUp(_) => self.prompts[0] += 1,
             PromptKind::KeepGoing(prompt) => {
@@ -209,7 +209,7 @@ impl Coverage {
         self.kept[2] += u64::from(idle);
     }
 
-    pub(crate) fn excused(&mut self) {
+    pub(crate) fn stall_deferred(&mut self) {
         self.stall_deferrals += 1;
     }
 
@@ -221,8 +221,8 @@ impl Coverage {
         self.strategies[strategy as usize] += 1;
     }
 
-    pub(crate) fn state(&mut self, state: SessionFileState) {
-        self.findings[state as usize] += 1;
+    pub(crate) fn session_state(&mut self, state: SessionFileState) {
+        self.session_states[state as usize] += 1;
     }
 
     pub(crate) fn on_summary(&mut self, outcome: SummaryResult) {
@@ -257,7 +257,7 @@ impl Coverage {
         add(&mut self.faults, &other.faults);
         add(&mut self.remedies, &other.remedies);
         add(&mut self.outcomes, &other.outcomes);
-        add(&mut self.whys, &other.whys);
+        add(&mut self.deadlines, &other.deadlines);
         add(&mut self.stops, &other.stops);
         add(&mut self.levels, &other.levels);
         add(self.limits.as_flattened_mut(), other.limits.as_flattened());
@@ -266,7 +266,7 @@ impl Coverage {
         self.stall_deferrals += other.stall_deferrals;
         add(&mut self.kills, &other.kills);
         add(&mut self.strategies, &other.strategies);
-        add(&mut self.findings, &other.findings);
+        add(&mut self.session_states, &other.session_states);
         add(&mut self.on_summary, &other.on_summary);
         add(&mut self.checked, &other.checked);
         add(&mut self.reopen_count, &other.reopen_count);
@@ -310,7 +310,7 @@ impl Coverage {
         add("fault", &faults, &self.faults);
         add("remedy", &REMEDY_WORDS, &self.remedies);
         add("outcome", &outcomes, &self.outcomes);
-        add("deadline", &DEADLINE_KINDS, &self.whys);
+        add("deadline", &DEADLINE_KINDS, &self.deadlines);
         add("stop", &STOP_CAUSES, &self.stops);
         add("level", &STOP_LEVELS, &self.levels);
         let limits: Vec<&str> = Limit::ALL.iter().map(|limit| limit.as_str()).collect();
@@ -326,7 +326,7 @@ impl Coverage {
             &ResumeStrategy::ALL.iter().map(|strategy| strategy.as_str()).collect::<Vec<_>>(),
             &self.strategies,
         );
-        add("session", &SESSION_STATES, &self.findings);
+        add("session", &SESSION_STATES, &self.session_states);
         add("summary_ended", &SUMMARY_RESULTS, &self.on_summary);
         add("check_ended", &CHECK_RESULTS, &self.checked);
         add("reopened", &outcomes, &self.reopen_count);

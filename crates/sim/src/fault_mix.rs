@@ -232,7 +232,8 @@ impl FaultMix {
         self.odds[fault as usize] = per_million;
         let point = FaultPoint::new(fault);
         let faults_of_point = Fault::ALL.iter().copied().filter(|fault| FaultPoint::new(*fault) == point);
-        self.any[point as usize] = faults_of_point.map(|fault| self.odds_of(fault)).sum::<u32>().min(1_000_000);
+        self.any[point as usize] =
+            faults_of_point.map(|fault| self.odds_of(fault)).sum::<u32>().min(1_000_000);
     }
 
     /// Returns the fault that strikes at this occurrence of `point`, if any. `roll` is below a million.

@@ -26,7 +26,7 @@ pub struct Forecast {
     /// Attempts per run.
     pub attempts: Quantiles<u32>,
     /// Time from start to finish.
-    pub outage: Quantiles<Span>,
+    pub wall: Quantiles<Span>,
     /// Time without a running process.
     pub waiting: Quantiles<Span>,
     /// Requests to the API, including failed ones.
@@ -76,7 +76,7 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
         .filter(|(_, count)| *count > 0)
         .collect();
     forecast.attempts = quantiles(&results, |(result, _, _)| result.attempts);
-    forecast.outage = quantiles(&results, |(result, _, _)| result.outage);
+    forecast.wall = quantiles(&results, |(result, _, _)| result.wall);
     forecast.waiting = quantiles(&results, |(result, _, _)| result.waiting);
     forecast.spend = quantiles(&results, |(result, _, _)| result.spend);
     forecast.requests = quantiles(&results, |(_, requests, _)| *requests);

@@ -59,8 +59,9 @@ pub fn simulate_outages(
     outage_max: Span,
 ) -> Result<OutageStats, Violation> {
     let mut sim_run = SimRun::new();
-    let runs: Vec<OutageRun> =
-        seeds.map(|seed| run(policy, seed, outage_min, outage_max, &mut sim_run)).collect::<Result<_, _>>()?;
+    let runs: Vec<OutageRun> = seeds
+        .map(|seed| run(policy, seed, outage_min, outage_max, &mut sim_run))
+        .collect::<Result<_, _>>()?;
     let in_time = runs.iter().filter(|run| run.in_time()).count() as u64;
     Ok(OutageStats {
         lateness: Quantiles::new(runs.iter().map(|run| run.lateness).collect()),

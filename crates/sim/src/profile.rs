@@ -115,7 +115,8 @@ impl Profile {
             return Err(ProfileError("request_usd must be an amount of dollars".to_owned()));
         }
         for (fault, rate) in &self.faults {
-            let is_valid = rate.per_hour >= 0.0 && rate.per_hour.is_finite() && (0.0..=1.0).contains(&rate.each);
+            let is_valid =
+                rate.per_hour >= 0.0 && rate.per_hour.is_finite() && (0.0..=1.0).contains(&rate.each);
             if !is_valid {
                 return Err(ProfileError(format!(
                     "the rate of {fault} must be `per_hour` from 0 on or `each` from 0 to 1"

@@ -32,7 +32,8 @@ impl Rng {
     /// Returns a number in `interval`. Each order of magnitude is equally likely, because most durations are
     /// short and few are long.
     pub(crate) fn magnitude(&mut self, interval: Interval) -> u64 {
-        let (low, high) = (u64::BITS - interval.least.leading_zeros(), u64::BITS - interval.most.leading_zeros());
+        let (low, high) =
+            (u64::BITS - interval.least.leading_zeros(), u64::BITS - interval.most.leading_zeros());
         let bits = low + self.below(u64::from(high - low) + 1) as u32;
         let floor = if bits == 0 { 0 } else { 1 << (bits - 1) };
         (floor + self.below(floor.max(1))).clamp(interval.least, interval.most)

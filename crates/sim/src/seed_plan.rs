@@ -116,7 +116,8 @@ fn policy(rng: &mut Rng) -> Policy {
 
 /// Draws limits, each in some of the runs. A few runs are a whole day of work.
 fn limit(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
-    let sometimes = |rng: &mut Rng, least, most| rng.one_in(3).then(|| rng.magnitude(Interval::new(least, most)));
+    let sometimes =
+        |rng: &mut Rng, least, most| rng.one_in(3).then(|| rng.magnitude(Interval::new(least, most)));
     policy.limits = Limits {
         budget: sometimes(rng, 1, 2_000_000).map(Usd),
         tokens: sometimes(rng, 1, 300_000),

@@ -43,7 +43,7 @@ pub(crate) struct SimResult {
     pub(crate) steps: u64,
     pub(crate) attempts: u32,
     pub(crate) outcome: Outcome,
-    pub(crate) outage: Span,
+    pub(crate) wall: Span,
     pub(crate) waiting: Span,
     pub(crate) spend: Usd,
 }
@@ -172,8 +172,8 @@ impl SimRun {
         }
         let now = Now { at, roll: state.world.rng.bits() };
         let ticked = matches!(event, Event::Ticked);
-        let inspected = if let Event::SessionInspected(state_found) = event { Some(state_found) } else { None };
-        inspected.into_iter().for_each(|state_found| coverage.found(state_found));
+        let inspected = if let Event::SessionInspected(file_state) = event { Some(file_state) } else { None };
+        inspected.into_iter().for_each(|file_state| coverage.session_state(file_state));
         cover_cancel(coverage, &event, &state.run);
         self.watch.receive(state.policy, now, &event)?;
         trace.event(at, &event);
@@ -254,12 +254,12 @@ impl SimRun {
         }
         if let Action::StartCheck(_) = action {
             ensure(!state.world.alive(), Oracle::OneTree, || {
-                "work is judged beside a living process".to_owned()
+                "a check runs next to a live process".to_owned()
             })?;
         }
         if let Action::StartSummary(plan) = action {
             ensure(!state.world.alive(), Oracle::OneTree, || {
-                format!("older work is condensed for attempt {} beside a living process", plan.attempt)
+                format!("older work is summarized for attempt {} next to a live process", plan.attempt)
             })?;
         }
         state.world.perform(action);
@@ -337,14 +337,14 @@ impl SimRun {
         }
         self.watch.clocks.check(&state.run, at)?;
         self.watch.limits.check_overshoot(state.policy, state.world)?;
-        let state = state.run.state();
+        let run_state = state.run.state();
         let result = SimResult {
             steps: state.steps,
-            attempts: state.attempts(),
+            attempts: run_state.attempts(),
             outcome,
-            outage: state.clocks.wall(at),
-            waiting: state.clocks.waiting,
-            spend: state.usage.reported_cost,
+            wall: run_state.clocks.wall(at),
+            waiting: run_state.clocks.waiting,
+            spend: run_state.usage.reported_cost,
         };
         check_stable(&mut state.run, state.policy, at)?;
         coverage.outcome(outcome.kind);

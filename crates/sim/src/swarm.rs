@@ -23,7 +23,7 @@ pub struct SwarmStats {
     pub steps: u64,
     /// Number of attempts.
     pub attempts: u64,
-    /// What the runs reached.
+    /// Everything that the runs reached, counted.
     pub coverage: Coverage,
     /// Seeds that violated an oracle, in order. None is expected.
     pub failures: Vec<Failure>,
@@ -121,10 +121,9 @@ pub fn trace(seed: u64) -> String {
     trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
     let result = run(seed, &mut SimRun::new(), &mut Coverage::new(), &mut trace);
     trace.line(|| match result {
-        Ok(result) => format!(
-            "{} after {} attempts and {} steps",
-            result.outcome.kind, result.attempts, result.steps
-        ),
+        Ok(result) => {
+            format!("{} after {} attempts and {} steps", result.outcome.kind, result.attempts, result.steps)
+        }
         Err(violation) => format!("OBJECTION {violation}"),
     });
     trace.into_text()

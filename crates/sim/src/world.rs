@@ -189,7 +189,12 @@ impl World {
         let agent = agent.min(summarizer);
         let agent = agent.min(self.check_at);
         let agent = agent.min(self.probe_at);
-        agent.min(self.spawn_at).min(self.inspect_at).min(self.sweep_at).min(self.cancel_at).min(self.sleep_at)
+        agent
+            .min(self.spawn_at)
+            .min(self.inspect_at)
+            .min(self.sweep_at)
+            .min(self.cancel_at)
+            .min(self.sleep_at)
     }
 
     /// Advances to the next event. Returns `None` if it has no effect on the supervisor.

@@ -138,7 +138,7 @@ pub enum StoreError {
         id: String,
     },
     /// A run to import has the id of an existing run.
-    #[error("cannot take in run {run}: a run of this id is in {}", dir.display())]
+    #[error("cannot import run {run}: its id is used in {}", dir.display())]
     RunExists {
         /// The id.
         run: RunId,
@@ -214,7 +214,7 @@ impl StoreError {
             StoreError::MalformedRun { .. } => "`@` is the last run, `@-1` the one before".to_owned(),
             StoreError::JournalLocked { path } => {
                 let run = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-                format!("follow it with `longhaul attach {run}`, or end it with `longhaul cancel {run}`")
+                format!("follow it with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`")
             }
             StoreError::JournalDamaged { .. } | StoreError::JournalGap { .. } => {
                 "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
@@ -232,17 +232,17 @@ impl StoreError {
                 format!("longhaul {version} wrote it; use that version for this run")
             }
             StoreError::SessionBusy { holder: Some(run), .. } => {
-                format!("wait for run {run} to end, or end it by `longhaul cancel {run}`")
+                format!("wait for run {run} to finish, or stop it with `longhaul cancel {run}`")
             }
             StoreError::SessionOrphaned { run, .. } => {
-                format!("go on with it by `longhaul recover {run}`, or end it by `longhaul cancel {run}`")
+                format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
             }
             StoreError::SessionBusy { holder: None, .. } => "wait for the other run to end".to_owned(),
             StoreError::RunExists { run, .. } => {
-                format!("go on with it by `longhaul resume {run}`, or set LONGHAUL_HOME to another directory")
+                format!("continue it with `longhaul resume {run}`, or set LONGHAUL_HOME to another directory")
             }
             StoreError::RunIdInUse { dir, .. } => format!(
-                "choose another --run-id, or go on with that one by `longhaul resume {}`",
+                "choose another --run-id, or continue that run with `longhaul resume {}`",
                 dir.display()
             ),
             StoreError::InvalidRunId { .. } => {

@@ -55,9 +55,9 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     }
     let sync = median(&syncs);
     let mut rows = vec![
-        Row::at_most("a session is told all of 200 points", PROMPT_BAR_MS, "ms", median(&all_points)),
+        Row::at_most("a session receives all of 200 points", PROMPT_BAR_MS, "ms", median(&all_points)),
         Row::at_most("the same, the best of them in 2000 tokens", PROMPT_BAR_MS, "ms", median(&best_points)),
-        Row::render("a prompt of a session that was told", "ms", median(&repeated)),
+        Row::render("a prompt of a session with injected points", "ms", median(&repeated)),
         Row::at_most("what a session teaches is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
             .because("8 ms and one sync")
             .against(median(&queued) / sync, "the append"),

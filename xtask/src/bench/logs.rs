@@ -24,7 +24,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let half = AttemptFixture { works_seconds: 40_000, fault: None, waits_seconds: 1 };
     let fixture = RunFixture {
         number: 1,
-        began: 1_767_225_600_000,
+        start_ms: 1_767_225_600_000,
         name: None,
         task: "Say much.".to_owned(),
         attempts: vec![half; 2],
@@ -32,7 +32,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         calls: 0,
     };
     let dir = runs::write(&sandbox.longhaul_home(), &fixture)?;
-    make(&dir, bytes, fixture.began)?;
+    make(&dir, bytes, fixture.start_ms)?;
     let run = runs::id(fixture.number);
 
     let forms: [(&str, &[&str]); 4] = [
@@ -79,7 +79,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
 }
 
 /// Writes a transcript of `bytes` bytes, and streams of the same length.
-fn make(dir: &Path, bytes: u64, began: u64) -> io::Result<()> {
+fn make(dir: &Path, bytes: u64, start_ms: u64) -> io::Result<()> {
     let mut transcript = runs::transcript(dir)?;
     for attempt in 1..=2 {
         let mut stream =
@@ -87,7 +87,7 @@ fn make(dir: &Path, bytes: u64, began: u64) -> io::Result<()> {
         let (mut written, mut call, mut text) = (0, 0, Vec::new());
         while written < bytes / 2 {
             text.clear();
-            runs::transcript_line(&mut text, attempt, call, began + call * 1_000)?;
+            runs::transcript_line(&mut text, attempt, call, start_ms + call * 1_000)?;
             transcript.write_all(&text)?;
             let event = json!({ "type": "user", "message": { "role": "user", "content": String::from_utf8_lossy(&text) } });
             let line = format!("{event}\n");

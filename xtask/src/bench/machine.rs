@@ -13,7 +13,7 @@ pub struct Ticks {
 
 impl Ticks {
     pub fn now() -> Ticks {
-        let stat = fs::read_to_string("/process/stat").unwrap_or_default();
+        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
         let ticks: Vec<u64> = fields.take(8).filter_map(|field| field.parse().ok()).collect();
         Ticks { all: ticks.iter().sum(), stolen: ticks.get(7).copied().unwrap_or(0) }
@@ -31,7 +31,7 @@ impl Ticks {
 /// Returns one line with date, machine and versions.
 pub fn describe(root: &Path, longhaul: &Path, claude: &Path) -> String {
     let cores = thread::available_parallelism().map_or(0, |cores| cores.get());
-    let memory = fs::read_to_string("/process/meminfo").unwrap_or_default();
+    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let kib: u64 = memory.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
     let parts = [
         output_of(Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"])),
@@ -47,7 +47,7 @@ pub fn describe(root: &Path, longhaul: &Path, claude: &Path) -> String {
 
 /// Returns the load average, so that a reader can see whether the machine was busy.
 fn load() -> String {
-    let load = fs::read_to_string("/process/loadavg").unwrap_or_default();
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     load.split_whitespace().next().unwrap_or("unknown").to_owned()
 }
 

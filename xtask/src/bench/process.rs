@@ -50,7 +50,7 @@ pub fn timed(command: &mut Command) -> io::Result<Duration> {
 
 /// Returns the process's peak memory.
 pub fn peak_kib_of(pid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/process/{pid}/status")).ok()?;
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.split_whitespace().next()?.parse().ok()
 }
@@ -59,7 +59,7 @@ pub fn peak_kib_of(pid: u32) -> Option<u64> {
 /// almost nothing happens. Threads that ended meanwhile are not included.
 pub fn fine_cpu(pid: u32) -> io::Result<Duration> {
     let mut nanos = 0;
-    for thread in fs::read_dir(format!("/process/{pid}/task"))?.flatten() {
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
         let times = fs::read_to_string(thread.path().join("schedstat"))?;
         nanos += times.split_whitespace().next().and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
     }
@@ -68,7 +68,7 @@ pub fn fine_cpu(pid: u32) -> io::Result<Duration> {
 
 /// Returns how often a live process went to sleep voluntarily: once for every wake-up.
 pub fn sleeps(pid: u32) -> u64 {
-    let status = fs::read_to_string(format!("/process/{pid}/status")).unwrap_or_default();
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
@@ -92,8 +92,8 @@ struct Stat {
 }
 
 fn stat(pid: u32) -> io::Result<Stat> {
-    let stat = fs::read_to_string(Path::new("/process").join(pid.to_string()).join("stat"))?;
-    let malformed = || io::Error::other(format!("/process/{pid}/stat reads {stat:?}"));
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"))?;
+    let malformed = || io::Error::other(format!("/proc/{pid}/stat reads {stat:?}"));
     // The name in parentheses may contain anything, so fields are counted after its end.
     let fields: Vec<&str> = stat.rsplit_once(')').ok_or_else(malformed)?.1.split_whitespace().collect();
     let state = fields.first().and_then(|word| word.chars().next()).ok_or_else(malformed)?;

@@ -99,5 +99,5 @@ fn wait_until<T>(description: &str, mut probe: impl FnMut() -> Option<T>) -> io:
         }
         sleep(PROBE_INTERVAL);
     }
-    Err(io::Error::other(format!("waited {PATIENCE:?} in vain until {description}")))
+    Err(io::Error::other(format!("timed out after {PATIENCE:?} waiting until {description}")))
 }

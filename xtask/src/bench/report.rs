@@ -25,8 +25,8 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?.as_millis();
     let first = now as u64 - WEEK_MS + 60_000;
     for number in 0..count {
-        let began = first + (WEEK_MS - LONGEST_MS) / count * number;
-        runs::write(&sandbox.longhaul_home(), &run_fixtures::run_fixture(number, began))?;
+        let start_ms = first + (WEEK_MS - LONGEST_MS) / count * number;
+        runs::write(&sandbox.longhaul_home(), &run_fixtures::run_fixture(number, start_ms))?;
     }
 
     let command = |form: &[&str]| {

@@ -24,7 +24,7 @@ pub struct RunFixture {
     /// Number of the run. All values without a field of their own follow from it.
     pub number: u64,
     /// Start time, in milliseconds since 1970.
-    pub began: u64,
+    pub start_ms: u64,
     pub name: Option<&'static str>,
     pub task: String,
     pub attempts: Vec<AttemptFixture>,
@@ -56,7 +56,7 @@ pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
         }
         let fixture = RunFixture {
             number,
-            began: FIRST_DAY_MS + number % DAYS * DAY_MS + number / DAYS * 60_000,
+            start_ms: FIRST_DAY_MS + number % DAYS * DAY_MS + number / DAYS * 60_000,
             name: None,
             task: format!("Prove lemma {number} of the paper, and write down what it rests on."),
             attempts: attempt_fixtures,
@@ -71,11 +71,11 @@ pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
 /// Writes a run and returns its directory.
 pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     let number = fixture.number;
-    let dir = home.join("runs").join(&stamp(fixture.began)[..10]).join(id(number));
+    let dir = home.join("runs").join(&stamp(fixture.start_ms)[..10]).join(id(number));
     fs::create_dir_all(dir.join("attempts"))?;
     let plan = json!({
         "longhaul": env!("CARGO_PKG_VERSION"),
-        "started_at": stamp(fixture.began),
+        "started_at": stamp(fixture.start_ms),
         "name": fixture.name,
         "prompt": { "text": fixture.task },
         "cwd": format!("/home/me/projects/project-{}", number % 40),
@@ -100,9 +100,9 @@ pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     if fixture.calls > 0 {
         let mut transcript = transcript(&dir)?;
         for attempt in 1..=fixture.attempts.len() as u32 {
-            let began = began(fixture, attempt);
+            let start_ms = attempt_start_ms(fixture, attempt);
             for call in 0..u64::from(fixture.calls) {
-                transcript_line(&mut transcript, attempt, call, began + call * 3_000)?;
+                transcript_line(&mut transcript, attempt, call, start_ms + call * 3_000)?;
             }
         }
         transcript.flush()?;
@@ -197,11 +197,11 @@ fn model_usage(number: u64) -> serde_json::Value {
 }
 
 /// Returns when an attempt started.
-fn began(fixture: &RunFixture, attempt: u32) -> u64 {
+fn attempt_start_ms(fixture: &RunFixture, attempt: u32) -> u64 {
     let earlier = &fixture.attempts[..attempt as usize - 1];
     // The run needs a second before its first attempt.
     let seconds: u64 = earlier.iter().map(|each| each.works_seconds + each.waits_seconds).sum();
-    fixture.began + (1 + seconds) * 1_000
+    fixture.start_ms + (1 + seconds) * 1_000
 }
 
 fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
@@ -215,7 +215,7 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
     let mut previous_fault = None;
     for (attempt, attempt_fixture) in (1..).zip(&fixture.attempts) {
         let AttemptFixture { works_seconds, fault, waits_seconds } = *attempt_fixture;
-        let at = |seconds: u64| Moment(began(fixture, attempt) + seconds * 1_000);
+        let at = |seconds: u64| Moment(attempt_start_ms(fixture, attempt) + seconds * 1_000);
         let ended = at(works_seconds);
         let started = Record::AttemptStarted { at: at(0), plan: plan(attempt, previous_fault) };
         let first = (attempt == 1).then_some(Record::RunStarted { at: at(0) });

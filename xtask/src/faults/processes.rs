@@ -12,7 +12,7 @@ const ROUND: Duration = Duration::from_millis(50);
 
 /// Returns the live processes of the sandbox that belong to a run.
 pub fn matching(sandbox: &Sandbox) -> Vec<Pid> {
-    let entries = fs::read_dir("/process").into_iter().flatten().flatten();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
         .filter(|pid| belongs_to(*pid, sandbox))
@@ -45,7 +45,7 @@ pub fn end(sandbox: &Sandbox) {
 }
 
 fn belongs_to(pid: Pid, sandbox: &Sandbox) -> bool {
-    let Ok(environment) = fs::read(format!("/process/{}/environ", pid.as_raw_nonzero())) else {
+    let Ok(environment) = fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())) else {
         return false;
     };
     let home = format!("HOME={}", sandbox.home().display());

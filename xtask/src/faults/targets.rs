@@ -37,7 +37,7 @@ pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f
         worst("tokens against ideal, nothing killed", TOKENS_BAR, "", rows, |row| {
             tokens(row).filter(|_| !row.case.killed)
         }),
-        worst("the same, where the API billed no answer in vain", TOKENS_BAR, "", rows, |row| {
+        worst("the same, where the API billed no wasted response", TOKENS_BAR, "", rows, |row| {
             tokens(row).filter(|_| !row.case.killed && !row.case.unrecoverable)
         }),
         worst("tokens against ideal, something killed", TOKENS_BAR_KILLED, "", rows, |row| {

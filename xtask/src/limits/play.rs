@@ -112,7 +112,7 @@ impl CaseRun {
 
     /// Returns whether the agent received the wrap-up prompt.
     pub fn wrapped_up(&self) -> bool {
-        self.records.iter().any(|record| record["record"] == "said")
+        self.records.iter().any(|record| record["record"] == "prompt_sent")
     }
 
     /// Returns whether the work is in the repository.
@@ -135,7 +135,7 @@ impl CaseRun {
 /// limit.
 fn resident_now(sandbox: &Sandbox) -> u64 {
     let pages = processes::matching(sandbox).into_iter().filter_map(|pid| {
-        let statm = fs::read_to_string(format!("/process/{}/statm", pid.as_raw_nonzero())).ok()?;
+        let statm = fs::read_to_string(format!("/proc/{}/statm", pid.as_raw_nonzero())).ok()?;
         statm.split_whitespace().nth(1)?.parse::<u64>().ok()
     });
     pages.sum::<u64>() * page_size() as u64

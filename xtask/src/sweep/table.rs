@@ -85,7 +85,7 @@ pub fn bars(results: &[PointResult], is_real: bool) -> Vec<Row> {
         none("processes left", &|one| one.leftover_processes),
         none("sessions with two branches", &|one| u64::from(one.branches > 0)),
         none("completed tool calls repeated", &|one| one.repeated.completed),
-        none("other calls repeated that nobody named", &|one| one.repeated.unnamed),
+        none("other repeated calls", &|one| one.repeated.unnamed),
         Row::at_most("turns wasted, most", WASTED_BAR, "", wasted(&figures(&others)) as f64),
         Row::at_most("turns wasted, supervisor alone killed, most", 0.0, "", wasted(&figures(&alone)) as f64),
         Row::at_most("tokens of completed messages off", 0.0, "%", off_completed(&whole)),

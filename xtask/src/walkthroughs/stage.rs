@@ -163,7 +163,7 @@ impl WalkthroughRig {
         let started = Instant::now();
         while !condition() {
             if started.elapsed() > PATIENCE {
-                return Err(io::Error::other(format!("waited {PATIENCE:?} in vain for {description}")));
+                return Err(io::Error::other(format!("timed out after {PATIENCE:?} waiting for {description}")));
             }
             sleep(PROBE_INTERVAL);
         }

@@ -51,7 +51,7 @@ fn request(id: &str, request: &Value) -> Vec<u8> {
 }
 
 fn line(value: &Value) -> Vec<u8> {
-    // JSON escapes every newline, so the object is one line whatever it carries.
+    // JSON escapes every newline, so the object is one line whatever its content.
     let mut line = value.to_string().into_bytes();
     line.push(b'\n');
     line

@@ -59,7 +59,7 @@ impl Decoder for ClaudeDecoder {
         let mut lines = mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, out));
         self.lines = lines;
-        self.snapshot.usage = self.usage_meter.tally();
+        self.snapshot.usage = self.usage_meter.usage();
     }
 
     fn snapshot(&self) -> &AttemptSnapshot {
@@ -83,7 +83,7 @@ impl Decoder for ClaudeDecoder {
         let mut silent_for = Vec::new();
         mem::take(&mut self.lines).finish(|line| self.line(line, &mut silent_for));
         self.usage_meter.close_all();
-        self.snapshot.usage = self.usage_meter.tally();
+        self.snapshot.usage = self.usage_meter.usage();
         Evidence {
             startup: self.startup.or_else(|| self.startup_by_stderr(exit, stderr_tail)),
             result: self.result,
@@ -103,7 +103,7 @@ impl Decoder for ClaudeDecoder {
     }
 
     fn is_compactable(&self) -> bool {
-        self.snapshot.events.count_of(Kind::StreamEvent.word()) > 0
+        self.snapshot.events.count_of(Kind::StreamEvent.as_str()) > 0
     }
 
     fn keeps_line(&self, line: &[u8]) -> bool {
@@ -167,7 +167,7 @@ impl ClaudeDecoder {
             stir(out);
             return;
         };
-        self.snapshot.events.count(kind.word());
+        self.snapshot.events.count(kind.as_str());
         let notices_before = out.len();
         match kind {
             Kind::StreamEvent => self.stream_event(head, out),
@@ -198,8 +198,12 @@ impl ClaudeDecoder {
             Kind::ControlCancel => self.with(line, |this, note: Note<'_>| {
                 this.guard_hooks.on_withdrawn(note.request_id.as_str());
             }),
-            Kind::ControlResponse => self.with(line, |this, response| this.guard_hooks.on_response(&response)),
-            Kind::HookResponse => self.with(line, |this, note: Note<'_>| this.guard_hooks.on_project_hook(&note)),
+            Kind::ControlResponse => {
+                self.with(line, |this, response| this.guard_hooks.on_response(&response))
+            }
+            Kind::HookResponse => {
+                self.with(line, |this, note: Note<'_>| this.guard_hooks.on_project_hook(&note))
+            }
             Kind::TaskStarted => self.with(line, |this, note| this.task_started(&note)),
             Kind::TaskNotification => self.with(line, |this, note| this.task_notification(&note)),
             Kind::CompactBoundary => out.push(Notice::MessageEnded),
@@ -317,7 +321,7 @@ impl ClaudeDecoder {
             // After the result, tool calls are those of background sub-agents, which are tracked as
             // background tasks.
             let label = activity::describe_call(call);
-            if self.exchange_open && self.tools.begin(call.id.as_str(), &label) {
+            if self.exchange_open && self.tools.start(call.id.as_str(), &label) {
                 self.snapshot.tool = Some(label.clone());
                 self.snapshot.activity = label;
                 self.claim.on_call(call, thread);
@@ -332,7 +336,7 @@ impl ClaudeDecoder {
 
     fn user(&mut self, row: &Head<'_>, out: &mut Vec<Notice>) {
         for meta in &row.tool_result_meta.0 {
-            self.tools.judge(meta);
+            self.tools.record_metadata(meta);
         }
         for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             effect_tracker::on_result(&mut self.side_effects, block, row);
@@ -358,7 +362,7 @@ impl ClaudeDecoder {
             return self.bad(out);
         }
         self.continued();
-        self.usage_meter.settle(line);
+        self.usage_meter.on_result(line);
         self.refused_start(line);
         let result = self.exchange.result(line, &self.tools);
         if let (None, None, Some(session)) = (self.startup, &self.snapshot.session, reported) {

@@ -21,7 +21,7 @@ pub(super) struct DoneClaim {
 
 impl DoneClaim {
     pub(super) fn new(done_signals: DoneSignals) -> DoneClaim {
-        DoneClaim { signals, ..DoneClaim::default() }
+        DoneClaim { signals: done_signals, ..DoneClaim::default() }
     }
 
     /// Resets the claim, because a new exchange replaces an earlier claim.

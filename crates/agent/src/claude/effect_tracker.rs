@@ -7,7 +7,12 @@ use super::wire::{Block, Head};
 use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
 
 /// Records a tool call.
-pub(super) fn on_call(side_effects: &mut SideEffects, effects: &EffectRules, call: &Block<'_>, row: &Head<'_>) {
+pub(super) fn on_call(
+    side_effects: &mut SideEffects,
+    effects: &EffectRules,
+    call: &Block<'_>,
+    row: &Head<'_>,
+) {
     let tool = call.name.as_str();
     if effects.is_read_only(tool) {
         return;

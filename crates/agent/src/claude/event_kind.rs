@@ -1,8 +1,8 @@
-//! The agent's types of event. One we do not know is counted and otherwise ignored: new versions
-//! bring new ones.
+//! The types of the agent's events. Events of unknown types, which new versions add, are counted and
+//! otherwise ignored.
 
 macro_rules! kinds {
-    ($($name:ident = $word:literal,)*) => {
+    ($($name:ident = $as_str:literal,)*) => {
         /// A type of event; `system` events by their subtype.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Kind {
@@ -12,9 +12,9 @@ macro_rules! kinds {
         impl Kind {
             const ALL: &'static [Kind] = &[$(Kind::$name,)*];
 
-            /// The type and subtype as people read it.
-            pub(super) fn word(self) -> &'static str {
-                match self { $(Kind::$name => $word,)* }
+            /// Returns the type and subtype in readable form.
+            pub(super) fn as_str(self) -> &'static str {
+                match self { $(Kind::$name => $as_str,)* }
             }
         }
     };
@@ -56,12 +56,12 @@ kinds! {
 }
 
 impl Kind {
-    /// The type of an event; nothing if we do not know it.
+    /// Returns the type, or `None` if it is unknown.
     pub(super) fn from_name(kind: &str, subtype: &str) -> Option<Kind> {
-        let is = |word: &str| match word.strip_prefix("system/") {
-            Some(of_system) => kind == "system" && subtype == of_system,
-            None => kind == word,
+        let is = |as_str: &str| match as_str.strip_prefix("system/") {
+            Some(name) => kind == "system" && subtype == name,
+            None => kind == as_str,
         };
-        Kind::ALL.iter().copied().find(|known| is(known.word()))
+        Kind::ALL.iter().copied().find(|known| is(known.as_str()))
     }
 }

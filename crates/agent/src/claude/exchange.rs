@@ -1,22 +1,22 @@
-//! What a turn brings together until its result: errors of its messages, the hooks around it. Turns it
-//! and the `result` event into a closed [`TurnResult`].
+//! Collects the state of an exchange until its result: errors in its messages and the hooks around it.
+//! Combines it with the `result` event into an [`AgentResult`] of closed enums.
 
 use super::tool_calls::ToolCalls;
 use super::vendor_terms;
 use super::wire::{Head, ResultLine};
 use longhaul_core::{AgentResult, ApiError, MessageError, StopReason, TerminalReason};
 
-/// The turn under way.
+/// The current exchange.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExchangeState {
-    /// The error message that nothing of the model's has followed yet. Errors in mid-turn that the
-    /// agent survived decide nothing.
+    /// The last error message, if no message of the model followed. Errors that the agent recovered from do
+    /// not matter.
     trouble: Option<ApiTrouble>,
     /// Whether the agent overrode a stop hook that had blocked the end too often.
     pub(super) stop_hook_capped: bool,
 }
 
-/// A synthetic message of the agent's program, in closed words.
+/// An error message that the agent program wrote, as closed enums.
 #[derive(Clone, Copy, Debug)]
 struct ApiTrouble {
     message_error: Option<MessageError>,
@@ -25,32 +25,33 @@ struct ApiTrouble {
 }
 
 impl ExchangeState {
-    /// Takes in a message of the main thread that the agent's program wrote.
+    /// Records a message of the agent program in the main conversation.
     pub(super) fn synthetic(&mut self, row: &Head<'_>) {
         if !row.is_api_error_message.0 && row.error.stated().is_none() {
             return;
         }
         let text = row.message.content.0.first().map_or("", |block| block.text.as_str());
-        let by_sentence = || vendor_terms::by_sentence(text).filter(|_| row.is_api_error_message.0);
+        let api_error_by_sentence =
+            || vendor_terms::api_error_by_sentence(text).filter(|_| row.is_api_error_message.0);
         self.trouble = Some(ApiTrouble {
             message_error: row.error.stated().map(vendor_terms::message_error),
-            api_error: row.api_error.stated().map(vendor_terms::api_error).or_else(by_sentence),
+            api_error: row.api_error.stated().map(vendor_terms::api_error).or_else(api_error_by_sentence),
             api_status: status(row.api_error_status.0),
         });
     }
 
-    /// The model said something: what was wrong before is over.
+    /// Clears the error, because the model produced output.
     pub(super) fn clear_errors(&mut self) {
         self.trouble = None;
     }
 
-    /// Ends the turn.
+    /// Returns the result of the exchange.
     pub(super) fn result(&self, line: &ResultLine<'_>, tools: &ToolCalls) -> AgentResult {
         let is_error = is_error(line);
         let trouble = self.trouble.as_ref();
         AgentResult {
             is_error,
-            terminal_reason: ending(line),
+            terminal_reason: terminal_reason(line),
             api_status: status(line.api_error_status.0).or(trouble.and_then(|trouble| trouble.api_status)),
             api_error: line
                 .api_error
@@ -67,15 +68,15 @@ impl ExchangeState {
     }
 }
 
-/// Older versions (2.1.41) call a reached limit an error in the subtype alone.
+/// Older versions (2.1.41) report a reached limit only in the subtype.
 fn is_error(line: &ResultLine<'_>) -> bool {
     line.is_error.0 || line.subtype.as_str().starts_with("error")
 }
 
-fn ending(line: &ResultLine<'_>) -> TerminalReason {
+fn terminal_reason(line: &ResultLine<'_>) -> TerminalReason {
     match line.terminal_reason.stated() {
-        Some(reason) => vendor_terms::ending(reason),
-        None => vendor_terms::ending_by_subtype(line.subtype.as_str(), is_error(line)),
+        Some(reason) => vendor_terms::terminal_reason(reason),
+        None => vendor_terms::terminal_reason_by_subtype(line.subtype.as_str(), is_error(line)),
     }
 }
 

@@ -21,9 +21,9 @@ const CALLBACK: &str = "longhaul-guard";
 const TARGET_FIELDS: [&str; 4] = ["url", "command", "query", "file_path"];
 const TARGET_BYTES_MAX: usize = 500;
 const NO_PERSON: &str =
-    "This needs the permission of a person, and nobody is there to give it. Continue without it.";
+    "This needs a person's permission, and no one is available to give it. Continue without it.";
 const UNREADABLE: &str =
-    "These questions could not be understood, and nobody is there to answer them. Decide yourself.";
+    "These questions could not be parsed, and no one is available to answer them. Decide yourself.";
 // An empty pipe takes this much at once. A killed supervisor may have written half of a longer line, and an
 // agent exits on half a line (2.1.330).
 const ANSWER_BYTES_MAX: usize = 64 << 10;
@@ -399,7 +399,7 @@ mod tests {
         let note: Note<'_> = parse(line).expect("a question");
         hooks.on_request(note.request_id.as_str(), &note.request);
         expect![[r#"
-            {"response":{"request_id":"1","response":{"behavior":"deny","message":"This needs the permission of a person, and nobody is there to give it. Continue without it."},"subtype":"success"},"type":"control_response"}
+            {"response":{"request_id":"1","response":{"behavior":"deny","message":"This needs a person's permission, and no one is available to give it. Continue without it."},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&answers(&mut hooks));
         // The guards allowed it; the permission mode requires a person.
         assert_eq!(hooks.denied, 0);

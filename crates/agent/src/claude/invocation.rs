@@ -1,4 +1,5 @@
-//! How to start the agent for one attempt. The task goes over its input, never into its arguments.
+//! Builds the command line, environment and first input of an attempt. The task goes over the input, never
+//! into the arguments.
 
 use super::control::user_line;
 use super::environment::{MAX_RETRIES, RETRY_WATCHDOG};
@@ -12,8 +13,8 @@ use crate::{AgentSpec, Invocation, PriorAttempts};
 use longhaul_core::{AttemptPlan, SessionPlan};
 use serde_json::{Map, Value};
 
-/// Variables by which a Claude Code notices that it was started inside another one, and would then
-/// take it for its host, keep no session or join its effort; and the agent's own endless retries.
+/// Variables of a surrounding Claude Code, which the agent would take as its host, so that it keeps no
+/// session or joins its effort. Also the agent's own endless retries.
 const ENV_REMOVED: [&str; 14] = [
     "CLAUDECODE",
     "CLAUDE_CODE_BRIDGE_SESSION_ID",
@@ -21,7 +22,7 @@ const ENV_REMOVED: [&str; 14] = [
     "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS",
-    // Two layers must not both wait: waiting is ours.
+    // Only one layer may wait for the API, and that is Longhaul.
     RETRY_WATCHDOG,
     "CLAUDE_CODE_SESSION_ATTENDED",
     "CLAUDE_CODE_SESSION_ID",
@@ -32,8 +33,8 @@ const ENV_REMOVED: [&str; 14] = [
     "CLAUDE_PID",
 ];
 
-/// Flags that decide which conversation is held and how it is read: they are ours to set. A second one
-/// would win, and the run would follow another session, or none.
+/// Flags that select the conversation and its format, which Longhaul must set. A second one would take
+/// precedence, and the run would follow another session or none.
 pub const RESERVED: &[&str] = &[
     "-c",
     "--continue",
@@ -48,20 +49,19 @@ pub const RESERVED: &[&str] = &[
     "--session-id",
 ];
 
-/// In the place of the agent's own instructions, which are some 7,000 tokens about work with tools. What is to
-/// be done is in the prompt.
-const CONDENSER: &str = "You write summaries of records.";
+/// Replaces the agent's own instructions, about 7,000 tokens on work with tools. The task is in the prompt.
+const SUMMARY_SYSTEM_PROMPT: &str = "You write summaries of records.";
 
-pub(super) fn invocation(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Invocation {
-    // An agent that asks before each call waits where nobody is there to answer.
-    let asks = !order.guards.is_empty() || order.needs_supervisor;
+pub(super) fn invocation(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
+    // An agent that asks before each call waits while no supervisor runs.
+    let asks = !spec.guards.is_empty() || spec.needs_supervisor;
     let guards = if asks { register() } else { Vec::new() };
-    let prompt = prompt(order, plan, past);
+    let prompt = prompt(spec, plan, prior);
     Invocation {
-        program: order.program.path.clone(),
-        args: args(order, plan, past),
-        cwd: order.cwd.clone(),
-        env_set: env_set(order, plan.attempt),
+        program: spec.program.path.clone(),
+        args: args(spec, plan, prior),
+        cwd: spec.cwd.clone(),
+        env_set: env_set(spec, plan.attempt),
         env_remove: ENV_REMOVED.to_vec(),
         stdin: [guards, user_line(&prompt)].concat(),
         prompt,
@@ -69,22 +69,22 @@ pub(super) fn invocation(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAtte
     }
 }
 
-/// One answer of a model, for older work that is to be condensed. The user's own arguments are for the work, and
-/// are not among these.
-pub(super) fn summary_args(order: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
-    let mut args = order.program.leading_args.clone();
-    let ours = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+/// Returns the invocation for one answer of a model, for a summary of older work. The user's own arguments
+/// are for the work and are not included.
+pub(super) fn summary_args(spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
+    let mut args = spec.program.leading_args.clone();
+    let own_args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         .into_iter()
-        // A cut answer is billed by its deltas.
+        // The deltas give the usage of a truncated answer.
         .chain(["--include-partial-messages", "--no-session-persistence", "--max-turns", "1"])
-        // No tools; no hooks, servers, memory files or skills either, while logins and settings hold (2.1.330).
-        .chain(["--tools", "", "--safe-mode", "--system-prompt", CONDENSER, "--model", model]);
-    args.extend(ours.map(str::to_owned));
+        // No tools, hooks, servers, memory files or skills, while logins and settings apply (2.1.330).
+        .chain(["--tools", "", "--safe-mode", "--system-prompt", SUMMARY_SYSTEM_PROMPT, "--model", model]);
+    args.extend(own_args.map(str::to_owned));
     Invocation {
-        program: order.program.path.clone(),
+        program: spec.program.path.clone(),
         args,
-        cwd: order.cwd.clone(),
-        env_set: env_set(order, attempt),
+        cwd: spec.cwd.clone(),
+        env_set: env_set(spec, attempt),
         env_remove: ENV_REMOVED.to_vec(),
         stdin: user_line(prompt),
         prompt: prompt.to_owned(),
@@ -92,18 +92,19 @@ pub(super) fn summary_args(order: &AgentSpec, attempt: u32, model: &str, prompt:
     }
 }
 
-fn args(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Vec<String> {
-    let mut args = order.program.leading_args.clone();
+fn args(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Vec<String> {
+    let mut args = spec.program.leading_args.clone();
     let mut add = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
-    // Deltas are the sign of life while the model writes, and carry each message's final usage.
+    // Deltas show activity while the model writes, and contain each message's final usage.
     add(&["--include-partial-messages"]);
-    // `--session-id` beside `--resume` is refused without a fork; `--continue` silently begins anew.
+    // The agent rejects `--session-id` with `--resume` unless it forks; `--continue` silently starts a new
+    // session.
     match &plan.session {
         SessionPlan::New(id) => add(&["--session-id", id.as_str()]),
         SessionPlan::Resume(id) => {
             add(&["--resume", id.as_str()]);
-            if let Some(message) = &past.resume_at {
+            if let Some(message) = &prior.resume_at {
                 add(&["--resume-session-at", message]);
             }
         }
@@ -111,40 +112,42 @@ fn args(order: &AgentSpec, plan: &AttemptPlan, past: &PriorAttempts) -> Vec<Stri
             add(&["--resume", from.as_str(), "--fork-session", "--session-id", to.as_str()]);
         }
     }
-    if let Some(model) = &order.model {
+    if let Some(model) = &spec.model {
         add(&["--model", model]);
     }
-    if let Some(mode) = &order.permission_mode {
+    if let Some(mode) = &spec.permission_mode {
         add(&["--permission-mode", mode]);
     }
-    // Our count comes first; this is a second fence, for a moment in which nobody counts. It is one process's.
+    // A second safeguard for times without a supervisor. The agent enforces it per process.
     if let Some(money) = plan.remaining.budget {
         add(&["--max-budget-usd", &format!("{:.6}", money.as_dollars())]);
     }
-    // Else the agent sends its next request before our stop reaches it. It counts for each of our messages again.
+    // Otherwise the agent sends its next request before our stop arrives. The agent restarts this count at
+    // each prompt.
     if let Some(turns) = plan.remaining.turns {
         add(&["--max-turns", &turns.to_string()]);
     }
-    if order.guards.answers.is_some() {
+    if spec.guards.answers.is_some() {
         add(&OFFERED);
     }
-    // A hook of the project can rewrite a call after our verdict; its event shows the rewrite.
-    if !order.guards.is_empty() {
+    // A project's hook can rewrite a call after our verdict; its event shows the rewrite.
+    if !spec.guards.is_empty() {
         add(&["--include-hook-events"]);
     }
-    args.extend(order.finish_tool.iter().flat_map(finish_tool::args));
-    args.extend(settings(order));
-    args.extend(order.network.as_ref().map(|_| network::NOT_OFFERED.to_owned()));
-    args.extend(order.extra_args.iter().cloned());
+    args.extend(spec.finish_tool.iter().flat_map(finish_tool::args));
+    args.extend(settings(spec));
+    args.extend(spec.network.as_ref().map(|_| network::NOT_OFFERED.to_owned()));
+    args.extend(spec.extra_args.iter().cloned());
     args
 }
 
-/// What we set over the user's own settings. Of two such flags the agent takes the later one alone (2.1.330).
-fn settings(order: &AgentSpec) -> Vec<String> {
-    let sandbox = order.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
-    let hooks = order.learn.as_ref().map(|learn| ("hooks".to_owned(), learn_hooks::hooks(learn)));
-    // The agent runs the commands inside of skills without asking a hook (2.1.330).
-    let disables = order.guards.disable_skill_commands();
+/// Returns the settings that override the user's own. The agent uses only the last flag of this kind
+/// (2.1.330).
+fn settings(spec: &AgentSpec) -> Vec<String> {
+    let sandbox = spec.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
+    let hooks = spec.learn.as_ref().map(|learn| ("hooks".to_owned(), learn_hooks::hooks(learn)));
+    // The agent runs commands inside skills without calling a hook (2.1.330).
+    let disables = spec.guards.disable_skill_commands();
     let skills = disables.then(|| ("disableSkillShellExecution".to_owned(), Value::Bool(true)));
     let settings: Map<String, Value> = sandbox.into_iter().chain(hooks).chain(skills).collect();
     if settings.is_empty() {
@@ -153,15 +156,15 @@ fn settings(order: &AgentSpec) -> Vec<String> {
     vec!["--settings".to_owned(), Value::Object(settings).to_string()]
 }
 
-fn env_set(order: &AgentSpec, attempt: u32) -> Vec<(String, String)> {
+fn env_set(spec: &AgentSpec, attempt: u32) -> Vec<(String, String)> {
     [
-        // A refused start then says so in the stream, with a typed reason.
+        // Makes a failed start report a typed reason in the stream.
         ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1".to_owned()),
-        // `idle`, not the first result, means that no turn is owed.
+        // Reports `idle`: only then, not at the first result, is no further result due.
         ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1".to_owned()),
-        (MAX_RETRIES, order.inner_retries.to_string()),
+        (MAX_RETRIES, spec.inner_retries.to_string()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
-        ("LONGHAUL_RUN", order.run_id.to_string()),
+        ("LONGHAUL_RUN", spec.run_id.to_string()),
         ("LONGHAUL_ATTEMPT", attempt.to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
@@ -175,7 +178,7 @@ pub(super) mod tests {
     use expect_test::{Expect, expect};
     use longhaul_core::{AttemptPlan, Fault, Limit, PromptKind, RunId, SessionId, SessionPlan};
 
-    pub(in crate::claude) fn order() -> AgentSpec {
+    pub(in crate::claude) fn spec() -> AgentSpec {
         AgentSpec {
             program: Program { path: "/bin/claude".into(), leading_args: Vec::new() },
             cwd: "/home/demo/project".into(),
@@ -199,17 +202,17 @@ pub(super) mod tests {
         }
     }
 
-    fn check(order: &AgentSpec, session: SessionPlan, say: PromptKind, expected: Expect) {
-        let found = invocation(order, &AttemptPlan::new(2, session, say), &PriorAttempts::default());
+    fn check(spec: &AgentSpec, session: SessionPlan, kind: PromptKind, expected: Expect) {
+        let found = invocation(spec, &AttemptPlan::new(2, session, kind), &PriorAttempts::default());
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
     }
 
     #[test]
-    fn command_lines() {
+    fn builds_command_lines() {
         let (old, new) = (SessionId::from("11111111-old"), SessionId::from("22222222-new"));
         check(
-            &order(),
+            &spec(),
             SessionPlan::New(new.clone()),
             PromptKind::Task,
             expect![[r#"
@@ -218,7 +221,7 @@ pub(super) mod tests {
         "#]],
         );
         check(
-            &order(),
+            &spec(),
             SessionPlan::Resume(old.clone()),
             PromptKind::Continue(Fault::Overloaded),
             expect![[r#"
@@ -231,7 +234,7 @@ pub(super) mod tests {
             model: Some("opus".to_owned()),
             permission_mode: Some("acceptEdits".to_owned()),
             extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
-            ..order()
+            ..spec()
         };
         check(
             &all,
@@ -245,25 +248,25 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_agent_goes_on_from_before_it_saved_its_work() {
+    fn resumes_before_wrap_up() {
         let plan = AttemptPlan::new(
             2,
             SessionPlan::Resume("11111111-old".into()),
             PromptKind::LimitRaised(Limit::Time),
         );
-        let past =
+        let prior =
             PriorAttempts { resume_at: Some("33333333-message".to_owned()), ..PriorAttempts::default() };
-        let found = invocation(&order(), &plan, &past);
-        let at = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
-        assert!(found.args.ends_with(&at.map(str::to_owned)), "{:?}", found.args);
+        let found = invocation(&spec(), &plan, &prior);
+        let resume_args = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
+        assert!(found.args.ends_with(&resume_args.map(str::to_owned)), "{:?}", found.args);
         expect!["The work stopped because the time limit was reached. The limit has been raised. Continue with the task: look at the state of the workspace first, since the last commands may have run in full, in part or not at all.\n\nWork was saved after the last message in this conversation: what was not committed then may be committed now. Look at `git log`, if this is a git repository, and at what was written down on what comes next."].assert_eq(&found.prompt);
     }
 
     #[test]
-    fn an_agent_that_is_answered_may_ask() {
+    fn enables_questions_with_answers() {
         let guards = Guards { answers: Some(Answers::default()), ..Guards::default() };
         check(
-            &AgentSpec { guards, permission_mode: Some("acceptEdits".to_owned()), ..order() },
+            &AgentSpec { guards, permission_mode: Some("acceptEdits".to_owned()), ..spec() },
             SessionPlan::New(SessionId::from("22222222-new")),
             PromptKind::Task,
             expect![[r#"
@@ -275,13 +278,13 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_agent_is_offered_a_tool_to_finish_with() {
+    fn offers_finish_tool() {
         let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
         check(
             &AgentSpec {
                 finish_tool: Some(finish),
                 extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
-                ..order()
+                ..spec()
             },
             SessionPlan::New(SessionId::from("22222222-new")),
             PromptKind::Task,
@@ -293,11 +296,11 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn commands_are_held_back_from_the_network() {
+    fn restricts_network() {
         let check = |hosts: &[&str], expected: Expect| {
             let network = Network::new(hosts.iter().map(ToString::to_string)).expect("these are hosts");
             let session = SessionPlan::New(SessionId::from("22222222-new"));
-            check(&AgentSpec { network: Some(network), ..order() }, session, PromptKind::Task, expected);
+            check(&AgentSpec { network: Some(network), ..spec() }, session, PromptKind::Task, expected);
         };
         check(
             &[],
@@ -316,29 +319,29 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_summary_is_asked_for() {
+    fn builds_summary_invocation() {
         let all = AgentSpec {
             program: Program { path: "/bin/longhaul".into(), leading_args: vec!["drill-agent".to_owned()] },
             model: Some("opus".to_owned()),
             permission_mode: Some("acceptEdits".to_owned()),
             extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
-            ..order()
+            ..spec()
         };
-        let found = summary_args(&all, 3, "haiku", "Condense this.");
+        let found = summary_args(&all, 3, "haiku", "Summarize this.");
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         let marks = found.env_set.iter().filter(|(name, _)| name.starts_with("LONGHAUL_"));
         let marks: Vec<_> = marks.map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"
             ["drill-agent", "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages", "--no-session-persistence", "--max-turns", "1", "--tools", "", "--safe-mode", "--system-prompt", "You write summaries of records.", "--model", "haiku"]
             LONGHAUL_RUN=kqzr LONGHAUL_ATTEMPT=3
-            {"message":{"content":"Condense this.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            {"message":{"content":"Summarize this.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         "#]].assert_eq(&format!("{:?}\n{}\n{stdin}", found.args, marks.join(" ")));
     }
 
     #[test]
-    fn environment() {
+    fn sets_environment() {
         let plan = AttemptPlan::new(2, SessionPlan::New(SessionId::from("a")), PromptKind::Task);
-        let found = invocation(&order(), &plan, &PriorAttempts::default());
+        let found = invocation(&spec(), &plan, &PriorAttempts::default());
         let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"
             CLAUDE_CODE_STARTUP_FAILURE_RESULTS=1

@@ -1,4 +1,4 @@
-//! Claude Code's sessions, for those who look for their files.
+//! The location and format of Claude Code's sessions.
 
 use super::environment::SESSIONS_FOLDER;
 use super::session_file::{Health, before_wrap_up, continues, facts, health, missing, repaired, up_to};
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Claude Code's sessions.
+/// The sessions of Claude Code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClaudeSessionLayout;
 

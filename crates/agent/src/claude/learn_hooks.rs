@@ -1,11 +1,11 @@
-//! Our hooks: by them a session is told what earlier ones taught, and says when there is something to learn from it. Who is
-//! called is not for this module to say.
+//! Registers our hooks, which insert the playbook into sessions and report sessions to learn from. Does not
+//! implement the hooks.
 
 use crate::LearnSpec;
 use serde_json::{Map, Value, json};
 
-/// The events, each with what of them is meant. A conversation that is compacted in the middle of a turn goes on without a
-/// prompt, and is told then that it began anew (2.1.330).
+/// The events and their matchers. A conversation that is compacted in the middle of an exchange continues
+/// without a prompt, and its start is reported again (2.1.330).
 const EVENTS: [(&str, Option<&str>); 5] = [
     ("SessionStart", Some("compact")),
     ("UserPromptSubmit", None),
@@ -13,10 +13,11 @@ const EVENTS: [(&str, Option<&str>); 5] = [
     ("SubagentStop", None),
     ("SessionEnd", None),
 ];
-/// How long the agent waits for each. None takes a hundredth of it: more is for a machine that is busy with something else.
+/// Timeout of each hook. None takes a hundredth of it; the rest is for a busy machine.
 const TIMEOUT_S: u32 = 10;
 
-/// What stands behind `hooks` in settings. The user's own hooks stay: those of all settings are called (2.1.330).
+/// Returns the `hooks` object of the settings. The user's own hooks stay, because the hooks of all settings
+/// run (2.1.330).
 pub(super) fn hooks(learn: &LearnSpec) -> Value {
     let hook = |(event, matcher): (&str, Option<&str>)| {
         let hook = json!({ "type": "command", "command": command(learn, event), "timeout": TIMEOUT_S });
@@ -29,7 +30,7 @@ pub(super) fn hooks(learn: &LearnSpec) -> Value {
     Value::Object(EVENTS.into_iter().map(hook).collect::<Map<_, _>>())
 }
 
-/// The hook as a shell takes it: the agent has no other form.
+/// Returns the hook as a shell command, the only form that the agent accepts.
 fn command(learn: &LearnSpec, event: &str) -> String {
     let path = learn.hook.path.to_string_lossy();
     let words = [quoted(&path)].into_iter().chain(learn.hook.leading_args.iter().map(|arg| quoted(arg)));
@@ -49,7 +50,7 @@ mod tests {
     use crate::{LearnSpec, Program};
 
     #[test]
-    fn a_path_is_one_word_whatever_is_in_it() {
+    fn quotes_path_as_one_word() {
         let hook =
             Program { path: "/o'brien/my tools/longhaul".into(), leading_args: vec!["hook".to_owned()] };
         let hooks = hooks(&LearnSpec { hook, judge: "api".to_owned(), tokens_max: Some(900) });

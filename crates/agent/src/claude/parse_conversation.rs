@@ -1,7 +1,8 @@
-//! Builds a transcript from what Claude Code recorded: its session file, or the streams of attempts.
+//! Builds a conversation from Claude Code's records: its session file, or the streams of attempts.
 //!
-//! Who speaks is told by fields that the vendor sets. What Longhaul sent is known by the exact texts.
-//! Conversations of sub-agents are left out: what they brought is the result of the call that began them.
+//! The author of an entry is known from fields that the vendor sets; Longhaul's prompts by their exact text.
+//! Conversations of sub-agents are omitted, because the result of the call that started one contains its
+//! outcome.
 
 mod file;
 mod session;
@@ -15,16 +16,16 @@ pub use file::of_file;
 pub use session::of_session;
 pub use stream::{AttemptStream, of_attempts};
 
-/// Whose a prompt is: ours if it is, as a whole, one of the texts that we sent.
-fn provenance_of_prompt(text: &str, ours: &[String]) -> Provenance {
-    if ours.iter().any(|sent| sent == text) { Provenance::Longhaul } else { Provenance::Work }
+/// Returns the provenance of a prompt: Longhaul's if it equals one of our prompts.
+fn provenance_of_prompt(text: &str, longhaul_prompts: &[String]) -> Provenance {
+    if longhaul_prompts.iter().any(|sent| sent == text) { Provenance::Longhaul } else { Provenance::Work }
 }
 
 fn call_of(part: &Part<'_>) -> ToolCall {
     call(part.id.as_str(), part.name.as_str(), part.input.json())
 }
 
-/// A call of one of the agent's tools, with its arguments as JSON.
+/// Returns a call of one of the agent's tools, with its arguments as JSON.
 pub(crate) fn call(id: &str, name: &str, input: &str) -> ToolCall {
     ToolCall {
         id: id.to_owned(),
@@ -53,7 +54,7 @@ fn answer_kind(is_error: bool, interrupted: bool) -> ToolResultKind {
     }
 }
 
-/// The text of some content, a block a paragraph; what is no text is named.
+/// Returns the text of some content, one paragraph per block. Other blocks are named.
 pub(super) fn text_of(content: Raw<'_>) -> String {
     let texts: Vec<String> = content
         .parts()

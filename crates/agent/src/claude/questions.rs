@@ -1,38 +1,38 @@
-//! The tool by which the agent asks a person: its call carries the questions, and is made with the answers among its
-//! input. It is offered only where somebody says that prompts are answered over the agent's input (2.1.330).
+//! Answers the tool with which the agent asks a person: the call contains the questions, and our reply adds
+//! the answers to its input. The agent offers the tool only if prompts are answered over its input (2.1.330).
 
 use crate::{Answers, GivenAnswer, Question};
 use serde_json::{Map, Value};
 
-/// Its name.
+/// The name of the tool.
 pub(super) const ASK: &str = "AskUserQuestion";
 
-/// Has it offered. Who answers prompts is also offered the tools of plan mode, and that mode ends when a person has
-/// approved of the plan: an agent on its own would never leave it.
+/// Enables the tool. The flag also enables the tools of plan mode, which ends only when a person approves the
+/// plan, so an unattended agent would never leave it.
 pub(super) const OFFERED: [&str; 3] =
     ["--permission-prompt-tool", "stdio", "--disallowedTools=EnterPlanMode,ExitPlanMode"];
 
-/// The input of a call with all its questions answered, and how they were; nothing if it cannot be understood.
+/// Returns the input of a call with answers to all its questions, and the answers. `None` if the input is
+/// invalid.
 pub(super) fn answer(answers: &Answers, input: &Value) -> Option<(Value, Vec<GivenAnswer>)> {
     let questions = input.get("questions")?.as_array()?;
-    let answered: Vec<GivenAnswer> =
-        questions.iter().map(|asked| Some(answers.answer(&question(asked)?))).collect::<Option<_>>()?;
-    let given = answered
-        .iter()
-        .map(|GivenAnswer { question, answer, .. }| (question.clone(), answer.as_str().into()));
+    let given: Vec<GivenAnswer> =
+        questions.iter().map(|item| Some(answers.answer(&question(item)?))).collect::<Option<_>>()?;
+    let by_question =
+        given.iter().map(|GivenAnswer { question, answer, .. }| (question.clone(), answer.as_str().into()));
     let mut input = input.as_object()?.clone();
-    // Nothing that the model says there itself is an answer of a person.
+    // Annotations written by the model are not a person's answers.
     input.remove("annotations");
-    input.insert("answers".to_owned(), Value::Object(given.collect::<Map<_, _>>()));
-    (!answered.is_empty()).then_some((Value::Object(input), answered))
+    input.insert("answers".to_owned(), Value::Object(by_question.collect::<Map<_, _>>()));
+    (!given.is_empty()).then_some((Value::Object(input), given))
 }
 
-fn question(asked: &Value) -> Option<Question<'_>> {
-    let options = asked.get("options").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+fn question(item: &Value) -> Option<Question<'_>> {
+    let options = item.get("options").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     Some(Question {
-        text: asked.get("question")?.as_str()?,
+        text: item.get("question")?.as_str()?,
         labels: options.iter().filter_map(|option| option.get("label")?.as_str()).collect(),
-        is_multiple: asked.get("multiSelect") == Some(&Value::Bool(true)),
+        is_multiple: item.get("multiSelect") == Some(&Value::Bool(true)),
     })
 }
 
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn every_question_of_a_call_is_answered() {
+    fn answers_every_question() {
         let database = json!({ "question": "Which database?", "header": "Database", "multiSelect": false,
             "options": [{ "label": "Postgres", "description": "" }, { "label": "SQLite", "description": "" }] });
         let features = json!({ "question": "Which features?", "header": "Features", "multiSelect": true,
@@ -64,7 +64,7 @@ mod tests {
             {"answers":{"Which database?":"Postgres","Which features?":"Logs, Auth"},"questions":[{"header":"Database","multiSelect":false,"options":[{"description":"","label":"Postgres"},{"description":"","label":"SQLite"}],"question":"Which database?"},{"header":"Features","multiSelect":true,"options":[{"description":"","label":"Auth"},{"description":"","label":"Logs"}],"question":"Which features?"}]}
             - features"#]],
         );
-        // A model that answers itself is not believed.
+        // Answers written by the model are replaced.
         check(
             &json!({ "questions": [{ "question": "Which?" }], "answers": { "Which?": "mine" }, "annotations": {} }),
             expect![[r#"
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_not_answered() {
+    fn ignores_invalid_input() {
         for input in [
             json!(null),
             json!({}),

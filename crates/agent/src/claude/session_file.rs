@@ -1,9 +1,9 @@
-//! A session file's bytes: whether the agent can resume from them, what is damaged, what they prove.
-//! Reads and writes no file; the format is that of 2.1.330.
+//! Analyzes a session file: whether the agent can resume from it, its damage, and the facts it contains.
+//! Takes bytes, never accesses a file. The format is that of 2.1.330.
 //!
-//! The agent's own reading is tolerant: it skips what is no row, ends a torn last row with a newline
-//! before it adds its own, and resumes if there is any row of the conversation. A copy under another
-//! directory's folder works as it is, rows unchanged: the agent goes by the file's name.
+//! The agent parses leniently. It skips lines that are not rows, and ends a truncated last row with a newline
+//! before it appends. It resumes if any row of the conversation exists. A copy under another directory works
+//! unchanged, because only the file's name matters.
 
 mod continuity;
 mod facts;
@@ -19,42 +19,42 @@ pub use facts::{BilledMessage, SessionFacts, facts};
 pub use missing_rows::missing;
 pub(super) use wrap_up::{before_wrap_up, up_to};
 
-/// What a session file is good for.
+/// The condition of a session file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
     /// Every line is a row.
     Whole,
     /// It can be resumed, but these lines are lost.
     Damaged(Vec<Damage>),
-    /// No row belongs to a conversation: the agent would not find the session.
+    /// No row belongs to a conversation, so the agent would not find the session.
     Empty,
 }
 
-/// A line that is no row.
+/// A line that is not a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Which line, the first being 1.
+    /// Line number, starting at 1.
     pub line: u64,
-    /// How many bytes of the file come before it.
+    /// Offset of the line in bytes.
     pub offset: u64,
-    /// How long it is in bytes, without its newline.
+    /// Length in bytes, without the newline.
     pub bytes: u64,
-    /// What is wrong with it.
+    /// The kind of damage.
     pub kind: DamageKind,
 }
 
-/// What is wrong with a line.
+/// The kind of damage of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DamageKind {
-    /// It begins as a row and is none: its writer was killed, or the disk was full.
+    /// A truncated row: its writer was killed, or the disk was full.
     Torn,
-    /// It holds NUL bytes: the machine lost power before the data reached the disk.
+    /// A line with NUL bytes: the machine lost power before the data reached the disk.
     Nul,
-    /// It is anything else.
+    /// Any other text.
     Garbage,
 }
 
-/// How healthy a session file is.
+/// Returns the condition of a session file.
 pub fn health(bytes: &[u8]) -> Health {
     let mut conversation = false;
     let mut damage = Vec::new();
@@ -73,8 +73,8 @@ pub fn health(bytes: &[u8]) -> Health {
     }
 }
 
-/// The file without what is damaged; nothing if nothing is. Each whole row is kept as it is, with its
-/// newline, also one that a block of NUL bytes was written into the same line with.
+/// Returns the file without the damaged parts, or `None` if nothing is damaged. Whole rows stay unchanged,
+/// including a row that shares its line with a block of NUL bytes.
 pub fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     lines(bytes).find_map(damage_of)?;
     let mut whole = Vec::with_capacity(bytes.len());
@@ -85,19 +85,19 @@ pub fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(whole)
 }
 
-/// The rows, read; what is no row is passed over.
+/// Parses the rows. Other lines are skipped.
 pub(super) fn rows(bytes: &[u8]) -> impl Iterator<Item = Row<'_>> {
     lines(bytes).filter_map(row_in).filter_map(parse)
 }
 
-/// Whether a row is part of what the model is shown.
+/// Returns whether a row is part of the conversation that the model sees.
 fn is_conversation(row: &Row<'_>) -> bool {
     let speaks = matches!(row.kind.as_str(), "user" | "assistant" | "attachment" | "system");
-    // Older versions keep the sub-agents' conversations in the same file.
+    // Older versions keep the conversations of sub-agents in the same file.
     speaks && row.uuid.stated().is_some() && !row.is_sidechain.0
 }
 
-/// The lines, without their newlines; the last may lack one.
+/// Returns the lines without their newlines. The last line may lack one.
 pub(super) fn lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
@@ -110,7 +110,7 @@ pub(super) fn lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The row that a line holds, if it holds one whole.
+/// Returns the row in a line, if it is whole.
 fn row_in(line: &[u8]) -> Option<&[u8]> {
     let start = line.iter().position(|&byte| byte != 0)?;
     let end = line.iter().rposition(|&byte| byte != 0)?;
@@ -129,9 +129,9 @@ fn damage_of(line: &[u8]) -> Option<DamageKind> {
     }
 }
 
-/// Whether these bytes are a JSON object, and nothing else.
+/// Returns whether these bytes are a JSON object and nothing else.
 fn is_row(bytes: &[u8]) -> bool {
-    // The values are not looked at: half surrogate pairs, which the agent does write, do no harm.
+    // The values are not parsed, because half surrogate pairs, which the agent writes, do no harm.
     let is_json = || {
         let text = std::str::from_utf8(bytes).ok()?;
         serde_json::from_str::<IgnoredAny>(text).ok()

@@ -1,30 +1,30 @@
-//! Where the agent keeps its sessions, as data. Looks at no file itself.
+//! Computes where the agent stores its sessions. Never accesses a file.
 
 use std::path::{Path, PathBuf};
 
-// Longer names are cut here and told apart by a hash.
+// Longer names are truncated and made unique by a hash.
 const NAME_CHARS_MAX: usize = 200;
 
-/// The file of a session, below the agent's configuration directory (`$CLAUDE_CONFIG_DIR`, else
-/// `~/.claude`). `cwd` must be the real path, symbolic links resolved.
+/// Returns the file of a session, below the agent's configuration directory (`$CLAUDE_CONFIG_DIR`, else
+/// `~/.claude`). `cwd` must be the canonical path.
 pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
     sessions_dir(cwd).join(format!("{session}.jsonl"))
 }
 
-/// The directory of all sessions that were begun in `cwd`, below the configuration directory.
+/// Returns the directory of all sessions that started in `cwd`, below the configuration directory.
 pub fn sessions_dir(cwd: &Path) -> PathBuf {
     Path::new("projects").join(encoded(&cwd.to_string_lossy()))
 }
 
-/// The session that a file of such a directory holds.
+/// Returns the session of a file in such a directory.
 pub fn session_of(file: &Path) -> Option<&str> {
     let is_session = file.extension().is_some_and(|extension| extension == "jsonl");
     file.file_stem().filter(|_| is_session)?.to_str()
 }
 
-/// A path as a directory name: everything but ASCII letters and digits becomes a dash.
+/// Encodes a path as a directory name: all characters except ASCII letters and digits become dashes.
 fn encoded(path: &str) -> String {
-    // The agent counts as JavaScript does, in UTF-16 units.
+    // The agent counts UTF-16 units, as JavaScript does.
     let dashed: String = path
         .encode_utf16()
         .map(|unit| match u8::try_from(unit) {
@@ -57,13 +57,13 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn directory_names() {
+    fn encodes_directory_names() {
         let check = |path: &str, name: &str| assert_eq!(encoded(path), name);
         check("/demo", "-demo");
         check("/home/a b/x.y_z@!#$%", "-home-a-b-x-y-z-----");
         check("/höme/日本", "-h-me---");
         check(&format!("/{}", "a".repeat(199)), &format!("-{}", "a".repeat(199)));
-        // As the agent itself named it, a path of UTF-16 units beyond one.
+        // Recorded from the agent, for a path with characters of two UTF-16 units.
         let long = format!("/tmp/encsbuwlse0/{}/{}é😀", "l".repeat(120), "m".repeat(120));
         check(&long, &format!("-tmp-encsbuwlse0-{}-{}-v0vvee", "l".repeat(120), "m".repeat(62)));
         check("/emoji😀x", "-emoji--x");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn files() {
+    fn returns_session_files() {
         let file = session_file(Path::new("/demo"), "54f67155");
         assert_eq!(file, Path::new("projects/-demo/54f67155.jsonl"));
         assert_eq!(session_of(&file), Some("54f67155"));

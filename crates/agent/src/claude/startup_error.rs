@@ -1,18 +1,18 @@
-//! How a refused start is recognised. A start that was refused names no session in the stream; only
-//! then is stderr looked at, and there only at the beginning of lines that the agent's program writes.
+//! Recognizes a failed start. A failed start names no session in the stream; only then is stderr inspected,
+//! and only at the start of lines that the agent program writes.
 
 use longhaul_core::StartupError;
 
 enum StderrPattern {
-    /// The line begins so.
+    /// The line starts with this text.
     Start(&'static str),
-    /// The line begins and ends so.
+    /// The line starts and ends with these texts.
     Ends(&'static str, &'static str),
-    /// The line contains this.
+    /// The line contains this text.
     Part(&'static str),
 }
 
-/// Sentences of 2.1.330, and those by which argument parsers of other programs refuse our flags.
+/// Messages of 2.1.330, and messages with which other programs reject our flags.
 const SENTENCES: [(StderrPattern, StartupError); 31] = [
     (StderrPattern::Ends("Error: Session ID ", " is already in use."), StartupError::SessionInUse),
     (StderrPattern::Start("No conversation found with session ID"), StartupError::SessionUnknown),
@@ -49,16 +49,16 @@ const SENTENCES: [(StderrPattern, StartupError); 31] = [
     (StderrPattern::Start("flag provided but not defined: -"), StartupError::NotAnAgent),
 ];
 
-/// What some lines of the agent's own say of its start; the first that says something counts.
+/// Returns the error of the first line that matches a message.
 pub(super) fn by_text(text: &str) -> Option<StartupError> {
     text.lines().find_map(|line| {
         let line = line.trim();
-        SENTENCES.iter().find(|(is, _)| is.met_by(line)).map(|(_, error)| *error)
+        SENTENCES.iter().find(|(pattern, _)| pattern.matches(line)).map(|(_, error)| *error)
     })
 }
 
 impl StderrPattern {
-    fn met_by(&self, line: &str) -> bool {
+    fn matches(&self, line: &str) -> bool {
         match self {
             StderrPattern::Start(start) => line.starts_with(start),
             StderrPattern::Ends(start, end) => line.starts_with(start) && line.ends_with(end),
@@ -73,7 +73,7 @@ mod tests {
     use longhaul_core::StartupError;
 
     #[test]
-    fn sentences() {
+    fn recognizes_messages() {
         let check = |text: &str, error| assert_eq!(by_text(text), error, "{text}");
         check("Error: Session ID 606d35e3 is already in use.\n", Some(StartupError::SessionInUse));
         check(

@@ -1,8 +1,8 @@
-//! The agent's way of writing a moment: `2026-11-22T05:30:54.299Z`, always UTC.
+//! Parses the agent's timestamps: `2026-11-22T05:30:54.299Z`, always UTC.
 
 use longhaul_core::Moment;
 
-/// The moment; nothing if it is written otherwise.
+/// Returns the moment, or `None` if the text has another format.
 pub(super) fn moment(text: &str) -> Option<Moment> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let [year, month, day] = numbers(date, '-')?;
@@ -25,11 +25,11 @@ fn numbers(text: &str, separator: char) -> Option<[u64; 3]> {
     numbers?.try_into().ok()
 }
 
-/// Days since 1970-01-01. The year is counted from March, so that the leap day is its last.
+/// Returns the days since 1970-01-01. The year starts in March, so that the leap day is its last.
 fn days(year: u64, month: u64, day: u64) -> u64 {
     let (year, month) = if month > 2 { (year, month - 3) } else { (year.saturating_sub(1), month + 9) };
     let leap_days = year / 4 - year / 100 + year / 400;
-    // 719 468 days lie between the first of March of year 0 and 1970-01-01.
+    // Between the first of March of year 0 and 1970-01-01 lie 719,468 days.
     (year * 365 + leap_days + (month * 153 + 2) / 5 + day).saturating_sub(719_469)
 }
 
@@ -38,7 +38,7 @@ mod tests {
     use super::moment;
 
     #[test]
-    fn moments() {
+    fn parses_timestamps() {
         let check = |text: &str, milliseconds: Option<u64>| {
             assert_eq!(moment(text).map(|moment| moment.0), milliseconds, "{text}");
         };

@@ -1,50 +1,50 @@
-//! Which tool calls are under way, which were denied by whom, and which ran at all.
+//! Tracks which tool calls are running, which were denied and by whom, and which did not run.
 
 use super::wire::ResultMeta;
 use std::collections::{BTreeMap, BTreeSet};
 
-// An agent runs a handful of tools at once. More open ones than this is a stream gone wrong.
+// An agent runs a handful of tools at once. More open calls than this indicate a damaged stream.
 const OPEN_TOOLS_MAX: usize = 1024;
-// Denials are counted to tell none from some.
+// Denials only need to be counted well enough to distinguish some from none.
 const DENIALS_MAX: usize = 1024;
 
 /// The tool calls of one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolCalls {
-    /// The label of each, by id.
+    /// The label of each open call, by id.
     open: BTreeMap<String, String>,
     denied: BTreeSet<String>,
     denied_by_hooks: BTreeSet<String>,
-    /// Whether the agent called a tool off by itself: a tool that a guard was asked about and nobody
-    /// answered, or one that ended with the process.
+    /// Whether the agent cancelled a tool call on its own: a guard's verdict was missing, or the process
+    /// ended.
     pub(super) cancelled: bool,
 }
 
-/// What became of a call that got a result.
+/// What happened to a call that has a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallFate {
     /// It ran.
     Ran,
-    /// It was denied or called off before it ran.
+    /// It was denied or cancelled before it ran.
     NeverRan,
-    /// It was stopped, perhaps while it ran.
+    /// It was stopped, possibly while it ran.
     Stopped,
 }
 
-/// What the agent's program says about a result tells.
+/// Returns what happened to a call, according to the agent program's metadata.
 pub(super) fn fate(meta: &ResultMeta<'_>) -> CallFate {
     let is_rejected = meta.permission_decision.decision.is("reject");
     match meta.non_execution_kind.as_str() {
         "" if !is_rejected => CallFate::Ran,
-        // 2.1.330 says so of a running tool that an interrupt stopped, too, but without a decision.
+        // 2.1.330 also reports this for a running tool that an interrupt stopped, but without a decision.
         "user-rejected" if !is_rejected => CallFate::Stopped,
         _ => CallFate::NeverRan,
     }
 }
 
 impl ToolCalls {
-    /// A call began; false if it is known.
-    pub(super) fn begin(&mut self, id: &str, label: &str) -> bool {
+    /// Records the start of a call. Returns `false` if it was recorded before.
+    pub(super) fn start(&mut self, id: &str, label: &str) -> bool {
         let is_new = self.open.len() < OPEN_TOOLS_MAX && !self.open.contains_key(id);
         if is_new {
             self.open.insert(id.to_owned(), label.to_owned());
@@ -57,24 +57,24 @@ impl ToolCalls {
         self.open.values().next().map(String::as_str)
     }
 
-    /// A call brought a result; false if it is not known.
+    /// Records the result of a call. Returns `false` if the call is unknown.
     pub(super) fn end(&mut self, id: &str) -> bool {
         self.open.remove(id).is_some()
     }
 
-    /// The turn is over, and every call with it.
+    /// Ends every open call, because the exchange is over.
     pub(super) fn end_all(&mut self) {
         self.open.clear();
     }
 
-    /// A permission rule, or the absence of a person to ask, denied a call.
+    /// Records that a permission rule, or the absence of a person to ask, denied a call.
     pub(super) fn deny(&mut self, id: &str) {
         remember(&mut self.denied, id);
     }
 
-    /// What the agent's program says about a result. A call that a hook denied was denied by a guard:
-    /// that is no fault.
-    pub(super) fn judge(&mut self, meta: &ResultMeta<'_>) {
+    /// Records the metadata of a result. A call that a hook denied was denied by a guard, which is not a
+    /// fault.
+    pub(super) fn record_metadata(&mut self, meta: &ResultMeta<'_>) {
         let decision = &meta.permission_decision;
         if decision.decision.is("reject") {
             let denied =
@@ -84,7 +84,7 @@ impl ToolCalls {
         self.cancelled |= meta.non_execution_kind.is("cancelled");
     }
 
-    /// How many calls were denied by somebody else than a hook, with those that a result lists.
+    /// Returns the number of calls that were denied, but not by a hook, including those that a result lists.
     pub(super) fn denials<'a>(&self, listed: impl Iterator<Item = &'a str>) -> u32 {
         let listed: BTreeSet<&str> = listed.collect();
         let denied = self.denied.iter().map(String::as_str).chain(listed);

@@ -1,12 +1,12 @@
-//! Writes down the conversation that a stream tells of, as it goes on.
+//! Converts a stream into transcript messages as it arrives.
 //!
-//! The agent tells each block of a message as an event of its own, and what the message used behind the last of them
-//! (`message_delta`, 2.1.330). Blocks wait for that, a few milliseconds, so that the last one can say it; what comes in
-//! between waits with them, so that the order stays.
+//! The agent writes each block of a message as a separate event, and the message's usage after the last one
+//! (`message_delta`, 2.1.330). Blocks wait a few milliseconds for it, because the last block carries the
+//! usage. Events in between wait too, so that the order is kept.
 
 use super::parse_conversation::text_of;
 use super::usage_meter::billed;
-use super::wire::{Head, Part, ResultLine, Scribed, parse};
+use super::wire::{Head, Part, ResultLine, TranscriptEvent, parse};
 use super::{SYNTHETIC, vendor_terms};
 use crate::Prices;
 use crate::line_splitter::{Line, LineSplitter};
@@ -20,39 +20,39 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::mem;
 
-/// As much of a result as a person reads. Twice this is not worth a mark in its middle.
+/// As much of a result as a person reads.
 const RESULT_BYTES_MAX: usize = 16 << 10;
-/// Its end says how it ended.
+/// The end of a result shows its outcome.
 const RESULT_END_BYTES: usize = 4 << 10;
-/// A call that writes a file has all of it in its arguments; the file has it too.
+/// A call that writes a file has the whole content in its arguments, but the file has it too.
 const INPUT_BYTES_MAX: usize = 64 << 10;
-/// Of one text in such arguments.
+/// Limit of one text in such arguments.
 const INPUT_TEXT_BYTES_MAX: usize = 8 << 10;
 
-/// How nearly every event begins, and how those end that say more than that the model writes.
+/// Nearly every event starts like this. Of these, only the `message_` events matter here.
 const DELTA: &[u8] = b"{\"type\":\"stream_event\"";
 
-/// A scribe of Claude Code's stream.
+/// The transcript decoder for Claude Code's stream.
 pub(super) struct ClaudeTranscriptDecoder {
     prices: Prices,
     attempt: u32,
     lines: LineSplitter,
     session: Option<String>,
-    /// The message that was last begun in pieces: its end will come.
+    /// The last message whose deltas started, so that its end will follow.
     started: String,
-    /// The message whose end has not come yet.
+    /// The message whose end is pending.
     open: Option<Open>,
-    /// What was told since that began.
+    /// Messages since that one started.
     waiting: Vec<TranscriptMessage>,
-    /// Whether the conversation was just compacted: its summary follows.
+    /// Whether the conversation was just compacted, so that its summary follows.
     compacted: bool,
 }
 
-/// A message of the main conversation that is being written.
+/// A message of the main conversation in progress.
 struct Open {
     id: String,
     model: String,
-    /// What it used, if its blocks say so: where it did not come in pieces.
+    /// Its usage and stop reason, if its blocks state them because there are no deltas.
     usage: Option<(BilledTokens, String)>,
 }
 
@@ -88,7 +88,7 @@ impl ClaudeTranscriptDecoder {
         if bytes.starts_with(DELTA) && memmem::find(bytes, b"\"message_").is_none() {
             return;
         }
-        let Some(event) = parse::<Scribed<'_>>(bytes) else { return };
+        let Some(event) = parse::<TranscriptEvent<'_>>(bytes) else { return };
         match event.kind.as_str() {
             "assistant" | "user" | "system" => self.event(&event, out),
             "stream_event" => {
@@ -126,7 +126,7 @@ impl ClaudeTranscriptDecoder {
         }
     }
 
-    fn event(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
+    fn event(&mut self, event: &TranscriptEvent<'_>, out: &mut Vec<TranscriptMessage>) {
         if let Some(session) = event.session_id.stated() {
             self.session = Some(session.to_owned());
         }
@@ -136,22 +136,22 @@ impl ClaudeTranscriptDecoder {
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
                 let text = event.summary.text().unwrap_or_default();
-                self.tell(event, EventKind::Note, text, out);
+                self.push_note(event, EventKind::Note, text, out);
             }
             _ => {}
         }
     }
 
-    fn assistant(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
+    fn assistant(&mut self, event: &TranscriptEvent<'_>, out: &mut Vec<TranscriptMessage>) {
         let message = &event.message;
         let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.0;
-        // Of what a sub-agent used, the stream tells the input alone.
+        // The stream contains only the input tokens of sub-agents.
         if event.parent_tool_use_id.stated().is_none() && !synthetic {
             if self.open.as_ref().is_none_or(|open| !message.id.is(&open.id)) {
                 self.close(out);
             }
             let stop_reason = message.stop_reason.stated();
-            // Of others nobody will say what they used.
+            // The usage of other messages will never arrive.
             let is_ending = stop_reason.is_some() || message.id.is(&self.started);
             self.open = is_ending.then(|| Open {
                 id: message.id.as_str().to_owned(),
@@ -161,14 +161,19 @@ impl ClaudeTranscriptDecoder {
         }
         let origin = if synthetic { MessageOrigin::Agent } else { MessageOrigin::Model };
         for part in message.content.parts() {
-            let Some(said) = self.part(&part, event, origin) else { continue };
-            self.put(said, out);
+            let Some(block_message) = self.part(&part, event, origin) else { continue };
+            self.push_or_queue(block_message, out);
         }
     }
 
-    /// A block of what the model wrote; nothing for one that says nothing.
-    fn part(&self, part: &Part<'_>, event: &Scribed<'_>, origin: MessageOrigin) -> Option<TranscriptMessage> {
-        let said = |kind: EventKind| TranscriptMessage {
+    /// Returns the transcript message of a block, or `None` if the block is empty.
+    fn part(
+        &self,
+        part: &Part<'_>,
+        event: &TranscriptEvent<'_>,
+        origin: MessageOrigin,
+    ) -> Option<TranscriptMessage> {
+        let base = |kind: EventKind| TranscriptMessage {
             id: event.message.id.stated().map(str::to_owned),
             model: event.message.model.stated().map(str::to_owned),
             ..self.message(event, kind, origin)
@@ -176,29 +181,29 @@ impl ClaudeTranscriptDecoder {
         let text = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         match part.kind.as_str() {
             "text" => {
-                Some(TranscriptMessage { content: Some(text(part.text.text())?), ..said(EventKind::Text) })
+                Some(TranscriptMessage { content: Some(text(part.text.text())?), ..base(EventKind::Text) })
             }
             "thinking" => Some(TranscriptMessage {
                 content: Some(text(part.thinking.text())?),
-                ..said(EventKind::Thinking)
+                ..base(EventKind::Thinking)
             }),
             "tool_use" => {
                 let (input, truncated_bytes) = bounded_input(part.input.json());
                 Some(TranscriptMessage {
                     tool: Some(part.name.as_str().to_owned()),
-                    // The older name is still spoken (2.1.330).
+                    // The older name is still in use (2.1.330).
                     subagent: matches!(part.name.as_str(), "Agent" | "Task"),
                     tool_use_id: Some(part.id.as_str().to_owned()),
                     input,
                     truncated_bytes,
-                    ..said(EventKind::ToolCall)
+                    ..base(EventKind::ToolCall)
                 })
             }
             _ => None,
         }
     }
 
-    fn user(&mut self, event: &Scribed<'_>, out: &mut Vec<TranscriptMessage>) {
+    fn user(&mut self, event: &TranscriptEvent<'_>, out: &mut Vec<TranscriptMessage>) {
         for part in event.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
             let call = part.tool_use_id.as_str();
             let meta = event.tool_result_meta.0.iter().find(|meta| meta.id.is(call));
@@ -215,24 +220,35 @@ impl ClaudeTranscriptDecoder {
                 }),
                 ..self.message(event, EventKind::ToolResult, MessageOrigin::Tool)
             };
-            self.put(result, out);
+            self.push_or_queue(result, out);
         }
-        // The stream does not repeat prompts, so that all other text is the agent's program speaking.
+        // The stream does not repeat prompts, so all other text is from the agent program.
         let is_summary = event.is_synthetic.0 && mem::take(&mut self.compacted);
         let kind = if is_summary { EventKind::Summary } else { EventKind::Note };
-        self.tell(event, kind, text_of(event.message.content), out);
+        self.push_note(event, kind, text_of(event.message.content), out);
     }
 
-    /// What the agent's program said, unless it is nothing.
-    fn tell(&mut self, event: &Scribed<'_>, kind: EventKind, text: String, out: &mut Vec<TranscriptMessage>) {
+    /// Emits text of the agent program, unless it is empty.
+    fn push_note(
+        &mut self,
+        event: &TranscriptEvent<'_>,
+        kind: EventKind,
+        text: String,
+        out: &mut Vec<TranscriptMessage>,
+    ) {
         if !text.trim().is_empty() {
-            let told =
+            let note =
                 TranscriptMessage { content: Some(text), ..self.message(event, kind, MessageOrigin::Agent) };
-            self.put(told, out);
+            self.push_or_queue(note, out);
         }
     }
 
-    fn message(&self, event: &Scribed<'_>, kind: EventKind, origin: MessageOrigin) -> TranscriptMessage {
+    fn message(
+        &self,
+        event: &TranscriptEvent<'_>,
+        kind: EventKind,
+        origin: MessageOrigin,
+    ) -> TranscriptMessage {
         TranscriptMessage {
             timestamp: event.timestamp.stated().map(str::to_owned),
             session_id: self.session.clone(),
@@ -262,8 +278,8 @@ impl ClaudeTranscriptDecoder {
         }
     }
 
-    /// Passes a message on, or lets it wait for the end of the one that is being written.
-    fn put(&mut self, message: TranscriptMessage, out: &mut Vec<TranscriptMessage>) {
+    /// Emits a message, or queues it until the end of the message in progress.
+    fn push_or_queue(&mut self, message: TranscriptMessage, out: &mut Vec<TranscriptMessage>) {
         if self.open.is_some() {
             self.waiting.push(message);
         } else {
@@ -271,12 +287,12 @@ impl ClaudeTranscriptDecoder {
         }
     }
 
-    /// The message that is being written has ended, or was cut.
+    /// Ends the message in progress, complete or truncated.
     fn close(&mut self, out: &mut Vec<TranscriptMessage>) {
         let Some(open) = self.open.take() else { return };
-        let of_it = |message: &&mut TranscriptMessage| message.id.as_deref() == Some(open.id.as_str());
+        let is_part = |message: &&mut TranscriptMessage| message.id.as_deref() == Some(open.id.as_str());
         if let Some((billed, stop_reason)) = open.usage
-            && let Some(last) = self.waiting.iter_mut().rev().find(of_it)
+            && let Some(last) = self.waiting.iter_mut().rev().find(is_part)
         {
             let tokens = billed.tokens;
             last.usage = Some(MessageUsage {
@@ -293,26 +309,26 @@ impl ClaudeTranscriptDecoder {
     }
 }
 
-/// A result, with a mark in the place of its middle if it is long, and how much that is.
+/// Replaces the middle of a long result by a mark. Returns the number of omitted bytes.
 fn bounded_result(text: String) -> (String, u64) {
     if text.len() <= RESULT_BYTES_MAX {
         return (text, 0);
     }
     let head = truncate_to_bytes(&text, RESULT_BYTES_MAX - RESULT_END_BYTES);
-    let end_at =
-        (text.len() - RESULT_END_BYTES..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    let omitted = end_at - head.len();
-    (format!("{head}\n[{omitted} bytes left out]\n{}", &text[end_at..]), omitted as u64)
+    let tail_start =
+        (text.len() - RESULT_END_BYTES..).find(|offset| text.is_char_boundary(*offset)).unwrap_or(text.len());
+    let omitted = tail_start - head.len();
+    (format!("{head}\n[{omitted} bytes left out]\n{}", &text[tail_start..]), omitted as u64)
 }
 
-/// The arguments of a call. Of very long ones each long text is cut; what cannot be cut is left out.
+/// Truncates each long text in very long arguments. Arguments that are still too long are omitted.
 fn bounded_input(json: &str) -> (Option<Box<RawValue>>, u64) {
     if json.len() <= INPUT_BYTES_MAX {
         return (RawValue::from_string(json.to_owned()).ok(), 0);
     }
     let mut omitted = 0;
     let bounded = serde_json::from_str::<Value>(json).ok().and_then(|mut input| {
-        cut_texts(&mut input, &mut omitted);
+        truncate_texts(&mut input, &mut omitted);
         serde_json::value::to_raw_value(&input).ok().filter(|input| input.get().len() <= INPUT_BYTES_MAX)
     });
     if bounded.is_none() {
@@ -321,18 +337,18 @@ fn bounded_input(json: &str) -> (Option<Box<RawValue>>, u64) {
     (bounded, omitted)
 }
 
-/// Goes no deeper than the parser let the value be: 128.
-fn cut_texts(value: &mut Value, omitted: &mut u64) {
+/// The depth is limited by the parser: 128.
+fn truncate_texts(value: &mut Value, omitted: &mut u64) {
     match value {
         Value::String(text) if text.len() > INPUT_TEXT_BYTES_MAX => {
-            let kept = truncate_to_bytes(text, INPUT_TEXT_BYTES_MAX).len();
-            let bytes = text.len() - kept;
-            text.truncate(kept);
+            let retained = truncate_to_bytes(text, INPUT_TEXT_BYTES_MAX).len();
+            let bytes = text.len() - retained;
+            text.truncate(retained);
             text.push_str(&format!("\n[{bytes} bytes left out]"));
             *omitted += bytes as u64;
         }
-        Value::Array(values) => values.iter_mut().for_each(|value| cut_texts(value, omitted)),
-        Value::Object(values) => values.values_mut().for_each(|value| cut_texts(value, omitted)),
+        Value::Array(values) => values.iter_mut().for_each(|value| truncate_texts(value, omitted)),
+        Value::Object(values) => values.values_mut().for_each(|value| truncate_texts(value, omitted)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

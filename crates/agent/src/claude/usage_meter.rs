@@ -1,10 +1,11 @@
-//! What the process used: tokens of each API message once, dollars as the vendor states them.
+//! Measures the usage of a process: the tokens of each API message once, and the cost that the vendor
+//! reports.
 //!
-//! Tokens come from the deltas: `message_start` has the input side, `message_delta` the final numbers.
-//! A message without a final `message_delta` was cut; its output is estimated from what arrived. Where
-//! there are no deltas (sub-agents never have any), `assistant` rows tell the input side, and the next
-//! result's sum the rest. A result also states the cost of all since the last one, and with that
-//! settles it; what no result follows is priced by us. Whose it was, model by model, is in `shares`.
+//! Tokens come from the deltas: `message_start` has the input side, `message_delta` the final numbers. A
+//! message without a final `message_delta` is truncated; its output is estimated from the bytes that arrived.
+//! Sub-agents have no deltas: their `assistant` rows give the input side, and the next result's sum gives the
+//! rest. A result also reports the cost since the previous result, which replaces our estimate. Usage after
+//! the last result is priced by our table. `by_model` attributes usage to models.
 
 mod by_model;
 
@@ -17,63 +18,66 @@ use by_model::{ModelShares, Models, ReportedUsage};
 use longhaul_core::{Tokens, Usage, Usd};
 use std::mem;
 
-// Threads write at once: the main one and its sub-agents. The oldest is closed for the next.
+// The main conversation and its sub-agents write messages at the same time. The oldest is closed for the
+// next.
 const LIVE_MESSAGES_MAX: usize = 256;
 // English and code are about four bytes a token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The spending of one process.
+/// The usage of one process.
 #[derive(Clone, Debug)]
 pub(super) struct UsageMeter {
     prices: Prices,
-    /// All that results have settled.
-    settled: Usage,
-    /// All since the last result.
-    span: UsageInterval,
-    /// The same, model by model.
+    /// Usage that results have reported.
+    committed: Usage,
+    /// Usage since the last result.
+    interval: UsageInterval,
+    /// The same usage by model.
     shares: ModelShares,
-    /// Messages that are being written.
+    /// Messages in progress.
     live: Vec<OpenMessage>,
-    /// Messages that are done with, as fingerprints.
+    /// Fingerprints of completed messages.
     recent: RecentMessages,
-    /// Messages that were cut.
+    /// Truncated messages.
     pub(super) truncated: CompactionFilter,
-    /// The last result's cumulative cost, for versions that state no difference.
+    /// The last result's cumulative cost, for versions that do not report differences.
     total: Usd,
-    /// Whether anything was counted since somebody asked.
-    news: bool,
+    /// Whether usage changed since the last call of [`UsageMeter::take_update`].
+    has_update: bool,
 }
 
-/// What one or more messages used.
+/// The usage of one or more messages.
 #[derive(Clone, Copy, Debug, Default)]
 struct UsageInterval {
     usage: Usage,
-    /// What its messages cost by our table, in billionths of a dollar. The tally's money is not set before the end.
+    /// Cost of the messages by our table, in billionths of a dollar. The cost in `usage` is set at the end.
     nano: u64,
-    /// The part of it that is output of cut messages: the agent states less of that than is billed.
+    /// The part of that cost that is output of truncated messages. The agent reports less of it than is
+    /// billed.
     truncated_output_nano: u64,
-    /// Whether the final usage of a message is not known.
+    /// Whether the final usage of a message is unknown.
     guessed: bool,
 }
 
-/// A message that is being written.
+/// A message in progress.
 #[derive(Clone, Debug)]
 struct OpenMessage {
     id: String,
     thread: String,
     model: String,
     usage: BilledTokens,
-    /// How much content arrived.
+    /// Bytes of content that arrived.
     bytes: u64,
     source: Source,
 }
 
-/// Where a message is known from.
+/// The events that a message is known from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
-    /// Its deltas: it is complete when the final one came.
+    /// Deltas: the message is complete with its final delta.
     Deltas,
-    /// Its rows alone: it is complete when the next one comes; with this its final usage is known.
+    /// Rows only: the message is complete when the next one starts. `is_final` means that its final usage is
+    /// known.
     Rows { is_final: bool },
 }
 
@@ -81,38 +85,38 @@ impl UsageMeter {
     pub(super) fn new(prices: Prices) -> UsageMeter {
         UsageMeter {
             prices,
-            settled: Usage::default(),
-            span: UsageInterval::default(),
+            committed: Usage::default(),
+            interval: UsageInterval::default(),
             shares: ModelShares::default(),
             live: Vec::new(),
             recent: RecentMessages::default(),
             truncated: CompactionFilter::default(),
             total: Usd::ZERO,
-            news: false,
+            has_update: false,
         }
     }
 
-    /// Takes in an event of the Messages API.
+    /// Records an event of the Messages API.
     pub(super) fn stream_event(&mut self, head: &Head<'_>) {
         let (event, thread) = (&head.event, head.parent_tool_use_id.as_str());
         match event.kind.as_str() {
             "content_block_delta" => {
                 let delta = &event.delta;
-                if let Some(place) = self.place(head.api_message_id.as_str(), thread) {
-                    self.live[place].bytes += delta.text.0 + delta.partial_json.0 + delta.thinking.0;
+                if let Some(index) = self.live_index(head.api_message_id.as_str(), thread) {
+                    self.live[index].bytes += delta.text.0 + delta.partial_json.0 + delta.thinking.0;
                 }
             }
             "message_start" => self.start(&event.message, thread),
             "message_delta" => {
-                let Some(place) = self.place(head.api_message_id.as_str(), thread) else { return };
-                let mut message = self.live.remove(place);
+                let Some(index) = self.live_index(head.api_message_id.as_str(), thread) else { return };
+                let mut message = self.live.remove(index);
                 message.usage = message.usage.or_later(billed(&event.usage));
                 // An interrupt ends the message without a reason.
                 self.close(message, event.delta.stop_reason.stated().is_some());
             }
             "message_stop" => {
-                if let Some(place) = self.place(head.api_message_id.as_str(), thread) {
-                    let message = self.live.remove(place);
+                if let Some(index) = self.live_index(head.api_message_id.as_str(), thread) {
+                    let message = self.live.remove(index);
                     self.close(message, false);
                 }
             }
@@ -129,19 +133,19 @@ impl UsageMeter {
         self.open(message, thread, Source::Deltas);
     }
 
-    /// Takes in a block of a message of the model's, as a row of its own.
+    /// Records a row, which contains one block of the model's message.
     pub(super) fn row(&mut self, message: &Message<'_>, thread: &str) {
         let id = message.id.as_str();
         if self.recent.contains(fingerprint(id)) {
             return;
         }
         let is_final = message.stop_reason.stated().is_some();
-        let place = self.live.iter().position(|live| live.id == id).unwrap_or_else(|| {
+        let index = self.live.iter().position(|live| live.id == id).unwrap_or_else(|| {
             self.close_thread(thread);
             self.open(message, thread, Source::Rows { is_final });
             self.live.len() - 1
         });
-        let live = &mut self.live[place];
+        let live = &mut self.live[index];
         if live.source != Source::Deltas {
             live.source = Source::Rows { is_final };
             live.usage = live.usage.or_later(billed(&message.usage));
@@ -169,19 +173,19 @@ impl UsageMeter {
         });
     }
 
-    /// The process is gone.
+    /// Closes every message, because the process has exited.
     pub(super) fn close_all(&mut self) {
         self.close_where(|_| true);
     }
 
-    /// A thread writes one message at a time: when the next begins, the one before is done with.
+    /// Closes the messages of a thread. A thread writes one message at a time, so the next one completes it.
     fn close_thread(&mut self, thread: &str) {
         self.close_where(|live| live.thread == thread);
     }
 
-    fn close_where(&mut self, is: impl Fn(&OpenMessage) -> bool) {
-        while let Some(place) = self.live.iter().position(&is) {
-            let message = self.live.remove(place);
+    fn close_where(&mut self, condition: impl Fn(&OpenMessage) -> bool) {
+        while let Some(index) = self.live.iter().position(&condition) {
+            let message = self.live.remove(index);
             self.close_unfinished(message);
         }
     }
@@ -192,148 +196,152 @@ impl UsageMeter {
     }
 
     fn close(&mut self, mut message: OpenMessage, complete: bool) {
-        let print = fingerprint(&message.id);
-        self.recent.remember(print);
-        self.news = true;
+        let hash = fingerprint(&message.id);
+        self.recent.remember(hash);
+        self.has_update = true;
 
         let exact = complete && message.source != (Source::Rows { is_final: false });
         if !exact {
             let output = &mut message.usage.tokens.output;
-            // Rounded down: where the cut fell inside a token, that token was not sent.
+            // Rounded down, because a token that was truncated was not sent.
             *output = (*output).max(message.bytes / BYTES_PER_TOKEN);
         }
         if !complete {
-            self.truncated.remember(print);
+            self.truncated.remember(hash);
         }
-        let used = self.used(&message, complete, exact);
-        self.span.add(used);
-        self.shares.add(&message.model, used);
+        let interval = self.interval_of(&message, complete, exact);
+        self.interval.add(interval);
+        self.shares.add(&message.model, interval);
     }
 
-    /// What a message used.
-    fn used(&self, message: &OpenMessage, complete: bool, exact: bool) -> UsageInterval {
+    /// Returns the usage of a message.
+    fn interval_of(&self, message: &OpenMessage, complete: bool, exact: bool) -> UsageInterval {
         let usage = message.usage;
-        let mut tally = if complete {
+        let mut counted = if complete {
             let turns = u32::from(message.thread.is_empty());
             Usage { tokens: usage.tokens, messages: 1, turns, ..Usage::default() }
         } else {
             Usage { truncated_tokens: usage.tokens, truncated_messages: 1, ..Usage::default() }
         };
         let price = self.prices.price(&message.model, usage);
-        tally.unpriced = price.is_none() && usage.tokens.total() > 0;
-        let cut_output_nano = price.filter(|_| !complete).map(|nano| {
-            let silent = BilledTokens { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
-            nano.saturating_sub(self.prices.price(&message.model, silent).unwrap_or(nano))
+        counted.unpriced = price.is_none() && usage.tokens.total() > 0;
+        let truncated_output_nano = price.filter(|_| !complete).map(|nano| {
+            let without_output = BilledTokens { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
+            nano.saturating_sub(self.prices.price(&message.model, without_output).unwrap_or(nano))
         });
         UsageInterval {
-            usage: tally,
+            usage: counted,
             nano: price.unwrap_or_default(),
-            truncated_output_nano: cut_output_nano.unwrap_or_default(),
+            truncated_output_nano: truncated_output_nano.unwrap_or_default(),
             guessed: complete && !exact,
         }
     }
 
-    /// A result covers all that was used since the last one.
-    pub(super) fn settle(&mut self, line: &ResultLine<'_>) {
-        // Messages known from rows alone have no end of their own. Those of sub-agents may not be complete
-        // yet; the next result counts them then.
+    /// Records a result, which covers all usage since the previous one.
+    pub(super) fn on_result(&mut self, line: &ResultLine<'_>) {
+        // Messages known only from rows have no end event. Those of sub-agents may be incomplete; the next
+        // result then includes them.
         self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
-        let mut span = self.closed_span();
-        let reported = stated_tokens(line);
-        let cost = self.stated_cost(line);
+        let mut interval = self.closed_interval();
+        let reported = reported_tokens(line);
+        let cost = self.reported_cost(line);
         if let Some(cost) = cost {
-            let estimated_cost = reported.map(|reported| self.left_out(reported)).unwrap_or_default();
-            span = Usage { reported_cost: cost, estimated_cost, unpriced: false, ..span };
+            let estimated_cost = reported.map(|reported| self.unreported_cost(reported)).unwrap_or_default();
+            interval = Usage { reported_cost: cost, estimated_cost, unpriced: false, ..interval };
         }
         if let Some(reported) = reported {
-            span.tokens = reconcile(span.tokens, span.truncated_tokens, reported, self.span.guessed);
+            interval.tokens =
+                reconcile(interval.tokens, interval.truncated_tokens, reported, self.interval.guessed);
         }
-        self.shares.settle(
-            span,
+        self.shares.on_result(
+            interval,
             ReportedUsage {
-                models: stated_models(line),
+                models: reported_models(line),
                 only: only_model(line),
                 has_cost: cost.is_some(),
-                guessed: self.span.guessed,
+                guessed: self.interval.guessed,
             },
         );
-        self.settled = self.settled.plus(span);
-        self.span = UsageInterval::default();
-        self.news = true;
+        self.committed = self.committed.plus(interval);
+        self.interval = UsageInterval::default();
+        self.has_update = true;
     }
 
-    /// What a statement leaves out: of a message that was cut it counts the input and the first token,
-    /// while all that was sent until the cut is billed (2.1.330).
-    fn left_out(&self, reported: Tokens) -> Usd {
-        let (counted, cut) = (self.span.usage.tokens.output, self.span.usage.truncated_tokens.output);
-        let missing = (counted + cut).saturating_sub(reported.output).min(cut);
-        let nano = u128::from(self.span.truncated_output_nano) * u128::from(missing) / u128::from(cut.max(1));
+    /// Returns the cost that a report omits. For a truncated message it counts the input and the first token,
+    /// but all output that was sent is billed (2.1.330).
+    fn unreported_cost(&self, reported: Tokens) -> Usd {
+        let (counted, truncated) =
+            (self.interval.usage.tokens.output, self.interval.usage.truncated_tokens.output);
+        let missing = (counted + truncated).saturating_sub(reported.output).min(truncated);
+        let nano = u128::from(self.interval.truncated_output_nano) * u128::from(missing)
+            / u128::from(truncated.max(1));
         usd_from_nano(nano as u64)
     }
 
-    fn stated_cost(&mut self, line: &ResultLine<'_>) -> Option<Usd> {
+    fn reported_cost(&mut self, line: &ResultLine<'_>) -> Option<Usd> {
         let total = line.total_cost_usd.0.and_then(Usd::from_dollars);
         let before = self.total;
         self.total = total.unwrap_or(before);
         match &line.since_last {
             Some(models) => Usd::from_dollars(models.0.iter().filter_map(|(_, model)| model.cost.0).sum()),
-            // Cumulative over the session: the first one of a resumed session is too much.
+            // Cumulative over the session, so the first value of a resumed session is too high.
             None => total.map(|total| total.saturating_sub(before)),
         }
     }
 
-    /// The same as [`Spend::tally`], if there is anything in it that nobody asked for yet.
+    /// Returns [`UsageMeter::usage`] if it changed since the last call.
     pub(super) fn take_update(&mut self) -> Option<Usage> {
-        mem::take(&mut self.news).then(|| self.tally())
+        mem::take(&mut self.has_update).then(|| self.usage())
     }
 
-    /// All that was used, as far as it is known now.
-    pub(super) fn tally(&self) -> Usage {
-        self.settled.plus(self.closed_span())
+    /// Returns the usage so far, as far as it is known.
+    pub(super) fn usage(&self) -> Usage {
+        self.committed.plus(self.closed_interval())
     }
 
-    /// The same, model by model, sorted by name. The parts add up to it.
+    /// Returns the usage so far by model, sorted by name. The parts add up to [`UsageMeter::usage`].
     pub(super) fn by_model(&self) -> Vec<(String, Usage)> {
-        self.shares.by_model(self.closed_span())
+        self.shares.by_model(self.closed_interval())
     }
 
-    fn closed_span(&self) -> Usage {
-        Usage { estimated_cost: usd_from_nano(self.span.nano), ..self.span.usage }
+    fn closed_interval(&self) -> Usage {
+        Usage { estimated_cost: usd_from_nano(self.interval.nano), ..self.interval.usage }
     }
 
     fn is_known(&self, id: &str) -> bool {
         self.live.iter().any(|live| live.id == id) || self.recent.contains(fingerprint(id))
     }
 
-    /// The live message of an event: by its id where the event names it, else by its thread.
-    fn place(&self, id: &str, thread: &str) -> Option<usize> {
+    /// Returns the message of an event: by its id if the event has one, else by its thread.
+    fn live_index(&self, id: &str, thread: &str) -> Option<usize> {
         self.live.iter().position(|live| {
             live.source == Source::Deltas && if id.is_empty() { live.thread == thread } else { live.id == id }
         })
     }
 }
 
-/// What a result says was used since the last one; versions that do not say so tell the turn's.
-fn stated_tokens(line: &ResultLine<'_>) -> Option<Tokens> {
+/// Returns the tokens since the previous result, as the result reports them. Versions without that field
+/// report those of the exchange.
+fn reported_tokens(line: &ResultLine<'_>) -> Option<Tokens> {
     let Some(models) = &line.since_last else {
         let tokens = billed(&line.usage).tokens;
         return (tokens.total() > 0).then_some(tokens);
     };
-    Some(models.0.iter().fold(Tokens::default(), |sum, (_, model)| sum + tokens_of(model)))
+    Some(models.0.iter().fold(Tokens::default(), |sum, (_, model)| sum + model_tokens(model)))
 }
 
-/// The same by model, with what each cost; nothing in versions that do not say so.
-fn stated_models(line: &ResultLine<'_>) -> Option<Models> {
+/// Returns the reported usage and cost by model, or `None` in versions that do not report them.
+fn reported_models(line: &ResultLine<'_>) -> Option<Models> {
     let mut reported = Models::default();
     for (name, model) in &line.since_last.as_ref()?.0 {
         let cost = model.cost.0.and_then(Usd::from_dollars).unwrap_or_default();
-        let usage = Usage { tokens: tokens_of(model), reported_cost: cost, ..Usage::default() };
+        let usage = Usage { tokens: model_tokens(model), reported_cost: cost, ..Usage::default() };
         reported.add(name.as_str(), UsageInterval { usage, ..UsageInterval::default() });
     }
     Some(reported)
 }
 
-/// The one model that the session has used up to a result, if it is only one; an empty name otherwise.
+/// Returns the only model that the session has used up to this result, or an empty name if there are several.
 fn only_model<'a>(line: &'a ResultLine<'_>) -> &'a str {
     match line.model_usage.0.as_slice() {
         [(name, _)] => name.as_str(),
@@ -341,7 +349,7 @@ fn only_model<'a>(line: &'a ResultLine<'_>) -> &'a str {
     }
 }
 
-fn tokens_of(model: &ModelUsage<'_>) -> Tokens {
+fn model_tokens(model: &ModelUsage<'_>) -> Tokens {
     Tokens {
         input: model.input.or_zero(),
         output: model.output.or_zero(),
@@ -350,13 +358,13 @@ fn tokens_of(model: &ModelUsage<'_>) -> Tokens {
     }
 }
 
-/// Completes what we counted with what the agent states. The agent also makes requests that the stream
-/// does not show (compaction, titles), and knows what sub-agents wrote; its sum includes its own guess
-/// at cut messages, which we leave to ours.
-fn reconcile(counted: Tokens, cut: Tokens, reported: Tokens, guessed: bool) -> Tokens {
-    let reported = rest(reported, cut);
-    match (guessed, prompt(reported) > prompt(counted)) {
-        // Each request was seen, and the deltas are exact.
+/// Combines our count with the agent's report. The agent also makes requests that the stream does not show
+/// (compaction, titles), and knows the output of sub-agents. Its sum includes its own estimate for truncated
+/// messages, for which we use ours.
+fn reconcile(counted: Tokens, truncated: Tokens, reported: Tokens, guessed: bool) -> Tokens {
+    let reported = subtract(reported, truncated);
+    match (guessed, prompt_tokens(reported) > prompt_tokens(counted)) {
+        // Every request was visible, and the deltas are exact.
         (false, false) => counted,
         (true, _) => reported,
         (false, true) => Tokens {
@@ -368,8 +376,8 @@ fn reconcile(counted: Tokens, cut: Tokens, reported: Tokens, guessed: bool) -> T
     }
 }
 
-/// What is left of some tokens without others.
-fn rest(tokens: Tokens, others: Tokens) -> Tokens {
+/// Subtracts tokens, saturating at zero.
+fn subtract(tokens: Tokens, others: Tokens) -> Tokens {
     Tokens {
         input: tokens.input.saturating_sub(others.input),
         output: tokens.output.saturating_sub(others.output),
@@ -378,12 +386,12 @@ fn rest(tokens: Tokens, others: Tokens) -> Tokens {
     }
 }
 
-/// All that the model was given.
-fn prompt(tokens: Tokens) -> u64 {
+/// Returns the number of prompt tokens.
+fn prompt_tokens(tokens: Tokens) -> u64 {
     tokens.input + tokens.cache_read + tokens.cache_write
 }
 
-/// What a usage states, as it is billed.
+/// Converts a usage on the wire to billed tokens.
 pub(super) fn billed(usage: &WireUsage<'_>) -> BilledTokens {
     BilledTokens {
         tokens: Tokens {
@@ -406,7 +414,7 @@ impl UsageInterval {
 }
 
 impl BilledTokens {
-    /// Cumulative numbers of the same message, stated later; a later event may leave the input out.
+    /// Merges later cumulative numbers of the same message. A later event may omit the input.
     fn or_later(self, later: BilledTokens) -> BilledTokens {
         BilledTokens {
             tokens: Tokens {

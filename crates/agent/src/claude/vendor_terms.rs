@@ -1,10 +1,10 @@
-//! The vendor's words in our closed ones: one table for each field. A word we do not know becomes
-//! `Other` or nothing; no prose is read here but the few sentences of `by_sentence`.
+//! Maps the vendor's terms to our closed enums, with one table per field. An unknown term becomes `Other` or
+//! `None`. Reads no prose except the few messages of `api_error_by_sentence`.
 
 use longhaul_core::{ApiError, MessageError, RateLimitStatus, StartupError, StopReason, TerminalReason};
 
-/// `result.terminal_reason`.
-pub(super) fn ending(word: &str) -> TerminalReason {
+/// Maps `result.terminal_reason`.
+pub(super) fn terminal_reason(word: &str) -> TerminalReason {
     match word {
         "completed" => TerminalReason::Completed,
         "api_error" | "model_error" => TerminalReason::ApiError,
@@ -18,9 +18,9 @@ pub(super) fn ending(word: &str) -> TerminalReason {
     }
 }
 
-/// `result.subtype`, for versions that state no `terminal_reason` (2.1.330 always does, but for
-/// refused starts). Their `success` without an error was their word for a finished turn.
-pub(super) fn ending_by_subtype(subtype: &str, is_error: bool) -> TerminalReason {
+/// Maps `result.subtype`, for versions without `terminal_reason`. Version 2.1.330 always has one, except for
+/// failed starts. Older versions report a finished exchange as `success` without an error.
+pub(super) fn terminal_reason_by_subtype(subtype: &str, is_error: bool) -> TerminalReason {
     match subtype {
         "success" if !is_error => TerminalReason::Completed,
         "error_max_turns" => TerminalReason::MaxTurns,
@@ -29,7 +29,7 @@ pub(super) fn ending_by_subtype(subtype: &str, is_error: bool) -> TerminalReason
     }
 }
 
-/// `api_error`, on a result or on a synthetic message.
+/// Maps `api_error` of a result or of a synthetic message.
 pub(super) fn api_error(word: &str) -> ApiError {
     match word {
         "usage_limit_reached" => ApiError::UsageLimitReached,
@@ -47,9 +47,9 @@ pub(super) fn api_error(word: &str) -> ApiError {
     }
 }
 
-/// Vendor-authored sentences for which 2.1.330 has no typed field. They are looked for only at the
-/// beginning of a synthetic error message, which the agent's program writes and the model cannot.
-pub(super) fn by_sentence(text: &str) -> Option<ApiError> {
+/// Maps vendor messages for which 2.1.330 has no typed field. They are matched only at the start of a
+/// synthetic error message, which the agent program writes and the model cannot.
+pub(super) fn api_error_by_sentence(text: &str) -> Option<ApiError> {
     const SENTENCES: [(&str, ApiError); 2] = [
         ("API Error: API returned an empty or malformed response", ApiError::Malformed),
         ("Request timed out.", ApiError::TimedOut),
@@ -57,7 +57,7 @@ pub(super) fn by_sentence(text: &str) -> Option<ApiError> {
     SENTENCES.into_iter().find(|(start, _)| text.starts_with(start)).map(|(_, error)| error)
 }
 
-/// `error`, on a synthetic message.
+/// Maps `error` of a synthetic message.
 pub(super) fn message_error(word: &str) -> MessageError {
     match word {
         "authentication_failed"
@@ -76,7 +76,7 @@ pub(super) fn message_error(word: &str) -> MessageError {
     }
 }
 
-/// `stop_reason`.
+/// Maps `stop_reason`.
 pub(super) fn stop_reason(word: &str) -> StopReason {
     match word {
         "end_turn" => StopReason::EndTurn,
@@ -86,16 +86,16 @@ pub(super) fn stop_reason(word: &str) -> StopReason {
     }
 }
 
-/// `timestamp`, an instant of RFC 3339 in UTC, to the minute: `2026-11-21 14:02 UTC`.
+/// Formats `timestamp`, an RFC 3339 time in UTC, to the minute: `2026-11-21 14:02 UTC`.
 pub(super) fn utc_minute(instant: &str) -> Option<String> {
     const FORM: &str = "0000-00-00T00:00";
     let minute = instant.strip_suffix('Z')?.get(..FORM.len())?;
-    let fits = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
-    let (date, time) = minute.split_once('T').filter(|_| minute.bytes().zip(FORM.bytes()).all(fits))?;
+    let matches = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    let (date, time) = minute.split_once('T').filter(|_| minute.bytes().zip(FORM.bytes()).all(matches))?;
     Some(format!("{date} {time} UTC"))
 }
 
-/// `rate_limit_info.status`.
+/// Maps `rate_limit_info.status`.
 pub(super) fn rate_limit_status(word: &str) -> Option<RateLimitStatus> {
     match word {
         "allowed" => Some(RateLimitStatus::Allowed),
@@ -105,7 +105,7 @@ pub(super) fn rate_limit_status(word: &str) -> Option<RateLimitStatus> {
     }
 }
 
-/// `result.startup_failure_reason`.
+/// Maps `result.startup_failure_reason`.
 pub(super) fn startup_failure(word: &str) -> StartupError {
     match word {
         "session_held_by_background" => StartupError::SessionHeld,
@@ -115,9 +115,9 @@ pub(super) fn startup_failure(word: &str) -> StartupError {
     }
 }
 
-/// `toolDenialKind` of a session's rows, `non_execution_kind` of the stream: whether the call was ended in
-/// its course, so that it may have taken effect. An interruption is called a rejection by the user then,
-/// but one that no decision on a permission belongs to.
+/// Returns whether a call was interrupted while it ran, so that it may have taken effect. `kind` is
+/// `toolDenialKind` of session rows or `non_execution_kind` of the stream. An interruption is also reported
+/// as a rejection by the user, but without a permission decision.
 pub(super) fn is_interrupted(kind: &str, decided: bool) -> bool {
     match kind {
         "interrupted" | "cancelled" => true,
@@ -126,9 +126,8 @@ pub(super) fn is_interrupted(kind: &str, decided: bool) -> bool {
     }
 }
 
-/// Whether this is one of the marks that the agent leaves in the conversation where it was interrupted.
-/// They are its own sentences, without a field that tells them from prompts but for the missing
-/// `turnOrigin`, so the text must be the mark as a whole.
+/// Returns whether a text is a mark that the agent adds to the conversation after an interruption. Except for
+/// the missing `turnOrigin`, no field separates marks from prompts, so the whole text must match.
 pub(crate) fn is_interruption_mark(text: &str) -> bool {
     matches!(text, "[Request interrupted by user]" | "[Request interrupted by user for tool use]")
 }
@@ -138,7 +137,7 @@ mod tests {
     use super::utc_minute;
 
     #[test]
-    fn instants() {
+    fn formats_timestamps() {
         let check =
             |instant: &str, expected: Option<&str>| assert_eq!(utc_minute(instant).as_deref(), expected);
         check("2026-11-21T23:56:22.246Z", Some("2026-11-21 23:56 UTC"));

@@ -1,9 +1,9 @@
-//! The agent's events as they are on the wire, as far as they are used. Text is borrowed from the line;
-//! what is not named here is skipped without being built.
+//! Defines the agent's events on the wire, with the fields that are used. Text is borrowed from the line;
+//! other fields are skipped without allocation.
 //!
-//! Reading is tolerant: keys in any order and twice (the last counts), fields missing or of another
-//! type than expected (as if missing), anything nested to any depth in what is skipped. Only a line
-//! that is no JSON, or has no type, is no event.
+//! Parsing is tolerant: keys may have any order and repeat (the last counts). Fields may be missing, or have
+//! an unexpected type, which counts as missing. Skipped values may be nested to any depth. Only a line that
+//! is not JSON, or has no type, is not an event.
 
 mod lenient;
 
@@ -11,21 +11,21 @@ pub(super) use lenient::{Amount, Count, Flag, Length, List, Map, Text};
 use serde::Deserialize;
 use std::marker::PhantomData;
 
-/// A line as the given record; nothing if it is not JSON.
+/// Parses a line as a record, or returns `None` if it is not JSON.
 pub(super) fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
-    // One check of the whole line is cheaper than serde_json's of each string, and it also covers
-    // what is skipped.
+    // One UTF-8 check of the whole line is cheaper than serde_json's check of each string, and also covers
+    // skipped values.
     serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
 }
 
-/// Declares records: each field by its key. Anything but an object reads as an empty record.
+/// Declares records, with the key of each field. A value that is not an object reads as an empty record.
 macro_rules! records {
     ($($(#[$doc:meta])* $name:ident { $($key:literal => $field:ident: $type:ty,)* })*) => { $(
         $(#[$doc])*
         #[derive(Clone, Debug, Default)]
         pub(in crate::claude) struct $name<'a> {
             $(pub(in crate::claude) $field: $type,)*
-            // Not every record borrows something.
+            // Some records borrow nothing.
             line: PhantomData<&'a ()>,
         }
 
@@ -54,14 +54,17 @@ macro_rules! records {
     )* };
 }
 
-// Below the macro, because it declares its records with it.
+// Below the macro, because `rows` declares its records with it.
 mod rows;
 
-pub(super) use rows::{Heard, Part, Raw, Row, RowContext, RowMessage, Scribed, Sign, Told};
+pub(super) use rows::{
+    ConversationEvent, FormatSignature, Part, Raw, Row, RowContext, RowMessage, TranscriptEvent,
+    UnwrittenEvent,
+};
 
 records! {
-    /// What every event has, and all of `stream_event`, `assistant` and `user`: nearly all events are one
-    /// of these, and are read once.
+    /// Fields of every event, and all fields of `stream_event`, `assistant` and `user`. Nearly all events are
+    /// of these types and are parsed once.
     Head {
         "type" => kind: Text<'a>,
         "subtype" => subtype: Text<'a>,
@@ -77,19 +80,19 @@ records! {
         "timestamp" => timestamp: Text<'a>,
     }
 
-    /// Of a `stream_event`, what kind it is of and whose.
+    /// The type and the message of a `stream_event`.
     Origin {
         "type" => kind: Text<'a>,
         "api_message_id" => api_message_id: Text<'a>,
         "event" => event: Typed<'a>,
     }
 
-    /// Whatever has a type.
+    /// Any object with a type.
     Typed {
         "type" => kind: Text<'a>,
     }
 
-    /// An event of the Messages API, passed on.
+    /// A forwarded event of the Messages API.
     StreamEvent {
         "type" => kind: Text<'a>,
         "message" => message: Message<'a>,
@@ -98,13 +101,13 @@ records! {
         "usage" => usage: WireUsage<'a>,
     }
 
-    /// The beginning of a block of content.
+    /// The start of a content block.
     BlockStart {
         "type" => kind: Text<'a>,
         "name" => name: Text<'a>,
     }
 
-    /// What a delta adds; of the content only how much it is.
+    /// The additions of a delta; of the content only its length.
     Delta {
         "stop_reason" => stop_reason: Text<'a>,
         "text" => text: Length,
@@ -142,7 +145,7 @@ records! {
         "is_error" => is_error: Flag,
     }
 
-    /// The arguments of a tool call that say most, and how much the long ones are.
+    /// The most informative arguments of a tool call, and the lengths of long ones.
     ToolInput {
         "command" => command: Text<'a>,
         "file_path" => file_path: Text<'a>,
@@ -160,20 +163,20 @@ records! {
         "run_in_background" => run_in_background: Flag,
     }
 
-    /// What the agent's program says about a tool's result.
+    /// The agent program's metadata of a tool's result.
     ResultMeta {
         "id" => id: Text<'a>,
         "non_execution_kind" => non_execution_kind: Text<'a>,
         "permission_decision" => permission_decision: PermissionDecision<'a>,
     }
 
-    /// Who decided on a tool call.
+    /// The decision on a tool call and its source.
     PermissionDecision {
         "decision" => decision: Text<'a>,
         "source" => source: Text<'a>,
     }
 
-    /// Usage of the Messages API.
+    /// Usage as in the Messages API.
     WireUsage {
         "input_tokens" => input: Count,
         "output_tokens" => output: Count,
@@ -182,7 +185,7 @@ records! {
         "cache_creation" => cache_creation: CacheCreation<'a>,
     }
 
-    /// For how long cache entries were written.
+    /// Cache writes by lifetime.
     CacheCreation {
         "ephemeral_1h_input_tokens" => hour: Count,
     }
@@ -209,7 +212,7 @@ records! {
         "permission_denials" => permission_denials: List<Denial<'a>>,
     }
 
-    /// What one model used.
+    /// The usage of one model.
     ModelUsage {
         "inputTokens" => input: Count,
         "outputTokens" => output: Count,
@@ -218,7 +221,7 @@ records! {
         "costUSD" => cost: Amount,
     }
 
-    /// A denied tool call, as a result lists it.
+    /// A denied tool call in a result.
     Denial {
         "tool_use_id" => tool_use_id: Text<'a>,
     }
@@ -244,7 +247,7 @@ records! {
         "isUsingOverage" => is_using_overage: Flag,
     }
 
-    /// The other `system` events and the control events: a few fields each.
+    /// The other `system` events and the control events, a few fields each.
     Note {
         "state" => state: Text<'a>,
         "status" => status: Text<'a>,
@@ -265,18 +268,18 @@ records! {
         "stdout" => stdout: Text<'a>,
     }
 
-    /// Something that runs in the background.
+    /// A background task.
     Task {
         "task_id" => task_id: Text<'a>,
         "description" => description: Text<'a>,
     }
 
-    /// A row with results of tools, for their text: most readers do not need it, and it may be long.
+    /// A row with tool results, for their text. It may be long, and most readers do not need it.
     Answers {
         "message" => message: AnswersMessage<'a>,
     }
 
-    /// Its message.
+    /// The message of that row.
     AnswersMessage {
         "content" => content: List<Answer<'a>>,
     }
@@ -287,7 +290,7 @@ records! {
         "content" => content: Text<'a>,
     }
 
-    /// What a control request asks for.
+    /// The content of a control request.
     Request {
         "subtype" => subtype: Text<'a>,
         "callback_id" => callback_id: Text<'a>,
@@ -295,7 +298,7 @@ records! {
         "input" => input: HookInput<'a>,
     }
 
-    /// The call that a hook is asked about.
+    /// The call of a hook request.
     HookInput {
         "tool_name" => tool_name: Text<'a>,
         "tool_input" => tool_input: Raw<'a>,
@@ -303,25 +306,25 @@ records! {
         "permission_mode" => permission_mode: Text<'a>,
     }
 
-    /// The agent's answer to a control request.
+    /// The agent's response to a control request.
     ControlResponse {
         "response" => response: Response<'a>,
     }
 
-    /// What it says.
+    /// The content of the response.
     Response {
         "request_id" => request_id: Text<'a>,
         "response" => response: Initialized<'a>,
     }
 
-    /// What it says to `initialize`.
+    /// The response to `initialize`.
     Initialized {
         "hooks_applied" => hooks_applied: Flag,
     }
 }
 
 impl ToolInput<'_> {
-    /// About how much the model wrote for it.
+    /// Returns the approximate number of bytes that the model wrote.
     pub(super) fn bytes(&self) -> u64 {
         let texts = [&self.command, &self.query, &self.description].map(|text| text.as_str().len() as u64);
         texts.iter().sum::<u64>() + self.content.0 + self.old_string.0 + self.new_string.0

@@ -87,7 +87,8 @@ impl ProgramRule {
         };
         let stops = has_option(&self.harmless) || words.iter().any(|word| any(&self.workspace_only, word));
         !stops
-            && (self.starts_with.is_empty() || self.starts_with.iter().any(|prefix| starts_with(&words, prefix)))
+            && (self.starts_with.is_empty()
+                || self.starts_with.iter().any(|prefix| starts_with(&words, prefix)))
             && (self.contains.is_empty() || words.iter().any(|word| any(&self.contains, word)))
             && (self.ends_with.is_empty() || words.last().is_some_and(|word| any(&self.ends_with, word)))
             && (self.options.is_empty() || has_option(&self.options))

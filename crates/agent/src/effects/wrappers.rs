@@ -61,9 +61,8 @@ pub(super) fn script(words: &[String], command: &Command) -> Option<String> {
     match name(program) {
         "eval" => Some(rest.join(" ")),
         shell if SHELLS.contains(&shell) => {
-            let flag = rest
-                .iter()
-                .position(|word| is_option(word) && !word.starts_with("--") && word.contains('c'));
+            let flag =
+                rest.iter().position(|word| is_option(word) && !word.starts_with("--") && word.contains('c'));
             match flag {
                 Some(index) => rest[index..].iter().find(|word| !is_option(word)).cloned(),
                 None => command.input.clone(),

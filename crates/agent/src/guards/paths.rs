@@ -89,8 +89,9 @@ impl BlockedPaths {
         if cwd.is_empty() { &self.cwd } else { cwd }
     }
 
-    /// Adds the directories to which other words can be relative: those above a blocked path, and those that a command
-    /// changes to, as in `cd /code && cat answers/1.txt`. The first directory is that of the call.
+    /// Adds the directories that other words may be relative to: parents of blocked paths, and directories
+    /// that a command changes to, as in `cd /code && cat answers/1.txt`. The first directory is that of the
+    /// call.
     pub(super) fn find_dirs(&self, text: &str, dirs: &mut Vec<String>) {
         let Some(cwd) = dirs.first().cloned() else { return };
         let mut is_change = false;

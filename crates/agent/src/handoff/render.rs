@@ -23,8 +23,10 @@ pub(super) fn block(text: &str, weight_max: u64) -> String {
 pub(super) fn line(step: WorkItem<'_>) -> String {
     match step {
         WorkItem::ModelText(text) => format!("- Said: {}\n", first_sentence(text, SENTENCE_CHARS_MAX)),
-        WorkItem::Note(text) => format!("- Was told: {}\n", inline(text, SENTENCE_CHARS_MAX)),
-        WorkItem::Called(call, result) => format!("- {}: {}\n", call_line(call), outcome_in_short(call, result)),
+        WorkItem::Note(text) => format!("- Received: {}\n", inline(text, SENTENCE_CHARS_MAX)),
+        WorkItem::Called(call, result) => {
+            format!("- {}: {}\n", call_line(call), outcome_in_short(call, result))
+        }
         WorkItem::Answered(result) => {
             format!("- Result of a call that is not on record: {}\n", inline(&result.text, OUTCOME_CHARS_MAX))
         }
@@ -35,7 +37,7 @@ pub(super) fn line(step: WorkItem<'_>) -> String {
 pub(super) fn whole(step: WorkItem<'_>, weight_max: u64) -> String {
     match step {
         WorkItem::ModelText(text) => format!("Said:\n\n{}", block(text, weight_max)),
-        WorkItem::Note(text) => format!("Was told:\n\n{}", block(text, weight_max)),
+        WorkItem::Note(text) => format!("Received:\n\n{}", block(text, weight_max)),
         WorkItem::Called(call, result) => whole_call(call, result, weight_max),
         WorkItem::Answered(result) => {
             format!("Result of a call that is not on record:\n\n{}", block(&result.text, weight_max))

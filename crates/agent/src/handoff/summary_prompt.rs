@@ -33,7 +33,7 @@ pub fn summary_prompt(
     let task = room.part("The task, for your understanding", "", task, share);
     let share = room.share(1, 8);
     let prompts = room.part(
-        "What the person said besides the task, for your understanding",
+        "Further messages of the user, for your understanding",
         DROPPED,
         draft.steps.prompts(bound(share, 2)),
         share,
@@ -52,9 +52,7 @@ fn rules(summary_tokens: u64) -> String {
     // By the estimate, an English word is a token and a half.
     let words = summary_tokens * 3 / 5;
     format!(
-        "You condense the older part of the record of a piece of work. An agent that goes on with the work in a new \
-         session reads your summary in the place of that part. The task, the newer part of the record, the files \
-         that were changed and the calls that failed are told to it besides.\n\n\
+        "You summarize the older part of the record of a piece of work. An agent that continues the work in a new session reads your summary instead of that part. It also receives the task, the newer part of the record, the changed files and the failed calls.\n\n\
          Write what matters of the older part:\n\n\
          - what was decided, with the reasons that the record gives\n\
          - which files were changed, and how\n\

@@ -1,5 +1,5 @@
-//! Commands that agents called in earnest, under lists of hosts that they have nothing to do with. The commands are
-//! those of whoever runs the test: it reads the JSON lines below the folder that `LONGHAUL_CORPUS` names.
+//! Checks that real commands of agents pass under unrelated block lists. The commands are the tester's own:
+//! the test reads the JSON lines below the directory in `LONGHAUL_CORPUS`.
 
 use longhaul_agent::{GuardedCall, Guards, Verdict};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs};
 
-/// Lists as people keep them, and some of names that are as short as a word or look like one.
+/// Realistic lists, and some of names that are as short as a word or look like one.
 const LISTS: [&[&str]; 20] = [
     &["arxiv.org", "export.arxiv.org/api/*"],
     &["openreview.net/forum?id=*", "openreview.net"],
@@ -32,7 +32,7 @@ const LISTS: [&[&str]; 20] = [
 ];
 
 #[test]
-fn commands_in_earnest_pass() {
+fn allows_real_commands() {
     let Some(folder) = env::var_os("LONGHAUL_CORPUS") else {
         eprintln!("skipped: LONGHAUL_CORPUS names no folder with recorded commands");
         return;

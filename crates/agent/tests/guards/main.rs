@@ -1,4 +1,4 @@
-//! Guards against what a call names: attempts to get there, and what only looks like one.
+//! Tests guards against attempts to reach blocked names and against similar harmless calls.
 #![allow(clippy::disallowed_methods, reason = "one test reads the commands of whoever runs it")]
 #![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 

@@ -1,4 +1,4 @@
-//! Whatever a call says, it has a verdict; and a blocked host is found in any mixture of a shell's ways to write it.
+//! Every call gets a verdict, and a blocked host is found however a shell command spells it.
 
 use longhaul_agent::{BlockedPaths, GuardedCall, Guards, Verdict};
 use proptest::prelude::*;
@@ -21,9 +21,9 @@ fn denies(tool: &str, field: &str, text: &str) -> bool {
     matches!(guards().verdict(&GuardedCall::new(tool, &input)), Verdict::Deny(_))
 }
 
-/// One way to write a letter.
-fn written(letter: char, path: u8) -> String {
-    match path % 7 {
+/// Writes a letter in one of several ways.
+fn spell(letter: char, style: u8) -> String {
+    match style % 7 {
         0 => letter.to_string(),
         1 => format!("'{letter}'"),
         2 => format!("\"{letter}\""),
@@ -34,42 +34,42 @@ fn written(letter: char, path: u8) -> String {
     }
 }
 
-fn mixture(name: &str, ways: &[u8]) -> String {
-    name.chars().zip(ways.iter().cycle()).map(|(letter, path)| written(letter, *path)).collect()
+fn mixture(name: &str, styles: &[u8]) -> String {
+    name.chars().zip(styles.iter().cycle()).map(|(letter, style)| spell(letter, *style)).collect()
 }
 
 proptest! {
     #[test]
-    fn every_call_has_a_verdict(text in r#"([ -~\n]|[$(){}\[\]<>|;&'"`\\#%=/.:-]|example\.com|203\.0\.113\.7|\PC){0,200}"#) {
+    fn every_call_gets_verdict(text in r#"([ -~\n]|[$(){}\[\]<>|;&'"`\\#%=/.:-]|example\.com|203\.0\.113\.7|\PC){0,200}"#) {
         for (tool, field) in [("Bash", "command"), ("WebFetch", "url"), ("WebSearch", "query"), ("mcp__x__y", "code"), ("mcp__x__y", "z")] {
             denies(tool, field, &text);
         }
     }
 
     #[test]
-    fn a_host_is_found_in_any_mixture(ways in prop::collection::vec(any::<u8>(), 11)) {
-        let host = mixture("example.com", &ways);
+    fn finds_host_in_any_spelling(styles in prop::collection::vec(any::<u8>(), 11)) {
+        let host = mixture("example.com", &styles);
         for command in [format!("curl https://{host}/x"), format!("bash -c 'true'; ping {host}"), format!("x={host}; nc $x 80"), format!("python3 -c \"get('{host}')\"")] {
             prop_assert!(denies("Bash", "command", &command), "{command}");
         }
     }
 
     #[test]
-    fn a_path_is_found_in_any_mixture(ways in prop::collection::vec(any::<u8>(), 13)) {
-        let path = mixture("/code/answers", &ways);
+    fn finds_path_in_any_spelling(styles in prop::collection::vec(any::<u8>(), 13)) {
+        let path = mixture("/code/answers", &styles);
         for command in [format!("cat {path}/1.txt"), format!("x={path}; ls $x"), format!("echo x >{path}"), format!("curl -F f=@{path}")] {
             prop_assert!(denies("Bash", "command", &command), "{command}");
         }
-        let other = mixture("/code/answer-s", &ways);
+        let other = mixture("/code/answer-s", &styles);
         prop_assert!(!denies("Bash", "command", &format!("cat {other}/1.txt")), "{other}");
     }
 
     #[test]
-    fn another_host_is_none_in_any_mixture(ways in prop::collection::vec(any::<u8>(), 20)) {
+    fn allows_other_hosts_in_any_spelling(styles in prop::collection::vec(any::<u8>(), 20)) {
         for name in ["notexample.com", "example.com.evil.org", "example.community", "my-example.com"] {
             // A backslash before some letters is a space to most programs.
-            let ways: Vec<u8> = ways.iter().map(|path| if path % 7 == 3 { 0 } else { *path }).collect();
-            let command = format!("curl https://{}/x", mixture(name, &ways));
+            let styles: Vec<u8> = styles.iter().map(|style| if style % 7 == 3 { 0 } else { *style }).collect();
+            let command = format!("curl https://{}/x", mixture(name, &styles));
             prop_assert!(!denies("Bash", "command", &command), "{command}");
         }
     }

@@ -1,4 +1,4 @@
-//! A stream arrives in any pieces; what it says does not depend on them.
+//! Splitting a stream differently does not change its meaning.
 
 use super::fixtures::{Fixture, all};
 use proptest::prelude::*;
@@ -17,11 +17,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_pieces_say_the_same(
-        which in any::<prop::sample::Index>(),
+    fn chunking_does_not_affect_decoding(
+        index in any::<prop::sample::Index>(),
         cuts in prop::collection::vec(any::<usize>(), 0..40),
     ) {
-        let fixture = which.get(&FIXTURES);
+        let fixture = index.get(&FIXTURES);
         let whole = fixture.read([&fixture.bytes[..]]);
         let cut = fixture.read(pieces(&fixture.bytes, &cuts));
         prop_assert_eq!(whole, cut, "{}", fixture.name);
@@ -29,7 +29,7 @@ proptest! {
 }
 
 #[test]
-fn byte_by_byte_says_the_same() {
+fn decodes_byte_by_byte() {
     for fixture in FIXTURES.iter() {
         let whole = fixture.read([&fixture.bytes[..]]);
         assert_eq!(whole, fixture.read(fixture.bytes.chunks(1)), "{}", fixture.name);
@@ -37,12 +37,12 @@ fn byte_by_byte_says_the_same() {
 }
 
 #[test]
-fn a_newline_is_not_needed_at_the_end() {
+fn final_newline_is_optional() {
     for fixture in FIXTURES.iter() {
-        let torn = fixture.read([fixture.bytes.trim_ascii_end()]);
+        let truncated = fixture.read([fixture.bytes.trim_ascii_end()]);
         let whole = fixture.read([&fixture.bytes[..]]);
         assert_eq!(
-            (torn.evidence, torn.side_effects),
+            (truncated.evidence, truncated.side_effects),
             (whole.evidence, whole.side_effects),
             "{}",
             fixture.name

@@ -1,4 +1,4 @@
-//! What compaction keeps says the same as the whole.
+//! A compacted stream decodes to the same result.
 
 use super::fixtures::{all, decoder, named};
 
@@ -12,33 +12,33 @@ fn compacted(bytes: &[u8], keeps: impl Fn(&[u8]) -> bool) -> Vec<u8> {
 }
 
 #[test]
-fn the_compacted_stream_proves_the_same() {
+fn compacted_stream_gives_same_evidence() {
     let mut dropped = 0;
     for fixture in all() {
         let mut decoder = decoder();
         decoder.feed(&fixture.bytes, &mut Vec::new());
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
-        let kept = compacted(&fixture.bytes, |line| decoder.keeps_line(line));
-        assert!(decoder.is_compactable() || kept.len() == fixture.bytes.len(), "{}", fixture.name);
-        dropped += fixture.bytes.len() - kept.len();
-        let read = fixture.read([&kept[..]]);
-        assert_eq!(read.evidence, evidence, "{}", fixture.name);
-        assert_eq!(read.side_effects, *decoder.side_effects(), "{}", fixture.name);
-        assert_eq!(read.by_model, decoder.usage_by_model(), "{}", fixture.name);
+        let retained = compacted(&fixture.bytes, |line| decoder.keeps_line(line));
+        assert!(decoder.is_compactable() || retained.len() == fixture.bytes.len(), "{}", fixture.name);
+        dropped += fixture.bytes.len() - retained.len();
+        let decoded = fixture.read([&retained[..]]);
+        assert_eq!(decoded.evidence, evidence, "{}", fixture.name);
+        assert_eq!(decoded.side_effects, *decoder.side_effects(), "{}", fixture.name);
+        assert_eq!(decoded.by_model, decoder.usage_by_model(), "{}", fixture.name);
     }
     assert!(dropped > 20_000, "only {dropped} bytes dropped");
 }
 
 #[test]
-fn deltas_of_cut_messages_and_bad_lines_are_kept() {
+fn keeps_deltas_of_truncated_messages_and_bad_lines() {
     let fixture = named("stream-cut-recovered");
     let mut decoder = decoder();
     decoder.feed(&fixture.bytes, &mut Vec::new());
     let _ = decoder.evidence(fixture.exit, fixture.stderr);
-    let kept = compacted(&fixture.bytes, |line| decoder.keeps_line(line));
-    let kept = String::from_utf8(kept).expect("it is UTF-8");
-    assert!(kept.contains("Here is a long partial answer that wil"), "lost with the process otherwise");
-    assert!(!kept.contains("\"text\":\"All g\""), "the message says it");
+    let retained = compacted(&fixture.bytes, |line| decoder.keeps_line(line));
+    let retained = String::from_utf8(retained).expect("it is UTF-8");
+    assert!(retained.contains("Here is a long partial answer that wil"), "lost with the process otherwise");
+    assert!(!retained.contains("\"text\":\"All g\""), "the message says it");
     for line in ["", "garbage", "null", "{\"type\":\"tomorrow\"}"] {
         assert!(decoder.keeps_line(line.as_bytes()), "{line}");
     }

@@ -1,10 +1,9 @@
-//! Bad lines between good ones are counted and change nothing; a stream that ends anywhere is read up
-//! to there.
+//! Bad lines are counted and change nothing else. A stream that ends anywhere is decoded up to its end.
 
 use super::fixtures::{Fixture, all, decoder, named};
 use longhaul_core::{Exit, Fault, classify};
 
-/// Lines that are no events.
+/// Returns lines that are not events.
 fn bad_lines() -> Vec<Vec<u8>> {
     let mut lines: Vec<Vec<u8>> = [
         "garbage",
@@ -28,12 +27,12 @@ fn bad_lines() -> Vec<Vec<u8>> {
     lines
 }
 
-/// Lines that are deeper than any stack, and not closed.
+/// Returns lines that are nested too deeply for any stack, and not closed.
 fn deep_lines() -> [Vec<u8>; 3] {
     ["[", "{\"type\":", "{\"type\":\"result\",\"usage\":"].map(|part| part.repeat(200_000).into_bytes())
 }
 
-/// Lines that are events of no known type, or of a known type and a strange form.
+/// Events of an unknown type, or of a known type with an unexpected form.
 const STRANGE: [&str; 6] = [
     r#"{"type":"tomorrow","is_error":true}"#,
     r#"{"type":"system","subtype":"tomorrow"}"#,
@@ -43,47 +42,47 @@ const STRANGE: [&str; 6] = [
     r#"{"type":"system","subtype":"api_retry"}"#,
 ];
 
-fn with_between(fixture: &Fixture, ending: &[u8], between: &[u8]) -> Vec<u8> {
+fn with_inserted(fixture: &Fixture, ending: &[u8], inserted: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in fixture.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        bytes.extend_from_slice(between);
+        bytes.extend_from_slice(inserted);
         bytes.push(b'\n');
         bytes.extend_from_slice(line);
         bytes.extend_from_slice(ending);
     }
-    bytes.extend_from_slice(between);
+    bytes.extend_from_slice(inserted);
     bytes.push(b'\n');
     bytes
 }
 
 #[test]
-fn bad_lines_are_counted_and_change_nothing() {
-    // Bad lines alone are the output of a program that is no agent.
+fn counts_and_ignores_bad_lines() {
+    // Bad lines alone are the output of a program that is not an agent.
     let fixtures: Vec<_> = all().into_iter().filter(|fixture| !fixture.bytes.is_empty()).collect();
     let each =
         bad_lines().into_iter().flat_map(|bad| fixtures.iter().map(move |fixture| (bad.clone(), fixture)));
     let few = &fixtures[..3];
     let deep = deep_lines().into_iter().flat_map(|bad| few.iter().map(move |fixture| (bad.clone(), fixture)));
     for (bad, fixture) in each.chain(deep) {
-        let bytes = with_between(fixture, b"\n", &bad);
+        let bytes = with_inserted(fixture, b"\n", &bad);
         let mut decoder = decoder();
         decoder.feed(&bytes, &mut Vec::new());
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
         let undamaged = fixture.read([&fixture.bytes[..]]);
-        let what = String::from_utf8_lossy(&bad[..bad.len().min(60)]).into_owned();
-        assert_eq!(evidence, undamaged.evidence, "{} with {what}", fixture.name);
-        assert_eq!(*decoder.side_effects(), undamaged.side_effects, "{} with {what}", fixture.name);
+        let label = String::from_utf8_lossy(&bad[..bad.len().min(60)]).into_owned();
+        assert_eq!(evidence, undamaged.evidence, "{} with {label}", fixture.name);
+        assert_eq!(*decoder.side_effects(), undamaged.side_effects, "{} with {label}", fixture.name);
         let lines = bytes.split(|byte| *byte == b'\n').filter(|line| *line == bad).count();
-        assert_eq!(decoder.snapshot().invalid_lines, lines as u64, "{} with {what}", fixture.name);
+        assert_eq!(decoder.snapshot().invalid_lines, lines as u64, "{} with {label}", fixture.name);
     }
 }
 
 #[test]
-fn strange_events_change_no_fault() {
+fn strange_events_do_not_affect_fault() {
     for strange in STRANGE {
         for fixture in all() {
-            // After the end, a message would be a new turn.
-            let bytes = with_between(&fixture, b"\n", strange.as_bytes());
+            // After the end, a message would start a new exchange.
+            let bytes = with_inserted(&fixture, b"\n", strange.as_bytes());
             let end = bytes.len() - strange.len() - 1;
             let (_, evidence) = fixture.decode([&bytes[..end]]);
             fixture.check(&evidence, strange);
@@ -92,10 +91,10 @@ fn strange_events_change_no_fault() {
 }
 
 #[test]
-fn carriage_returns_byte_order_marks_and_blank_lines_are_fine() {
+fn accepts_carriage_returns_byte_order_marks_and_blank_lines() {
     for fixture in all() {
         let mut bytes = b"\xef\xbb\xbf".to_vec();
-        bytes.extend(with_between(&fixture, b"\r\n", b" "));
+        bytes.extend(with_inserted(&fixture, b"\r\n", b" "));
         let mut decoder = decoder();
         decoder.feed(&bytes, &mut Vec::new());
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
@@ -105,7 +104,7 @@ fn carriage_returns_byte_order_marks_and_blank_lines_are_fine() {
 }
 
 #[test]
-fn a_line_beyond_the_limit_is_counted_and_forgotten() {
+fn counts_and_drops_line_over_limit() {
     let fixture = named("success-tools");
     let piece = vec![b'x'; 1 << 20];
     let mut decoder = decoder();
@@ -120,22 +119,22 @@ fn a_line_beyond_the_limit_is_counted_and_forgotten() {
 }
 
 #[test]
-fn a_result_is_read_whatever_is_nested_in_it() {
+fn decodes_result_with_deep_nesting() {
     let fixture = named("success-tools");
     let deep = format!("{{\"deep\":{}{},", "{\"a\":[".repeat(3_000), "]}".repeat(3_000));
     let text = String::from_utf8(fixture.bytes.clone()).expect("it is UTF-8");
-    let at = text.rfind("\n{").map_or(0, |at| at + 1);
-    let bytes = format!("{}{deep}{}", &text[..at], &text[at + 1..]);
+    let offset = text.rfind("\n{").map_or(0, |offset| offset + 1);
+    let bytes = format!("{}{deep}{}", &text[..offset], &text[offset + 1..]);
     let (_, evidence) = fixture.decode([bytes.as_bytes()]);
     assert_eq!(evidence, fixture.decode([&fixture.bytes[..]]).1);
 }
 
 #[test]
-fn a_stream_that_ends_anywhere_is_read_up_to_there() {
+fn decodes_truncated_stream() {
     for name in ["success-partial-messages", "killed-sigint-mid-tool", "sdk-interrupt-stream-then-wrapup"] {
         let fixture = named(name);
         let results: Vec<usize> = ends_of_results(&fixture.bytes);
-        // Every end within the last two kilobytes, and a sample of all others.
+        // Every end within the last two kilobytes, and a sample of the others.
         let near = fixture.bytes.len().saturating_sub(2000);
         let ends = (0..near).step_by(97).chain(near..fixture.bytes.len());
         for end in ends {
@@ -151,7 +150,7 @@ fn a_stream_that_ends_anywhere_is_read_up_to_there() {
     }
 }
 
-/// Where each result's line ends, without its newline.
+/// Returns the end of each result's line, without its newline.
 fn ends_of_results(bytes: &[u8]) -> Vec<usize> {
     let mut end = 0;
     let mut ends = Vec::new();

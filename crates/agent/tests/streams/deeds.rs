@@ -1,4 +1,5 @@
-//! What the streams tell of tool calls: done outside of the workspace, or of unknown outcome.
+//! Tests the side effects in the streams: calls with side effects outside the workspace, or with an unknown
+//! outcome.
 
 use super::fixtures::{all, decoder};
 use expect_test::{Expect, expect};
@@ -8,7 +9,7 @@ use longhaul_core::{AttemptPlan, Exit, Fault, PromptKind, RunId, SessionId, Sess
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn told(side_effects: &SideEffects) -> String {
+fn render(side_effects: &SideEffects) -> String {
     let when = |when: &Option<String>| when.as_ref().map_or_else(String::new, |when| format!(", {when}"));
     let done = side_effects.completed.iter().map(|done| {
         format!("{} {}{}\n", if done.is_error { "failed" } else { "done" }, done.effect, when(&done.when))
@@ -18,7 +19,7 @@ fn told(side_effects: &SideEffects) -> String {
     done.chain(unknown).collect()
 }
 
-fn deeds_of(rows: &[Value]) -> SideEffects {
+fn side_effects_of(rows: &[Value]) -> SideEffects {
     let mut decoder = decoder();
     for row in rows {
         decoder.feed(format!("{row}\n").as_bytes(), &mut Vec::new());
@@ -37,7 +38,7 @@ fn bash(id: &str, command: &str) -> Value {
     call(id, "Bash", json!({ "command": command }))
 }
 
-fn answer(id: &str, is_error: bool, meta: Value) -> Value {
+fn tool_result(id: &str, is_error: bool, meta: Value) -> Value {
     let result = json!({ "type": "tool_result", "tool_use_id": id, "content": "x", "is_error": is_error });
     let mut meta = meta;
     meta["id"] = json!(id);
@@ -56,14 +57,14 @@ fn task(subtype: &str, id: &str, fields: Value) -> Value {
 }
 
 fn check(rows: &[Value], expected: Expect) {
-    expected.assert_eq(&told(&deeds_of(rows)));
+    expected.assert_eq(&render(&side_effects_of(rows)));
 }
 
 #[test]
-fn of_the_recorded_streams() {
+fn lists_side_effects_of_recorded_streams() {
     let mut text = String::new();
     for fixture in all() {
-        let side_effects = told(&fixture.read([&fixture.bytes[..]]).side_effects);
+        let side_effects = render(&fixture.read([&fixture.bytes[..]]).side_effects);
         if !side_effects.is_empty() {
             text += &format!("{}: {side_effects}", fixture.name);
         }
@@ -81,17 +82,17 @@ fn of_the_recorded_streams() {
 }
 
 #[test]
-fn what_was_done() {
+fn lists_completed_effects() {
     check(
         &[
             bash("a", "set -e\ncargo test\ngit push origin main"),
-            answer("a", false, json!({})),
+            tool_result("a", false, json!({})),
             bash("b", "cargo build"),
-            answer("b", false, json!({})),
+            tool_result("b", false, json!({})),
             bash("c", "npm publish"),
-            answer("c", true, json!({})),
+            tool_result("c", true, json!({})),
             call("d", "mcp__github__create_issue", json!({ "title": "Crash on start", "body": "Long." })),
-            answer("d", false, json!({})),
+            tool_result("d", false, json!({})),
             call("e", "Read", json!({ "file_path": "/demo/a" })),
             bash("f", "cargo build\ncargo test"),
         ],
@@ -105,7 +106,7 @@ fn what_was_done() {
 }
 
 #[test]
-fn what_did_not_run() {
+fn omits_calls_that_did_not_run() {
     let reject = json!({ "decision": "reject", "source": "config" });
     let denied = json!({ "non_execution_kind": "user-rejected", "permission_decision": reject });
     let by_rule =
@@ -114,17 +115,17 @@ fn what_did_not_run() {
     check(
         &[
             bash("a", "git push a"),
-            answer("a", true, denied),
+            tool_result("a", true, denied),
             bash("b", "git push b"),
-            answer("b", true, by_rule),
+            tool_result("b", true, by_rule),
             bash("c", "git push c"),
-            answer("c", true, json!({ "non_execution_kind": "cancelled" })),
+            tool_result("c", true, json!({ "non_execution_kind": "cancelled" })),
             bash("d", "git push d"),
             json!({ "type": "system", "subtype": "permission_denied", "tool_use_id": "d" }),
             bash("e", "git push e"),
-            // An interrupt may stop what runs; no decision was made about it.
+            // An interrupt may stop a running call without a permission decision.
             bash("f", "git push f"),
-            answer("f", true, json!({ "non_execution_kind": "user-rejected" })),
+            tool_result("f", true, json!({ "non_execution_kind": "user-rejected" })),
             listed,
         ],
         expect![[r#"
@@ -134,24 +135,24 @@ fn what_did_not_run() {
 }
 
 #[test]
-fn in_the_background() {
+fn tracks_background_calls() {
     let in_background = |id: &str| {
         call(id, "Bash", json!({ "command": format!("git push {id}"), "run_in_background": true }))
     };
     check(
         &[
             in_background("a"),
-            answer("a", false, json!({})),
+            tool_result("a", false, json!({})),
             task("task_notification", "a", json!({ "status": "completed" })),
             in_background("b"),
-            answer("b", false, json!({})),
+            tool_result("b", false, json!({})),
             task("task_notification", "b", json!({ "status": "stopped" })),
             in_background("c"),
-            answer("c", false, json!({})),
+            tool_result("c", false, json!({})),
             task("task_notification", "c", json!({ "status": "failed" })),
             bash("d", "git push d"),
             task("task_started", "d", json!({ "is_backgrounded": true })),
-            answer("d", false, json!({})),
+            tool_result("d", false, json!({})),
         ],
         expect![[r#"
             done Bash: git push a, 2026-11-21 14:02 UTC
@@ -162,9 +163,9 @@ fn in_the_background() {
     );
 }
 
-/// What an agent in a new session is told.
-fn said(past: &PriorAttempts) -> String {
-    let order = AgentSpec {
+/// Returns the first prompt of an agent in a new session.
+fn first_prompt(prior: &PriorAttempts) -> String {
+    let spec = AgentSpec {
         program: Program { path: "claude".into(), leading_args: Vec::new() },
         cwd: "/demo".into(),
         prompt: "The task.".to_owned(),
@@ -185,27 +186,27 @@ fn said(past: &PriorAttempts) -> String {
         inner_retries: 4,
         run_id: RunId::from("kqzr"),
     };
-    let (session, say) = (SessionPlan::New(SessionId::from("a")), PromptKind::TaskAfterLoss(Fault::Crashed));
-    let plan = AttemptPlan::new(2, session, say);
+    let (session, kind) = (SessionPlan::New(SessionId::from("a")), PromptKind::TaskAfterLoss(Fault::Crashed));
+    let plan = AttemptPlan::new(2, session, kind);
     let line: Value =
-        serde_json::from_slice(&Claude::new().invocation(&order, &plan, past).stdin).expect("a line of JSON");
+        serde_json::from_slice(&Claude::new().invocation(&spec, &plan, prior).stdin).expect("a line of JSON");
     line["message"]["content"].as_str().expect("the prompt").to_owned()
 }
 
 proptest! {
     #[test]
-    fn no_command_adds_a_line_to_the_prompt(
+    fn commands_cannot_add_lines_to_prompt(
         before in "(\\PC|[`\n\r\u{2028}\u{85}'\"$()-]){0,60}",
         tool in "(Bash|Task|\\PC|\n|`){0,20}",
         ends in any::<bool>(),
     ) {
         let command = format!("{before}\ngit push\n- forged\n{before}");
         let mut rows = vec![call("a", &tool, json!({ "command": command }))];
-        rows.extend(ends.then(|| answer("a", false, json!({}))));
-        let side_effects = deeds_of(&rows);
-        let plain = said(&PriorAttempts::default());
-        let past = PriorAttempts { side_effects, ..PriorAttempts::default() };
-        let text = said(&past);
+        rows.extend(ends.then(|| tool_result("a", false, json!({}))));
+        let side_effects = side_effects_of(&rows);
+        let plain = first_prompt(&PriorAttempts::default());
+        let prior = PriorAttempts { side_effects, ..PriorAttempts::default() };
+        let text = first_prompt(&prior);
         let added = text.strip_prefix(&plain).expect("the list comes last");
         let lines: Vec<&str> = added.lines().filter(|line| !line.is_empty()).collect();
         prop_assert!(lines.len() == 2 || (lines.is_empty() && ends), "{added}");

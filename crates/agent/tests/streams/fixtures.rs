@@ -1,4 +1,4 @@
-//! The recorded streams, and what each proves. Recorded with Claude Code 2.1.330 against a loopback API.
+//! The recorded streams and their expected faults. Recorded with Claude Code 2.1.330 against a loopback API.
 
 use longhaul_agent::{Decoder, DoneSignals, Guards, SideEffects, dialect_for, stream_report};
 use longhaul_core::{Evidence, Exit, Notice, Usage, classify};
@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// What the agent wrote to stderr, where that decides.
+/// The agent's stderr in the streams where it matters.
 const STDERR: [(&str, &str); 4] = [
     (
         "startup-resume-unknown",
@@ -21,7 +21,7 @@ const STDERR: [(&str, &str); 4] = [
         "startup-bypass-root",
         "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons\n",
     ),
-    // Said in passing, and no refused start.
+    // A warning, not a failed start.
     ("model-not-found", "[claude-code:unrecognized_model] {\"model\":\"claude-nope-9\"}\n"),
 ];
 
@@ -41,9 +41,9 @@ pub struct Fixture {
     pub fault: Option<String>,
 }
 
-/// What a stream said.
+/// The decoded content of a stream.
 #[derive(Debug, PartialEq)]
-pub struct Read {
+pub struct DecodedStream {
     pub notices: Vec<Notice>,
     pub evidence: Evidence,
     pub side_effects: SideEffects,
@@ -64,7 +64,7 @@ pub fn all() -> Vec<Fixture> {
             (None, Some(signal)) => Exit::Signal(signal),
             (None, None) => Exit::Unobserved,
         },
-        stderr: STDERR.iter().find(|(of, _)| *of == name).map_or("", |(_, stderr)| stderr),
+        stderr: STDERR.iter().find(|(fixture, _)| *fixture == name).map_or("", |(_, stderr)| stderr),
         fault: expected.fault,
         name,
     };
@@ -80,21 +80,21 @@ pub fn decoder() -> Box<dyn Decoder> {
 }
 
 impl Fixture {
-    /// Decodes the given bytes, in the given pieces, as if they were this fixture's.
+    /// Decodes the given chunks as if they were this fixture's.
     pub fn decode<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Notice>, Evidence) {
         let read = self.read(pieces);
         (read.notices, read.evidence)
     }
 
-    /// The same, with the deeds.
-    pub fn read<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Read {
+    /// Does the same, and also returns side effects and usage by model.
+    pub fn read<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> DecodedStream {
         let mut decoder = decoder();
         let mut notices = Vec::new();
         for piece in pieces {
             decoder.feed(piece, &mut notices);
         }
         let evidence = decoder.evidence(self.exit, self.stderr);
-        Read {
+        DecodedStream {
             notices,
             evidence,
             side_effects: decoder.side_effects().clone(),
@@ -102,14 +102,14 @@ impl Fixture {
         }
     }
 
-    pub fn check(&self, evidence: &Evidence, how: &str) {
+    pub fn check(&self, evidence: &Evidence, label: &str) {
         let fault = classify(evidence).map(|fault| fault.word().to_owned());
-        assert_eq!(fault, self.fault, "{} {how}: {evidence:#?}", self.name);
+        assert_eq!(fault, self.fault, "{} {label}: {evidence:#?}", self.name);
     }
 }
 
 #[test]
-fn every_stream_proves_its_fault() {
+fn every_stream_gives_its_fault() {
     let fixtures = all();
     assert!(fixtures.len() >= 75, "only {} fixtures", fixtures.len());
     for fixture in &fixtures {
@@ -119,7 +119,7 @@ fn every_stream_proves_its_fault() {
 }
 
 #[test]
-fn every_event_of_the_recorded_version_is_known() {
+fn knows_every_event_of_recorded_version() {
     let claude = dialect_for("claude").expect("the dialect is there");
     for fixture in all() {
         let report = stream_report(&*claude, &fixture.name, &fixture.bytes, fixture.exit, fixture.stderr);

@@ -1,4 +1,4 @@
-//! Streams recorded from the real agent, decoded: alone, cut anywhere, damaged, compacted.
+//! Decodes streams that were recorded from the real agent: unchanged, split, damaged and compacted.
 #![allow(clippy::disallowed_methods, reason = "tests read the recorded streams")]
 
 mod chunking;

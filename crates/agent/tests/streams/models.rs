@@ -1,4 +1,4 @@
-//! What a process used, model by model: the parts add up to the whole, whatever the stream says.
+//! Usage by model adds up to the total in any stream.
 
 use super::fixtures::{all, decoder, named};
 use expect_test::{Expect, expect};
@@ -6,17 +6,17 @@ use longhaul_core::{Exit, Usage, Usd};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn check_sum(parts: &[(String, Usage)], usage: Usage, what: &str) {
+fn check_sum(parts: &[(String, Usage)], usage: Usage, label: &str) {
     let sum = parts.iter().fold(Usage::default(), |sum, (_, part)| sum.plus(*part));
-    assert_eq!(sum, usage, "{what}: {parts:#?}");
-    assert!(parts.is_sorted_by(|one, other| one.0 < other.0), "{what}: {parts:#?}");
-    assert!(parts.iter().all(|(_, part)| *part != Usage::default()), "{what}: {parts:#?}");
-    // 64 are told apart; the rest has no name.
-    assert!(parts.len() <= 65, "{what}");
+    assert_eq!(sum, usage, "{label}: {parts:#?}");
+    assert!(parts.is_sorted_by(|one, other| one.0 < other.0), "{label}: {parts:#?}");
+    assert!(parts.iter().all(|(_, part)| *part != Usage::default()), "{label}: {parts:#?}");
+    // 64 models are listed separately; the rest has no name.
+    assert!(parts.len() <= 65, "{label}");
 }
 
 #[test]
-fn parts_add_up_in_every_recorded_stream() {
+fn parts_add_up_in_recorded_streams() {
     for fixture in all() {
         let mut decoder = decoder();
         for line in fixture.bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -25,13 +25,13 @@ fn parts_add_up_in_every_recorded_stream() {
         }
         let evidence = decoder.evidence(fixture.exit, fixture.stderr);
         check_sum(&decoder.usage_by_model(), evidence.usage, &fixture.name);
-        // Everybody is named, but in the plain format, too.
+        // Every model has a name, except in the plain format.
         assert!(decoder.usage_by_model().iter().all(|(name, _)| !name.is_empty()), "{}", fixture.name);
     }
 }
 
 #[test]
-fn models_of_recorded_streams() {
+fn reports_models_of_recorded_streams() {
     let check = |name: &str, expected: Expect| {
         let fixture = named(name);
         let parts = fixture.read([&fixture.bytes[..]]).by_model;
@@ -92,18 +92,18 @@ fn models_of_recorded_streams() {
 }
 
 #[test]
-fn each_model_costs_what_the_results_state() {
+fn cost_by_model_matches_results() {
     for fixture in all() {
         let lines = fixture.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let events = lines.map(|line| serde_json::from_slice::<Value>(line).expect("it is JSON"));
         let results: Vec<Value> = events.filter(|event| event["type"] == "result").collect();
         for (name, usage) in fixture.read([&fixture.bytes[..]]).by_model {
-            // The plain format states no difference.
+            // The plain format reports no differences.
             if fixture.name != "success-json-format" {
                 let cost =
                     |result: &Value| result["model_usage_since_last_result"][&name]["costUSD"].as_f64();
                 let reported: f64 = results.iter().filter_map(cost).sum();
-                // Rounded parts add up to the rounded whole: a part may bear a millionth of a dollar of that.
+                // Rounded parts add up to the rounded total, so a part may be off by a millionth of a dollar.
                 let reported = Usd::from_dollars(reported).expect("it is money");
                 assert!(
                     usage.reported_cost.0.abs_diff(reported.0) <= 1,
@@ -116,10 +116,10 @@ fn each_model_costs_what_the_results_state() {
     }
 }
 
-// Few, so that most of what is said of a message meets one that was begun.
+// Few ids, so that most later events match a message that has started.
 const MESSAGES: u32 = 12;
 
-/// Names of models as streams have them: the same with and without a date or a variant, unpriced ones, and none.
+/// Model names as in streams: the same with and without a date or a variant, unpriced ones, and none.
 fn model() -> impl Strategy<Value = String> {
     let names = [
         "claude-opus-5-5",
@@ -137,7 +137,7 @@ fn model() -> impl Strategy<Value = String> {
 }
 
 fn usage() -> impl Strategy<Value = Value> {
-    // Small numbers are as likely as large ones: both round, in other ways.
+    // Small numbers are as likely as large ones, because they round differently.
     let count = || prop_oneof![Just(0), 0..10u64, 0..100_000u64, 0..1_000_000_000_000u64];
     (count(), count(), count(), count()).prop_map(|(input, output, read, write)| {
         json!({ "input_tokens": input, "output_tokens": output, "cache_read_input_tokens": read,
@@ -162,8 +162,8 @@ fn message() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A message's beginning, or a block of it as a row of its own.
-fn begun() -> impl Strategy<Value = Value> {
+/// Returns the start of a message, or a row with a block of it.
+fn message_start() -> impl Strategy<Value = Value> {
     let thread = prop::sample::select(vec![Value::Null, json!("t")]);
     (message(), thread, any::<bool>()).prop_map(|(message, thread, is_row)| {
         if is_row {
@@ -175,8 +175,8 @@ fn begun() -> impl Strategy<Value = Value> {
     })
 }
 
-/// What follows a message's beginning.
-fn continued() -> impl Strategy<Value = Value> {
+/// Returns a later event of a message.
+fn message_event() -> impl Strategy<Value = Value> {
     (0..MESSAGES, usage(), 0..4u32).prop_map(|(id, usage, kind)| {
         let event = match kind {
             0 => json!({ "type": "message_delta", "delta": { "stop_reason": "end_turn" }, "usage": usage }),
@@ -188,7 +188,7 @@ fn continued() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A result that states what each model used.
+/// Returns a result with usage by model.
 fn by_model() -> impl Strategy<Value = Value> {
     let reported = (usage(), dollars()).prop_map(|(usage, cost)| {
         json!({ "inputTokens": usage["input_tokens"], "outputTokens": usage["output_tokens"],
@@ -199,7 +199,7 @@ fn by_model() -> impl Strategy<Value = Value> {
         .prop_map(|models| json!({ "type": "result", "model_usage_since_last_result": models }))
 }
 
-/// A result that states sums.
+/// Returns a result with sums.
 fn by_sum() -> impl Strategy<Value = Value> {
     (prop::option::of(dollars()), prop::option::of(usage()), model()).prop_map(|(cost, usage, model)| {
         json!({ "type": "result", "total_cost_usd": cost, "usage": usage, "modelUsage": { model: {} } })
@@ -207,7 +207,7 @@ fn by_sum() -> impl Strategy<Value = Value> {
 }
 
 fn event() -> impl Strategy<Value = Value> {
-    prop_oneof![8 => begun(), 8 => continued(), 2 => by_model(), 1 => by_sum()]
+    prop_oneof![8 => message_start(), 8 => message_event(), 2 => by_model(), 1 => by_sum()]
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! The notices of a few streams, as the core gets them.
+//! The notices of a few streams, as the core receives them.
 
 use super::fixtures::named;
 use expect_test::{Expect, expect};
@@ -16,7 +16,7 @@ fn check(name: &str, expected: Expect) {
 }
 
 #[test]
-fn notices() {
+fn emits_notices() {
     check(
         "success-session-state",
         expect![[r#"

@@ -1,4 +1,4 @@
-//! Tokens and money of the recorded streams, against what their results state.
+//! Tokens and cost of the recorded streams match their results.
 
 use super::fixtures::{Fixture, all, named};
 use longhaul_core::{Tokens, Usage, Usd};
@@ -10,53 +10,53 @@ fn results(fixture: &Fixture) -> Vec<Value> {
     events.filter(|event| event["type"] == "result").collect()
 }
 
-fn tally(fixture: &Fixture) -> Usage {
+fn usage(fixture: &Fixture) -> Usage {
     fixture.decode([&fixture.bytes[..]]).1.usage
 }
 
 #[test]
-fn cost_is_what_the_results_state() {
+fn cost_matches_results() {
     for fixture in all() {
         let dollars = |result: &Value| match &result["model_usage_since_last_result"] {
             Value::Object(models) => models.values().filter_map(|model| model["costUSD"].as_f64()).sum(),
             _ => result["total_cost_usd"].as_f64().unwrap_or_default(),
         };
         let reported: f64 = results(&fixture).iter().map(dollars).sum();
-        let tally = tally(&fixture);
-        assert_eq!(Some(tally.reported_cost), Usd::from_dollars(reported), "{}", fixture.name);
-        assert!(!tally.unpriced, "{}", fixture.name);
+        let usage = usage(&fixture);
+        assert_eq!(Some(usage.reported_cost), Usd::from_dollars(reported), "{}", fixture.name);
+        assert!(!usage.unpriced, "{}", fixture.name);
     }
 }
 
 #[test]
-fn tokens_are_what_the_results_state() {
+fn tokens_match_results() {
     for fixture in all() {
-        let stated = |key: &str| -> u64 {
+        let reported = |key: &str| -> u64 {
             let results = results(&fixture);
             let models =
                 results.iter().filter_map(|result| result["model_usage_since_last_result"].as_object());
             models.flat_map(|models| models.values()).filter_map(|model| model[key].as_u64()).sum()
         };
-        let tally = tally(&fixture);
-        // What no result follows is ours alone; the plain `json` format states no difference.
+        let usage = usage(&fixture);
+        // Usage after the last result is only our count; the plain `json` format reports no differences.
         if results(&fixture).is_empty() || fixture.name == "success-json-format" {
             continue;
         }
-        let all = tally.tokens + tally.truncated_tokens;
-        assert_eq!(all.input, stated("inputTokens"), "{}", fixture.name);
-        assert_eq!(all.cache_read, stated("cacheReadInputTokens"), "{}", fixture.name);
-        assert_eq!(all.cache_write, stated("cacheCreationInputTokens"), "{}", fixture.name);
-        // Output of a cut message is the agent's guess against ours.
-        let guess = if tally.truncated_messages > 0 { 5 } else { 0 };
-        assert!(all.output.abs_diff(stated("outputTokens")) <= guess, "{}: {all:?}", fixture.name);
+        let all = usage.tokens + usage.truncated_tokens;
+        assert_eq!(all.input, reported("inputTokens"), "{}", fixture.name);
+        assert_eq!(all.cache_read, reported("cacheReadInputTokens"), "{}", fixture.name);
+        assert_eq!(all.cache_write, reported("cacheCreationInputTokens"), "{}", fixture.name);
+        // For a truncated message, the agent's output estimate may differ from ours.
+        let guess = if usage.truncated_messages > 0 { 5 } else { 0 };
+        assert!(all.output.abs_diff(reported("outputTokens")) <= guess, "{}: {all:?}", fixture.name);
     }
 }
 
 #[test]
-fn tallies() {
-    let check = |name: &str, expected: Usage| assert_eq!(tally(&named(name)), expected, "{name}");
+fn measures_recorded_streams() {
+    let check = |name: &str, expected: Usage| assert_eq!(usage(&named(name)), expected, "{name}");
     let message = Tokens { input: 1000, output: 50, cache_read: 3000, cache_write: 200 };
-    // Deltas: exact, each message once though it comes as several rows.
+    // Deltas are exact. Each message counts once although it comes as several rows.
     check(
         "success-partial-messages",
         Usage {
@@ -67,7 +67,7 @@ fn tallies() {
             ..Usage::default()
         },
     );
-    // A cut stream: the first message's input is spent, and about 9 tokens of its output.
+    // A truncated stream: the first message's input is billed, and about 9 tokens of its output.
     check(
         "stream-cut-recovered",
         Usage {
@@ -80,7 +80,7 @@ fn tallies() {
             ..Usage::default()
         },
     );
-    // Killed: nobody states a cost, so it is priced. The second message was cut.
+    // Killed: no cost is reported, so it is priced. The second message was truncated.
     check(
         "killed-sigkill-mid-stream",
         Usage {

@@ -35,9 +35,6 @@ pub struct ResearchArgs {
         value_parser = hours,
         aliases = ["claude-hours", "time-hours", "time_hours"],
         allow_hyphen_values = true
-    /// Maximum working time in hours; API waits do not count [default: 0.25]
-    ///
-    /// The same as --time-hours. For a resumed run, the total.
     )]
     pub hours: Option<Span>,
     /// Maximum cost in dollars; 0 is unlimited [default: 10]
@@ -49,9 +46,6 @@ pub struct ResearchArgs {
         value_parser = dollars,
         alias = "budget-limit",
         allow_hyphen_values = true
-    /// Maximum cost in dollars; 0 is unlimited [default: 10]
-    ///
-    /// For a resumed run, the total.
     )]
     pub budget: Option<Usd>,
     /// The agent's environment: `uv`, in which longhaul itself was started. Longhaul starts no containers

@@ -54,7 +54,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         AttachEnd::Detached(by) => {
             if !global.quiet {
                 let run = dir.id();
-                output::print_status(&format!("run {run} goes on; `longhaul cancel {run}` ends it"));
+                output::print_status(&format!("run {run} continues; stop it with `longhaul cancel {run}`"));
             }
             return Ok(by.exit_code());
         }
@@ -67,8 +67,8 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
             Ok(report.outcome.exit_code())
         }
         FollowEnd::Orphaned => Err(Failure::not_started(
-            format!("cannot follow run {}: it is not over, and nobody supervises it", dir.id()),
-            format!("go on with it by `longhaul recover {0}`, or end it by `longhaul cancel {0}`", dir.id()),
+            format!("cannot follow run {}: it has no supervisor", dir.id()),
+            format!("continue it with `longhaul recover {0}`, or stop it with `longhaul cancel {0}`", dir.id()),
             None,
         )),
     }

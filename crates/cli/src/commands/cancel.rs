@@ -43,7 +43,7 @@ async fn end(home: &Home, dir: RunDir, immediately: bool, global: &GlobalArgs) -
     result.map_err(|error| match error {
         RunError::NotStarted(SuperviseError::AlreadyFinished { run, outcome, .. }) => Failure::not_started(
             format!("run {run} has already finished: {}", outcome.kind),
-            format!("nothing of it goes on; `longhaul why {run}` tells how it ended"),
+            format!("see `longhaul why {run}`"),
             None,
         ),
         error => failure(error),

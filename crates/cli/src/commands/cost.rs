@@ -168,7 +168,7 @@ fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     });
     paid.unwrap_or_else(|error| {
         output::print_warning(
-            &format!("what the playbook's judge cost is not told: {error}"),
+            &format!("the cost of the playbook's judge is missing: {error}"),
             Some(&error.hint()),
         );
         Vec::new()

@@ -57,7 +57,7 @@ pub fn start(global: &GlobalArgs) -> Result<u8, Failure> {
         }
         if !global.quiet {
             print_status(&format!(
-                "follow it with `longhaul attach {0}`, end it with `longhaul cancel {0}`",
+                "follow it with `longhaul attach {0}`, stop it with `longhaul cancel {0}`",
                 run.id
             ));
         }

@@ -154,7 +154,7 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
         }
         ChangesError::WorkspaceMoved(_) => Failure::not_started(
             format!("{action}: {error}"),
-            "put the repository back where it was; what was said and done is told by `longhaul logs`",
+            "move the repository back; `longhaul logs` prints the conversation",
             None,
         ),
         ChangesError::NoGit(_) => Failure::not_started(
@@ -164,7 +164,7 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
         ),
         ChangesError::Git { .. } => Failure::not_started(
             format!("{action}: {error}"),
-            "mend what git says; an object that is missing may have been in commits that git has removed since",
+            "fix what git reports; a missing object may have been in commits that git has removed since",
             None,
         ),
         ChangesError::Io { .. } => {

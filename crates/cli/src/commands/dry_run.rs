@@ -162,7 +162,7 @@ pub fn print(
                 String::from_utf8_lossy(&invocation.stdin),
                 summary
                     .map(|(_, command, timeout)| {
-                        format!("Summary of older work, where a new session is told it, within {timeout}: {command}\n")
+                        format!("Summary of older work for a new session, within {timeout}: {command}\n")
                     })
                     .unwrap_or_default(),
                 guards.iter().map(|(name, patterns)| format!("{name}: {}\n", patterns.join(", "))).collect::<String>(),

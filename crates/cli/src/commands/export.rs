@@ -96,7 +96,7 @@ fn notes(exported: &Exported) -> Vec<String> {
             notes.push(format!("session {} was not found, and is not in the file", session.id));
         }
         notes.push(format!(
-            "the run should go on in one place only: once it is imported, end it here by `longhaul cancel {}`",
+            "continue the run in one place only: after importing it, run `longhaul cancel {}` here",
             manifest.run
         ));
     }

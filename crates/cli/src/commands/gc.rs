@@ -119,7 +119,7 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> R
             Ok(bytes) => bytes,
             // Another process has just resumed the run.
             Err(longhaul_store::StoreError::JournalLocked { .. }) => {
-                *collected.retained.entry("in somebody's hands").or_default() += 1;
+                *collected.retained.entry("locked by another process").or_default() += 1;
                 return Ok(());
             }
             Err(error) => return Err(of_store(&error)),

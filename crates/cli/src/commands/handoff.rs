@@ -52,7 +52,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         return Ok(SummaryOutcome::Written(None));
     };
     let without = |reason: &str| {
-        output::print_status(&format!("no summary by {model}: {reason}; older work is told in a line each"));
+        output::print_status(&format!("no summary by {model}: {reason}; older work is listed in one line per step"));
         Ok(SummaryOutcome::Written(None))
     };
     let agent_spec = match agent_spec(args) {
@@ -64,7 +64,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
         let (request, timeout) = ((model, prompt.as_str()), policy.summary_timeout);
-        Ok(summarize(&order, &Claude::new(), request, timeout, &mut cancels).await)
+        Ok(summarize(&agent_spec, &Claude::new(), request, timeout, &mut cancels).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),

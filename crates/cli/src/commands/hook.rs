@@ -80,7 +80,7 @@ impl HookInvocation {
                     .as_deref()
                     .map(|session| record_session_api(&self.paths, session, &destination()));
                 if let Some(Err(error)) = recorded {
-                    self.log(&format!("put down which API the session talks to: {error}"));
+                    self.log(&format!("cannot record the session's API: {error}"));
                 }
                 let injected = self.inject(&input);
                 injected.and(self.start_worker_if_due())
@@ -92,7 +92,7 @@ impl HookInvocation {
                 self.learn(&input)?;
                 cleared
                     .unwrap_or(Ok(()))
-                    .map_err(|error| format!("forget that the session was told: {error}"))
+                    .map_err(|error| format!("cannot clear the session's injection marker: {error}"))
             }
             HookEvent::SessionEnd => {
                 // After `clear`, the context no longer contains the playbook. Any other session may be
@@ -125,7 +125,7 @@ impl HookInvocation {
             InjectionClaim::AlreadyInjected => return Ok(()),
             InjectionClaim::Claimed => {}
             InjectionClaim::Unknown(error) => {
-                self.log(&format!("put down that the session is told: {error}"))
+                self.log(&format!("cannot write the session's injection marker: {error}"))
             }
         }
         output::print_text(&answer(self.event, &injection.text));
@@ -158,7 +158,7 @@ impl HookInvocation {
             destination: api.clone(),
         };
         let describe = |error: LearningError| format!("{error}; {}", error.hint());
-        let learning = LearningDb::open(&self.paths).map_err(explained)?;
+        let learning = LearningDb::open(&self.paths).map_err(describe)?;
         learning.enqueue(self.at, &queued).map_err(describe)?;
         self.start_worker(&api, judge)
     }
@@ -166,7 +166,7 @@ impl HookInvocation {
     /// Starts a worker for lessons that an outage or a reboot has delayed.
     fn start_worker_if_due(&self) -> Result<(), String> {
         let describe = |error: LearningError| format!("{error}; {}", error.hint());
-        let Some(learning) = LearningDb::open_existing(&self.paths).map_err(explained)? else {
+        let Some(learning) = LearningDb::open_existing(&self.paths).map_err(describe)? else {
             return Ok(());
         };
         let (api, judge) = (destination(), JudgeKind::from(self.learning.judge));

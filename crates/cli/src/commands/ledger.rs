@@ -85,8 +85,8 @@ fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
             let lines: String = verified.differences.iter().map(|line| format!("{line}\n")).collect();
             let summary = match verified.differences.len() {
                 0 => "the ledger matches the journals".to_owned(),
-                1 => "1 difference; `longhaul ledger rebuild` makes the ledger anew".to_owned(),
-                count => format!("{count} differences; `longhaul ledger rebuild` makes the ledger anew"),
+                1 => "1 difference; `longhaul ledger rebuild` rebuilds the ledger".to_owned(),
+                count => format!("{count} differences; `longhaul ledger rebuild` rebuilds the ledger"),
             };
             output::print_text(&format!("{lines}{}: {summary}\n", counted(verified.runs, "run")));
         }

@@ -92,8 +92,8 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     // The printer keeps a write error until the end of the command.
     let _ = out.flush();
     if !reader.has_printed() && !global.quiet {
-        let qualifier = if filter.is_all() { "" } else { " of what was asked for" };
-        output::print_status(&format!("nothing{qualifier} was said in run {} yet", dir.id()));
+        let qualifier = if filter.is_all() { "" } else { " that match" };
+        output::print_status(&format!("run {} has no messages{qualifier} yet", dir.id()));
     }
     Ok(0)
 }

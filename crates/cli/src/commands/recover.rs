@@ -82,7 +82,7 @@ fn start_learning(home: &Home, global: &GlobalArgs) {
     for judge in JudgeKind::ALL {
         let is_due = learning.has_due(output::now(), &api, *judge).unwrap_or(false);
         if is_due && start_worker(&paths, &api, *judge).is_ok() && !global.quiet {
-            print_status("learning from past sessions goes on in the background: longhaul playbook status");
+            print_status("learning from past sessions continues in the background: longhaul playbook status");
         }
     }
 }
@@ -107,7 +107,7 @@ fn all(home: &Home, active_within: Option<Span>, global: &GlobalArgs) -> Result<
     let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, active_within));
     for run in old.iter().filter(|_| !global.quiet) {
         print_status(&format!(
-            "left alone: {} was last active {} ago; `longhaul recover {0}` goes on with it",
+            "skipped: {} was last active {} ago; recover it with `longhaul recover {0}`",
             run.id(),
             age(run)
         ));

@@ -118,7 +118,7 @@ fn has_failed(run: &LedgerRun) -> bool {
 fn check_workspace(dir: &RunDir) -> Result<(), Failure> {
     if dir.workspace_path().exists() {
         let error = format!("carry out run {} once more: it worked in a copy of its own", dir.id());
-        return Err(Failure::usage(error, "begin it anew with the command that it was begun with"));
+        return Err(Failure::usage(error, "start it again with its original command"));
     }
     Ok(())
 }

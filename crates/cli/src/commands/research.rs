@@ -238,7 +238,7 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
     ];
     match flags.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(Failure::usage(
-            format!("cannot go on with the run otherwise: {flag} cannot be changed any more"),
+            format!("cannot resume the run: {flag} cannot be changed any more"),
             "leave it out; what can be changed are --claude_hours and --budget_limit",
         )),
         None => Ok(()),

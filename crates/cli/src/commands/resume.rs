@@ -104,7 +104,7 @@ fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failu
     let is_finished = Run::replay(history.records()).state().outcome().is_some();
     if !is_locked && !is_finished && !global.quiet {
         print_status(&format!(
-            "the supervisor of run {} has died; going on, as by `longhaul recover`",
+            "the supervisor of run {} died; recovering it",
             dir.id()
         ));
     }

@@ -288,7 +288,7 @@ pub fn failure(error: RunError) -> Failure {
         }
         RunError::Aborted { ref run, ref source } => {
             let remedy = if source.is_full() { "make room" } else { "fix the cause" };
-            let hint = format!("{remedy}, and go on with it by `longhaul recover {run}`");
+            let hint = format!("{remedy}, and continue it with `longhaul recover {run}`");
             Failure::aborted(run.clone(), error.to_string(), hint)
         }
     }
@@ -392,7 +392,7 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
         let dir = std::path::absolute(path).map(|dir| fs::canonicalize(&dir).unwrap_or(dir));
         let failure = |reason: String| {
             Failure::usage(
-                format!("cannot keep runs in {}: {why}", path.display()),
+                format!("cannot keep runs in {}: {reason}", path.display()),
                 "name a directory with --runs-dir",
             )
         };

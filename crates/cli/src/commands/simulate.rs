@@ -132,7 +132,7 @@ fn write_text(
     writeln!(out, "\n{:<18}{:>12}{:>12}{:>12}{:>12}", "", "p10", "p50", "p90", "max")?;
     let counts = |counts: &Quantiles<u64>| cells(counts, |count| grouped(*count));
     writeln!(out, "{:<18}{}", "attempts", cells(&forecast.attempts, |count| grouped((*count).into())))?;
-    writeln!(out, "{:<18}{}", "wall time", cells(&forecast.outage, Span::to_string))?;
+    writeln!(out, "{:<18}{}", "wall time", cells(&forecast.wall, Span::to_string))?;
     writeln!(out, "{:<18}{}", "waits", cells(&forecast.waiting, Span::to_string))?;
     writeln!(out, "{:<18}{}", "requests", counts(&forecast.requests))?;
     writeln!(out, "{:<18}{}", "failed requests", counts(&forecast.failed_requests))?;

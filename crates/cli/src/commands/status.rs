@@ -45,7 +45,7 @@ impl ActiveRun {
         let suffix =
             (!background.is_empty()).then(|| format!("; in the background: {}", background.join("; ")));
         let activity_text =
-            activity(&row, output::activity_text()).unwrap_or_default() + &suffix.unwrap_or_default();
+            activity(&row, output::now()).unwrap_or_default() + &suffix.unwrap_or_default();
         ActiveRun { row, activity: activity_text, background }
     }
 }

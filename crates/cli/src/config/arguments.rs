@@ -70,19 +70,23 @@ pub struct CommandLine {
 
 /// Reads the configuration and inserts it before the typed arguments.
 pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<CommandLine, Failure> {
-    let Some((place, command)) = named(root, &typed) else {
+    let Some((index, command)) = named(root, &typed) else {
         return Ok(CommandLine::plain(typed.arguments, None));
     };
     // Errors in the flags, and help, are handled when the whole line is parsed.
-    let said = root.clone().ignore_errors(true).try_get_matches_from(&typed.arguments);
-    let said = said.ok().and_then(|mut said| said.remove_subcommand()).map(|(_, said)| said);
-    let Some(said) = said else { return Ok(CommandLine::plain(typed.arguments, None)) };
+    let matches = root.clone().ignore_errors(true).try_get_matches_from(&typed.arguments);
+    let matches =
+        matches.ok().and_then(|mut matches| matches.remove_subcommand()).map(|(_, matches)| matches);
+    let Some(matches) = matches else { return Ok(CommandLine::plain(typed.arguments, None)) };
     let reads = ConfigScope::for_command(command);
     // A run keeps its settings: when it is resumed, only printing is configurable.
-    let reads =
-        if reads == ConfigScope::User && is_typed(&said, "resume") { ConfigScope::Printing } else { reads };
-    match configured(root, command, reads, &said) {
-        Ok(values) => Ok(CommandLine::with((root, command), (typed.arguments, place), values, &said)),
+    let reads = if reads == ConfigScope::User && is_typed(&matches, "resume") {
+        ConfigScope::Printing
+    } else {
+        reads
+    };
+    match configured(root, command, reads, &matches) {
+        Ok(values) => Ok(CommandLine::with(root, command, typed.arguments, index, values, &matches)),
         // These commands report errors in files themselves.
         Err(_) if ["config", "doctor"].contains(&command.get_name()) => {
             Ok(CommandLine::plain(typed.arguments, None))
@@ -96,9 +100,9 @@ pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<Comma
 
 /// Returns the typed command and the index of its name, if it reads any configuration.
 fn named<'a>(root: &'a Command, typed: &ReorderedArgs) -> Option<(usize, &'a Command)> {
-    let place = typed.command?;
-    let command = root.find_subcommand(typed.arguments[place].to_str()?)?;
-    (ConfigScope::for_command(command) != ConfigScope::Nothing).then_some((place, command))
+    let index = typed.command?;
+    let command = root.find_subcommand(typed.arguments[index].to_str()?)?;
+    (ConfigScope::for_command(command) != ConfigScope::Nothing).then_some((index, command))
 }
 
 impl CommandLine {
@@ -107,37 +111,39 @@ impl CommandLine {
     }
 
     fn with(
-        (root, command): (&Command, &Command),
-        (mut arguments, place): (Vec<OsString>, usize),
+        root: &Command,
+        command: &Command,
+        mut arguments: Vec<OsString>,
+        index: usize,
         mut values: Vec<(Key, EffectiveValue)>,
-        said: &ArgMatches,
+        matches: &ArgMatches,
     ) -> CommandLine {
         values.retain(|(_, value)| !value.values.is_empty());
-        leave_out(command, &mut values, &typed(root, command, said), &excluded(root, command.get_name()));
-        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        leave_out(command, &mut values, &typed(root, command, matches), &excluded(root, command.get_name()));
+        let (mut before, mut after) = (Vec::new(), Vec::new());
         for (key, value) in &values {
             let words = value.values.iter().map(|value| OsString::from(key.typed(value)));
-            if key.arg.get_long().is_some() { before.extend(words) } else { behind.extend(words) }
+            if key.arg.get_long().is_some() { before.extend(words) } else { after.extend(words) }
         }
-        if !behind.is_empty() && !arguments.iter().skip(place).any(|word| word == "--") {
+        if !after.is_empty() && !arguments.iter().skip(index).any(|word| word == "--") {
             arguments.push("--".into());
         }
-        arguments.extend(behind);
-        arguments.splice(place + 1..place + 1, before);
+        arguments.extend(after);
+        arguments.splice(index + 1..index + 1, before);
         let origins = values.into_iter().map(|(key, value)| (key.name, value.origin()));
         CommandLine { arguments, configured: ConfiguredValues::new(origins.collect()), warning: None }
     }
 }
 
 /// Returns the names of the keys whose flags were typed.
-fn typed(root: &Command, command: &Command, said: &ArgMatches) -> BTreeSet<String> {
+fn typed(root: &Command, command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
     let args = root.get_arguments().chain(command.get_arguments());
-    args.filter(|arg| is_typed(said, arg.get_id().as_str())).map(name).collect()
+    args.filter(|arg| is_typed(matches, arg.get_id().as_str())).map(name).collect()
 }
 
-fn is_typed(said: &ArgMatches, id: &str) -> bool {
+fn is_typed(matches: &ArgMatches, id: &str) -> bool {
     // A flag that this command does not have cannot have been typed.
-    said.try_contains_id(id).unwrap_or(false) && said.value_source(id) == Some(ValueSource::CommandLine)
+    matches.try_contains_id(id).unwrap_or(false) && matches.value_source(id) == Some(ValueSource::CommandLine)
 }
 
 /// Removes typed keys, keys that these exclude, and details of keys that are neither typed nor configured.
@@ -167,7 +173,7 @@ fn configured(
     root: &Command,
     command: &Command,
     reads: ConfigScope,
-    said: &ArgMatches,
+    matches: &ArgMatches,
 ) -> Result<Vec<(Key, EffectiveValue)>, Failure> {
     let keys = Keys::for_command(root);
     let has_flag = |key: &Key| command.get_arguments().any(|arg| name(arg) == key.name);
@@ -175,18 +181,18 @@ fn configured(
         key.arg.is_global_set()
             || has_flag(key) && matches!(reads, ConfigScope::User | ConfigScope::Everything)
     };
-    let directory = (reads == ConfigScope::Everything).then(|| directory(said));
-    let profile = said.try_get_one::<String>(PROFILE).ok().flatten();
-    let asked = (profile.map(String::as_str), !is_typed(said, "no_config"));
-    let found = LoadedConfig::read((root, &keys), directory.as_deref(), asked)?;
+    let directory = (reads == ConfigScope::Everything).then(|| directory(matches));
+    let profile = matches.try_get_one::<String>(PROFILE).ok().flatten();
+    let request = (profile.map(String::as_str), !is_typed(matches, "no_config"));
+    let found = LoadedConfig::read((root, &keys), directory.as_deref(), request)?;
     let variables = variables(root, keys.plain().filter(is_read), |name| env::var_os(name))?;
     let mut plain = merge((root, &keys), &found.files, &variables, found.chosen.as_ref())?;
-    let mut own = of_table(&found.files.user, command.get_name());
+    let mut table_values = of_table(&found.files.user, command.get_name());
     let of_table = keys.of_table(Some(command.get_name()));
     let mut values: Vec<(Key, EffectiveValue)> =
-        of_table.filter_map(|key| Some((key.clone(), own.remove(&key.name)?))).collect();
+        of_table.filter_map(|key| Some((key.clone(), table_values.remove(&key.name)?))).collect();
     for key in keys.plain().filter(is_read) {
-        if !values.iter().any(|(own, _)| own.name == key.name) {
+        if !values.iter().any(|(existing, _)| existing.name == key.name) {
             values.extend(plain.remove(&key.name).map(|value| (key.clone(), value)));
         }
     }
@@ -194,8 +200,8 @@ fn configured(
 }
 
 /// Returns the directory of the run.
-fn directory(said: &ArgMatches) -> PathBuf {
-    let typed = said.try_get_one::<PathBuf>("cwd").ok().flatten().cloned();
+fn directory(matches: &ArgMatches) -> PathBuf {
+    let typed = matches.try_get_one::<PathBuf>("cwd").ok().flatten().cloned();
     typed.or_else(|| env::current_dir().ok()).unwrap_or_default()
 }
 
@@ -210,9 +216,9 @@ impl LoadedConfig {
     pub fn read(
         (root, keys): (&Command, &Keys),
         directory: Option<&Path>,
-        (profile, is_wanted): (Option<&str>, bool),
+        (profile, is_enabled): (Option<&str>, bool),
     ) -> Result<LoadedConfig, Failure> {
-        if !is_wanted {
+        if !is_enabled {
             return Ok(LoadedConfig { files: Files::default(), chosen: None });
         }
         let files = find::read(root, keys, directory)?;
@@ -251,8 +257,11 @@ pub fn variables<'a>(
                 ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List,
                 _,
             ) => {
-                validate_value(root, key, &text).map_err(|why| {
-                    Failure::usage(format!("cannot read {variable}: `{text}`: {why}"), "mend it, or unset it")
+                validate_value(root, key, &text).map_err(|reason| {
+                    Failure::usage(
+                        format!("cannot read {variable}: `{text}`: {reason}"),
+                        "fix it, or unset it",
+                    )
                 })?;
                 vec![text]
             }
@@ -266,7 +275,7 @@ fn text_of(variable: &str, value: Option<OsString>) -> Result<Option<String>, Fa
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let text = value.into_string().map_err(|value| {
         let error = format!("read {variable}: `{}` is not UTF-8", value.to_string_lossy());
-        Failure::usage(error, "mend it, or unset it")
+        Failure::usage(error, "fix it, or unset it")
     });
     text.map(Some)
 }

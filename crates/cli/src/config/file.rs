@@ -93,9 +93,12 @@ impl Reader<'_> {
                 }
                 (name, DeValue::Table(keys)) => {
                     let table = self.table(line, name)?;
-                    file.tables.insert(table, self.settings(&lines, (Some(table), None), keys)?);
+                    file.tables.insert(
+                        table,
+                        self.settings(&lines, Section { table: Some(table), profile: None }, keys)?,
+                    );
                 }
-                (_, _) => file.plain.push(self.setting(&lines, (None, None), key, value)?),
+                (_, _) => file.plain.push(self.setting(&lines, Section::default(), key, value)?),
             }
         }
         if let Some((line, name)) = chosen {
@@ -124,7 +127,10 @@ impl Reader<'_> {
                     "define it by `[profile.NAME]`",
                 ));
             };
-            read.insert(name.to_owned(), self.settings(lines, (None, Some(name)), keys)?);
+            read.insert(
+                name.to_owned(),
+                self.settings(lines, Section { table: None, profile: Some(name) }, keys)?,
+            );
         }
         Ok(read)
     }
@@ -141,7 +147,7 @@ impl Reader<'_> {
             )
         } else if name == "resume" {
             let hint = "change what it may use by its own flags: longhaul resume --help".to_owned();
-            ("`resume` has no keys: a run goes on as it was begun".to_owned(), hint)
+            ("`resume` has no keys: a run continues as it was started".to_owned(), hint)
         } else if let Some(key) = self.keys.find(None, name) {
             (format!("`{name}` is a table"), format!("it wants {}", key.kind.wanted()))
         } else {
@@ -157,23 +163,23 @@ impl Reader<'_> {
     fn settings(
         &self,
         lines: &Lines<'_>,
-        place: Place<'_>,
+        section: Section<'_>,
         keys: &DeTable<'_>,
     ) -> Result<Vec<Setting>, Failure> {
-        in_order(keys).into_iter().map(|(key, value)| self.setting(lines, place, key, value)).collect()
+        in_order(keys).into_iter().map(|(key, value)| self.setting(lines, section, key, value)).collect()
     }
 
     fn setting(
         &self,
         lines: &Lines<'_>,
-        place: Place<'_>,
+        section: Section<'_>,
         name: &Spanned<DeString<'_>>,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Setting, Failure> {
         let line = lines.at(name.span().start);
-        let key = self.key(line, place.0, name.get_ref().as_ref())?;
+        let key = self.key(line, section.table, name.get_ref().as_ref())?;
         let values = self.values(lines, key, line, value)?;
-        let profile = place.1.map(str::to_owned);
+        let profile = section.profile.map(str::to_owned);
         let origin = Origin::File { owner: self.owner, path: self.path.to_owned(), line, profile };
         Ok(Setting { key: key.name.clone(), values, origin })
     }
@@ -184,17 +190,17 @@ impl Reader<'_> {
         match (self.owner, key.trust) {
             (FileOwner::Project, ProjectTrust::UserOnly(reason)) => {
                 let error = format!("`{}` cannot be set by a project: {reason}", key.path());
-                let place = self
+                let file = self
                     .user_file
                     .map_or_else(|| "your own file".to_owned(), |path| path.display().to_string());
-                Err(self.wrong(line, &error, &format!("put it into {place}, or type it with each run")))
+                Err(self.wrong(line, &error, &format!("put it into {file}, or type it with each run")))
             }
             (FileOwner::Project, ProjectTrust::Trusted(reason)) if self.trust != FileTrust::Trusted => {
-                let why = match self.trust {
+                let cause = match self.trust {
                     FileTrust::Changed => "the file changed since you trusted it",
                     FileTrust::Unknown | FileTrust::Trusted => "you have not trusted this file",
                 };
-                let error = format!("`{}` cannot be set yet: {reason}, and {why}", key.path());
+                let error = format!("`{}` cannot be set yet: {reason}, and {cause}", key.path());
                 let folder = self.path.parent().unwrap_or(Path::new("/")).display().to_string();
                 let hint =
                     format!("read the file, then type `longhaul config trust --cwd {}`", quoted(&folder));
@@ -224,11 +230,11 @@ impl Reader<'_> {
         }
         if let Some(reason) = self.keys.typed_only(&flat) {
             let error = format!("`{name}` cannot be configured: {reason}");
-            return self.wrong(line, &error, "leave it out, and type it where it is wanted");
+            return self.wrong(line, &error, "remove it, and pass the flag where you need it");
         }
-        let elsewhere = self.keys.all().find(|key| key.name == flat);
+        let other_table = self.keys.all().find(|key| key.name == flat);
         let near = did_you_mean(&flat, self.keys.of_table(table).map(|key| key.name.as_str()));
-        let hint = match (near.as_slice(), elsewhere) {
+        let hint = match (near.as_slice(), other_table) {
             ([], Some(Key { table: Some(table), .. })) => format!("it is a key of [{table}]"),
             ([], Some(Key { table: None, .. })) => "it stands at the top of a file, in no table".to_owned(),
             ([], None) => "`longhaul config init` writes a file with every key".to_owned(),
@@ -249,18 +255,18 @@ impl Reader<'_> {
             let error = format!("`{}` wants {}", key.path(), key.kind.wanted());
             self.wrong(line, &error, "write it as the flag takes it; `longhaul config init` shows every key")
         };
-        let words = match (key.kind, value.get_ref()) {
+        let values_by_line = match (key.kind, value.get_ref()) {
             (ValueKind::Switch, DeValue::Boolean(is_on)) => {
                 return Ok(if *is_on { vec!["true".to_owned()] } else { Vec::new() });
             }
             (ValueKind::List, DeValue::Array(elements)) => {
-                let mut words = Vec::new();
+                let mut values_by_line = Vec::new();
                 for element in elements {
                     let line = lines.at(element.span().start);
                     let DeValue::String(text) = element.get_ref() else { return Err(wrong_kind(line)) };
-                    words.push((line, text.clone().into_owned()));
+                    values_by_line.push((line, text.clone().into_owned()));
                 }
-                words
+                values_by_line
             }
             (ValueKind::Text | ValueKind::Amount, DeValue::String(text)) => {
                 vec![(line, text.clone().into_owned())]
@@ -282,14 +288,14 @@ impl Reader<'_> {
                 return Err(wrong_kind(line));
             }
         };
-        for (line, word) in &words {
-            validate_value(self.root, key, word).map_err(|why| {
-                let error = format!("`{}` is `{word}`: {why}", key.path());
+        for (line, word) in &values_by_line {
+            validate_value(self.root, key, word).map_err(|reason| {
+                let error = format!("`{}` is `{word}`: {reason}", key.path());
                 self.wrong(*line, &error, "write it as the flag takes it")
             })?;
         }
         // A project's model must not be interpreted as a flag of the agent.
-        if let Some((line, word)) = words.iter().find(|(_, word)| word.starts_with('-'))
+        if let Some((line, word)) = values_by_line.iter().find(|(_, word)| word.starts_with('-'))
             && (self.owner, key.kind) == (FileOwner::Project, ValueKind::Text)
         {
             let error = format!("`{}` is `{word}`, which looks like a flag", key.path());
@@ -297,8 +303,8 @@ impl Reader<'_> {
         }
         // A project's paths are relative to its file, in whatever subdirectory a run starts.
         let is_path = self.owner == FileOwner::Project && key.name == "block_path";
-        let written = |(_, word): (usize, String)| if is_path { self.absolute(&word) } else { word };
-        Ok(words.into_iter().map(written).collect())
+        let resolved = |(_, word): (usize, String)| if is_path { self.absolute(&word) } else { word };
+        Ok(values_by_line.into_iter().map(resolved).collect())
     }
 
     /// Resolves a path against the directory of the file.
@@ -326,7 +332,11 @@ fn in_order<'a, 'text>(
 }
 
 /// Location of a key: the table of a command, a profile, or neither.
-type Place<'a> = (Option<&'static str>, Option<&'a str>);
+#[derive(Clone, Copy, Default)]
+struct Section<'a> {
+    table: Option<&'static str>,
+    profile: Option<&'a str>,
+}
 
 /// Validates a value with the flag of its key.
 ///

@@ -76,7 +76,9 @@ fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
     let is_path =
         |setting: &&Setting| keys.find(None, &setting.key).is_some_and(|key| key.kind == ValueKind::Path);
     let settings = file.plain.iter().chain(file.profiles.values().flatten());
-    for (setting, value) in settings.filter(is_path).filter_map(|set| Some((set, set.values.first()?))) {
+    for (setting, value) in
+        settings.filter(is_path).filter_map(|setting| Some((setting, setting.values.first()?)))
+    {
         // A missing file is reported by its flag.
         let outside = fs::canonicalize(value).is_ok_and(|real| !real.starts_with(folder));
         if outside {
@@ -104,7 +106,8 @@ pub fn text(path: &Path) -> Result<String, Failure> {
         }
         Ok(bytes)
     };
-    let broken = |error: &str, hint: &str| Failure::usage(format!("cannot read {}: {error}", path.display()), hint);
+    let broken =
+        |error: &str, hint: &str| Failure::usage(format!("cannot read {}: {error}", path.display()), hint);
     let bytes = read().map_err(|error| {
         broken(&error.to_string(), "see to it, or leave configuration files aside with --no-config")
     })?;
@@ -120,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_file_is_where_xdg_says() {
+    fn user_file_follows_xdg() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
             let value =
                 |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into());

@@ -22,9 +22,9 @@ const ONE_RUN: &str = "it belongs to a single run";
 
 /// The flags that have no key, with the reason.
 const TYPED_ONLY: &[(&str, &str)] = &[
-    ("prompt", "what is to be done is said with each run"),
-    ("prompt_file", "what is to be done is said with each run"),
-    ("task_dir", "what is to be done is said with each run"),
+    ("prompt", "the task is given with each run"),
+    ("prompt_file", "the task is given with each run"),
+    ("task_dir", "the task is given with each run"),
     ("agent", "there is only one"),
     ("runtime", "there is only one"),
     ("run", ONE_RUN),
@@ -126,16 +126,16 @@ impl Key {
             return value.map(|value| vec![value]);
         }
         let values = self.arg.get_default_values();
-        let given = values.first().and_then(|value| value.to_str()).map(|value| vec![value.to_owned()]);
+        let value = values.first().and_then(|value| value.to_str()).map(|value| vec![value.to_owned()]);
         match self.kind {
             ValueKind::Switch => Some(Vec::new()),
             // Some defaults appear only in the help; a number there is also the default here.
-            ValueKind::Count | ValueKind::Amount => given.or_else(|| {
+            ValueKind::Count | ValueKind::Amount => value.or_else(|| {
                 let about = self.about();
-                let said = about.split_once("[default: ")?.1.split_once(']')?.0;
-                validate_value(root, self, said).is_ok().then(|| vec![said.to_owned()])
+                let default = about.split_once("[default: ")?.1.split_once(']')?.0;
+                validate_value(root, self, default).is_ok().then(|| vec![default.to_owned()])
             }),
-            ValueKind::Text | ValueKind::Path | ValueKind::List => given,
+            ValueKind::Text | ValueKind::Path | ValueKind::List => value,
         }
     }
 }

@@ -136,8 +136,8 @@ fn both(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue
 
 /// Returns how much a limit allows, in its own unit. `none` is parsed as 0 and means unlimited.
 fn amount(root: &Command, key: &Key, word: &str) -> u128 {
-    let asked = ["longhaul", RUN, &key.typed(word), "-"];
-    let Ok(matches) = root.clone().try_get_matches_from(asked) else { return u128::MAX };
+    let args = ["longhaul", RUN, &key.typed(word), "-"];
+    let Ok(matches) = root.clone().try_get_matches_from(args) else { return u128::MAX };
     let id = key.arg.get_id().as_str();
     let found = matches.subcommand_matches(RUN).and_then(|matches| number(matches, id));
     found.filter(|amount| *amount > 0).unwrap_or(u128::MAX)
@@ -184,8 +184,8 @@ pub fn excluded(root: &Command, command: &str) -> Vec<(String, String)> {
             command.get_arg_conflicts_with(arg).into_iter().map(move |other| (name(arg), name(other)))
         })
     });
-    let ours = EXCLUDED.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
-    pairs.chain(ours).collect()
+    let extra = EXCLUDED.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
+    pairs.chain(extra).collect()
 }
 
 #[cfg(test)]

@@ -46,26 +46,26 @@ impl ConfiguredValues {
     /// list. The origin of a preset is its own name.
     pub fn name(&self, origins: &mut BTreeMap<String, String>) {
         for (key, origin) in &self.0 {
-            let named = match origins.get(key) {
+            let mentioned = match origins.get(key) {
                 Some(preset) if key == "preset" => format!("{preset}, by {origin}"),
                 Some(_) | None => origin.clone(),
             };
-            origins.insert(key.clone(), named);
+            origins.insert(key.clone(), mentioned);
         }
     }
 
     /// Extends an error about a flag that was configured rather than typed with the origin of its value.
     pub fn add_origin(&self, failure: Failure) -> Failure {
-        let said = format!("{} {}", failure.error, failure.hint.as_deref().unwrap_or_default());
+        let text = format!("{} {}", failure.error, failure.hint.as_deref().unwrap_or_default());
         let names_flag = |key: &str| {
             let flag = format!("--{}", key.replace('_', "-"));
-            said.match_indices(&flag).any(|(place, _)| {
-                let rest = &said[place + flag.len()..];
-                !rest.starts_with(|sign: char| sign == '-' || sign.is_ascii_alphanumeric())
+            text.match_indices(&flag).any(|(offset, _)| {
+                let rest = &text[offset + flag.len()..];
+                !rest.starts_with(|c: char| c == '-' || c.is_ascii_alphanumeric())
             })
         };
-        let named = self.0.iter().filter(|(key, _)| names_flag(key));
-        let set: Vec<String> = named.map(|(key, origin)| format!("`{key}` is set by {origin}")).collect();
+        let mentioned = self.0.iter().filter(|(key, _)| names_flag(key));
+        let set: Vec<String> = mentioned.map(|(key, origin)| format!("`{key}` is set by {origin}")).collect();
         let hints = failure.hint.iter().cloned().chain(set).collect::<Vec<_>>();
         Failure { hint: (!hints.is_empty()).then(|| hints.join("; ")), ..failure }
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_complaint_names_the_line_that_is_to_blame() {
+    fn error_names_origin_of_configured_flag() {
         let origins = [("wall_limit", "/w/longhaul.toml:3"), ("wall", "/w/longhaul.toml:4")];
         let owned = origins.map(|(key, origin)| (key.to_owned(), origin.to_owned()));
         let configured = ConfiguredValues::new(BTreeMap::from(owned));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_says_where_each_value_comes_from() {
+    fn plan_has_origin_of_each_value() {
         let owned = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };

@@ -13,13 +13,13 @@ pub fn of_files() -> Value {
     let plain = Value::Object(properties.clone());
     properties.insert(
         DEFAULT_PROFILE.to_owned(),
-        json!({ "type": "string", "description": "The profile of this file that holds where none is asked for" }),
+        json!({ "type": "string", "description": "The default profile of this file" }),
     );
     properties.insert(
         PROFILE.to_owned(),
         json!({
             "type": "object",
-            "description": "Profiles: keys that hold when one is asked for by its name",
+            "description": "Profiles: keys that apply if the profile is selected by name",
             "additionalProperties": { "type": "object", "properties": plain, "additionalProperties": false },
         }),
     );

@@ -34,7 +34,7 @@ fn row(key: &Key) -> String {
 }
 
 #[test]
-fn the_example_can_be_read() {
+fn example_is_valid() {
     let (_, example) = PAGE.split_once("```toml\n").expect("there is an example");
     let text = example.split("```").next().unwrap_or_default();
     let root = Cli::command();
@@ -53,7 +53,7 @@ fn the_example_can_be_read() {
 }
 
 #[test]
-fn the_table_of_keys_is_that_of_the_flags() {
+fn table_of_keys_matches_flags() {
     let rows: Vec<String> = Keys::for_command(&Cli::command()).all().map(row).collect();
     let (_, table) = PAGE.split_once("|---|---|---|\n").expect("there is a table");
     let table: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();

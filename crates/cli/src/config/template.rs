@@ -26,11 +26,11 @@ pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
         FileOwner::Project => ABOUT_PROJECT,
     };
     let mut out = comment(about) + &comment(DURATIONS);
-    let (here, elsewhere): (Vec<&Key>, Vec<&Key>) = keys
+    let (settable, user_only): (Vec<&Key>, Vec<&Key>) = keys
         .plain()
         .partition(|key| owner == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_)));
     let mut heading = "";
-    for key in here {
+    for key in settable {
         let of_key = key.arg.get_help_heading().unwrap_or("The run");
         if of_key != heading {
             heading = of_key;
@@ -40,7 +40,7 @@ pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
     }
     out += &format!("\n{}# [profile.nightly]\n# budget = 20\n", comment(PROFILES));
     if owner == FileOwner::Project {
-        let names: Vec<&str> = elsewhere.iter().map(|key| key.name.as_str()).collect();
+        let names: Vec<&str> = user_only.iter().map(|key| key.name.as_str()).collect();
         let only = format!(
             "Only your own file can set: {}. `longhaul config path` tells where it is.",
             names.join(", ")
@@ -72,9 +72,9 @@ fn placeholder(key: &Key) -> String {
 }
 
 /// Formats text as a comment, wrapped at `WIDTH`.
-fn comment(words: &str) -> String {
+fn comment(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
-    for word in words.split_whitespace() {
+    for word in text.split_whitespace() {
         let line = lines.last_mut().expect("there is a line");
         if line.len() + 1 + word.len() > WIDTH {
             lines.push(format!("# {word}"));
@@ -95,7 +95,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn a_new_file_has_every_key_and_can_be_read_with_its_defaults() {
+    fn new_file_has_every_key_with_valid_default() {
         let root = Cli::command();
         let keys = Keys::for_command(&root);
         for owner in [FileOwner::User, FileOwner::Project] {

@@ -120,7 +120,7 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn each_key_was_thought_about_once() {
+    fn each_key_is_listed_once() {
         let keys = Keys::for_command(&Cli::command());
         let named = FREE.iter().chain(LIMITS).chain(FORBIDDEN).chain(GUARDS).copied();
         let named: Vec<&str> = named.chain(TRUSTED.iter().chain(REASONS).map(|(key, _)| *key)).collect();

@@ -24,7 +24,7 @@ struct TrustedFile {
 pub fn of(path: &Path, content: &str) -> FileTrust {
     let Ok(home) = Home::locate(None, |name| env::var_os(name)) else { return FileTrust::Unknown };
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let found = read_regular(&place(&home, &path)).ok();
+    let found = read_regular(&record_path(&home, &path)).ok();
     match found.and_then(|bytes| serde_json::from_slice::<TrustedFile>(&bytes).ok()) {
         Some(trusted) if trusted.path == path && trusted.sha256 == hash(content.as_bytes()) => {
             FileTrust::Trusted
@@ -37,23 +37,23 @@ pub fn of(path: &Path, content: &str) -> FileTrust {
 /// Marks this content of the file as trusted.
 pub fn trust(home: &Home, path: &Path, content: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
-    let place = place(home, &path);
-    let folder = place.parent().unwrap_or(Path::new("/"));
+    let record_path = record_path(home, &path);
+    let folder = record_path.parent().unwrap_or(Path::new("/"));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let record = TrustedFile { path, sha256: hash(content.as_bytes()) };
-    replace_json(&place, &record, Durability::Power).map_err(io::Error::other)
+    replace_json(&record_path, &record, Durability::Power).map_err(io::Error::other)
 }
 
 /// Withdraws the trust. Returns `false` if there was none.
 pub fn revoke(home: &Home, path: &Path) -> io::Result<bool> {
-    match fs::remove_file(place(home, &fs::canonicalize(path)?)) {
+    match fs::remove_file(record_path(home, &fs::canonicalize(path)?)) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
 }
 
-fn place(home: &Home, path: &Path) -> PathBuf {
+fn record_path(home: &Home, path: &Path) -> PathBuf {
     let name = hash(path.as_os_str().as_encoded_bytes());
     home.path().join("trusted").join(name + ".json")
 }

@@ -29,7 +29,7 @@ pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(Str
     let mut unknown: Vec<String> = names
         .filter(|name| {
             name.strip_prefix("LONGHAUL_")
-                .is_some_and(|rest| !INTERNAL.iter().any(|own| rest.starts_with(own)))
+                .is_some_and(|rest| !INTERNAL.iter().any(|prefix| rest.starts_with(prefix)))
         })
         .filter(|name| !known.contains(name))
         .collect();

@@ -10,8 +10,8 @@ use std::sync::LazyLock;
 /// cannot contain it.
 static MARK: LazyLock<char> = LazyLock::new(|| {
     // Any private-use character of the last plane.
-    let place = RandomState::new().hash_one(()) % 0xfffd;
-    char::from_u32(0x10_0001 + place as u32).expect("all of them are characters")
+    let offset = RandomState::new().hash_one(()) % 0xfffd;
+    char::from_u32(0x10_0001 + offset as u32).expect("all of them are characters")
 });
 // Ends a color.
 const END: char = '0';
@@ -23,8 +23,8 @@ pub fn mark() -> char {
 
 /// Returns the escape sequence for the code after a mark, or `None` if the code is unknown. It uses the
 /// sixteen colors of the terminal's own palette.
-pub fn sequence(sign: char) -> Option<&'static str> {
-    Some(match sign {
+pub fn sequence(code: char) -> Option<&'static str> {
+    Some(match code {
         END => "\x1b[0m",
         'g' => "\x1b[32m",
         'b' => "\x1b[1;31m",
@@ -51,7 +51,7 @@ pub enum Style {
 }
 
 impl Style {
-    fn sign(self) -> char {
+    fn code(self) -> char {
         match self {
             Style::Good => 'g',
             Style::Bad => 'b',
@@ -65,35 +65,35 @@ impl Style {
 /// Applies colors if the stream supports them.
 #[derive(Clone, Copy, Debug)]
 pub struct Colors {
-    coloured: bool,
+    colored: bool,
 }
 
 impl Colors {
     /// Returns the colors of stdout, with or without a pager.
     pub fn stdout() -> Colors {
-        Colors { coloured: out::stdout_is_terminal() && is_enabled() }
+        Colors { colored: out::stdout_is_terminal() && is_enabled() }
     }
 
     /// Returns the colors of stderr.
     pub fn stderr() -> Colors {
-        Colors { coloured: out::stderr_is_terminal() && is_enabled() }
+        Colors { colored: out::stderr_is_terminal() && is_enabled() }
     }
 
     /// Never uses colors.
     pub fn plain() -> Colors {
-        Colors { coloured: false }
+        Colors { colored: false }
     }
 
     /// Always uses colors.
     #[cfg(test)]
-    pub fn coloured() -> Colors {
-        Colors { coloured: true }
+    pub fn colored() -> Colors {
+        Colors { colored: true }
     }
 
     /// Wraps the text in color marks, which `out` converts to escape sequences.
-    pub fn styled(self, text: &str, meaning: Option<Style>) -> String {
-        match meaning.filter(|_| self.coloured && !text.is_empty()) {
-            Some(meaning) => format!("{0}{1}{text}{0}{END}", mark(), meaning.sign()),
+    pub fn styled(self, text: &str, style: Option<Style>) -> String {
+        match style.filter(|_| self.colored && !text.is_empty()) {
+            Some(style) => format!("{0}{1}{text}{0}{END}", mark(), style.code()),
             None => text.to_owned(),
         }
     }
@@ -111,11 +111,11 @@ mod tests {
     use crate::output::out::shown;
 
     #[test]
-    fn colours_are_around_the_words_alone() {
+    fn colors_surround_text() {
         let bad = Some(Style::Bad);
-        assert_eq!(shown(&Colors::coloured().styled("failed", bad)), "\x1b[1;31mfailed\x1b[0m");
-        assert_eq!(Colors::coloured().styled("failed", None), "failed");
-        assert_eq!(Colors::coloured().styled("", bad), "");
+        assert_eq!(shown(&Colors::colored().styled("failed", bad)), "\x1b[1;31mfailed\x1b[0m");
+        assert_eq!(Colors::colored().styled("failed", None), "failed");
+        assert_eq!(Colors::colored().styled("", bad), "");
         assert_eq!(Colors::plain().styled("failed", bad), "failed");
     }
 }

@@ -1,36 +1,38 @@
-//! A conversation for people: who said what, which tools were called, and how what they brought begins.
+//! Formats a conversation for people: messages with their authors, tool calls, and the first lines of their
+//! results.
 
 use super::envelope_text::one_line;
 use super::phrases;
 use super::wrap::fits_terminal;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 
-// What a tool brought is folded to its beginning; the transcript has more.
+// Tool results are cut to their first lines; the transcript has the rest.
 const RESULT_LINES_MAX: usize = 4;
-// A screen and a half: a longer line is data.
+// A screen and a half; a longer line is data.
 const LINE_CHARS_MAX: usize = 200;
-/// The arguments that say most of a call, in this order.
+/// The most informative arguments of tool calls, best first.
 const ARGUMENTS: [&str; 9] =
     ["command", "file_path", "notebook_path", "pattern", "url", "query", "skill", "description", "path"];
 
-/// The message as text, each line ended; empty for one that says nothing new.
+/// Formats a message as lines that each end with a newline. Returns an empty string if the message adds
+/// nothing new.
 pub fn render(message: &TranscriptMessage) -> String {
     let content = message.content.as_deref().unwrap_or_default();
     let body = match message.kind {
         EventKind::Prompt => {
-            said(author(message.origin), message.content.as_deref().unwrap_or("(not on record)"))
+            authored(author(message.origin), message.content.as_deref().unwrap_or("(not on record)"))
         }
-        EventKind::Text => said(author(message.origin), content),
-        EventKind::Thinking => said("thinking", &folded(content)),
-        EventKind::ToolCall => said(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
-        EventKind::ToolResult => brought(message, content),
-        EventKind::Note => said("note", &folded(content)),
-        EventKind::Summary => said("summary", &folded(content)),
-        EventKind::Result => ended(message),
+        EventKind::Text => authored(author(message.origin), content),
+        EventKind::Thinking => authored("thinking", &folded(content)),
+        EventKind::ToolCall => authored(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
+        EventKind::ToolResult => tool_result(message, content),
+        EventKind::Note => authored("note", &folded(content)),
+        EventKind::Summary => authored("summary", &folded(content)),
+        EventKind::Result => exchange_end(message),
     };
-    // What a sub-agent did stands further in.
+    // The actions of a sub-agent are indented further.
     let margin = if message.parent_tool_use_id.is_some() { "      | " } else { "  " };
-    // A command and what it printed are copied from here: a line of them stays one.
+    // Commands and their output are copied from here, so their lines are not wrapped.
     let is_prose = matches!(
         message.kind,
         EventKind::Prompt | EventKind::Text | EventKind::Thinking | EventKind::Summary
@@ -53,33 +55,33 @@ fn author(origin: MessageOrigin) -> &'static str {
     }
 }
 
-/// A text with its author, the lines behind the first one indented.
-fn said(author: &str, text: &str) -> String {
+/// Formats a text with its author. All lines but the first are indented.
+fn authored(author: &str, text: &str) -> String {
     format!("{author}: {}", one_line(text.trim()).replace('\n', "\n  "))
 }
 
-fn brought(message: &TranscriptMessage, content: &str) -> String {
-    let how = match (message.denied, message.interrupted, message.is_error) {
+fn tool_result(message: &TranscriptMessage, content: &str) -> String {
+    let status = match (message.denied, message.interrupted, message.is_error) {
         (true, _, _) => "denied: ",
         (_, true, _) => "cut off: ",
         (_, _, Some(true)) => "failed: ",
         (false, false, Some(false) | None) => "",
     };
-    let text = one_line(&format!("{how}{}", folded(content)));
+    let text = one_line(&format!("{status}{}", folded(content)));
     format!("    {}", text.replace('\n', "\n    "))
 }
 
-/// How a turn ended. What it answered is what was said last.
-fn ended(message: &TranscriptMessage) -> String {
+/// Formats the end of an exchange. Its answer was printed before, as the last message.
+fn exchange_end(message: &TranscriptMessage) -> String {
     let Some(outcome) = &message.outcome else { return String::new() };
-    // A difference of two statements: one of nothing may be a hair less than that.
+    // The cost is a difference of two totals, so zero may come out slightly off.
     let cost = outcome.cost_usd.filter(|cost| *cost >= 0.000_05);
     let cost = cost.map(|cost| format!(", {}", phrases::dollars(cost))).unwrap_or_default();
-    let how = outcome.terminal_reason.as_deref().unwrap_or(&outcome.subtype);
-    format!("turn ended: {how}{cost}")
+    let status = outcome.terminal_reason.as_deref().unwrap_or(&outcome.subtype);
+    format!("turn ended: {status}{cost}")
 }
 
-/// The argument of a call that says most, else all of them.
+/// Returns the most informative argument of a call, or else all arguments.
 pub fn argument(message: &TranscriptMessage) -> String {
     let Some(input) = message.input.as_ref().map(|input| input.get()) else { return String::new() };
     let parsed: Option<serde_json::Value> = serde_json::from_str(input).ok();
@@ -87,7 +89,7 @@ pub fn argument(message: &TranscriptMessage) -> String {
     named.unwrap_or(input).to_owned()
 }
 
-/// The first lines of a text, and how many more there are.
+/// Returns the first lines of a text and the number of the others.
 fn folded(text: &str) -> String {
     let mut lines: Vec<String> = text.trim().lines().take(RESULT_LINES_MAX).map(line).collect();
     let more = text.trim().lines().count().saturating_sub(RESULT_LINES_MAX);
@@ -97,7 +99,7 @@ fn folded(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The beginning of a line, on one line.
+/// Returns the start of a text, on one line.
 fn line(text: &str) -> String {
     let text = text.trim().lines().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(LINE_CHARS_MAX) {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn who_said_and_did_what() {
+    fn renders_messages_and_tool_calls() {
         let result = |content: &str| message(EventKind::ToolResult, MessageOrigin::Tool, content);
         let outcome = ResultDetails {
             subtype: "success".to_owned(),
@@ -170,8 +172,8 @@ mod tests {
                 ..message(EventKind::Summary, MessageOrigin::Agent, "What was before.")
             },
         ];
-        // A line without an indent, by which the others are measured.
-        let told = format!("told:\n{}", messages.iter().map(render).collect::<String>());
+        // The first line is not indented, so that the indentation of the others is visible.
+        let text = format!("told:\n{}", messages.iter().map(render).collect::<String>());
         expect![[r#"
             told:
               you: Fix it.
@@ -196,12 +198,12 @@ mod tests {
               longhaul: (not on record)
               summary: What was before.
         "#]]
-        .assert_eq(&told);
+        .assert_eq(&text);
     }
 
     #[test]
-    fn long_lines_are_cut() {
-        let told = render(&call("Bash", &format!(r#"{{"command":"{}"}}"#, "é".repeat(300))));
-        assert_eq!(told.matches('é').count(), 200);
+    fn shortens_long_lines() {
+        let text = render(&call("Bash", &format!(r#"{{"command":"{}"}}"#, "é".repeat(300))));
+        assert_eq!(text.matches('é').count(), 200);
     }
 }

@@ -1,4 +1,4 @@
-//! The JSON envelope: one object that says how a run ended. Keys are only ever added.
+//! The JSON envelope: one object with the result of a run. Keys are only ever added.
 
 use jiff::Timestamp;
 use longhaul::RunReport;
@@ -6,45 +6,45 @@ use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Usage, Verified};
 use longhaul_store::StoppedTask;
 use serde::Serialize;
 
-/// What `longhaul run` prints as JSON.
+/// The JSON output of `longhaul run`.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Envelope {
     /// Whether the work is done. False for every outcome but `done`.
     pub success: bool,
-    /// The agent's last answer; partial if the run did not finish.
+    /// The agent's last answer. It is partial if the run did not finish.
     pub result: Option<String>,
-    /// What went wrong, for people: first the reason for the outcome, then the last lines of a failed check, then the
+    /// Errors, for people: first the reason for the outcome, then the last lines of a failed check, then the
     /// agent's own messages. Empty only if the work is done.
     pub errors: Vec<String>,
-    /// The session that can be continued.
+    /// The session that can be resumed.
     pub session_id: Option<String>,
     pub usage: EnvelopeUsage,
-    /// From start to end, waits included.
+    /// Time from start to finish, waits included.
     pub duration_ms: u64,
-    /// Everything that is ours.
+    /// Everything specific to Longhaul.
     pub run: RunInfo,
 }
 
-/// Tokens and money. Money stays in here.
+/// Tokens and cost. Costs appear only here.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EnvelopeUsage {
-    /// Input that no cache served.
+    /// Input tokens that no cache served.
     pub input_tokens: u64,
-    /// Output, thinking included.
+    /// Output tokens, thinking included.
     pub output_tokens: u64,
-    /// Input served from the prompt cache.
+    /// Input tokens read from the prompt cache.
     pub cache_read_input_tokens: u64,
-    /// Input written to the prompt cache.
+    /// Input tokens written to the prompt cache.
     pub cache_creation_input_tokens: u64,
-    /// Stated by the agent plus estimated by us.
+    /// Reported cost plus estimated cost.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
-    /// The part of it that is our estimate, for processes that ended without a statement.
+    /// The part of the cost that Longhaul estimates, for processes that ended without reporting theirs.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
-    /// Tokens of messages that were cut in mid-flight, estimated, not contained in the counts above.
+    /// Estimated tokens of truncated messages. The counts above do not include them.
     pub truncated_tokens: u64,
     /// Whether some tokens have no known price.
     pub unpriced: bool,
@@ -53,47 +53,47 @@ pub struct EnvelopeUsage {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunInfo {
-    /// The run's id; nothing if none was begun.
+    /// Id of the run. `None` if none was started.
     pub id: Option<String>,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: OutcomeKind,
-    /// The same as a number: the exit code of the command that carried it out.
+    /// The outcome as the exit code of the command that supervised the run.
     pub exit_code: u8,
     /// The proof that the work is done: `checks`, or `none` if no check was set or the work is not done.
     pub verified: Verified,
-    /// The fault that decided the outcome.
+    /// Fault that decided the outcome.
     pub fault: Option<Fault>,
-    /// The limit that decided it: `budget`, `tokens`, `time`, `wall`, `turns` or `attempts`.
+    /// Limit that decided the outcome: `budget`, `tokens`, `time`, `wall`, `turns` or `attempts`.
     pub limit: Option<Limit>,
-    /// How many attempts it had.
+    /// Number of attempts.
     pub attempts: u32,
-    /// How many of the agent's tool calls our guards denied.
+    /// Number of tool calls that guards denied.
     pub denied_calls: u32,
     /// How the agent's questions were answered.
     pub questions: Questions,
     /// Background commands that were stopped with the agent of the last attempt.
     pub background_stopped: Vec<StoppedTask>,
-    /// When trying again makes sense (`retry_later`), as an RFC 3339 time.
+    /// When to retry (`retry_later`), as an RFC 3339 time.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<String>,
-    /// Time in which it worked.
+    /// Time in which the run worked.
     pub active_ms: u64,
-    /// Time in which it waited with no process resident.
+    /// Time in which the run waited with no process running.
     pub waiting_ms: u64,
     /// Time in which nothing ran: the machine slept, or the run had no supervisor.
     pub downtime_ms: u64,
-    /// The model that worked, as the agent stated it.
+    /// Model that did the work, as the agent reported it.
     pub model: Option<String>,
-    /// The run's directory.
+    /// Directory of the run.
     pub dir: Option<String>,
-    /// A command that goes on with the work, where that makes sense.
+    /// Command that continues the work, if that makes sense.
     pub resume: Option<String>,
-    /// All commands that continue the work, the likeliest first. Each works as printed.
+    /// All commands that continue the work, the most likely first. Each works as printed.
     pub next: Vec<String>,
 }
 
 impl Envelope {
-    /// The envelope of a run that ended.
+    /// Creates the envelope of a finished run.
     pub fn new(report: &RunReport) -> Envelope {
         let outcome = report.outcome;
         Envelope {
@@ -128,7 +128,8 @@ impl Envelope {
         }
     }
 
-    /// The envelope of a run that was not begun, or broke off with this exit code.
+    /// Creates the envelope of a command that started no run, or whose run was interrupted, with this exit
+    /// code.
     pub fn without_run(outcome: OutcomeKind, exit_code: u8, fault: Option<Fault>, error: String) -> Envelope {
         Envelope {
             success: false,

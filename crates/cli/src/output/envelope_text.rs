@@ -1,8 +1,8 @@
-//! Text that fits a line of a terminal, and numbers for people.
+//! Fits text into a line of a terminal, and formats numbers for people.
 
 use unicode_width::UnicodeWidthChar;
 
-/// Text of so many characters at most: what is cut off is a mark.
+/// Shortens a text to at most `chars_max` characters. An ellipsis replaces the rest.
 pub fn cut(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some(_) => text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect(),
@@ -10,7 +10,8 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// Returns the beginning of a line that fits into this many columns of a terminal. An ellipsis replaces the rest.
+/// Returns the prefix of a line that fits into this many columns of a terminal. An ellipsis replaces the
+/// rest.
 pub fn fit(line: &str, columns: usize) -> String {
     // A variation selector makes the emoji before it one column wider.
     let width = |c: char| if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or(0) };
@@ -26,24 +27,24 @@ pub fn fit(line: &str, columns: usize) -> String {
     fitting.chain(['…']).collect()
 }
 
-/// Removes unruly characters from a text that is measured before it is printed.
+/// Removes control-like characters from a text that is measured before it is printed.
 pub fn one_line(text: &str) -> String {
     text.chars().filter(|c| !is_control_like(*c)).collect()
 }
 
-/// Whether a terminal would obey a character, or change the direction of the text around it.
+/// Returns whether a terminal would interpret a character or change the direction of the surrounding text.
 pub fn is_control_like(c: char) -> bool {
     let turns =
         matches!(c, '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     turns || c.is_control() && c != '\n' && c != '\t'
 }
 
-/// A number with commas between its thousands.
+/// Formats a number with commas between its thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -51,15 +52,15 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// `950`, `12.3k`, `4.5M`.
+/// Formats a number as `950`, `12.3k` or `4.5M`.
 pub fn short_count(count: u64) -> String {
-    let (unit, sign) = match count {
+    let (unit, suffix) = match count {
         0..10_000 => return count.to_string(),
         10_000..1_000_000 => (1_000.0, "k"),
         1_000_000..1_000_000_000 => (1_000_000.0, "M"),
         1_000_000_000.. => (1_000_000_000.0, "G"),
     };
-    format!("{:.1}{sign}", count as f64 / unit)
+    format!("{:.1}{suffix}", count as f64 / unit)
 }
 
 #[cfg(test)]
@@ -71,11 +72,11 @@ mod tests {
         for (line, columns, fitting) in [
             ("abc", 3, "abc"),
             ("abcd", 3, "ab…"),
-            // Two columns each.
+            // Each character is two columns wide.
             ("日本語", 6, "日本語"),
             ("日本語", 5, "日本…"),
             ("日本語", 4, "日…"),
-            // An accent of its own takes none.
+            // A combining accent takes no column.
             ("e\u{301}e\u{301}", 2, "e\u{301}e\u{301}"),
             ("abc", 1, "…"),
         ] {

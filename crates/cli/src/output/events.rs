@@ -1,5 +1,5 @@
-//! `--events`: a run's decisions for other programs, one line of JSON each, told once they are on disk. Telling them fails
-//! nothing and delays nothing.
+//! `--events`: a run's decisions for other programs, one line of JSON each, sent once they are on disk.
+//! Never fails or delays the run.
 
 mod destination;
 pub mod line;
@@ -16,7 +16,7 @@ use longhaul_store::JournalEntry;
 use std::path::Path;
 use writer::QueuedEvents;
 
-/// Opens what the flag names, and refuses what cannot be written to.
+/// Opens the destination that the flag names. A destination that cannot be written to is rejected.
 pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Option<Writer>, Failure> {
     let Some(destination) = &args.events else { return Ok(None) };
     let name = match destination {
@@ -28,7 +28,7 @@ pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Op
     Ok(Some(Writer::start(name, args.are_on_stdout(), opened)))
 }
 
-/// Has what is left written, and says what did not get through.
+/// Writes the remaining events and warns of lost ones.
 pub fn close(writer: Option<Writer>, global: &GlobalArgs) {
     let missed = writer.and_then(Writer::close);
     if let Some(missed) = missed.filter(|_| !global.quiet) {
@@ -36,26 +36,26 @@ pub fn close(writer: Option<Writer>, global: &GlobalArgs) {
     }
 }
 
-/// Tells the events of one run, and passes everything on.
+/// Sends the events of one run and forwards everything to `inner`.
 pub struct Events<'a> {
     inner: &'a mut dyn Observer,
     queue: Queue,
-    /// Whether the run is another process's, which may have told it already.
+    /// Whether another process supervises the run and may have written its events already.
     follows: bool,
     run: String,
-    /// How many records there were.
+    /// Number of records so far.
     seq: u64,
-    /// What is decided, and not on disk yet.
+    /// Events that are decided but not on disk yet.
     pending: Vec<Vec<u8>>,
 }
 
 impl<'a> Events<'a> {
-    /// Of a run that this process supervises.
+    /// Creates the observer of a run that this process supervises.
     pub fn new(inner: &'a mut dyn Observer, queue: Queue) -> Events<'a> {
         Events { inner, queue, follows: false, run: String::new(), seq: 0, pending: Vec::new() }
     }
 
-    /// Of a run that is followed from its beginning.
+    /// Creates the observer of a run that is followed from its start.
     pub fn following(inner: &'a mut dyn Observer, queue: Queue) -> Events<'a> {
         Events { follows: true, ..Events::new(inner, queue) }
     }
@@ -67,7 +67,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn put(&mut self, known: bool) {
+    fn enqueue_pending(&mut self, known: bool) {
         let lines = std::mem::take(&mut self.pending);
         if !lines.is_empty() {
             let first = self.seq + 1 - lines.len() as u64;
@@ -85,7 +85,7 @@ impl Observer for Events<'_> {
     fn on_replay(&mut self, entry: &JournalEntry) {
         self.add(entry.at, &entry.records);
         if self.queue.continues {
-            self.put(true);
+            self.enqueue_pending(true);
         } else {
             self.pending.clear();
         }
@@ -98,12 +98,12 @@ impl Observer for Events<'_> {
     }
 
     fn on_sync(&mut self) {
-        self.put(self.follows);
+        self.enqueue_pending(self.follows);
         self.inner.on_sync();
     }
 
-    fn on_notify_failure(&mut self, untold: &NotifyFailure) {
-        self.inner.on_notify_failure(untold);
+    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
+        self.inner.on_notify_failure(failure);
     }
 
     fn on_output(&mut self, bytes: &[u8]) {
@@ -120,10 +120,10 @@ mod tests {
     use std::fs::{self, File};
 
     #[test]
-    fn nothing_is_told_before_it_is_on_disk() {
+    fn writes_events_only_after_sync() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("events");
-        let told = |is_synced: bool| {
+        let written = |is_synced: bool| {
             let file = File::options().read(true).append(true).create(true).open(&path);
             let opened = OpenedDestination::File(file.expect("it can be made"));
             let writer = Writer::start("events".to_owned(), false, opened);
@@ -140,8 +140,8 @@ mod tests {
             assert_eq!(writer.close(), None);
             (fs::read_to_string(&path).expect("text").lines().count(), step.records.len())
         };
-        assert_eq!(told(false).0, 0);
-        let (lines, records) = told(true);
+        assert_eq!(written(false).0, 0);
+        let (lines, records) = written(true);
         assert_eq!(lines, records);
     }
 }

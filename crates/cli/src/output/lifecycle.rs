@@ -1,5 +1,6 @@
-//! `--preset openclawpack`: the five lifecycle events of that system, for what reads them on stderr. Each is a line `event:
-//! {"type":…,"data":…}`; `--quiet` leaves them out. They say what the envelope says, and decide nothing.
+//! `--preset openclawpack`: the five lifecycle events of that system, for programs that read them on stderr.
+//! Each is a line `event: {"type":…,"data":…}`; `--quiet` disables them. They repeat the envelope and affect
+//! no decision.
 
 use super::print_status;
 use crate::args::{GlobalArgs, RunArgs};
@@ -10,56 +11,56 @@ use longhaul_store::Plan;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What is told of one run.
+/// The lifecycle events of one run.
 pub struct Lifecycle {
     command: &'static str,
-    /// The event that says that it succeeded.
+    /// Type of the event that reports success.
     success: &'static str,
     phase: Option<Value>,
-    /// Whether somebody thought of answers to the agent's questions.
+    /// Whether the user gave answers to the agent's questions.
     has_answers: bool,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Event<'a> {
-    /// Which event.
+    /// Type of the event.
     r#type: &'static str,
-    /// What there is to tell.
+    /// Data of the event.
     data: Data<'a>,
 }
 
 #[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Data<'a> {
-    /// What was asked for: `create_project`, `plan_phase`, `execute_phase` or `run`.
+    /// Command of the prompt: `create_project`, `plan_phase`, `execute_phase` or `run`.
     command: &'static str,
-    /// Which phase: a number, or a text.
+    /// Phase: a number or a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     phase: Option<&'a Value>,
     /// Why a decision is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
-    /// The same in words.
+    /// The reason as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'static str>,
     /// `complete`.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
-    /// What went wrong, in words.
+    /// Errors, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<&'a [String]>,
 }
 
 impl Lifecycle {
-    /// Of a run that is about to begin, and what it is to do.
+    /// Returns the events of a new run, or `None` if they are disabled.
     pub fn of_run(global: &GlobalArgs, args: &RunArgs, prompt: &str) -> Option<Lifecycle> {
         let has_answers = !args.answer.is_empty() || args.answers_file.is_some();
         let is_asked_for = args.policy.preset == Some(Preset::Openclawpack);
         (is_asked_for && !global.quiet).then(|| Lifecycle::new(prompt, has_answers))
     }
 
-    /// Of a run that goes on.
+    /// Returns the events of a run that is resumed, or `None` if they are disabled.
     pub fn of_plan(global: &GlobalArgs, plan: &Plan) -> Option<Lifecycle> {
         let is_asked_for =
             plan.origins.get("preset").is_some_and(|preset| preset == Preset::Openclawpack.as_str());
@@ -67,7 +68,7 @@ impl Lifecycle {
         (is_asked_for && !global.quiet).then(|| Lifecycle::new(&plan.prompt.text, has_answers))
     }
 
-    /// What a prompt asks of GSD, if it does.
+    /// Recognizes the GSD command of a prompt, if there is one.
     fn new(prompt: &str, has_answers: bool) -> Lifecycle {
         let mut words = prompt.split_whitespace();
         let (command, success) = match words.next() {
@@ -76,13 +77,13 @@ impl Lifecycle {
             Some("/gsd:execute-phase") => ("execute_phase", "phase_complete"),
             Some(_) | None => ("run", "progress_update"),
         };
-        // Phases are numbers there, and by now also numbers like 2.1.
+        // Phases were whole numbers in that system; newer versions also have numbers like 2.1.
         let phase = words.next().filter(|_| success != "progress_update");
         let phase = phase.map(|word| word.parse::<u32>().map_or_else(|_| word.into(), Value::from));
         Lifecycle { command, success, phase, has_answers }
     }
 
-    /// The run is about to begin. Nobody answers the agent's questions but defaults, if nobody thought of answers.
+    /// Emits the start of the run. Without answers from the user, defaults answer the agent's questions.
     pub fn begins(&self) {
         if !self.has_answers {
             self.emit(
@@ -96,7 +97,7 @@ impl Lifecycle {
         }
     }
 
-    /// It ended, or could not.
+    /// Emits the end of the run, successful or not.
     pub fn emit_end(&self, ended: &Result<RunReport, Failure>) {
         match ended {
             Ok(report) => self.ended(report),
@@ -112,7 +113,7 @@ impl Lifecycle {
         self.emit(self.success, Data { phase: self.phase.as_ref(), status, ..Data::default() });
     }
 
-    /// It was not begun, or broke off.
+    /// Emits that the run did not start or was interrupted.
     pub fn failed(&self, failure: &Failure) {
         self.error(std::slice::from_ref(&failure.error));
     }

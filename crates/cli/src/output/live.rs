@@ -1,5 +1,5 @@
-//! The live view of a run: its state in at most five lines, as a pure function of a snapshot, the time and the width of
-//! the terminal. It draws nothing; `region` does.
+//! The live view of a run: its state in at most five lines, as a pure function of a snapshot, the time and
+//! the width of the terminal. `region` draws it.
 
 use super::color::{Colors, Style};
 use super::envelope_text::{fit, grouped, short_count};
@@ -13,14 +13,14 @@ use longhaul_core::{
 use longhaul_store::RunDir;
 use std::path::Path;
 
-// More than a terminal shows in a line, and little to copy at every step.
+// Longer than a line of any terminal, and cheap to copy at every step.
 const MESSAGE_CHARS_MAX: usize = 400;
-// The width of the spaces before each line but the first.
+// Indentation of all lines but the first.
 const INDENT: usize = 2;
-// A tool call that took less needs no clock.
+// A shorter tool call is shown without its duration.
 const CLOCK_AFTER: Span = Span::from_secs(3);
 
-/// A run as it was at its last step. It is a copy, because a thread draws it between the steps.
+/// A run as of its last step. It is a copy, because a thread draws it between the steps.
 #[derive(Clone, Debug, Default)]
 pub struct LiveView {
     /// `kmzxqp`, or `nightly (kmzxqp)`.
@@ -32,13 +32,13 @@ pub struct LiveView {
     activity: Activity,
 }
 
-/// What the agent does, and since when.
+/// The agent's activity and its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Activity {
     tool: Option<String>,
-    /// What it does between tool calls: `thinking`.
+    /// Activity between tool calls: `thinking`.
     other: String,
-    /// The start of its last message.
+    /// Start of its last message.
     message: String,
     since: Moment,
 }
@@ -48,12 +48,12 @@ impl LiveView {
         LiveView { label, ..LiveView::default() }
     }
 
-    /// Takes over what a step changed.
+    /// Applies the changes of a step.
     pub fn update(&mut self, view: StepView<'_>, now: Moment) {
         self.state.clone_from(view.run.state());
         self.limits = view.policy.limits;
         self.tries = tries(view.policy, &self.state);
-        // Without a process, the usage of the last one is in the state already.
+        // Without a process, the state already includes the usage of the last one.
         let snapshot = view.snapshot.filter(|_| self.state.process.is_some());
         let mut activity = Activity { since: now, ..Activity::default() };
         if let Some(snapshot) = snapshot {
@@ -70,14 +70,14 @@ impl LiveView {
     }
 }
 
-/// Returns the name of a run on a screen: `kmzxqp`, or `nightly (kmzxqp)`.
+/// Returns the label of a run: `kmzxqp`, or `nightly (kmzxqp)`.
 pub fn label(run: &RunId, dir: &Path) -> String {
     let plan = RunDir::at(dir.to_owned()).and_then(|dir| dir.plan().ok());
     let name = plan.and_then(|plan| plan.name);
     name.map_or_else(|| run.to_string(), |name| format!("{} ({run})", phrases::one_line(&name)))
 }
 
-/// Returns the lines that a terminal of this width shows, the most important one first. Each fits.
+/// Returns the lines for a terminal of this width, the most important one first. Each fits.
 pub fn lines(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
     let activity = activity_line(view, now, width.saturating_sub(INDENT));
     let details = [wait_line(view, now), activity, usage_line(view), limits_line(view, now)];
@@ -85,9 +85,9 @@ pub fn lines(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
     [headline(view, now)].into_iter().chain(details).map(|line| fit(&line, width)).collect()
 }
 
-/// Returns the same lines for stderr, the first one in the color of what it means.
+/// Returns the same lines for stderr, the first one in the color of its meaning.
 pub fn painted(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
-    let meaning = match &view.state.phase {
+    let style = match &view.state.phase {
         Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Stopping { .. } => Style::Warning,
         Phase::New
         | Phase::Starting
@@ -99,7 +99,7 @@ pub fn painted(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
         | Phase::Finished { .. } => Style::Hint,
     };
     let mut lines = lines(view, now, width);
-    lines[0] = Colors::stderr().styled(&lines[0], Some(meaning));
+    lines[0] = Colors::stderr().styled(&lines[0], Some(style));
     lines
 }
 
@@ -166,7 +166,7 @@ fn activity_line(view: &LiveView, now: Moment, width: usize) -> Option<String> {
     let duration = seconds(now.since(*since));
     let duration = if duration < CLOCK_AFTER { String::new() } else { format!(" ({duration})") };
     if let Some(tool) = tool {
-        // However long its argument is, its duration is shown.
+        // The duration is shown even if the argument is too long.
         let tool = fit(&phrases::one_line(tool), width.saturating_sub(duration.len()));
         return Some(format!("{tool}{duration}"));
     }
@@ -221,7 +221,7 @@ fn tries(policy: &Policy, state: &State) -> String {
     if used == 0 { String::new() } else { format!(" ({used} of {})", policy.retries_max) }
 }
 
-/// Whole seconds: a clock that ticks once a second shows no tenths.
+/// Rounds down to whole seconds, because the view is redrawn once a second.
 fn seconds(span: Span) -> Span {
     Span::from_secs(span.millis() / 1000)
 }

@@ -1,4 +1,4 @@
-//! Everything a person or a program reads: data on stdout, talk on stderr.
+//! All output for people and programs: data on stdout, messages on stderr.
 
 pub mod color;
 pub mod conversation;
@@ -27,10 +27,10 @@ use serde::Serialize;
 use std::os::fd::AsFd;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-// What fits a printed page, a mail and half a screen.
+// Fits a printed page, an email and half a screen.
 const PAGE_WIDTH: usize = 100;
 
-/// Returns the format to print: the one that a flag names, else JSON for a harness at a pipe, else text.
+/// Returns the output format: the one that a flag names, or else JSON for a harness at a pipe, or else text.
 pub fn format(global: &GlobalArgs) -> OutputFormat {
     global.output_format.unwrap_or(if global.pipes_json && !out::stdout_is_terminal() {
         OutputFormat::Json
@@ -39,12 +39,12 @@ pub fn format(global: &GlobalArgs) -> OutputFormat {
     })
 }
 
-/// Prints the envelope on stdout, on one line at the end of a stream. People get a summary instead.
+/// Prints the envelope on stdout, on one line in stream format. People get a summary instead.
 pub fn print(envelope: &Envelope, format: OutputFormat) {
     print_text(&if format == OutputFormat::StreamJson { line(envelope) } else { pretty(envelope) });
 }
 
-/// Prints an error and what to do about it on stderr.
+/// Prints an error and its hint on stderr.
 pub fn print_error(error: &str, hint: Option<&str>) {
     print_labeled("error", Style::Bad, error, hint);
 }
@@ -54,45 +54,45 @@ pub fn print_json(printed: &impl Serialize) {
     print_text(&pretty(printed));
 }
 
-/// An object as it is printed.
+/// Formats an object as indented JSON.
 pub fn pretty(printed: &impl Serialize) -> String {
     let json = serde_json::to_string_pretty(printed).expect("what is printed has only string keys");
     out::harmless_json(&json).into_owned() + "\n"
 }
 
-/// An object as it is printed on one line.
+/// Formats an object as one line of JSON.
 pub fn line(printed: &impl Serialize) -> String {
     let json = serde_json::to_string(printed).expect("what is printed has only string keys");
     out::harmless_json(&json).into_owned() + "\n"
 }
 
-/// Now, for what is told of the past.
+/// Returns the current time of the calendar clock. It is for display only.
 pub fn now() -> Moment {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Moment(since.as_millis() as u64)
 }
 
-/// How wide a table may be, in characters: as the terminal, and else as a page.
+/// Returns the width for tables in characters: that of the terminal, or else of a page.
 pub fn width() -> usize {
     terminal_size(out::stdout()).map_or(PAGE_WIDTH, |(width, _)| width)
 }
 
-/// Returns the columns and rows of a terminal, or `None` if it is none or does not know its width.
+/// Returns the columns and rows of a terminal, or `None` if this is no terminal or its width is unknown.
 pub fn terminal_size(terminal: impl AsFd) -> Option<(usize, usize)> {
     let size = rustix::termios::tcgetwinsize(terminal).ok().filter(|size| size.ws_col > 0)?;
     Some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Prints what is wrong, and does not keep the command from its work, on stderr.
+/// Prints a warning and its hint on stderr. The command continues.
 pub fn print_warning(warning: &str, hint: Option<&str>) {
     print_labeled("warning", Style::Warning, warning, hint);
 }
 
-fn print_labeled(word: &str, meaning: Style, text: &str, hint: Option<&str>) {
-    let paint = Colors::stderr();
-    print_status(&format!("{} {text}", paint.styled(&format!("{word}:"), Some(meaning))));
+fn print_labeled(word: &str, style: Style, text: &str, hint: Option<&str>) {
+    let colors = Colors::stderr();
+    print_status(&format!("{} {text}", colors.styled(&format!("{word}:"), Some(style))));
     if let Some(hint) = hint {
-        print_status(&format!("  {} {hint}", paint.styled("hint:", Some(Style::Hint))));
+        print_status(&format!("  {} {hint}", colors.styled("hint:", Some(Style::Hint))));
     }
 }
 
@@ -101,7 +101,7 @@ pub fn print_text(text: &str) {
     out::print(text);
 }
 
-/// Says something on stderr.
+/// Prints a message on stderr.
 pub fn print_status(text: &str) {
     out::say(&format!("{text}\n"));
 }

@@ -1,6 +1,8 @@
-//! The only place that writes to stdout and stderr. A model, a repository or a file may have written what is printed, so
-//! text loses what a terminal would obey: control characters, and characters that change the direction of text. Colors
-//! are marks of `paint` until they get here.
+//! The only module that writes to stdout and stderr.
+//!
+//! Printed text may come from a model, a repository or a file. It therefore loses everything that a terminal
+//! would interpret: control characters, and characters that change the direction of text. Colors are marks of
+//! `color` until they get here.
 
 use super::color;
 use super::envelope_text::is_control_like;
@@ -9,31 +11,31 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 
-/// The first error of stdout. A closed pipe is none: its reader has seen enough.
+/// The first error of stdout. A closed pipe is not an error: its reader has seen enough.
 static FAILED: OnceLock<io::Error> = OnceLock::new();
 
-/// Why something that was printed did not reach stdout: a full disk, for example.
+/// Returns the error that kept output from reaching stdout, for example a full disk.
 pub fn stdout_error() -> Option<&'static io::Error> {
     FAILED.get()
 }
 
-/// Whether a person sees stdout.
+/// Returns whether stdout is a terminal.
 pub fn stdout_is_terminal() -> bool {
     stdout().is_terminal()
 }
 
-/// Whether a person sees stderr.
+/// Returns whether stderr is a terminal.
 pub fn stderr_is_terminal() -> bool {
     stderr().is_terminal()
 }
 
-/// Stdout, to ask about it.
+/// Returns stdout, mainly to query it.
 #[expect(clippy::disallowed_methods, reason = "this module is where it is written to")]
 pub fn stdout() -> impl Write + IsTerminal + AsFd {
     io::stdout()
 }
 
-/// Stderr, to ask about it.
+/// Returns stderr, mainly to query it.
 #[expect(clippy::disallowed_methods, reason = "this module is where it is written to")]
 pub fn stderr() -> impl Write + IsTerminal + AsFd {
     io::stderr()
@@ -41,36 +43,36 @@ pub fn stderr() -> impl Write + IsTerminal + AsFd {
 
 /// Prints text on stdout.
 pub fn print(text: &str) {
-    // An error is kept for the end of the command.
+    // An error is reported at the end of the command.
     let _ = printer().write_all(text.as_bytes());
 }
 
-/// Prints text on stderr. A terminal that went away takes none; the run goes on.
+/// Prints text on stderr. Errors are ignored, so the run continues without a terminal.
 pub fn say(text: &str) {
     let _ = stderr().write_all(shown(text).as_bytes());
 }
 
-/// Draws on the terminal at stderr. `frame` moves its cursor: only harmless text may be in it.
+/// Draws on the terminal at stderr. `frame` may move the cursor, so its text must be sanitized.
 pub fn draw(frame: &str) -> io::Result<()> {
     stderr().write_all(frame.as_bytes())
 }
 
-/// A writer of text on stdout.
+/// Returns a writer of text on stdout.
 pub fn printer() -> Filter<Stdout> {
     Filter::new(Stdout)
 }
 
-/// A writer of bytes on stdout, which change only if a person sees them.
+/// Returns a writer of bytes on stdout. They are sanitized only for a terminal.
 pub fn printer_of_bytes() -> Box<dyn Write> {
     if stdout_is_terminal() { Box::new(printer()) } else { Box::new(Stdout) }
 }
 
-/// A copy of stdout for a thread of its own.
+/// Duplicates stdout for another thread.
 pub fn clone_stdout() -> io::Result<OwnedFd> {
     stdout().as_fd().try_clone_to_owned()
 }
 
-/// The text as a terminal may have it, in color where `paint` says so.
+/// Sanitizes text for a terminal and converts color marks to escape sequences.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let marker = color::mark();
     if !text.chars().any(|c| is_control_like(c) || c == marker) {
@@ -88,9 +90,9 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same JSON, with unruly characters escaped. Outside of strings JSON has none.
+/// Escapes control-like characters in JSON. JSON contains them only in strings, so the value stays the same.
 pub fn harmless_json(json: &str) -> Cow<'_, str> {
-    // Line breaks and tabs are unruly nowhere; other control characters are escaped already.
+    // Line breaks and tabs are not control-like; other control characters are escaped already.
     if !json.chars().any(is_control_like) {
         return Cow::Borrowed(json);
     }
@@ -105,7 +107,7 @@ pub fn harmless_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Stdout as it is. It keeps its first error.
+/// Unfiltered stdout. Its first error is stored in `FAILED`.
 pub struct Stdout;
 
 fn kept<T>(result: io::Result<T>) -> io::Result<T> {
@@ -121,7 +123,7 @@ impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut stdout = stdout();
         let length = kept(stdout.write(bytes))?;
-        // Otherwise an error of the last line would be found by nobody.
+        // Without flushing, an error of the last line would be lost.
         kept(stdout.flush())?;
         Ok(length)
     }
@@ -131,10 +133,10 @@ impl Write for Stdout {
     }
 }
 
-/// Passes text on as `shown` returns it.
+/// Forwards text as `shown` returns it.
 pub struct Filter<W> {
     to: W,
-    /// The beginning of a character whose end has not come yet.
+    /// The bytes of an incomplete character.
     partial: Vec<u8>,
 }
 
@@ -158,7 +160,7 @@ impl<W: Write> Write for Filter<W> {
     }
 }
 
-/// Where the last whole character ends. Invalid bytes are characters too.
+/// Returns the end of the last complete character. Invalid bytes count as characters.
 fn end_of_last_char(bytes: &[u8]) -> usize {
     let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
     let is_cut = str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
@@ -177,12 +179,12 @@ mod tests {
             ("two\n\tlines", "two\n\tlines"),
             ("\x1b[2J\x1b]0;title\x07a\rb\u{9b}31m\x7f", "[2J]0;titleab31m"),
             ("a\u{202e}b\u{2066}c\u{200f}d\u{61c}e", "abcde"),
-            // What would be a color, if its mark could be guessed.
+            // A color, if its mark could be guessed.
             ("\u{100000}1x\u{100000}0", "\u{100000}1x\u{100000}0"),
         ] {
             assert_eq!(shown(text), safe);
         }
-        let painted = Colors::coloured().styled("a\x1b[0mb", Some(Style::Bad));
+        let painted = Colors::colored().styled("a\x1b[0mb", Some(Style::Bad));
         assert_eq!(shown(&painted), "\x1b[1;31ma[0mb\x1b[0m");
     }
 
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_whole_wherever_writes_are_cut() {
+    fn split_writes_keep_characters_whole() {
         let text = "é\u{9b}日\u{202e}😀\x1b[m".as_bytes();
         for cut in 0..text.len() {
             let mut filter = Filter::new(Vec::new());

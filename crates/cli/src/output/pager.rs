@@ -1,6 +1,6 @@
-//! Long text on a terminal goes through a pager, as `git` and `jj` have it: `LONGHAUL_PAGER`, else `PAGER`, else `less`,
-//! which shows what fits the screen and leaves. Where nobody looks at a terminal, and where there is no pager, text goes
-//! straight to stdout.
+//! Sends long text through a pager if stdout is a terminal, as `git` and `jj` do: `LONGHAUL_PAGER`, else
+//! `PAGER`, else `less`, which exits at once if the text fits the screen. Without a terminal or a pager, text
+//! goes straight to stdout.
 
 use super::out::{self, Filter};
 use crate::args::GlobalArgs;
@@ -11,10 +11,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What leaves at once where one screen is enough, keeps colours, and leaves the text there.
+/// Options for `less`: exit at once if one screen is enough, keep colors, and leave the text on the screen.
 const LESS: &str = "FRX";
 
-/// A pager, which is waited for when it is dropped.
+/// A running pager. Dropping it waits for it to exit.
 struct Pager(Child);
 
 impl Write for Pager {
@@ -30,12 +30,12 @@ impl Write for Pager {
 impl Drop for Pager {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
-        // It has the terminal until whoever reads has read.
+        // The pager has the terminal until the user quits it.
         let _ = self.0.wait();
     }
 }
 
-/// Opens the pager where there is one, and else stdout, for text.
+/// Opens the pager for text, or stdout if there is no pager.
 pub fn open(global: &GlobalArgs) -> Box<dyn Write> {
     match pager(global) {
         Some(pager) => Box::new(Filter::new(pager)),
@@ -43,33 +43,33 @@ pub fn open(global: &GlobalArgs) -> Box<dyn Write> {
     }
 }
 
-/// Opens the same for bytes, which change only if a person sees them.
+/// Opens the pager for bytes, or stdout. Bytes are sanitized only for a terminal.
 pub fn open_for_bytes(global: &GlobalArgs) -> Box<dyn Write> {
     if out::stdout_is_terminal() { open(global) } else { out::printer_of_bytes() }
 }
 
-/// Prints text, through the pager where there is one.
+/// Prints text, through the pager if there is one.
 pub fn page(global: &GlobalArgs, text: &str) {
-    // An error is kept for the end of the command.
+    // An error is reported at the end of the command.
     let _ = open(global).write_all(text.as_bytes());
 }
 
 fn pager(global: &GlobalArgs) -> Option<Pager> {
-    let is_wanted = !global.no_pager && out::stdout_is_terminal();
-    let child = program().filter(|_| is_wanted).and_then(|program| start(&program))?;
-    // Ctrl-C is the pager's, which stops what it does with it. If it cannot be had, it ends us both.
+    let is_enabled = !global.no_pager && out::stdout_is_terminal();
+    let child = program().filter(|_| is_enabled).and_then(|program| start(&program))?;
+    // Ctrl-C is for the pager. If registration fails, Ctrl-C ends both processes.
     let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
     Some(Pager(child))
 }
 
-/// What the user pages by; nothing if that is `cat`, or nothing.
+/// Returns the user's pager, or `None` if it is `cat` or empty.
 fn program() -> Option<String> {
     let named = ["LONGHAUL_PAGER", "PAGER"].iter().find_map(|name| env::var(name).ok());
     let program = named.unwrap_or_else(|| "less".to_owned());
     (!matches!(program.trim(), "" | "cat")).then_some(program)
 }
 
-/// The user's own words, as a shell takes them: `less -S`.
+/// Starts a pager command in a shell, as in `less -S`.
 fn start(program: &str) -> Option<Child> {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", program]).stdin(Stdio::piped());
@@ -77,8 +77,8 @@ fn start(program: &str) -> Option<Child> {
         shell.env("LESS", LESS);
     }
     let first = program.split_whitespace().next().unwrap_or_default();
-    // A shell that does not find it would swallow the text.
-    let there =
+    // A shell that cannot find the program would discard the text.
+    let lookup =
         Command::new("/bin/sh").args(["-c", "command -v -- \"$1\" > /dev/null", "sh", first]).status();
-    there.is_ok_and(|status| status.success()).then(|| shell.spawn().ok()).flatten()
+    lookup.is_ok_and(|status| status.success()).then(|| shell.spawn().ok()).flatten()
 }

@@ -1,4 +1,4 @@
-//! A run's decisions in plain words: what happened, what we did, what comes next.
+//! Describes a run's decisions in plain text: what happened, what Longhaul did, and what comes next.
 
 mod faults;
 mod remedies;
@@ -15,7 +15,8 @@ use longhaul_core::{
 };
 use longhaul_store::{AnsweredQuestion, WatchdogStop, rfc3339};
 
-/// Returns a record as a sentence, or `None` if only `--verbose` prints it. `state` is the run's after its step.
+/// Returns a record as a sentence, or `None` if only `--verbose` prints it. `state` is the run's state after
+/// the step.
 pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<String> {
     match record {
         // The suspension is printed already, and no retry follows.
@@ -30,19 +31,18 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             let fault = fault.describe_with(result.as_ref());
             Some(format!("{fault}; {}", remedy_words(*remedy, *at, *until)))
         }
-        Record::StopOrdered { cause: why, level, stall: silence, .. } => {
-            stop_words(*why, *level, *silence, policy)
-        }
-        Record::StallDeferred { at, until, stall: silence } => {
-            let words = silence.describe(StopCause::Stalled);
+        Record::StopOrdered { cause, level, stall, .. } => stop_words(*cause, *level, *stall, policy),
+        Record::StallDeferred { at, until, stall } => {
+            let words = stall.describe(StopCause::Stalled);
             Some(format!("{words}; waiting until {} (for {})", time::coming(*until), until.since(*at)))
         }
-        Record::Swept { stopped_processes: ended @ 1.., .. } => Some(format!(
-            "stopped {ended} leftover {} of the agent",
-            plural(*ended, "process", "processes")
-        )),
-        Record::LimitReached { limit, threshold: reach, .. } => Some(limit_words(*limit, *reach)),
-        Record::CheckStarted { .. } => Some("the agent reports that it is done; running the checks".to_owned()),
+        Record::Swept { stopped_processes: ended @ 1.., .. } => {
+            Some(format!("stopped {ended} leftover {} of the agent", plural(*ended, "process", "processes")))
+        }
+        Record::LimitReached { limit, threshold, .. } => Some(limit_words(*limit, *threshold)),
+        Record::CheckStarted { .. } => {
+            Some("the agent reports that it is done; running the checks".to_owned())
+        }
         Record::CheckEnded { result, .. } => Some(check_words(*result).to_owned()),
         Record::CheckStopOrdered { cause: StopCause::TimedOut, .. } => {
             Some("the check timed out; stopping it".to_owned())
@@ -51,12 +51,12 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             Some("asked the agent to save its work".to_owned())
         }
         Record::AgentStopped { claimed_done: claimed, .. } => Some(stopped(*claimed).to_owned()),
-        Record::SuspendOrdered { source: by, .. } => Some(format!("{}: suspending the run", by.signal())),
+        Record::SuspendOrdered { source, .. } => Some(format!("{}: suspending the run", source.signal())),
         Record::Recovered { finding: RecoveryFinding::Suspended, .. } => {
             Some(recovered(RecoveryFinding::Suspended).to_owned())
         }
-        Record::Recovered { finding: remains, .. } => {
-            Some(format!("the supervisor died; its replacement {}", recovered(*remains)))
+        Record::Recovered { finding, .. } => {
+            Some(format!("the supervisor died; its replacement {}", recovered(*finding)))
         }
         Record::Downtime { duration: span } => {
             Some(format!("nothing ran for {span}: the machine was asleep or the run had no supervisor"))
@@ -91,7 +91,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
     }
 }
 
-/// What the other records say, for those who want to see every decision.
+/// Returns the sentence that only `--verbose` prints for a record.
 pub fn verbose_line(record: &Record) -> Option<String> {
     match record {
         Record::AttemptStarted { plan, .. } => {
@@ -112,8 +112,8 @@ pub fn verbose_line(record: &Record) -> Option<String> {
         }
         Record::RunFinished { outcome, .. } => Some(format!("the run finished: {}", outcome.kind)),
         Record::RunReopened { .. } => Some("the run was resumed".to_owned()),
-        Record::ResumeStrategyChosen { strategy: taken, reason: because, .. } => {
-            Some(strategy_text(Some(*taken), Some(*because)))
+        Record::ResumeStrategyChosen { strategy, reason, .. } => {
+            Some(strategy_text(Some(*strategy), Some(*reason)))
         }
         Record::SummaryStarted { .. } => Some("asking a model for a summary of older work".to_owned()),
         Record::SummaryEnded { result: outcome, .. } => Some(summary(*outcome)),
@@ -137,9 +137,9 @@ pub fn verbose_line(record: &Record) -> Option<String> {
     }
 }
 
-/// What a new supervisor found of a run, and did at once.
-pub fn recovered(remains: RecoveryFinding) -> &'static str {
-    match remains {
+/// Describes what a new supervisor found of a run and did at once.
+pub fn recovered(finding: RecoveryFinding) -> &'static str {
+    match finding {
         RecoveryFinding::AgentRunning => "found the agent running and took it over",
         RecoveryFinding::AgentFinished => "found that the agent had finished",
         RecoveryFinding::AgentGone => "found the agent gone",
@@ -157,7 +157,7 @@ fn stopped(claimed: bool) -> &'static str {
     if claimed { "the agent reports that the work is done" } else { "the agent stopped" }
 }
 
-/// What came of asking a model for a summary of older work.
+/// Describes the result of a summary.
 pub fn summary(outcome: SummaryResult) -> String {
     match outcome {
         SummaryResult::Written => "older work was summarized".to_owned(),
@@ -169,10 +169,10 @@ pub fn summary(outcome: SummaryResult) -> String {
     }
 }
 
-/// How the history of a conversation reached an attempt, and why.
+/// Describes how the history of a conversation reached an attempt, and why.
 pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyReason>) -> String {
     let Some(strategy) = strategy else { return "new".to_owned() };
-    let how = match strategy {
+    let text = match strategy {
         ResumeStrategy::AsIs => "resumed",
         ResumeStrategy::Relocate => "resumed from a relocated copy",
         ResumeStrategy::Repair => "resumed from a repaired copy",
@@ -180,8 +180,8 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
         ResumeStrategy::Handoff => "new, with a handoff prompt",
         ResumeStrategy::Fresh => "new, with the task only",
     };
-    let why = match reason {
-        Some(StrategyReason::SessionFile(SessionFileState::Ready)) | None => return how.to_owned(),
+    let reason_text = match reason {
+        Some(StrategyReason::SessionFile(SessionFileState::Ready)) | None => return text.to_owned(),
         Some(StrategyReason::SessionFile(SessionFileState::Damaged)) => "damaged",
         Some(StrategyReason::SessionFile(SessionFileState::Stale)) => "out of date",
         Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => "found elsewhere",
@@ -190,52 +190,52 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
         Some(StrategyReason::Fault(fault)) => fault.word(),
         Some(StrategyReason::NeverOpened) => "never opened",
     };
-    format!("{how} ({why})")
+    format!("{text} ({reason_text})")
 }
 
-/// What the guards of a run did.
+/// Describes how many calls the guards of a run denied.
 pub fn denied(calls: u32) -> String {
     format!("{calls} tool {} denied", plural(calls, "call was", "calls were"))
 }
 
-/// How the questions of an agent were answered.
+/// Describes how the agent's questions were answered.
 pub fn questions(questions: Questions) -> String {
     let Questions { answered, by_default } = questions;
     let by_default = if by_default == 0 { String::new() } else { format!(", {by_default} by default") };
     format!("{answered} {} answered{by_default}", plural(answered, "question was", "questions were"))
 }
 
-/// One of them.
+/// Describes the answer to one question.
 pub fn answered(answered: &AnsweredQuestion) -> String {
     let AnsweredQuestion { question, answer, key } = answered;
-    let why = key.as_ref().map_or_else(|| "default".to_owned(), |key| format!("--answer {key}"));
-    format!("{} → {} ({why})", one_line(question), said(answer))
+    let source = key.as_ref().map_or_else(|| "default".to_owned(), |key| format!("--answer {key}"));
+    format!("{} → {} ({source})", one_line(question), quoted_answer(answer))
 }
 
-/// That nobody had said anything about a question.
+/// Returns the warning about a question that was answered by default.
 pub fn answered_by_default(question: &str, answer: &str) -> String {
-    let by = if answer.is_empty() { "with nothing" } else { "by its first option" };
+    let source = if answer.is_empty() { "with nothing" } else { "by its first option" };
     format!(
-        "warning: no --answer fits the question \"{}\"; it was answered {by}{}",
+        "warning: no --answer fits the question \"{}\"; it was answered {source}{}",
         one_line(question),
         match answer {
             "" => String::new(),
-            answer => format!(", {}", said(answer)),
+            answer => format!(", {}", quoted_answer(answer)),
         }
     )
 }
 
-fn said(answer: &str) -> String {
+fn quoted_answer(answer: &str) -> String {
     if answer.is_empty() { "nothing".to_owned() } else { format!("\"{}\"", one_line(answer)) }
 }
 
-/// A text of a model, without what would move the cursor of a terminal.
+/// Formats a model's text on one line, without control characters.
 pub fn one_line(text: &str) -> String {
     let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();
     envelope_text::one_line(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Why an attempt was ended that nobody supervised.
+/// Describes why the watchdog stopped an orphaned run's agent.
 pub fn orphaned(orphaned: &WatchdogStop) -> String {
     let WatchdogStop { at, silent_ms: silent, processes_stopped: processes_ended } = orphaned;
     let ended = processes_ended
@@ -247,14 +247,14 @@ pub fn orphaned(orphaned: &WatchdogStop) -> String {
     )
 }
 
-/// That an attempt was silent and not stopped.
+/// Describes how often a silent attempt was not stopped.
 pub fn excused(times: u32) -> String {
     format!("silent, but its processes were busy: stall deferred {times} {}", plural(times, "time", "times"))
 }
 
-/// Why an attempt was stopped that stalled.
-pub fn stalled(why: StopCause, stall: &StallReport, excused: u32) -> String {
-    let words = stall.describe(why);
+/// Describes why a stalled attempt was stopped.
+pub fn stalled(cause: StopCause, stall: &StallReport, excused: u32) -> String {
+    let words = stall.describe(cause);
     match excused {
         0 => format!("{words}; it was stopped"),
         _ => {
@@ -263,12 +263,10 @@ pub fn stalled(why: StopCause, stall: &StallReport, excused: u32) -> String {
     }
 }
 
-/// What was done to a session that could not be resumed as it was.
+/// Describes the repair of a session file, or returns `None` if there was none.
 fn repaired(found: SessionFileState) -> Option<&'static str> {
     match found {
-        SessionFileState::Elsewhere => {
-            Some("the session file was found elsewhere; resuming from a copy")
-        }
+        SessionFileState::Elsewhere => Some("the session file was found elsewhere; resuming from a copy"),
         SessionFileState::Damaged => {
             Some("the session's file was damaged; resuming from a repaired copy, the original is kept")
         }
@@ -280,27 +278,25 @@ fn repaired(found: SessionFileState) -> Option<&'static str> {
 }
 
 fn stop_words(
-    why: StopCause,
+    cause: StopCause,
     level: StopLevel,
     stall: Option<StallReport>,
     policy: &Policy,
 ) -> Option<String> {
     if let Some(stall) = stall {
-        return Some(format!("{}; stopping the agent", stall.describe(why)));
+        return Some(format!("{}; stopping the agent", stall.describe(cause)));
     }
     if level == StopLevel::Kill {
         return Some("the agent did not stop; killing it".to_owned());
     }
-    match why {
+    match cause {
         StopCause::Stalled | StopCause::NoProgress => Some("the agent stalled; stopping it".to_owned()),
         StopCause::TimedOut => Some(format!(
             "the attempt timed out after {}; stopping the agent",
             policy.attempt_timeout.unwrap_or_default()
         )),
         StopCause::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
-        StopCause::WrongSession => {
-            Some("the agent opened the wrong session; stopping it".to_owned())
-        }
+        StopCause::WrongSession => Some("the agent opened the wrong session; stopping it".to_owned()),
         StopCause::WrapUp => Some("interrupting the agent so that it can save its work".to_owned()),
         StopCause::LimitReached => Some("stopping the agent".to_owned()),
         StopCause::MemoryLimit => Some(format!(
@@ -315,7 +311,7 @@ fn stop_words(
     }
 }
 
-/// What came of a check.
+/// Describes the result of a check.
 pub fn check_words(result: CheckResult) -> &'static str {
     match result {
         CheckResult::Passed => "the check passed",
@@ -324,16 +320,16 @@ pub fn check_words(result: CheckResult) -> &'static str {
     }
 }
 
-/// What has become of a limit.
-pub fn limit_words(limit: Limit, reach: LimitThreshold) -> String {
+/// Describes the state of a limit.
+pub fn limit_words(limit: Limit, threshold: LimitThreshold) -> String {
     let of = limit.describe();
-    match reach {
+    match threshold {
         LimitThreshold::Reserve => format!("{of} is down to its reserve"),
         LimitThreshold::Exhausted => format!("{of} is exhausted"),
     }
 }
 
-/// An amount of money as people say it: cents where there are dollars; of less, as much as tells two small runs apart.
+/// Formats an amount of money: two decimals from $1, four below.
 pub fn money(amount: Usd) -> String {
     match amount.0 {
         0 => "$0".to_owned(),
@@ -342,19 +338,19 @@ pub fn money(amount: Usd) -> String {
     }
 }
 
-/// The same of dollars that were a number already.
+/// Formats an amount of dollars in the same way, or as `?` if it is invalid.
 pub fn dollars(amount: f64) -> String {
     Usd::from_dollars(amount).map_or_else(|| "?".to_owned(), money)
 }
 
-/// That a command of `--notify` did not tell anybody.
-pub fn notify_failure(untold: &NotifyFailure) -> String {
-    let NotifyFailure { command, kind, reason: because, log } = untold;
+/// Returns the warning about a notification that failed.
+pub fn notify_failure(failure: &NotifyFailure) -> String {
+    let NotifyFailure { command, kind, reason, log } = failure;
     let (kind, log) = (kind.as_str(), log.display());
-    format!("warning: `{command}` failed ({kind}): {because}; its output is in {log}")
+    format!("warning: `{command}` failed ({kind}): {reason}; its output is in {log}")
 }
 
-/// An amount of memory, or the size of a file, for people.
+/// Formats an amount of memory or a file size.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = UNITS.into_iter().find(|(size, _)| bytes >= *size);
@@ -368,7 +364,7 @@ pub fn plural<'a>(count: u32, one: &'a str, many: &'a str) -> &'a str {
     if count == 1 { one } else { many }
 }
 
-/// `1 run`, `2,000 runs`.
+/// Formats a number with its noun: `1 run`, `2,000 runs`.
 pub fn counted(count: u64, one: &str) -> String {
     let many = if count == 1 { "" } else { "s" };
     format!("{} {one}{many}", envelope_text::grouped(count))
@@ -380,7 +376,7 @@ mod tests {
     use longhaul_core::Usd;
 
     #[test]
-    fn amounts_are_short() {
+    fn formats_short_amounts() {
         for (micros, text) in [(0, "$0"), (1_234, "$0.0012"), (999_999, "$1.0000"), (12_345_678, "$12.35")] {
             assert_eq!(money(Usd(micros)), text);
         }

@@ -1,5 +1,5 @@
-//! What a person sees of a run while it is supervised or followed: decisions as lines, and on a terminal the live view
-//! below them. It changes nothing.
+//! Shows the progress of a supervised or followed run: decisions as lines and, on a terminal, the live view
+//! below them. Never affects the run.
 
 use super::color::{Colors, Style};
 use super::live::{self, LiveView, label};
@@ -14,24 +14,24 @@ use std::sync::{Arc, Mutex};
 
 const WARNING: &str = "warning:";
 
-/// A run on a person's screen.
+/// The display of one run.
 pub struct ProgressDisplay {
     quiet: bool,
     verbose: bool,
-    /// What lines begin with where several runs share a terminal.
+    /// The prefix of each line when several runs share a terminal.
     prefix: String,
-    /// Whether lines are all that is shown.
+    /// Whether there is no live view.
     has_lines_only: bool,
-    /// Whether Ctrl-C stops the run; if not, it only leaves it.
+    /// Whether Ctrl-C stops the run. If not, it only detaches.
     is_supervisor: bool,
     view: Arc<Mutex<LiveView>>,
     region: Option<Region>,
-    /// Whether the user named a permission mode; if not, one that asks is pointed out.
+    /// Whether the user chose a permission mode. If not, a mode that asks causes a warning.
     permission_named: bool,
     permission_warned: bool,
     unpriced_warned: bool,
     has_warned_of_tools: bool,
-    /// The attempt whose questions are told, and how many of them were.
+    /// The attempt whose default answers were reported, and the number of its answers so far.
     questions_warned: (u32, usize),
 }
 
@@ -53,7 +53,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// The screen of one of several runs: lines only, each with the run's name in front.
+    /// Creates the display of one of several runs: only lines, each prefixed with the run's name.
     pub fn prefixed(global: &GlobalArgs, run: &RunId) -> ProgressDisplay {
         ProgressDisplay {
             prefix: format!("{run}: "),
@@ -62,7 +62,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// The screen of a run that another process supervises.
+    /// Creates the display of a run that another process supervises.
     pub fn following(global: &GlobalArgs) -> ProgressDisplay {
         ProgressDisplay { is_supervisor: false, ..ProgressDisplay::new(global, true) }
     }
@@ -74,7 +74,7 @@ impl ProgressDisplay {
         }
     }
 
-    fn say(&self, text: &str) {
+    fn print(&self, text: &str) {
         if self.quiet {
             return;
         }
@@ -84,7 +84,8 @@ impl ProgressDisplay {
         }
     }
 
-    /// A mode that asks for permission stops an unattended run: said as soon as the agent names it.
+    /// Warns, as soon as the agent reports its mode, of a permission mode that asks: it stops an unattended
+    /// run.
     fn warn_permissions(&mut self, view: StepView<'_>) {
         let Some(mode) = view.snapshot.and_then(|snapshot| snapshot.permission_mode.as_deref()) else {
             return;
@@ -94,15 +95,14 @@ impl ProgressDisplay {
         }
         self.permission_warned = true;
         if matches!(mode, "default" | "acceptEdits" | "plan" | "manual") {
-            self.say(&format!(
-                "warning: the agent's settings ask for permission (mode `{mode}`), and nobody is here to answer; \
-                 what they would ask is denied. Allow it with --permission-mode acceptEdits or bypassPermissions"
+            self.print(&format!(
+                "warning: the agent's permission mode is `{mode}`; no one can approve requests in an unattended run, so they are denied. Allow them with --permission-mode acceptEdits or bypassPermissions"
             ));
         }
     }
 
-    /// What a model costs that no price is known of is told by its agent, at the end of each turn: so late is a budget
-    /// heeded.
+    /// Warns of an unpriced model. It is billed only when the agent reports cost, at the end of each
+    /// exchange, so the budget is enforced late.
     fn warn_prices(&mut self, view: StepView<'_>) {
         let Some(snapshot) = view.snapshot.filter(|snapshot| snapshot.usage.unpriced) else { return };
         if self.unpriced_warned || view.policy.limits.budget.is_none() {
@@ -110,43 +110,42 @@ impl ProgressDisplay {
         }
         self.unpriced_warned = true;
         let model = snapshot.model.as_deref().unwrap_or("the model");
-        self.say(&format!(
-            "warning: no price is known of `{model}`: what it costs counts only at the end of each turn, so the budget may be \
-             overstepped by a turn. Name its prices with --prices-file FILE"
+        self.print(&format!(
+            "warning: no price is known for `{model}`: its cost counts only when the agent reports it, so the budget may be exceeded. Add its price with --prices-file FILE"
         ));
     }
 
-    /// Warns once of guards that guard nothing: their name is misspelled, or the agent has no such tool.
+    /// Warns once of guards that match no tool: their name is misspelled, or the agent has no such tool.
     fn warn_of_unmatched_tools(&mut self, view: StepView<'_>) {
         let Some(snapshot) = view.snapshot.filter(|snapshot| snapshot.model.is_some()) else { return };
         if !std::mem::replace(&mut self.has_warned_of_tools, true) {
             for pattern in &snapshot.unmatched_tools {
-                self.say(&format!("warning: `{pattern}` matches no tool of the agent"));
+                self.print(&format!("warning: `{pattern}` matches no tool of the agent"));
             }
         }
     }
 
-    /// A question that nobody had thought of is answered all the same, but not in silence.
+    /// Warns of each question that was answered by default.
     fn warn_default_answers(&mut self, view: StepView<'_>) {
         let Some(snapshot) = view.snapshot else { return };
         let attempt = view.run.state().attempts();
-        let (told_of, told) = self.questions_warned;
-        let told = if told_of == attempt { told } else { 0 };
-        for answered in snapshot.answers.iter().skip(told).filter(|answered| answered.key.is_none()) {
-            self.say(&phrases::answered_by_default(&answered.question, &answered.answer));
+        let (warned_attempt, warned) = self.questions_warned;
+        let warned = if warned_attempt == attempt { warned } else { 0 };
+        for answered in snapshot.answers.iter().skip(warned).filter(|answered| answered.key.is_none()) {
+            self.print(&phrases::answered_by_default(&answered.question, &answered.answer));
         }
         self.questions_warned = (attempt, snapshot.answers.len());
     }
 }
 
 impl Observer for ProgressDisplay {
-    fn on_notify_failure(&mut self, untold: &NotifyFailure) {
-        self.say(&phrases::notify_failure(untold));
+    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
+        self.print(&phrases::notify_failure(failure));
     }
 
     fn on_start(&mut self, run: &RunId, dir: &Path) {
         if self.verbose {
-            self.say(&format!("run {run} in {}", dir.display()));
+            self.print(&format!("run {run} in {}", dir.display()));
         }
         if !self.has_lines_only {
             self.view = Arc::new(Mutex::new(LiveView::new(label(run, dir))));
@@ -175,11 +174,11 @@ impl Observer for ProgressDisplay {
             let words = phrases::headline(record, view.run.state(), view.policy)
                 .or_else(|| self.verbose.then(|| phrases::verbose_line(record)).flatten());
             if let Some(words) = words {
-                self.say(&words);
+                self.print(&words);
             }
             let is_asked = matches!(record, Record::CancelRequested { source: CancelSource::Person, .. });
             if is_asked && self.is_supervisor && view.run.state().outcome().is_none() {
-                self.say("Ctrl-C: the agent may finish its message; press Ctrl-C again to stop it at once");
+                self.print("Ctrl-C: the agent may finish its message; press Ctrl-C again to stop it at once");
             }
         }
     }

@@ -1,5 +1,5 @@
-//! A few lines at the end of a terminal that are redrawn in place, by `indicatif`. The cursor rests at the start of the
-//! first line: a resized terminal, or the `^C` that it prints, moves nothing that is drawn later. It never reads input.
+//! A few lines at the bottom of a terminal that are redrawn in place, with `indicatif`. The cursor rests at
+//! the start of the first line, so resizing the terminal or its `^C` displaces nothing. Never reads input.
 
 use super::{out, terminal_size};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle, TermLike};
@@ -9,15 +9,15 @@ use std::sync::Mutex;
 use std::time::Duration;
 use std::{env, mem};
 
-// Clocks count seconds, and a terminal that was resized is right again before it is looked at.
+// Durations are shown in seconds, and a resized terminal must soon be correct again.
 const TICK_EVERY: Duration = Duration::from_millis(500);
 
 /// Lines that are redrawn in place until the region is closed.
 pub struct Region(ProgressBar);
 
 impl Region {
-    /// Draws the lines that `frame` returns for a width and a height, now and twice a second; `None` if stderr is no
-    /// terminal that can move its cursor.
+    /// Draws the lines that `frame` returns for a width and a height, now and twice a second. Returns `None`
+    /// if stderr is not a terminal with a movable cursor.
     pub fn open(
         frame: impl Fn(usize, usize) -> Vec<String> + Clone + Send + Sync + 'static,
     ) -> Option<Region> {
@@ -27,7 +27,7 @@ impl Region {
         let style = ProgressStyle::with_template("{lines}").expect("the template is valid");
         let style = style.with_key("lines", move |_: &_, out: &mut dyn std::fmt::Write| {
             let (width, height) = size();
-            // A line that fills its row leaves the cursor where terminals differ.
+            // A line that fills its row leaves the cursor in a position that differs between terminals.
             let lines = frame(width - 1, height - 1);
             let _ = out.write_str(&lines.join("\n"));
         });
@@ -43,7 +43,7 @@ impl Region {
         self.0.force_draw();
     }
 
-    /// Lets `print` print above the lines.
+    /// Calls `print` to print above the lines.
     pub fn print_above(&self, print: impl FnOnce()) {
         self.0.suspend(print);
     }
@@ -54,20 +54,20 @@ impl Region {
     }
 }
 
-/// Whether stderr is a terminal that can move its cursor.
+/// Returns whether stderr is a terminal with a movable cursor.
 pub fn is_drawable() -> bool {
     let can_move = env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
     can_move && out::stderr_is_terminal()
 }
 
 fn size() -> (usize, usize) {
-    // Of a terminal that does not know its size.
+    // The size of a terminal that does not report one.
     const USUAL: (usize, usize) = (80, 24);
     let (width, height) = terminal_size(out::stderr()).unwrap_or(USUAL);
     (width.max(2), if height == 0 { USUAL.1 } else { height.max(2) })
 }
 
-/// The terminal as `indicatif` sees it. It collects the lines of a frame, and writes them at once.
+/// The terminal as `indicatif` sees it. It collects the lines of a frame and writes them at once.
 #[derive(Debug, Default)]
 struct Lines(Mutex<Vec<String>>);
 
@@ -119,15 +119,15 @@ impl TermLike for Lines {
     }
 }
 
-/// What draws these lines over the ones before, and returns to the start of the first one. Nothing wraps, even where
-/// the terminal draws a character wider than expected.
+/// Returns the bytes that draw these lines over the previous ones and return to the start of the first line.
+/// Lines never wrap, even if the terminal draws a character wider than expected.
 fn frame(lines: &[String]) -> String {
     let mut drawn = "\r\x1b[?7l".to_owned();
     for (index, line) in lines.iter().enumerate() {
         let end = if index == 0 { "" } else { "\r\n" };
         write!(drawn, "{end}{}\x1b[K", out::shown(line)).expect("a string takes all");
     }
-    // What is left of a higher frame, or of one that a narrower terminal has wrapped.
+    // Removes the rest of a taller frame, or of one that a narrower terminal has wrapped.
     drawn += "\x1b[J";
     if lines.len() > 1 {
         write!(drawn, "\x1b[{}A", lines.len() - 1).expect("a string takes all");

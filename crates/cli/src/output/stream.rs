@@ -1,4 +1,5 @@
-//! `--output-format stream-json`: the agent's events as they come, and ours between them, line by line.
+//! `--output-format stream-json`: forwards the agent's events as they arrive and inserts Longhaul's, line by
+//! line.
 
 use super::events::line;
 use super::out;
@@ -8,13 +9,13 @@ use longhaul_store::JournalEntry;
 use std::io::Write;
 use std::path::Path;
 
-/// Prints both streams on stdout and passes everything on to a person's screen.
+/// Prints both streams on stdout and forwards everything to `inner`.
 pub struct Stream<'a> {
     inner: &'a mut dyn Observer,
     run: String,
-    /// How many records there were.
+    /// Number of records so far.
     seq: u64,
-    /// The beginning of a line whose end has not come yet.
+    /// An incomplete line.
     partial: Vec<u8>,
 }
 
@@ -44,12 +45,12 @@ impl Observer for Stream<'_> {
         self.inner.on_step(view, step);
     }
 
-    fn on_notify_failure(&mut self, untold: &NotifyFailure) {
-        self.inner.on_notify_failure(untold);
+    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
+        self.inner.on_notify_failure(failure);
     }
 
     fn on_output(&mut self, bytes: &[u8]) {
-        // Whole lines only: ours must never stand inside one of the agent's.
+        // Whole lines only, so that Longhaul's lines never end up inside the agent's.
         self.partial.extend_from_slice(bytes);
         if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
             let _ = out::printer_of_bytes().write_all(&self.partial[..=end]);

@@ -1,53 +1,54 @@
-//! Tables for people: columns as wide as what is in them, the last one cut at the edge.
+//! Tables for people: columns as wide as their cells, the last one shortened at the edge.
 
 use super::color::{Colors, Style};
 use super::envelope_text::cut;
 
-/// How a column is set.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Words.
+    /// Text.
     Left,
     /// Numbers.
     Right,
-    /// Words, as far as there is room.
+    /// Text, shortened to the remaining width.
     Last,
 }
 
-// Fewer characters of a text say nothing.
+// A shorter text would be meaningless.
 const LAST_WIDTH_MIN: usize = 8;
 
-/// The cells, row by row, two spaces between columns.
+/// Formats rows of cells, with two spaces between columns.
 pub fn table(rows: &[Vec<String>], columns: &[Column], width: usize) -> String {
     painted(rows, columns, width, Colors::plain(), |_, _| None)
 }
 
-/// The same, where the first row is the heading, and a cell, by its row and its place there, is shown as what it means.
+/// Formats a table in color. The first row is the heading; `meaning` returns the style of a cell by its row
+/// and column.
 pub fn painted(
     rows: &[Vec<String>],
     columns: &[Column],
     width: usize,
-    paint: Colors,
-    meaning: impl Fn(usize, usize) -> Option<Style>,
+    colors: Colors,
+    style: impl Fn(usize, usize) -> Option<Style>,
 ) -> String {
-    let of = |place: usize| rows.iter().map(move |row| row[place].chars().count()).max().unwrap_or(0);
+    let of = |index: usize| rows.iter().map(move |row| row[index].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns.len()).map(of).collect();
     let mut out = String::new();
     for (number, row) in rows.iter().enumerate() {
         let (mut line, mut used) = (String::new(), 0);
-        for (place, (cell, column)) in row.iter().zip(columns).enumerate() {
-            let means = if number == 0 { Some(Style::Heading) } else { meaning(number, place) };
-            // What is around a cell has no colour.
-            let around = " ".repeat(widths[place] - cell.chars().count());
+        for (index, (cell, column)) in row.iter().zip(columns).enumerate() {
+            let cell_style = if number == 0 { Some(Style::Heading) } else { style(number, index) };
+            // Only the text of a cell is colored, not its padding.
+            let padding = " ".repeat(widths[index] - cell.chars().count());
             match column {
-                Column::Left => line += &format!("{}{around}  ", paint.styled(cell, means)),
-                Column::Right => line += &format!("{around}{}  ", paint.styled(cell, means)),
+                Column::Left => line += &format!("{}{padding}  ", colors.styled(cell, cell_style)),
+                Column::Right => line += &format!("{padding}{}  ", colors.styled(cell, cell_style)),
                 Column::Last => {
                     let room = width.saturating_sub(used).max(LAST_WIDTH_MIN);
-                    line += &paint.styled(&cut(cell, room), means);
+                    line += &colors.styled(&cut(cell, room), cell_style);
                 }
             }
-            used += widths[place] + 2;
+            used += widths[index] + 2;
         }
         out += line.trim_end();
         out.push('\n');
@@ -62,31 +63,31 @@ mod tests {
     use expect_test::expect;
 
     #[test]
-    fn columns_are_as_wide_as_their_cells_and_the_last_one_is_cut() {
+    fn columns_fit_cells_and_last_is_shortened() {
         let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
         let rows = [
             row(["id", "cost", "task"]),
             row(["a", "$1.00", "prove it"]),
             row(["bcd", "$10.00", &"é".repeat(40)]),
         ];
-        let told = table(&rows, &[Column::Left, Column::Right, Column::Last], 36);
+        let text = table(&rows, &[Column::Left, Column::Right, Column::Last], 36);
         expect![[r#"
             id     cost  task
             a     $1.00  prove it
             bcd  $10.00  éééééééééééééééééééééé…
         "#]]
-        .assert_eq(&told);
+        .assert_eq(&text);
     }
     #[test]
-    fn colours_take_no_room() {
+    fn colors_take_no_width() {
         let rows = [["state", "cost"], ["done", "$1.00"], ["failed", "$10.00"]]
             .map(|row| row.map(str::to_owned).to_vec());
-        let bad = |row: usize, place: usize| ((row, place) == (2, 0)).then_some(Style::Bad);
-        let told = painted(&rows, &[Column::Left, Column::Right], 80, Colors::coloured(), bad);
-        let told = shown(&told).into_owned();
+        let bad = |row: usize, index: usize| ((row, index) == (2, 0)).then_some(Style::Bad);
+        let text = painted(&rows, &[Column::Left, Column::Right], 80, Colors::colored(), bad);
+        let text = shown(&text).into_owned();
         let plain = table(&rows, &[Column::Left, Column::Right], 80);
         let codes = ["\x1b[1;31m", "\x1b[1m", "\x1b[0m"];
-        assert_eq!(codes.iter().fold(told.clone(), |text, code| text.replace(code, "")), plain);
-        assert_eq!(told.lines().last(), Some("\x1b[1;31mfailed\x1b[0m  $10.00"));
+        assert_eq!(codes.iter().fold(text.clone(), |text, code| text.replace(code, "")), plain);
+        assert_eq!(text.lines().last(), Some("\x1b[1;31mfailed\x1b[0m  $10.00"));
     }
 }

@@ -1,40 +1,40 @@
-//! Moments for people, in one time zone: clock times, the day where it is another one, and how long something took.
+//! Formats moments for people in one time zone: the time of day, the date if it differs, and elapsed time.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{Moment, Span};
 
-// What is further away is told with its date: its clock time alone may be that of another day.
+// A moment further away is shown with its date, because its time of day could be that of another day.
 const FAR: Span = Span::from_hours(20);
 
-/// A clock in a time zone.
+/// Formats moments in a time zone.
 #[derive(Clone, Debug)]
 pub struct TimeFormat(TimeZone);
 
 impl TimeFormat {
-    /// The clock of whoever reads.
+    /// Uses the time zone of the system.
     pub fn here() -> TimeFormat {
         TimeFormat(TimeZone::system())
     }
 
-    /// That of Greenwich.
+    /// Uses UTC.
     #[cfg(test)]
     pub fn utc() -> TimeFormat {
         TimeFormat(TimeZone::UTC)
     }
 
-    /// That of this zone.
+    /// Uses this time zone.
     #[cfg(test)]
     pub fn new(zone: TimeZone) -> TimeFormat {
         TimeFormat(zone)
     }
 
-    /// `22:04:10`.
+    /// Formats the time of day: `22:04:10`.
     pub fn time(&self, moment: Moment) -> String {
         self.show(moment, "%H:%M:%S")
     }
 
-    /// The same of a time that an agent wrote down; as it is where that is none.
+    /// Formats the time of day of a timestamp from an agent, or returns an invalid one unchanged.
     pub fn time_written(&self, written: &str) -> String {
         match written.parse::<Timestamp>() {
             Ok(at) => at.to_zoned(self.0.clone()).strftime("%H:%M:%S").to_string(),
@@ -42,43 +42,43 @@ impl TimeFormat {
         }
     }
 
-    /// `2026-11-22`.
+    /// Formats the date: `2026-11-22`.
     pub fn day(&self, moment: Moment) -> String {
         self.show(moment, "%Y-%m-%d")
     }
 
-    /// `2026-11-22 22:04:10`.
+    /// Formats date and time: `2026-11-22 22:04:10`.
     pub fn whole(&self, moment: Moment) -> String {
         self.show(moment, "%Y-%m-%d %H:%M:%S")
     }
 
-    /// `2026-11-22 22:04`.
+    /// Formats date and time without seconds: `2026-11-22 22:04`.
     pub fn minute(&self, moment: Moment) -> String {
         self.show(moment, "%Y-%m-%d %H:%M")
     }
 
-    /// `Nov 22 22:04`: where the year is said once.
+    /// Formats date and time without the year: `Nov 22 22:04`.
     pub fn short(&self, moment: Moment) -> String {
         self.show(moment, "%b %-d %H:%M")
     }
 
-    /// The zone at that moment, such as `UTC` or `CEST`.
+    /// Returns the name of the zone at that moment, such as `UTC` or `CEST`.
     pub fn zone(&self, moment: Moment) -> String {
         self.show(moment, "%Z")
     }
 
-    /// The time of a moment to come, with its date if it is not within a day.
+    /// Formats a moment in the future: its time, or date and time if it is not within a day.
     pub fn future_time(&self, moment: Moment, now: Moment) -> String {
         let far = moment.since(now).max(now.since(moment)) >= FAR;
         if far { self.minute(moment) } else { self.time(moment) }
     }
 
-    /// The time, with its day if that is not the day of `other`.
+    /// Formats the time, with the date if that is not the date of `other`.
     pub fn near(&self, moment: Moment, other: Moment) -> String {
         if self.day(moment) == self.day(other) { self.time(moment) } else { self.whole(moment) }
     }
 
-    /// What a test means by a date and a time: that of this clock.
+    /// Parses a local date and time.
     #[cfg(test)]
     pub fn read(&self, text: &str) -> Option<Moment> {
         let at = text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(self.0.clone()).ok()?;
@@ -92,12 +92,12 @@ impl TimeFormat {
     }
 }
 
-/// A moment to come, by the clock of whoever reads this now.
+/// Formats a moment in the future in the time zone of the system.
 pub fn coming(moment: Moment) -> String {
     TimeFormat::here().future_time(moment, super::now())
 }
 
-/// Time since a beginning, in one word: `+12s`, `+46m`, `+1h02m`, `+2d03h`.
+/// Formats the time since a start in one word: `+12s`, `+46m`, `+1h02m`, `+2d03h`.
 pub fn elapsed(span: Span) -> String {
     let (minutes, hours) = (span.millis() / 60_000, span.millis() / 3_600_000);
     match (hours, minutes) {
@@ -115,7 +115,7 @@ mod tests {
     use longhaul_core::{Moment, Span};
 
     #[test]
-    fn one_word_for_a_time() {
+    fn formats_elapsed_time_as_one_word() {
         for (seconds, word) in [
             (0, "+0s"),
             (59, "+59s"),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_told_where_it_is_another() {
+    fn shows_date_if_it_differs() {
         let clock = TimeFormat::utc();
         let at = |text: &str| clock.read(text).expect("a time");
         let late = at("2026-11-22 23:59:00");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_is_that_of_its_zone() {
+    fn formats_in_its_zone() {
         let clock = TimeFormat::new(TimeZone::get("Europe/Berlin").expect("it is a zone"));
         let at = Moment(1_767_225_600_000);
         assert_eq!(clock.minute(at), "2026-01-01 01:00");

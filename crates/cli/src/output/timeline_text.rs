@@ -1,5 +1,5 @@
-//! A run's timeline in plain sentences: an entry a line or two, with its clock time, the day where it is another one, and
-//! how far the run was.
+//! Formats a run's timeline as plain sentences: one or two lines for an entry, with its time of day, the date
+//! if it changed, and the elapsed time of the run.
 
 use super::phrases::{self, plural};
 use super::time::{TimeFormat, elapsed};
@@ -13,12 +13,12 @@ use longhaul_core::{
 
 // `22:04:10  +1h02m  `.
 const INDENT: usize = 18;
-// An agent takes so long to start, and to be told by its API that it is not served.
+// An agent needs this long to start and to be rejected by its API.
 const BRIEF: Span = Span::from_mins(1);
 // A supervisor that is replaced at once leaves no gap.
 const BRIEFLY: Span = Span::from_secs(1);
 
-/// The entries as text, each line ended.
+/// Formats the entries as lines that each end with a newline.
 pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
     let mut out = String::new();
     let mut day = String::new();
@@ -34,7 +34,7 @@ pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
     out
 }
 
-/// What comes next as text, each line ended.
+/// Formats the next step as lines that each end with a newline.
 pub fn next_text(next: &NextStep) -> String {
     let mut out = "next: ".to_owned();
     wrap(&mut out, &next.text, 6);
@@ -44,7 +44,7 @@ pub fn next_text(next: &NextStep) -> String {
     out
 }
 
-/// The settings that a person changed, as a clause: `: permission mode default -> acceptEdits, budget $1 -> $3`.
+/// Describes changed settings, as a clause: `: permission mode default -> acceptEdits, budget $1 -> $3`.
 fn changed(changes: &[SettingChange]) -> String {
     let value = |setting: &str, value: &str| {
         let dollars = value.parse().ok().filter(|_| setting == "budget");
@@ -57,7 +57,7 @@ fn changed(changes: &[SettingChange]) -> String {
     if words.is_empty() { words } else { format!(": {words}") }
 }
 
-/// One entry in a sentence.
+/// Formats one entry as a sentence.
 pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
     match &entry.kind {
         TimelineEvent::Started { session } => match session {
@@ -65,75 +65,78 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             SessionPlan::Resume(id) => format!("began, in session {id}"),
             SessionPlan::Fork { from, .. } => format!("started on a fork of session {from}"),
         },
-        TimelineEvent::Reopened { ask, finished_ms: finished_ms, changes } => {
-            let said = match ask {
+        TimelineEvent::Reopened { ask, finished_ms, changes } => {
+            let purpose = match ask {
                 ResumeRequest::Continue => "to continue",
                 ResumeRequest::RepeatTask => "with its task once more",
                 ResumeRequest::Prompt(_) => "with a new request",
             };
             let changed = changed(changes);
-            format!("resumed {said} ({finished_ms} after it finished){changed}")
+            format!("resumed {purpose} ({finished_ms} after it finished){changed}")
         }
-        TimelineEvent::AttemptStarted { attempt, strategy: rung, reason: because, say } => {
-            let told = describe(*say).map(|told| format!("; it was told {told}")).unwrap_or_default();
-            format!("attempt {attempt} began: {}{told}", phrases::strategy_text(*rung, *because))
+        TimelineEvent::AttemptStarted { attempt, strategy, reason, say: prompt } => {
+            let prompt = describe(*prompt).map(|prompt| format!("; asked {prompt}")).unwrap_or_default();
+            format!("attempt {attempt} started: {}{prompt}", phrases::strategy_text(*strategy, *reason))
         }
-        TimelineEvent::Summary { outcome, duration_ms: duration_ms, total_cost_usd, .. } => {
+        TimelineEvent::Summary { outcome, duration_ms, total_cost_usd, .. } => {
             let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
             format!("{} ({duration_ms}{cost})", phrases::summary(*outcome))
         }
-        TimelineEvent::AttemptsEnded(ended) => ending_over(ended, (entry.at, entry.until), clock),
-        TimelineEvent::LimitReached { limit, reach, .. } => phrases::limit_words(*limit, *reach),
-        TimelineEvent::PromptSent { say, .. } => match describe(*say) {
-            Some(told) => format!("the agent was told {told}"),
+        TimelineEvent::AttemptsEnded(ended) => ending_over(ended, entry.at, entry.until, clock),
+        TimelineEvent::LimitReached { limit, reach: threshold, .. } => {
+            phrases::limit_words(*limit, *threshold)
+        }
+        TimelineEvent::PromptSent { say: prompt, .. } => match describe(*prompt) {
+            Some(prompt) => format!("asked the agent {prompt}"),
             None => "asked the agent to continue".to_owned(),
         },
-        TimelineEvent::AgentStopped { stops, done_claims: claims, prompts: told, .. } => {
-            stops_words(*stops, *claims, *told)
+        TimelineEvent::AgentStopped { stops, done_claims, prompts, .. } => {
+            stops_words(*stops, *done_claims, *prompts)
         }
-        TimelineEvent::StallDeferred { times, stall: silence, .. } => {
-            let words = silence.describe(StopCause::Stalled);
+        TimelineEvent::StallDeferred { times, stall, .. } => {
+            let words = stall.describe(StopCause::Stalled);
             format!(
                 "the agent was silent and something of it worked, so it had more time{}: {words}",
                 many(*times)
             )
         }
-        TimelineEvent::WatchdogStopped { silent_ms, processes_stopped: processes_ended, .. } => {
-            let ended = processes_ended
+        TimelineEvent::WatchdogStopped { silent_ms, processes_stopped, .. } => {
+            let ended = processes_stopped
                 .map(|count| format!(", with {count} {}", plural(count, "process", "processes")))
                 .unwrap_or_default();
             format!(
-                "its supervisor had died, nobody had come back, and nothing was written for {silent_ms}: a watchdog ended the agent{ended}"
+                "its supervisor had died and it wrote nothing for {silent_ms}: the watchdog stopped the agent{ended}"
             )
         }
-        TimelineEvent::Recovered { remains, unsupervised_ms, idle_ms, changes, .. } => {
-            if *remains == RecoveryFinding::Suspended {
-                return format!("{}{}", phrases::recovered(*remains), changed(changes));
+        TimelineEvent::Recovered { remains: finding, unsupervised_ms, idle_ms, changes, .. } => {
+            if *finding == RecoveryFinding::Suspended {
+                return format!("{}{}", phrases::recovered(*finding), changed(changes));
             }
-            let alone = unsupervised_ms.filter(|alone| *alone >= BRIEFLY);
-            let alone = alone.map(|alone| format!(", and nobody supervised the run for up to {alone}"));
+            let unsupervised = unsupervised_ms.filter(|span| *span >= BRIEFLY);
+            let unsupervised =
+                unsupervised.map(|span| format!(", and the run had no supervisor for up to {span}"));
             let idle = (*idle_ms >= BRIEFLY).then(|| format!(", {idle_ms} of it with nothing running"));
             format!(
                 "the supervisor had died{}{}; a new one {}{}",
-                alone.unwrap_or_default(),
+                unsupervised.unwrap_or_default(),
                 idle.unwrap_or_default(),
-                phrases::recovered(*remains),
+                phrases::recovered(*finding),
                 changed(changes)
             )
         }
         TimelineEvent::Downtime { duration_ms: ms } => {
             format!("nothing ran for {ms}: the machine was asleep or the run had no supervisor")
         }
-        TimelineEvent::CheckEnded { check, result, duration_ms: duration_ms } => {
+        TimelineEvent::CheckEnded { check, result, duration_ms } => {
             let result = phrases::check_words(*result).trim_start_matches("the check ");
             format!("check {check} {result} ({duration_ms})")
         }
-        TimelineEvent::Cancelled { source: by } => cancelled(*by).to_owned(),
-        TimelineEvent::Suspended { source: by } => format!("{} suspended the run", by.signal()),
+        TimelineEvent::Cancelled { source } => cancelled(*source).to_owned(),
+        TimelineEvent::Suspended { source } => format!("{} suspended the run", source.signal()),
         TimelineEvent::Finished { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {
             let spans = [(waiting_ms, "waiting"), (downtime_ms, "asleep or without a supervisor")];
             let parts = spans.into_iter().filter(|(span, _)| **span > Span::ZERO);
-            let parts: Vec<String> = parts.map(|(span, what)| format!("{span} of it {what}")).collect();
+            let parts: Vec<String> = parts.map(|(span, state)| format!("{span} of it {state}")).collect();
             let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
             format!(
                 "finished: {} after {attempts} {} in {wall_ms}{parts}, {}",
@@ -145,24 +148,24 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
     }
 }
 
-/// How one attempt ended at `at`, in a sentence.
+/// Describes the end of one attempt at `at`, as a sentence.
 pub fn ending(ended: &AttemptEnded, at: Moment, clock: &TimeFormat) -> String {
-    ending_over(ended, (at, at), clock)
+    ending_over(ended, at, at, clock)
 }
 
-fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &TimeFormat) -> String {
+fn ending_over(ended: &AttemptEnded, at: Moment, until: Moment, clock: &TimeFormat) -> String {
     let count = ended.last_attempt - ended.attempt + 1;
     let name = match count {
         1 => format!("attempt {}", ended.attempt),
         _ => format!("attempts {} to {}", ended.attempt, ended.last_attempt),
     };
     let proof = ended.evidence.as_ref().map(|proof| format!(" ({proof})")).unwrap_or_default();
-    let how = match ended.fault {
+    let cause = match ended.fault {
         Some(fault) => format!("{}{proof}", phrases::cause_of(fault, ended.stop_cause)),
         None if ended.claimed_done => "the agent says that it is done".to_owned(),
         None => "the agent ended by itself".to_owned(),
     };
-    let mut parts = vec![how];
+    let mut parts = vec![cause];
     if count > 1 {
         parts[0].push_str(&format!(", {count} attempts over {}", until.since(at)));
     }
@@ -186,7 +189,7 @@ fn ending_over(ended: &AttemptEnded, (at, until): (Moment, Moment), clock: &Time
     format!("{name}: {}", parts.join("; "))
 }
 
-/// What followed a failure.
+/// Describes what followed a failure.
 fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
     let remedy = ended.remedy?;
     if let Some(until) = ended.waiting_until {
@@ -194,7 +197,7 @@ fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &TimeFormat) ->
     }
     let waited = ended.waited_ms?;
     let planned = ended.planned_wait_ms.unwrap_or_default();
-    // A second is what a sweep and a start take.
+    // A sweep and a start take up to a second.
     let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
     let planned = if late { format!(", planned: {planned}") } else { String::new() };
     Some(match count {
@@ -203,7 +206,8 @@ fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &TimeFormat) ->
     })
 }
 
-/// `12 turns, 34 tool calls in 41m, $1.20`; nothing for an attempt that came to nothing at once.
+/// Describes the work of an attempt: `12 turns, 34 tool calls in 41m, $1.20`. `None` for a brief attempt
+/// without any work.
 fn work(work: WorkDone) -> Option<String> {
     let turns = (work.turns > 0).then(|| format!("{} {}", work.turns, plural(work.turns, "turn", "turns")));
     let calls = work
@@ -219,16 +223,17 @@ fn work(work: WorkDone) -> Option<String> {
     Some(format!("{done} in {}{}", work.duration_ms, cost.unwrap_or_default()))
 }
 
-/// `$1.20`, or `$1.20 (partly estimated)`; nothing for nothing.
+/// Formats a cost: `$1.20`, or `$1.20 (partly estimated)`. `None` if it is zero.
 fn cost(total: f64, estimated: f64) -> Option<String> {
     let amount = Usd::from_dollars(total).filter(|amount| *amount > Usd::ZERO)?;
     let partly = if estimated > 0.0 { " (partly estimated)" } else { "" };
     Some(format!("{}{partly}", phrases::money(amount)))
 }
 
-/// What an agent was told, behind "it was told"; nothing for what every agent is told that begins or goes on.
-fn describe(say: PromptKind) -> Option<&'static str> {
-    match say {
+/// Describes a prompt as an infinitive clause, or returns `None` for the prompts that start or continue every
+/// agent.
+fn describe(prompt: PromptKind) -> Option<&'static str> {
+    match prompt {
         PromptKind::WrapUp(_) => Some("to save its work"),
         PromptKind::LimitRaised(_) => Some("to continue under the raised limit"),
         PromptKind::CheckFailed(_) => Some("to fix what the check reported"),
@@ -242,21 +247,21 @@ fn describe(say: PromptKind) -> Option<&'static str> {
     }
 }
 
-fn stops_words(stops: u32, claims: u32, told: u32) -> String {
-    let claims = match claims {
+fn stops_words(stops: u32, done_claims: u32, prompts: u32) -> String {
+    let done_claims = match done_claims {
         0 => String::new(),
         1 => ", and said that the work is finished".to_owned(),
-        _ => format!(", and said {claims} times that the work is finished"),
+        _ => format!(", and said {done_claims} times that the work is finished"),
     };
-    let told = match (stops, told) {
+    let prompts = match (stops, prompts) {
         (_, 0) => String::new(),
-        (stops, told) if stops == told => "; it was told to go on".to_owned(),
-        (_, told) => format!("; it was told to go on{}", many(told)),
+        (stops, prompts) if stops == prompts => "; asked it to continue".to_owned(),
+        (_, prompts) => format!("; asked it to continue{}", many(prompts)),
     };
-    format!("the agent stopped{}{claims}{told}", many(stops))
+    format!("the agent stopped{}{done_claims}{prompts}", many(stops))
 }
 
-/// Nothing for once, else how often.
+/// Formats how often something happened. Empty for once.
 fn many(times: u32) -> String {
     match times {
         1 => String::new(),
@@ -265,8 +270,8 @@ fn many(times: u32) -> String {
     }
 }
 
-fn cancelled(by: CancelSource) -> &'static str {
-    match by {
+fn cancelled(source: CancelSource) -> &'static str {
+    match source {
         CancelSource::Person => "cancelled; waiting for the agent's result",
         CancelSource::PersonNow => "cancelled immediately",
         CancelSource::Sigterm => "SIGTERM cancelled the run",
@@ -274,13 +279,13 @@ fn cancelled(by: CancelSource) -> &'static str {
     }
 }
 
-/// `over_budget, the budget is used up`.
+/// Describes an outcome: `over_budget (the budget is exhausted)`.
 pub fn outcome_words(outcome: Outcome) -> String {
-    let why = match (outcome.limit, outcome.fault) {
+    let reason = match (outcome.limit, outcome.fault) {
         (Some(limit), _) => Some(format!("{} is exhausted", limit.describe())),
         (None, Some(fault)) => Some(phrases::fault_text(fault).to_owned()),
         (None, None) => None,
     };
-    let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-    format!("{}{why}", outcome.kind)
+    let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    format!("{}{reason}", outcome.kind)
 }

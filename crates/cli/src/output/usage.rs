@@ -1,4 +1,4 @@
-//! What the parser of the command line says: help, the version, and errors of usage.
+//! Prints the output of the command-line parser: help, the version, and usage errors.
 
 use super::color::{Colors, Style};
 use super::out;
@@ -9,7 +9,7 @@ use std::process::ExitCode;
 pub fn answer(error: &Error) -> ExitCode {
     let text = error.render();
     if error.use_stderr() {
-        // What was typed is in it, and a program may have typed it.
+        // The error contains typed arguments, which may come from another program, so it is sanitized.
         let text = text.to_string();
         let painted = Colors::stderr().styled("error:", Some(Style::Bad));
         out::say(&text.replacen("error:", &painted, 1));
@@ -19,14 +19,14 @@ pub fn answer(error: &Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(crate::failure::USAGE))
 }
 
-/// Bold text is bold in our way; nothing is underlined.
-fn painted(help: &str, paint: Colors) -> String {
+/// Converts clap's bold text to Longhaul's style and removes underlines.
+fn painted(help: &str, colors: Colors) -> String {
     let help = help.replace("\x1b[4m", "");
     let mut out = String::with_capacity(help.len());
     for part in help.split("\x1b[0m") {
         let (before, bold) = part.split_once("\x1b[1m").unwrap_or((part, ""));
         out += before;
-        out += &paint.styled(bold, Some(Style::Heading));
+        out += &colors.styled(bold, Some(Style::Heading));
     }
     out
 }
@@ -40,11 +40,11 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn help_is_bold_and_else_plain() {
+    fn help_has_bold_headings_only() {
         let help = Cli::command().render_help();
         let ansi = help.ansi().to_string();
         assert_eq!(shown(&painted(&ansi, Colors::plain())), help.to_string());
-        let bold = painted(&ansi, Colors::coloured());
+        let bold = painted(&ansi, Colors::colored());
         let bold = shown(&bold);
         assert!(bold.contains("\x1b[1mUsage:\x1b[0m") && !bold.contains("[4m"), "{bold}");
     }

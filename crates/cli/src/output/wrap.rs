@@ -1,20 +1,20 @@
-//! Text in lines that fit a terminal's width.
+//! Wraps text to the width of a terminal.
 
 use super::{out, width};
 
-// As wide as a page; what is wider is hard to read.
+// The width of a page; longer lines are hard to read.
 pub const COLUMNS: usize = 100;
-// In less, words are no text any more.
+// A narrower column would be unreadable.
 const COLUMNS_MIN: usize = 40;
 
-/// How wide text is: as a page, and no wider than the terminal.
+/// Returns the width for text: that of a page, but at most that of the terminal.
 pub fn columns() -> usize {
-    // A test is not to look at whose terminal it runs on.
+    // Tests must not depend on the terminal that they run in.
     if cfg!(test) { COLUMNS } else { width().clamp(COLUMNS_MIN, COLUMNS) }
 }
 
-/// Adds `text` behind what is on the present line, in words, and indents the lines behind the first one. A word that
-/// does not fit is not cut: it may be a command.
+/// Appends `text` to the current line, wraps it at words and indents all lines but the first. A word that
+/// does not fit is not split, because it may be a command.
 pub fn wrap(out: &mut String, text: &str, indent: usize) {
     let columns = columns();
     let mut column = out.rsplit('\n').next().unwrap_or_default().chars().count();
@@ -36,7 +36,7 @@ pub fn wrap(out: &mut String, text: &str, indent: usize) {
     out.push('\n');
 }
 
-/// A line for whoever looks at a terminal, which would break it within words; the same line, ended, for whoever does not.
+/// Wraps a line for a terminal, which would break it within words. Without a terminal it only adds a newline.
 pub fn fits_terminal(line: &str, indent: usize) -> String {
     if cfg!(test) || !out::stdout_is_terminal() {
         return format!("{line}\n");
@@ -51,7 +51,7 @@ mod tests {
     use super::wrap;
 
     #[test]
-    fn words_are_not_cut() {
+    fn keeps_words_whole() {
         let mut out = "ab  ".to_owned();
         let long = "x".repeat(99);
         wrap(&mut out, &format!("one {long} two three"), 4);

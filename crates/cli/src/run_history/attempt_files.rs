@@ -1,4 +1,4 @@
-//! What the files of a run's attempts add to its journal. What cannot be read is told by nobody; the rest is.
+//! Reads what the files of a run's attempts add to its journal. Unreadable files are skipped.
 
 use super::AttemptHistory;
 use longhaul_agent::transcript_message::EventKind;
@@ -8,28 +8,28 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-/// What is known of one attempt besides its records.
+/// Data of one attempt that is not in its records.
 #[derive(Clone, Debug, Default)]
 pub struct AttemptFiles {
-    /// How its process ended; nothing while it has not, or where that cannot be read.
+    /// How the process ended. `None` if it is still running or the file is unreadable.
     pub exit: Option<Exit>,
-    /// That a watchdog ended it, because its supervisor had died and nobody had come back.
+    /// The stop by a watchdog, after the supervisor died without a replacement.
     pub watchdog_stop: Option<WatchdogStop>,
-    /// Background commands that were stopped with its agent.
+    /// Background commands that were stopped with the agent.
     pub background_stopped: Vec<StoppedTask>,
-    /// How many tools it called; nothing where nobody counted.
+    /// Number of tool calls. `None` if they were not counted.
     pub tool_calls: Option<u64>,
 }
 
-/// The facts of each of these attempts, by its number. Nothing is counted.
+/// Reads the files of each of these attempts, by attempt number. Does not count tool calls.
 pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap<u32, AttemptFiles> {
     let facts = |attempt: &AttemptHistory| {
         let files = dir.attempt(attempt.number);
-        // A supervisor that sees an end writes it down before it decides what that means.
-        let unseen = attempt.end.is_some() && attempt.spawned.is_some();
+        // A supervisor that observes an exit stores it before the journal records the end.
+        let unobserved = attempt.end.is_some() && attempt.spawned.is_some();
         let exit = match files.exit() {
-            Ok(Some(seen)) => Some(seen.exit),
-            Ok(None) => unseen.then_some(Exit::Unobserved),
+            Ok(Some(observed)) => Some(observed.exit),
+            Ok(None) => unobserved.then_some(Exit::Unobserved),
             Err(_) => None,
         };
         let facts = AttemptFiles {
@@ -43,14 +43,15 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
     attempts.iter().map(facts).collect()
 }
 
-/// What tells whose message a line of the transcript is.
+/// Identifies the attempt and the kind of a transcript line.
 #[derive(Deserialize)]
 struct MessageHeader {
     attempt: u32,
     kind: EventKind,
 }
 
-/// How many tools each attempt called, sub-agents' calls included, by the transcript; nothing if there is none.
+/// Counts the tool calls of each attempt in the transcript, sub-agents' calls included. `None` if there is no
+/// transcript.
 pub fn tool_calls_of(dir: &RunDir) -> Option<BTreeMap<u32, u64>> {
     let mut calls = BTreeMap::new();
     let read = read_lines(&dir.transcript_path(), |line| {

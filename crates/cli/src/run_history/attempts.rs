@@ -1,4 +1,4 @@
-//! A run's attempts, as its records tell them.
+//! Reconstructs a run's attempts from its records.
 
 use longhaul_core::{
     AfterAttempt, AgentResult, AttemptPlan, Continuity, Fault, Moment, PromptKind, Questions, Record,
@@ -6,7 +6,7 @@ use longhaul_core::{
     Usage,
 };
 
-/// A record, and when its step was taken: not every record says so itself.
+/// A record with the time of its step, because not every record contains a time.
 pub type RecordAt<'a> = (Moment, &'a Record);
 
 /// One attempt.
@@ -14,34 +14,34 @@ pub type RecordAt<'a> = (Moment, &'a Record);
 pub struct AttemptHistory {
     pub number: u32,
     pub session: SessionPlan,
-    /// What the agent is told at its start.
+    /// Prompt that the agent starts with.
     pub say: PromptKind,
     pub ordered: Moment,
-    /// When its process was there; nothing if none was.
+    /// When its process started. `None` if there was none.
     pub spawned: Option<Moment>,
-    /// How the history of the conversation reached it; nothing where there was none.
+    /// How the conversation's history reached it. `None` if there was no history.
     pub strategy: Option<ResumeStrategy>,
     pub reason: Option<StrategyReason>,
-    /// What came of asking a model for a summary of older work; nothing if none was asked.
+    /// Result of summarizing older work. `None` if no summary was requested.
     pub summary: Option<(SummaryResult, Usage)>,
     /// Whether a turn or a tool call was completed.
     pub progressed: bool,
-    /// How long nothing ran in its course.
+    /// Downtime during the attempt.
     pub slept: Span,
-    /// Why it was stopped by us first, if it was.
+    /// Why Longhaul first stopped it.
     pub stop_cause: Option<StopCause>,
-    /// What was heard and seen of it, if it was stopped because it stalled.
+    /// Observations that led to the stop, if it stalled.
     pub stall: Option<StallReport>,
     /// Whether it had to be killed.
     pub killed: bool,
-    /// How often it was silent for too long while something of it worked.
+    /// How often it was silent for too long while its processes were busy.
     pub deferrals: u32,
     pub end: Option<AttemptEnd>,
-    /// How many processes had to be ended that it left behind.
+    /// Number of leftover processes that had to be stopped.
     pub leftover_processes: u32,
-    /// When nothing was left of it.
+    /// When its last process was gone.
     pub swept: Option<Moment>,
-    /// How long the run then waited with no process resident; nothing as long as it does.
+    /// How long the run then waited with no process running. `None` while it still waits.
     pub waited: Option<Span>,
 }
 
@@ -82,17 +82,17 @@ impl AttemptHistory {
         }
     }
 
-    /// When it began: with its process, or else with the order.
+    /// Returns the start of its process, or of the attempt if it has no process.
     pub fn began(&self) -> Moment {
         self.spawned.unwrap_or(self.ordered)
     }
 
-    /// How long it took until `at`, without what was slept through.
+    /// Returns its duration until `at`, without downtime.
     pub fn took(&self, at: Moment) -> Span {
         at.since(self.began()) - self.slept
     }
 
-    /// How long was to be waited after it; nothing where no attempt was to follow.
+    /// Returns the planned wait after it, or `None` if no attempt follows.
     pub fn planned(&self) -> Option<Span> {
         let ended = self.end.as_ref()?;
         match &ended.next {
@@ -108,10 +108,10 @@ impl AttemptHistory {
     }
 }
 
-/// The attempts that these records tell of, in their order.
-pub fn attempts_of<'a>(told: impl IntoIterator<Item = RecordAt<'a>>) -> Vec<AttemptHistory> {
+/// Returns the attempts in these records, in order.
+pub fn attempts_of<'a>(records: impl IntoIterator<Item = RecordAt<'a>>) -> Vec<AttemptHistory> {
     let mut attempts: Vec<AttemptHistory> = Vec::new();
-    for (at, record) in told {
+    for (at, record) in records {
         if let Record::AttemptStarted { plan, .. } = record {
             if let Some(before) = attempts.last_mut() {
                 before.end_wait(at);
@@ -125,21 +125,19 @@ pub fn attempts_of<'a>(told: impl IntoIterator<Item = RecordAt<'a>>) -> Vec<Atte
 }
 
 impl AttemptHistory {
-    /// Takes in a record that follows its order.
+    /// Applies a record that follows the start of the attempt.
     fn take(&mut self, at: Moment, record: &Record) {
         match record {
-            Record::ResumeStrategyChosen { strategy: rung, reason: because, .. } => {
-                (self.strategy, self.reason) = (Some(*rung), Some(*because));
+            Record::ResumeStrategyChosen { strategy, reason, .. } => {
+                (self.strategy, self.reason) = (Some(*strategy), Some(*reason));
             }
-            Record::SummaryEnded { result: outcome, usage: tally, .. } => {
-                self.summary = Some((*outcome, *tally))
-            }
+            Record::SummaryEnded { result: outcome, usage, .. } => self.summary = Some((*outcome, *usage)),
             Record::AttemptSpawned { at, .. } => self.spawned = Some(*at),
             Record::ProgressMade { .. } => self.progressed = true,
-            Record::StopOrdered { cause: why, level, stall: silence, .. } => {
-                self.stop_cause.get_or_insert(*why);
-                // A harder stop looks no more.
-                self.stall = self.stall.or(*silence);
+            Record::StopOrdered { cause, level, stall, .. } => {
+                self.stop_cause.get_or_insert(*cause);
+                // A harder stop has no report of its own.
+                self.stall = self.stall.or(*stall);
                 self.killed |= *level == StopLevel::Kill;
             }
             Record::StallDeferred { .. } => self.deferrals += 1,
@@ -149,9 +147,9 @@ impl AttemptHistory {
             Record::AttemptEnded {
                 at,
                 fault,
-                usage: tally,
+                usage,
                 result,
-                denied_calls: denied,
+                denied_calls,
                 questions,
                 continuity,
                 next,
@@ -161,8 +159,8 @@ impl AttemptHistory {
                     at: *at,
                     fault: *fault,
                     result: *result,
-                    usage: *tally,
-                    denied_calls: *denied,
+                    usage: *usage,
+                    denied_calls: *denied_calls,
                     questions: *questions,
                     continuity: *continuity,
                     next: next.clone(),

@@ -1,4 +1,4 @@
-//! An entry of a run's timeline: one thing that mattered, as data. The words for it are in `output/timeline.rs`.
+//! An entry of a run's timeline, as data. `output/timeline_text.rs` formats it.
 
 use longhaul_core::{
     AgentResult, CancelSource, CheckResult, Exit, Fault, Limit, LimitThreshold, Moment, Outcome, PromptKind,
@@ -8,163 +8,163 @@ use longhaul_core::{
 use longhaul_store::{StoppedTask, rfc3339};
 use serde::{Serialize, Serializer};
 
-/// One thing that mattered. Keys are only ever added.
+/// One entry of a timeline. Keys are only ever added.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TimelineEntry {
     #[serde(flatten)]
     pub kind: TimelineEvent,
-    /// When it happened; of what happened several times, the first time.
+    /// When it happened. For repeated events, the first time.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub at: Moment,
-    /// The last time, or until the run went on; the same as `at` for what happened once.
+    /// The last time, or when the run continued. The same as `at` for a single event.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub until: Moment,
-    /// From the start of the run on.
+    /// Time since the start of the run.
     pub elapsed_ms: Span,
 }
 
-/// What happened.
+/// The event of an entry.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TimelineEvent {
-    /// The run began.
+    /// The run started.
     Started {
-        /// On which session.
+        /// Session of the first attempt.
         session: SessionPlan,
     },
-    /// Somebody let a run go on that was over.
+    /// A finished run was resumed.
     Reopened {
-        /// What is to be said to the agent.
+        /// The request of the user.
         ask: ResumeRequest,
-        /// How long it had been over.
+        /// Time since the run finished.
         finished_ms: Span,
-        /// The settings that the person changed.
+        /// Settings that the user changed.
         changes: Vec<SettingChange>,
     },
-    /// An attempt began by a rung that is worth a word, or is still under way.
+    /// An attempt started with a notable resume strategy, or is still running.
     AttemptStarted {
-        /// Which one, from 1.
+        /// Number of the attempt, starting at 1.
         attempt: u32,
-        /// How the history of the conversation reached it.
+        /// How the conversation's history reached it.
         strategy: Option<ResumeStrategy>,
-        /// Why by that rung.
+        /// Reason for the strategy.
         reason: Option<StrategyReason>,
-        /// What it is told.
+        /// Prompt that the agent starts with.
         say: PromptKind,
     },
-    /// A model was asked for a summary of older work.
+    /// A model was asked to summarize older work.
     Summary {
-        /// For which attempt.
+        /// Attempt that the summary is for.
         attempt: u32,
-        /// What came of it.
+        /// Result of the summary.
         outcome: SummaryResult,
-        /// How long it took.
+        /// Duration of the summary.
         duration_ms: Span,
-        /// What it cost.
+        /// Cost of the summary.
         #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
         total_cost_usd: f64,
     },
-    /// An attempt ended, or several in a row that ended alike and came no further.
+    /// An attempt ended, or several in a row ended with the same fault and without progress.
     AttemptsEnded(Box<AttemptEnded>),
-    /// A limit of the run is reached.
+    /// A limit of the run was reached.
     LimitReached {
-        /// In which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// Which limit.
+        /// The limit.
         limit: Limit,
-        /// How far.
+        /// Whether its reserve was reached or it is exhausted.
         reach: LimitThreshold,
     },
-    /// The agent was told something in the session that it has open.
+    /// A prompt was sent to the agent in its open session.
     PromptSent {
-        /// In which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// What.
+        /// The prompt.
         say: PromptKind,
     },
-    /// The agent stopped by itself, so many times in a row, and was told to go on.
+    /// The agent stopped on its own, once or several times in a row.
     AgentStopped {
-        /// In which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// How often it stopped.
+        /// Number of stops.
         stops: u32,
-        /// How often it said then that the work is finished.
+        /// Number of stops with a done claim.
         done_claims: u32,
-        /// How often it was told to go on.
+        /// Number of prompts to continue.
         prompts: u32,
     },
-    /// The agent was silent for too long while something of it worked.
+    /// The agent was silent for too long while its processes were busy.
     StallDeferred {
-        /// In which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// How often.
+        /// Number of deferrals.
         times: u32,
-        /// What was heard and seen, the last time.
+        /// Observations at the last deferral.
         stall: StallReport,
     },
-    /// A watchdog ended the agent of a supervisor that had died.
+    /// A watchdog stopped the agent of a dead supervisor.
     WatchdogStopped {
-        /// In which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// For how long nothing had been heard by then.
+        /// Time since the agent's last output.
         silent_ms: Span,
-        /// How many processes were ended; nothing if the watchdog did not live to see them gone.
+        /// Number of stopped processes. `None` if the watchdog died before they were gone.
         processes_stopped: Option<u32>,
     },
-    /// A supervisor had died, and a new one took the run over.
+    /// A new supervisor took over the run of a dead one.
     Recovered {
-        /// In which attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// What it found.
+        /// Finding of the new supervisor.
         remains: RecoveryFinding,
-        /// For how long nobody supervised the run, at most; nothing where the dead one had written nothing.
+        /// Longest possible time without a supervisor. `None` if the dead one had written no record.
         unsupervised_ms: Option<Span>,
-        /// For how long of that nothing ran.
+        /// Part of that time in which nothing ran.
         idle_ms: Span,
-        /// The settings that a person changed at the takeover.
+        /// Settings that the user changed at the takeover.
         changes: Vec<SettingChange>,
     },
     /// Nothing ran.
     Downtime {
-        /// For how long.
+        /// Length of the downtime.
         duration_ms: Span,
     },
-    /// The work was judged.
+    /// A check ended.
     CheckEnded {
-        /// For the so manieth time, from 1.
+        /// Number of the check, starting at 1.
         check: u32,
-        /// What came of it.
+        /// Result of the check.
         result: CheckResult,
-        /// How long it took.
+        /// Duration of the check.
         duration_ms: Span,
     },
-    /// Somebody asked for the end.
+    /// The run was cancelled.
     Cancelled {
-        /// Who.
+        /// Source of the request.
         source: CancelSource,
     },
     /// SIGTERM or SIGHUP suspended the run.
     Suspended {
-        /// Which signal.
+        /// The signal.
         source: CancelSource,
     },
-    /// The run is over.
+    /// The run finished.
     Finished {
-        /// How it ended.
+        /// Outcome of the run.
         outcome: Outcome,
-        /// How many attempts it had.
+        /// Number of attempts.
         attempts: u32,
-        /// How long it took.
+        /// Time from start to finish.
         wall_ms: Span,
-        /// How long of that it waited.
+        /// Part of that time in which the run waited.
         waiting_ms: Span,
-        /// How long of that nothing ran.
+        /// Part of that time in which nothing ran.
         downtime_ms: Span,
-        /// What it cost.
+        /// Cost of the run.
         #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
         total_cost_usd: f64,
     },
@@ -174,70 +174,70 @@ pub enum TimelineEvent {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AttemptEnded {
-    /// The first of them, from 1.
+    /// Number of the first attempt, starting at 1.
     pub attempt: u32,
-    /// The last; the same for one.
+    /// Number of the last attempt. The same as the first for a single one.
     pub last_attempt: u32,
-    /// When the first of them began.
+    /// When the first attempt started.
     #[serde(serialize_with = "stamp")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     pub since: Moment,
-    /// Why they failed; nothing if they did not.
+    /// Why they failed. `None` if they did not.
     pub fault: Option<Fault>,
-    /// What proved it, in a few words.
+    /// Evidence for the fault, as text.
     pub evidence: Option<String>,
-    /// The last result, in closed words.
+    /// Last result of the agent.
     pub result: Option<AgentResult>,
-    /// How the process ended; `unseen` where no supervisor was there.
+    /// How the process ended. `unobserved` if no supervisor was there.
     pub exit: Option<Exit>,
-    /// Why we stopped it, if we did.
+    /// Why Longhaul stopped it, if it did.
     pub stop_cause: Option<StopCause>,
     /// Whether it had to be killed.
     pub killed: bool,
     pub work: WorkDone,
-    /// Processes that had to be ended.
+    /// Number of leftover processes that had to be stopped.
     pub leftover_processes: u32,
-    /// Tool calls that the guards denied.
+    /// Number of tool calls that guards denied.
     pub denied_calls: u32,
-    /// Questions that were answered.
+    /// Number of questions that were answered.
     pub questions: u32,
     /// Background commands that were stopped with the agent.
     pub background_stopped: Vec<StoppedTask>,
-    /// What was done about the fault; nothing if no attempt followed.
+    /// Remedy for the fault. `None` if no attempt follows.
     pub remedy: Option<Remedy>,
-    /// How long was to be waited, in all.
+    /// Planned wait, in total.
     pub planned_wait_ms: Option<Span>,
-    /// How long was waited, in all; nothing as long as the run waits.
+    /// Actual wait, in total. `None` while the run waits.
     pub waited_ms: Option<Span>,
-    /// Until when it waits, as long as it does.
+    /// End of the wait, while the run waits.
     #[serde(serialize_with = "stamp_if_any")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub waiting_until: Option<Moment>,
-    /// Whether the work was then to be judged.
+    /// Whether a check follows.
     pub check_follows: bool,
-    /// Whether the agent's word that the work is done was what ended it.
+    /// Whether the attempt ended with an accepted done claim.
     pub claimed_done: bool,
 }
 
-/// What was done in one or more attempts.
+/// The work of one or more attempts.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WorkDone {
-    /// Answers of the model in the main conversation.
+    /// Turns in the main conversation.
     pub turns: u32,
-    /// Tools that were called; nothing where nobody counted.
+    /// Number of tool calls. `None` if they were not counted.
     pub tool_calls: Option<u64>,
     pub duration_ms: Span,
-    /// Stated by the agent plus estimated by us.
+    /// Reported cost plus estimated cost.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
-    /// What of it is estimated.
+    /// Estimated part of the cost.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost_usd: f64,
 }
 
 impl WorkDone {
-    /// Both together.
+    /// Returns the sum of both.
     pub fn plus(self, other: WorkDone) -> WorkDone {
         let calls = self.tool_calls.into_iter().chain(other.tool_calls).reduce(|one, other| one + other);
         WorkDone {

@@ -1,21 +1,21 @@
-//! What comes next in a run, and what a person can type.
+//! Determines what comes next in a run and which commands the user can type.
 
 use crate::output::{phrases, time::TimeFormat};
 use longhaul::{CommandContext, next_commands};
 use longhaul_core::{Moment, Outcome, OutcomeKind, Phase, Run, RunId, State};
 use serde::Serialize;
 
-/// What comes next.
+/// The next step of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NextStep {
-    /// In words.
+    /// Description as text.
     pub text: String,
-    /// What to type, the likeliest first; none where nothing needs to be done.
+    /// Commands to type, the most likely first. Empty if nothing needs to be done.
     pub commands: Vec<String>,
 }
 
-/// How a run stands outside of its journal.
+/// Facts about a run that its journal does not contain.
 #[derive(Clone, Copy, Debug)]
 pub struct RunStatus {
     /// Whether a process supervises it.
@@ -25,46 +25,47 @@ pub struct RunStatus {
     pub now: Moment,
 }
 
-/// What comes next in the run of this id.
+/// Returns the next step of this run.
 pub fn next_step(
     id: &RunId,
     run: &Run,
     context: CommandContext<'_>,
-    stand: RunStatus,
+    status: RunStatus,
     clock: &TimeFormat,
 ) -> NextStep {
     let state = run.state();
-    let RunStatus { is_supervised, is_outcome_published: is_told, now } = stand;
+    let RunStatus { is_supervised, is_outcome_published, now } = status;
     match state.outcome() {
-        Some(outcome) if is_told || is_supervised => {
-            NextStep { text: after(state, outcome, (clock, now)), commands: next_commands(id, run, context) }
-        }
+        Some(outcome) if is_outcome_published || is_supervised => NextStep {
+            text: advice_text(state, outcome, clock, now),
+            commands: next_commands(id, run, context),
+        },
         Some(_) => NextStep {
             text: "its supervisor died before it could say how the run ended".to_owned(),
             commands: vec![format!("longhaul recover {id}")],
         },
         None if is_supervised => {
             let follow = format!("longhaul logs {id} --follow");
-            NextStep { text: under_way(state, (clock, now)), commands: vec![follow] }
+            NextStep { text: current_activity(state, clock, now), commands: vec![follow] }
         }
         None if matches!(state.phase, Phase::Suspended { .. }) => NextStep {
-            text: under_way(state, (clock, now)),
+            text: current_activity(state, clock, now),
             commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
         },
         None => NextStep {
-            text: format!("the run has no supervisor: {}", under_way(state, (clock, now))),
+            text: format!("the run has no supervisor: {}", current_activity(state, clock, now)),
             commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
         },
     }
 }
 
-/// What a run that is not over does, or did when its supervisor died.
-fn under_way(state: &State, (clock, now): (&TimeFormat, Moment)) -> String {
+/// Describes what an unfinished run is doing, or was doing when its supervisor died.
+fn current_activity(state: &State, clock: &TimeFormat, now: Moment) -> String {
     let attempt = state.attempts();
     match &state.phase {
         Phase::New => "no attempt has started".to_owned(),
         Phase::Starting => format!("attempt {attempt} is being started"),
-        Phase::Summarizing { .. } => format!("a model condenses older work for attempt {attempt}"),
+        Phase::Summarizing { .. } => format!("a model summarizes older work for attempt {attempt}"),
         Phase::Running => format!("the agent is working (attempt {attempt})"),
         Phase::Closing { .. } => "the agent is exiting".to_owned(),
         Phase::Stopping { .. } => "the agent is being stopped".to_owned(),
@@ -79,20 +80,19 @@ fn under_way(state: &State, (clock, now): (&TimeFormat, Moment)) -> String {
             };
             format!("attempt {} {until}{cause}", plan.attempt)
         }
-        Phase::Suspended { since, source: by, .. } => {
-            format!("{} suspended the run at {}", by.signal(), clock.near(*since, now))
+        Phase::Suspended { since, source, .. } => {
+            format!("{} suspended the run at {}", source.signal(), clock.near(*since, now))
         }
         Phase::Finished { outcome } => format!("it is over: {}", outcome.kind),
     }
 }
 
-/// What can be done about a run that is over.
-fn after(state: &State, outcome: Outcome, (clock, now): (&TimeFormat, Moment)) -> String {
+/// Describes what the user can do about a finished run.
+fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment) -> String {
     let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
     match outcome.kind {
         OutcomeKind::Done => "nothing to do".to_owned(),
-        OutcomeKind::Failed => advice
-            .unwrap_or_else(|| "review the work, then resume".to_owned()),
+        OutcomeKind::Failed => advice.unwrap_or_else(|| "review the work, then resume".to_owned()),
         OutcomeKind::OverBudget | OutcomeKind::OutOfTime => match outcome.limit {
             Some(limit) => format!("{} stopped the run; raise it to continue", limit.describe()),
             None => advice.unwrap_or_else(|| "resume to continue".to_owned()),
@@ -101,7 +101,7 @@ fn after(state: &State, outcome: Outcome, (clock, now): (&TimeFormat, Moment)) -
             advice.unwrap_or_else(|| "read the agent's last message, then resume".to_owned())
         }
         OutcomeKind::CheckFailed => {
-            format!("checks/{:03}.log says what did not pass; the session can go on", state.checks)
+            format!("checks/{:03}.log shows what did not pass; the session can continue", state.checks)
         }
         OutcomeKind::NotStarted => {
             advice.unwrap_or_else(|| "fix what kept the agent from starting, then resume the run".to_owned())

@@ -1,21 +1,21 @@
-//! Timelines of one-line traces, as people read them.
+//! Timelines of one-line traces, formatted for people.
 
 mod trace;
 
 use expect_test::{Expect, expect};
 use longhaul_core::{CheckPolicy, KeepGoing, Policy, Usd, WrapUp};
-use trace::{plain, told};
+use trace::{plain, render};
 
 fn check(trace: &str, expected: Expect) {
     check_with(&plain(), trace, expected);
 }
 
 fn check_with(policy: &Policy, trace: &str, expected: Expect) {
-    expected.assert_eq(&told(policy, trace));
+    expected.assert_eq(&render(policy, trace));
 }
 
 #[test]
-fn a_run_without_incidents() {
+fn renders_run_without_faults() {
     check(
         "start; spawn; +2s; open; used 12; calls 34; tool; +40m; ends ok; idle; exit 0; swept",
         expect![[r#"
@@ -30,7 +30,7 @@ fn a_run_without_incidents() {
 }
 
 #[test]
-fn a_wall_is_one_entry() {
+fn folds_outage_into_one_entry() {
     check(
         "start; spawn; open; used 12; calls 34; tool; +46m; ends 529; idle; exit 1; swept; tick; \
          spawn; open; +1s; ends 529; idle; exit 1; swept; tick; spawn; open; +1s; ends 529; idle; exit 1; swept; tick; \
@@ -52,7 +52,7 @@ fn a_wall_is_one_entry() {
 }
 
 #[test]
-fn a_wall_of_another_kind_is_another_entry() {
+fn separates_outages_by_fault() {
     check(
         "start; spawn; open; ends 529; idle; exit 1; swept; tick; spawn; open; ends 500; idle; exit 1; swept; tick; \
          spawn; open; ends 502; idle; exit 1; swept; tick; spawn; open; ends network; idle; exit 1; swept",
@@ -71,7 +71,7 @@ fn a_wall_of_another_kind_is_another_entry() {
 }
 
 #[test]
-fn a_usage_limit_is_parked_for() {
+fn shows_parked_wait() {
     check(
         "start; spawn; open; used 4; tool; limit until +3h; ends usage; idle; exit 1; swept",
         expect![[r#"
@@ -100,8 +100,8 @@ fn a_usage_limit_is_parked_for() {
 }
 
 #[test]
-fn a_wait_that_outlasts_its_plan_is_told() {
-    // Nobody supervised the run when the wait was over.
+fn shows_planned_wait_if_exceeded() {
+    // There was no supervisor when the wait ended.
     check(
         "start; spawn; open; used 4; tool; ends 529; idle; exit 1; swept; +2h; recover gone; tick; spawn; open",
         expect![[r#"
@@ -110,9 +110,9 @@ fn a_wait_that_outlasts_its_plan_is_told() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the API is overloaded (status 529); resumed
                               after 2h, planned: 2s
             2026-11-23
-            00:00:00  +2h00m  the supervisor had died, and nobody supervised the run for up to 2h; a new one
+            00:00:00  +2h00m  the supervisor had died, and the run had no supervisor for up to 2h; a new one
                               found the run waiting
-            00:00:00  +2h00m  attempt 2 began: resumed
+            00:00:00  +2h00m  attempt 2 started: resumed
             next: the agent is working (attempt 2)
                   longhaul logs kmzqbd --follow
         "#]],
@@ -120,7 +120,7 @@ fn a_wait_that_outlasts_its_plan_is_told() {
 }
 
 #[test]
-fn what_cannot_be_retried_says_what_to_do() {
+fn advises_on_faults_without_retry() {
     check(
         "start; spawn; open; ends 403; idle; exit 1; swept",
         expect![[r#"
@@ -149,7 +149,7 @@ fn what_cannot_be_retried_says_what_to_do() {
 }
 
 #[test]
-fn a_hang_is_told_with_what_was_seen() {
+fn stall_shows_its_observations() {
     check(
         "start; spawn; open; turn; tick; sees; tick; tick; signal 15; swept 1; tick; spawn; open; used 1; ends ok; \
          idle; exit 0; swept",
@@ -168,7 +168,7 @@ fn a_hang_is_told_with_what_was_seen() {
 }
 
 #[test]
-fn a_lost_session_is_told_with_the_rung() {
+fn lost_session_shows_its_resume_strategy() {
     check(
         "start; spawn; open; used 4; tool; signal 11; swept; tick; found missing; swept; spawn; open; used 1; \
          ends ok; idle; exit 0; swept",
@@ -178,15 +178,15 @@ fn a_lost_session_is_told_with_the_rung() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 11, SIGSEGV); resumed
                               after 2s
             22:00:02  +2s     attempt 2: the session was not found; started a new session at once
-            22:00:02  +2s     attempt 3 began: new, with a handoff prompt (session_lost)
+            22:00:02  +2s     attempt 3 started: new, with a handoff prompt (session_lost)
             22:00:02  +2s     attempt 3: 1 turn in 0s, $0.1000; the agent says that it is done
             22:00:02  +2s     finished: done after 3 attempts in 2s (2s of it waiting), $0.5000
             next: nothing to do
         "#]],
     );
-    let summarised = Policy { summarize: true, ..plain() };
+    let summarized = Policy { summarize: true, ..plain() };
     check_with(
-        &summarised,
+        &summarized,
         "start; spawn; open; used 4; tool; ends full; idle; exit 1; swept; tick; +20s; summary; spawn; open; used 1; \
          ends ok; idle; exit 0; swept",
         expect![[r#"
@@ -194,7 +194,7 @@ fn a_lost_session_is_told_with_the_rung() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the conversation exceeds the model's context;
                               started a new session at once
-            22:00:00  +0s     attempt 2 began: new, with a handoff prompt (context_full)
+            22:00:00  +0s     attempt 2 started: new, with a handoff prompt (context_full)
             22:01:20  +1m     older work was summarized (1m 20s, $0.0200)
             22:01:20  +1m     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
             22:01:20  +1m     finished: done after 2 attempts in 1m 20s, $0.5200
@@ -209,7 +209,7 @@ fn a_lost_session_is_told_with_the_rung() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 9, SIGKILL); resumed
                               after 2s
-            22:00:02  +2s     attempt 2 began: resumed from a repaired copy (damaged)
+            22:00:02  +2s     attempt 2 started: resumed from a repaired copy (damaged)
             22:00:02  +2s     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
             22:00:02  +2s     finished: done after 2 attempts in 2s (2s of it waiting), $0.5000
             next: nothing to do
@@ -218,7 +218,7 @@ fn a_lost_session_is_told_with_the_rung() {
 }
 
 #[test]
-fn a_budget_ends_a_run() {
+fn exhausted_budget_finishes_run() {
     let mut policy = plain();
     policy.limits.budget = Some(Usd(2_000_000));
     policy.wrap_up = Some(WrapUp { reserve: None });
@@ -229,7 +229,7 @@ fn a_budget_ends_a_run() {
             2026-11-22
             22:00:00  +0s     started in a new session
             22:20:00  +20m    the budget is down to its reserve
-            22:20:00  +20m    the agent was told to save its work
+            22:20:00  +20m    asked the agent to save its work
             22:20:00  +20m    the budget is used up
             22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent ended by itself
             22:20:00  +20m    finished: over_budget (the budget is used up) after 1 attempt in 20m, $2.00
@@ -240,7 +240,7 @@ fn a_budget_ends_a_run() {
 }
 
 #[test]
-fn checks_are_told_with_their_numbers() {
+fn checks_show_their_numbers() {
     let policy = Policy { check: Some(CheckPolicy { failures_max: 2, timeout: None }), ..plain() };
     check_with(
         &policy,
@@ -269,14 +269,14 @@ fn checks_are_told_with_their_numbers() {
             22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
             22:01:21  +1m     check 2 failed (40s)
             22:01:21  +1m     finished: check_failed after 2 attempts in 1m 21s, $0.3000
-            next: checks/002.log says what did not pass; the session can go on
+            next: checks/002.log shows what did not pass; the session can continue
                   longhaul resume kmzqbd
         "#]],
     );
 }
 
 #[test]
-fn pushes_are_folded() {
+fn folds_keep_going_prompts() {
     let keep_going = KeepGoing { keep_improving: false, status_every: 0, idle_stops_max: 3 };
     let policy = Policy { keep_going: Some(keep_going), ..plain() };
     check_with(
@@ -286,8 +286,7 @@ fn pushes_are_folded() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:00:00  +0s     the agent stopped 4 times, and said 2 times that the work is finished;
-                              it was told to go on 3 times
+            22:00:00  +0s     the agent stopped 4 times, and said 2 times that the work is finished; asked it to continue 3 times
             22:18:00  +18m    attempt 1: 7 turns in 18m, $0.7000; the agent says that it is done
             22:18:00  +18m    finished: done after 1 attempt in 18m, $0.7000
             next: nothing to do
@@ -296,7 +295,7 @@ fn pushes_are_folded() {
 }
 
 #[test]
-fn who_ended_it_is_told_and_that_it_went_on() {
+fn shows_cancel_source_and_resume() {
     check(
         "start; spawn; open; used 2; tool; +5m; cancel person; ends aborted; idle; exit 0; swept; +26h; \
          reopen; spawn; open; used 1; ends ok; idle; exit 0; swept",
@@ -329,7 +328,7 @@ fn who_ended_it_is_told_and_that_it_went_on() {
 }
 
 #[test]
-fn a_run_that_nobody_supervises_says_so() {
+fn shows_orphaned_run() {
     check(
         "start; spawn; open; used 2; tool; gone",
         expect![[r#"
@@ -346,8 +345,7 @@ fn a_run_that_nobody_supervises_says_so() {
         2026-11-22
         22:00:00  +0s     started in a new session
         2026-11-23
-        01:00:00  +3h00m  its supervisor had died, nobody had come back, and nothing was written for 1h: a
-                          watchdog ended the agent, with 2 processes
+        01:00:00  +3h00m  its supervisor had died and it wrote nothing for 1h: the watchdog stopped the agent, with 2 processes
         next: the run has no supervisor: the agent is working (attempt 1)
               longhaul recover kmzqbd
               longhaul cancel kmzqbd
@@ -359,7 +357,7 @@ fn a_run_that_nobody_supervises_says_so() {
             2026-11-22
             22:00:00  +0s     started in a new session
             2026-11-23
-            02:00:00  +4h00m  the supervisor had died, and nobody supervised the run for up to 4h, 1h of it with
+            02:00:00  +4h00m  the supervisor had died, and the run had no supervisor for up to 4h, 1h of it with
                               nothing running; a new one found the agent running and took it over
             02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent says that it is done
             02:00:00  +4h00m  finished: done after 1 attempt in 4h (1h of it asleep or without a supervisor),
@@ -370,7 +368,7 @@ fn a_run_that_nobody_supervises_says_so() {
 }
 
 #[test]
-fn a_run_that_works_says_what_it_does() {
+fn shows_current_activity() {
     check(
         "start; spawn; open; used 2; tool",
         expect![[r#"
@@ -402,10 +400,10 @@ fn a_run_that_works_says_what_it_does() {
 
 /// A night of forty attempts fits two screens.
 #[test]
-fn a_day_fits_two_screens() {
+fn forty_attempts_fit_two_screens() {
     let work = "spawn; open; used 9; calls 20; tool; +30m; ends 529; idle; exit 1; swept; tick; ";
     let wall = "spawn; open; +1s; ends 529; idle; exit 1; swept; tick; ".repeat(6);
     let trace = format!("start; {}", format!("{work}{wall}").repeat(6));
-    let lines = told(&plain(), &trace).lines().count();
+    let lines = render(&plain(), &trace).lines().count();
     assert!(lines < 40, "{lines} lines");
 }

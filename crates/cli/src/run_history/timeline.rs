@@ -1,5 +1,4 @@
-//! From records to a timeline: an entry for each thing that mattered, one for what was the same many times, none for
-//! what every run does.
+//! Converts records to a timeline. Repeated events share one entry; routine events have none.
 
 use super::attempt_files::AttemptFiles;
 use super::attempts::{AttemptEnd, AttemptHistory, RecordAt};
@@ -11,29 +10,28 @@ use longhaul_core::{
 };
 use std::collections::BTreeMap;
 
-/// The timeline of the run that these records tell of. `attempts` are its attempts, `facts` what is known of them
-/// besides.
+/// Builds the timeline of a run from its records, its attempts, and their files.
 pub fn timeline(
-    told: &[RecordAt<'_>],
+    records: &[RecordAt<'_>],
     attempts: &[AttemptHistory],
     facts: &BTreeMap<u32, AttemptFiles>,
 ) -> Vec<TimelineEntry> {
-    let mut teller = TimelineBuilder {
+    let mut builder = TimelineBuilder {
         attempts,
         facts,
         run: Run::new(),
         entries: Vec::new(),
-        started: told.first().map_or(Moment(0), |(at, _)| *at),
+        started: records.first().map_or(Moment(0), |(at, _)| *at),
         ordered: Moment(0),
         checks: 0,
         finished: None,
     };
-    for (at, record) in told {
-        teller.run.apply(record);
-        teller.tell(*at, record);
+    for (at, record) in records {
+        builder.run.apply(record);
+        builder.add(*at, record);
     }
-    teller.on_watchdog_stop(teller.run.state().attempts(), None);
-    fold(teller.entries)
+    builder.on_watchdog_stop(builder.run.state().attempts(), None);
+    fold(builder.entries)
 }
 
 struct TimelineBuilder<'a> {
@@ -43,31 +41,27 @@ struct TimelineBuilder<'a> {
     run: Run,
     entries: Vec<TimelineEntry>,
     started: Moment,
-    /// When a check or a summary was ordered.
+    /// When the current check or summary started.
     ordered: Moment,
     checks: u32,
-    /// Since when the run was over, if it was.
+    /// When the run finished, if it did.
     finished: Option<Moment>,
 }
 
 impl TimelineBuilder<'_> {
-    fn push(&mut self, at: Moment, what: TimelineEvent) {
-        self.entries.push(TimelineEntry { kind: what, at, until: at, elapsed_ms: at.since(self.started) });
+    fn push(&mut self, at: Moment, kind: TimelineEvent) {
+        self.entries.push(TimelineEntry { kind, at, until: at, elapsed_ms: at.since(self.started) });
     }
 
-    fn tell(&mut self, at: Moment, record: &Record) {
+    fn add(&mut self, at: Moment, record: &Record) {
         let attempt = self.run.state().attempts();
         match record {
             Record::RunStarted { .. } => self.started = at,
-            Record::RunReopened { request: ask, changes, .. } => {
-                let over_ms = self.finished.map_or(Span::ZERO, |over| at.since(over));
+            Record::RunReopened { request, changes, .. } => {
+                let finished_ms = self.finished.map_or(Span::ZERO, |finished| at.since(finished));
                 self.push(
                     at,
-                    TimelineEvent::Reopened {
-                        ask: ask.clone(),
-                        finished_ms: over_ms,
-                        changes: changes.clone(),
-                    },
+                    TimelineEvent::Reopened { ask: request.clone(), finished_ms, changes: changes.clone() },
                 );
             }
             Record::AttemptStarted { plan, .. } if self.entries.is_empty() => {
@@ -77,23 +71,18 @@ impl TimelineBuilder<'_> {
             Record::AttemptStarted { .. } => self.begin(at, attempt),
             Record::SummaryStarted { .. } | Record::CheckStarted { .. } => self.ordered = at,
             Record::SummaryEnded { result: outcome, usage, .. } => {
-                let (took_ms, total_cost_usd) = (at.since(self.ordered), usage.total_cost().as_dollars());
+                let (duration_ms, total_cost_usd) = (at.since(self.ordered), usage.total_cost().as_dollars());
                 self.push(
                     at,
-                    TimelineEvent::Summary {
-                        attempt,
-                        outcome: *outcome,
-                        duration_ms: took_ms,
-                        total_cost_usd,
-                    },
+                    TimelineEvent::Summary { attempt, outcome: *outcome, duration_ms, total_cost_usd },
                 );
             }
-            Record::LimitReached { limit, threshold: reach, .. } => {
-                self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, reach: *reach });
+            Record::LimitReached { limit, threshold, .. } => {
+                self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, reach: *threshold });
             }
-            Record::AgentStopped { claimed_done: claimed, .. } => self.stop(at, attempt, u32::from(*claimed)),
+            Record::AgentStopped { claimed_done, .. } => self.stop(at, attempt, u32::from(*claimed_done)),
             Record::PromptSent { prompt: say, .. } => self.say(at, attempt, *say),
-            Record::StallDeferred { stall: silence, .. } => {
+            Record::StallDeferred { stall, .. } => {
                 if let Some(TimelineEntry {
                     kind: TimelineEvent::StallDeferred { times, stall: last, .. },
                     until,
@@ -101,13 +90,13 @@ impl TimelineBuilder<'_> {
                 }) = self.entries.last_mut()
                 {
                     *times += 1;
-                    (*last, *until) = (*silence, at);
+                    (*last, *until) = (*stall, at);
                 } else {
-                    self.push(at, TimelineEvent::StallDeferred { attempt, times: 1, stall: *silence });
+                    self.push(at, TimelineEvent::StallDeferred { attempt, times: 1, stall: *stall });
                 }
             }
-            Record::Recovered { at, finding: remains, last_record_at: last_at, changes } => {
-                self.recover((*at, attempt), (*remains, changes), *last_at);
+            Record::Recovered { at, finding, last_record_at: last_at, changes } => {
+                self.recover(*at, attempt, *finding, changes, *last_at);
             }
             Record::Downtime { duration: span } => {
                 self.push(at, TimelineEvent::Downtime { duration_ms: *span })
@@ -116,26 +105,23 @@ impl TimelineBuilder<'_> {
                 self.on_watchdog_stop(attempt, Some(at));
                 let known = self.attempts.iter().find(|known| known.number == attempt);
                 let facts = self.facts.get(&attempt);
-                if let Some(what) = known.and_then(|known| ending(known, facts)) {
-                    self.push(at, TimelineEvent::AttemptsEnded(Box::new(what)));
+                if let Some(ended) = known.and_then(|known| ending(known, facts)) {
+                    self.push(at, TimelineEvent::AttemptsEnded(Box::new(ended)));
                 }
             }
             Record::CheckEnded { result, .. } => {
                 self.checks += 1;
-                let took_ms = at.since(self.ordered);
-                self.push(
-                    at,
-                    TimelineEvent::CheckEnded { check: self.checks, result: *result, duration_ms: took_ms },
-                );
+                let duration_ms = at.since(self.ordered);
+                self.push(at, TimelineEvent::CheckEnded { check: self.checks, result: *result, duration_ms });
             }
-            Record::CancelRequested { source: by, .. } => {
-                self.push(at, TimelineEvent::Cancelled { source: *by })
+            Record::CancelRequested { source, .. } => {
+                self.push(at, TimelineEvent::Cancelled { source: *source })
             }
-            Record::Suspended { source: by, .. } => self.push(at, TimelineEvent::Suspended { source: *by }),
+            Record::Suspended { source, .. } => self.push(at, TimelineEvent::Suspended { source: *source }),
             Record::RunFinished { outcome, .. } => {
                 self.finished = Some(at);
                 let state = self.run.state();
-                let what = TimelineEvent::Finished {
+                let kind = TimelineEvent::Finished {
                     outcome: *outcome,
                     attempts: state.attempts(),
                     wall_ms: state.clocks.wall(at),
@@ -143,9 +129,9 @@ impl TimelineBuilder<'_> {
                     downtime_ms: state.clocks.downtime,
                     total_cost_usd: state.usage.total_cost().as_dollars(),
                 };
-                self.push(at, what);
+                self.push(at, kind);
             }
-            // How it began is told with its order, how it was stopped and what it left with its end.
+            // The start and end entries of an attempt include these details.
             Record::ResumeStrategyChosen { .. }
             | Record::SummaryStopOrdered { .. }
             | Record::AttemptSpawned { .. }
@@ -161,18 +147,17 @@ impl TimelineBuilder<'_> {
 
     fn begin(&mut self, at: Moment, number: u32) {
         let Some(attempt) = self.attempts.iter().find(|known| known.number == number) else { return };
-        let AttemptHistory { strategy: rung, reason: because, say, .. } = *attempt;
-        self.push(
-            at,
-            TimelineEvent::AttemptStarted { attempt: number, strategy: rung, reason: because, say },
-        );
+        let AttemptHistory { strategy, reason, say, .. } = *attempt;
+        self.push(at, TimelineEvent::AttemptStarted { attempt: number, strategy, reason, say });
     }
 
-    /// A new supervisor is there. What it was told first, for how long nothing ran, is a part of that.
+    /// Adds a takeover. Downtime that was recorded just before becomes part of it.
     fn recover(
         &mut self,
-        (at, attempt): (Moment, u32),
-        (remains, changes): (RecoveryFinding, &[SettingChange]),
+        at: Moment,
+        attempt: u32,
+        finding: RecoveryFinding,
+        changes: &[SettingChange],
         last_at: Option<Moment>,
     ) {
         let slept = self.entries.pop_if(|entry| {
@@ -189,7 +174,7 @@ impl TimelineBuilder<'_> {
             at,
             TimelineEvent::Recovered {
                 attempt,
-                remains,
+                remains: finding,
                 unsupervised_ms,
                 idle_ms,
                 changes: changes.to_vec(),
@@ -197,19 +182,16 @@ impl TimelineBuilder<'_> {
         );
     }
 
-    fn stop(&mut self, at: Moment, attempt: u32, claimed: u32) {
+    fn stop(&mut self, at: Moment, attempt: u32, claims: u32) {
         if let Some(TimelineEntry {
-            kind: TimelineEvent::AgentStopped { stops, done_claims: claims, .. },
+            kind: TimelineEvent::AgentStopped { stops, done_claims, .. },
             until,
             ..
         }) = self.entries.last_mut()
         {
-            (*stops, *claims, *until) = (*stops + 1, *claims + claimed, at);
+            (*stops, *done_claims, *until) = (*stops + 1, *done_claims + claims, at);
         } else {
-            self.push(
-                at,
-                TimelineEvent::AgentStopped { attempt, stops: 1, done_claims: claimed, prompts: 0 },
-            );
+            self.push(at, TimelineEvent::AgentStopped { attempt, stops: 1, done_claims: claims, prompts: 0 });
         }
     }
 
@@ -217,10 +199,8 @@ impl TimelineBuilder<'_> {
         match (say, self.entries.last_mut()) {
             (
                 PromptKind::KeepGoing(_) | PromptKind::ConfirmDone,
-                Some(TimelineEntry {
-                    kind: TimelineEvent::AgentStopped { prompts: told, .. }, until, ..
-                }),
-            ) => (*told, *until) = (*told + 1, at),
+                Some(TimelineEntry { kind: TimelineEvent::AgentStopped { prompts, .. }, until, .. }),
+            ) => (*prompts, *until) = (*prompts + 1, at),
             (
                 PromptKind::Task
                 | PromptKind::TaskAfterLoss(_)
@@ -237,11 +217,11 @@ impl TimelineBuilder<'_> {
         }
     }
 
-    /// That a watchdog ended this attempt, where one did before `end`.
+    /// Adds the stop of this attempt by a watchdog, if there was one before `end`.
     fn on_watchdog_stop(&mut self, attempt: u32, end: Option<Moment>) {
-        let told = |entry: &TimelineEntry| matches!(entry.kind, TimelineEvent::WatchdogStopped { attempt: of, .. } if of == attempt);
+        let is_added = |entry: &TimelineEntry| matches!(entry.kind, TimelineEvent::WatchdogStopped { attempt: of, .. } if of == attempt);
         let orphaned = self.facts.get(&attempt).and_then(|facts| facts.watchdog_stop);
-        let Some(orphaned) = orphaned.filter(|_| !self.entries.iter().any(told)) else { return };
+        let Some(orphaned) = orphaned.filter(|_| !self.entries.iter().any(is_added)) else { return };
         let at = end.map_or(orphaned.at, |end| end.min(orphaned.at));
         let (silent_ms, processes_ended) = (orphaned.silent_ms, orphaned.processes_stopped);
         self.push(
@@ -251,7 +231,7 @@ impl TimelineBuilder<'_> {
     }
 }
 
-/// How this attempt ended, if it has; `facts` is what is known of it besides its records.
+/// Describes the end of this attempt, or returns `None` if it has not ended.
 pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<AttemptEnded> {
     let ended = attempt.end.as_ref()?;
     let exit = facts.and_then(|facts| facts.exit);
@@ -259,7 +239,7 @@ pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<
         AfterAttempt::Attempt { remedy, .. } => Some(*remedy),
         AfterAttempt::Check | AfterAttempt::Finish(_) => None,
     };
-    let waits_until = match &ended.next {
+    let waiting_until = match &ended.next {
         AfterAttempt::Attempt { at, .. } if attempt.waited.is_none() => Some(*at),
         AfterAttempt::Attempt { .. } | AfterAttempt::Check | AfterAttempt::Finish(_) => None,
     };
@@ -286,23 +266,18 @@ pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<
         remedy,
         planned_wait_ms: attempt.planned(),
         waited_ms: attempt.waited,
-        waiting_until: waits_until,
+        waiting_until,
         check_follows: ended.next == AfterAttempt::Check,
         claimed_done: is_finished(ended),
     })
 }
 
-fn work(took_ms: Span, usage: Usage) -> WorkDone {
+fn work(duration_ms: Span, usage: Usage) -> WorkDone {
     let (total, estimated) = (usage.total_cost().as_dollars(), usage.estimated_cost.as_dollars());
-    WorkDone {
-        duration_ms: took_ms,
-        total_cost_usd: total,
-        estimated_cost_usd: estimated,
-        ..WorkDone::default()
-    }
+    WorkDone { duration_ms, total_cost_usd: total, estimated_cost_usd: estimated, ..WorkDone::default() }
 }
 
-/// Whether the agent's word that the work is done was what ended the attempt.
+/// Returns whether the attempt ended with an accepted done claim.
 fn is_finished(ended: &AttemptEnd) -> bool {
     match &ended.next {
         AfterAttempt::Check => true,
@@ -311,8 +286,8 @@ fn is_finished(ended: &AttemptEnd) -> bool {
     }
 }
 
-/// Makes one entry of what belongs together: an attempt that began as every other, with its end; attempts in a row that
-/// ended alike and came no further.
+/// Merges entries: a plain start with the end of the same attempt, and consecutive attempts that ended with
+/// the same fault and without progress.
 fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let mut folded: Vec<TimelineEntry> = Vec::new();
     for entry in entries {
@@ -322,22 +297,22 @@ fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
             }
             if let Some(TimelineEntry { kind: TimelineEvent::AttemptsEnded(before), until, .. }) =
                 folded.last_mut()
-                && is_same_wall(before, ended)
+                && is_same_outage(before, ended)
             {
                 before.take(ended);
-                // Until the run went on.
+                // Until the run continued.
                 *until = entry.until + ended.waited_ms.unwrap_or_default();
                 continue;
             }
         }
         folded.push(entry);
     }
-    // The first one is told by the beginning of the run, whatever followed.
+    // The entry for the start of the run covers the first attempt.
     folded.retain(|entry| is_plain_start(entry) != Some(1));
     folded
 }
 
-/// The attempt of which an entry says no more than that it began, as those do that lost nothing of the conversation.
+/// Returns the number of the attempt if the entry only says that it started, with its whole history.
 fn is_plain_start(entry: &TimelineEntry) -> Option<u32> {
     let TimelineEvent::AttemptStarted { attempt, strategy, reason, say } = entry.kind else {
         return None;
@@ -347,8 +322,8 @@ fn is_plain_start(entry: &TimelineEntry) -> Option<u32> {
     (is_whole && !matches!(say, PromptKind::WrapUp(_))).then_some(attempt)
 }
 
-/// Whether an attempt ended as the one before, and nothing was done in either.
-fn is_same_wall(before: &AttemptEnded, after: &AttemptEnded) -> bool {
+/// Returns whether an attempt ended with the same fault as the previous one, and neither did any work.
+fn is_same_outage(before: &AttemptEnded, after: &AttemptEnded) -> bool {
     let key = |ended: &AttemptEnded| (ended.fault, ended.remedy, ended.evidence.clone());
     let is_idle = |ended: &AttemptEnded| ended.work.turns == 0 && ended.work.tool_calls.unwrap_or(0) == 0;
     before.fault.is_some()
@@ -359,7 +334,7 @@ fn is_same_wall(before: &AttemptEnded, after: &AttemptEnded) -> bool {
 }
 
 impl AttemptEnded {
-    /// Takes in the next one of the same wall.
+    /// Adds the next attempt of the same outage.
     fn take(&mut self, next: &AttemptEnded) {
         let sum = |one: Option<Span>, other: Option<Span>| {
             one.into_iter().chain(other).reduce(|one, other| one + other)

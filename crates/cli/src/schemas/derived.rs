@@ -187,13 +187,13 @@ fn of_key(key: &Key) -> Value {
     };
     let origin =
         json!({ "description": "The file, the variable or the preset that it comes from", "type": "string" });
-    let told = json!({
+    let with_origin = json!({
         "description": "With --origin",
         "type": "object",
         "properties": { "value": { "description": "What holds", "anyOf": [value.clone()] }, "origin": origin },
         "required": ["value", "origin"],
     });
-    json!({ "description": key.about(), "anyOf": [value, told] })
+    json!({ "description": key.about(), "anyOf": [value, with_origin] })
 }
 
 /// Adds a name to the schema of this entry and removes everything that validators do not know.
@@ -211,7 +211,7 @@ fn named(schema: &SchemaEntry) -> Value {
 
 /// Removes what is specific to Rust: number formats, line breaks of comments, and `additionalProperties`. In
 /// event lines it also removes the time from records, because the line itself has it.
-fn plain(value: &mut Value, told: bool) {
+fn plain(value: &mut Value, is_event_line: bool) {
     match value {
         Value::Object(object) => {
             if object.get("format").and_then(Value::as_str).is_some_and(|format| format != "date-time") {
@@ -223,12 +223,12 @@ fn plain(value: &mut Value, told: bool) {
             if object.get("additionalProperties") == Some(&Value::Bool(false)) {
                 object.remove("additionalProperties");
             }
-            if told {
+            if is_event_line {
                 without_time(object);
             }
-            object.values_mut().for_each(|value| plain(value, told));
+            object.values_mut().for_each(|value| plain(value, is_event_line));
         }
-        Value::Array(items) => items.iter_mut().for_each(|value| plain(value, told)),
+        Value::Array(items) => items.iter_mut().for_each(|value| plain(value, is_event_line)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
@@ -245,7 +245,7 @@ fn without_time(object: &mut Map<String, Value>) {
 }
 
 #[test]
-fn the_schemas_that_are_checked_in_are_those_of_the_types() {
+fn checked_in_schemas_match_types() {
     for schema in ALL {
         let path = format!("../../../../docs/schemas/{}.schema.json", schema.name);
         expect_file![path].assert_eq(&format!("{:#}\n", named(schema)));
@@ -290,7 +290,7 @@ fn is_described(root: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn no_schema_is_left_over() {
+fn every_schema_file_is_listed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
     for entry in folder.read_dir().expect("the schemas are there") {
         let name = entry.expect("the schemas are there").file_name().into_string().expect("text");
@@ -303,7 +303,7 @@ fn no_schema_is_left_over() {
 }
 
 #[test]
-fn the_documentation_has_every_schema_in_their_order() {
+fn documentation_lists_every_schema_in_order() {
     let text = include_str!("../../../../docs/schemas/README.md");
     let rows = text.lines().filter_map(|line| line.strip_prefix("| [")?.split_once(']'));
     assert_eq!(rows.map(|(name, _)| name).collect::<Vec<_>>(), super::names().collect::<Vec<_>>());
@@ -315,7 +315,7 @@ const CARRY_A_RUN: &[&str] = &["run", "resume", "rerun", "research", "recover", 
 const PRINT_TEXT: &[&str] = &["handoff", "completions", "man"];
 
 #[test]
-fn every_command_that_prints_json_has_a_schema() {
+fn every_json_command_has_schema() {
     let mut root = Cli::command();
     root.build();
     let mut names = Vec::new();

@@ -22,12 +22,12 @@ fn settings() -> Settings {
 pub fn wanted() -> Option<Wanted> {
     let settings = settings();
     let signals = [("traces", &settings.traces), ("metrics", &settings.metrics)];
-    let told = signals.into_iter().filter_map(|(signal, target)| {
+    let targets = signals.into_iter().filter_map(|(signal, target)| {
         target.as_ref().map(|target| format!("{signal} to {} by {}", target.endpoint, target.protocol))
     });
-    let told = told.collect::<Vec<_>>().join(", ");
+    let targets = targets.collect::<Vec<_>>().join(", ");
     (!settings.is_disabled())
-        .then(|| Wanted { standard: told, complaint: settings.complaints.first().cloned() })
+        .then(|| Wanted { standard: targets, complaint: settings.complaints.first().cloned() })
 }
 
 impl TelemetryHandle {

@@ -1,5 +1,6 @@
-//! What a run reports about its outcome, its usage and its time is true, and appears as soon as it is known. Tests with an
-//! agent run with the scripted one and with the real Claude Code.
+//! A run reports its outcome, usage and time correctly and without delay. Tests with an agent run with the
+//! scripted
+//! agent and with the real Claude Code.
 
 use crate::call::until;
 use crate::harness::Stage;
@@ -10,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Work whose API answers like this.
+/// Returns the standard scenario with an API that always fails with `fault`.
 fn with_fault(fault: &str) -> String {
     format!("{WORK}\n[[fault]]\ntimes = \"always\"\n{fault}\n")
 }
@@ -145,7 +146,7 @@ fn envelope_names_the_proof_of_done() {
     assert!(!text(&["--check", "true"]).contains("not verified"));
 }
 
-/// A command that works until the test says so, then another step.
+/// A scenario with a command that runs until the file `go` exists, followed by another step.
 const WAITING: &str = r#"
 name = "waiting"
 summary = "a command that waits for a file"
@@ -161,7 +162,7 @@ bash = { command = "touch started; until test -e go; do sleep 0.05; done" }
 text = "It is done."
 "#;
 
-/// The cost that a command prints of the only run.
+/// Returns the cost of the only run, as printed by a command.
 fn cost_in(stage: &Stage, args: &[&str], pointer: &str) -> f64 {
     let ended = stage.longhaul(args).end();
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -242,7 +243,7 @@ fn time_of_a_living_agent_without_supervisor_is_active() {
 }
 
 #[test]
-fn resumed_agent_is_sent_what_was_added_to_its_limits() {
+fn resume_prompt_names_raised_limits() {
     let steps = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"true\" }\n".repeat(30);
     let work = format!(
         "name = \"steps\"\nsummary = \"short steps\"\nprompt = \"p\"\n[expect]\noutcome = \"out_of_time\"\nexit = 22\n{steps}\

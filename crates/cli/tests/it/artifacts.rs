@@ -1,5 +1,5 @@
-//! The files of a run's directory that are there for people and their scripts: what they hold, and that they hold it after
-//! whatever became of the supervisor.
+//! The files in a run's directory for people and scripts have the documented content, even if the supervisor
+//! died.
 
 use crate::call::until;
 use crate::harness::Stage;
@@ -20,53 +20,54 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-/// The messages of the one run.
+/// Returns the transcript of `run`.
 fn transcript(run: &RunDir) -> Vec<Value> {
     let lines = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     assert!(lines.ends_with('\n'), "torn: {lines}");
     lines.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
 
-/// A line each: what it is, whose, and how it begins.
-fn told(messages: &[Value]) -> String {
+/// Formats each message as one line: attempt, kind, origin and the start of its text.
+fn format_messages(messages: &[Value]) -> String {
     let mut out = String::new();
     for message in messages {
-        let word = |name: &str| message[name].as_str().unwrap_or_default();
-        let said = message.get("content").or(message.get("input")).or(message.get("result"));
-        let said = said.map(|said| said.as_str().map_or_else(|| said.to_string(), str::to_owned));
-        let said: String =
-            said.unwrap_or_default().lines().next().unwrap_or_default().chars().take(50).collect();
-        let (attempt, kind, origin) = (&message["attempt"], word("kind"), word("origin"));
-        writeln!(out, "{attempt} {kind} by {origin}: {} {said}", word("tool")).expect("a string takes all");
+        let field = |name: &str| message[name].as_str().unwrap_or_default();
+        let content = message.get("content").or(message.get("input")).or(message.get("result"));
+        let text = content.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let excerpt: String =
+            text.unwrap_or_default().lines().next().unwrap_or_default().chars().take(50).collect();
+        let (attempt, kind, origin) = (&message["attempt"], field("kind"), field("origin"));
+        writeln!(out, "{attempt} {kind} by {origin}: {} {excerpt}", field("tool")).expect("a string takes all");
     }
     out
 }
 
-/// Asserts that what the streams of the run tell, read as a whole, is what was written down, each message once; and so is
-/// what each agent was told at its start.
+/// Asserts that the transcript holds every message of the run's streams exactly once, and the first prompt of
+/// each
+/// attempt.
 pub fn is_complete(run: &RunDir) {
     let messages = transcript(run);
     for attempt in run.attempts().expect("there are attempts") {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
-        let mut scribe = dialect_for("claude").expect("the dialect is there").transcript_decoder(number);
+        let mut decoder = dialect_for("claude").expect("the dialect is there").transcript_decoder(number);
         let mut streamed = Vec::new();
-        scribe.feed(&stream, &mut streamed);
-        scribe.finish(&mut streamed);
+        decoder.feed(&stream, &mut streamed);
+        decoder.finish(&mut streamed);
         let streamed: Vec<Value> =
             streamed.iter().map(|message| serde_json::to_value(message).expect("JSON")).collect();
         let of_attempt = |message: &&Value| message["attempt"] == number;
         let (prompts, written): (Vec<_>, Vec<_>) =
             messages.iter().filter(of_attempt).cloned().partition(|message| message["kind"] == "prompt");
         assert_eq!(written, streamed, "attempt {number} of {}", run.path().display());
-        // One that was killed before it said a word may have been told something.
+        // An agent that was killed before its first output may or may not have received a prompt.
         assert!(
             prompts.len() == 1 || stream.is_empty() && prompts.is_empty(),
             "attempt {number}: {prompts:?}"
         );
-        // A disk that was full has no room for it; what a person asked is in the plan.
-        if let (Some(told), [prompt]) = (attempt.prompt().expect("it can be read"), &prompts[..]) {
-            assert_eq!(prompt["content"], told, "attempt {number}");
+        // A full disk has no room for the stored prompt; the user's own prompt is in the plan.
+        if let (Some(format_messages), [prompt]) = (attempt.prompt().expect("it can be read"), &prompts[..]) {
+            assert_eq!(prompt["content"], stored, "attempt {number}");
         }
     }
     let attempts: Vec<_> = messages.iter().map(|message| message["attempt"].as_u64()).collect();
@@ -75,16 +76,16 @@ pub fn is_complete(run: &RunDir) {
 
 fn check(run: &RunDir, expected: &Expect) {
     is_complete(run);
-    expected.assert_eq(&told(&transcript(run)));
+    expected.assert_eq(&format_messages(&transcript(run)));
 }
 
 #[test]
-fn a_conversation_is_written_down() {
+fn transcript_records_the_conversation() {
     with_each_agent("writing a conversation down", |stage, agent, server| {
         let run = in_mid_tool(stage, agent, server);
-        // As it goes on: the call is there before it ends.
+        // The transcript is written while the run is in progress: the call appears before it ends.
         until("the call is written down", || {
-            told(&transcript(&stage.only_run())).contains("test -e begun && exit 0; touch begun")
+            format_messages(&transcript(&stage.only_run())).contains("test -e begun && exit 0; touch begun")
         });
         done_in(stage, &run.end().envelope(0), 1);
         check(
@@ -111,7 +112,7 @@ fn a_conversation_is_written_down() {
 }
 
 #[test]
-fn after_an_adoption_nothing_is_there_twice() {
+fn adopted_attempt_is_recorded_once() {
     with_each_agent("writing down what was adopted", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         done_in(stage, &recover(stage, server, &[]).end().envelope(0), 1);
@@ -120,7 +121,7 @@ fn after_an_adoption_nothing_is_there_twice() {
 }
 
 #[test]
-fn what_nobody_heard_is_written_down_later() {
+fn takeover_records_unread_output() {
     with_each_agent("writing down what nobody heard", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let agent = agent_of(&stage.only_run());
@@ -131,13 +132,14 @@ fn what_nobody_heard_is_written_down_later() {
 }
 
 #[test]
-fn an_interrupted_conversation_goes_on_in_its_transcript() {
+fn interrupted_conversation_continues_in_its_transcript() {
     with_each_agent("writing down what goes on", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let run = stage.only_run();
         kill_process(agent_of(&run), Signal::KILL).expect("it was started by this test");
         until("the agent is gone", || is_gone(agent_of(&run)));
-        // The supervisor was killed while it wrote, and lost what it had written last.
+        // Simulates a supervisor that was killed in the middle of a write: the end of the transcript is
+        // missing.
         let transcript = fs::read(run.transcript_path()).expect("there is a transcript");
         let torn = transcript.len() - transcript.len() / 4;
         fs::write(run.transcript_path(), &transcript[..torn]).expect("it is ours");
@@ -166,7 +168,7 @@ fn an_interrupted_conversation_goes_on_in_its_transcript() {
 }
 
 #[test]
-fn a_run_without_a_transcript_gets_one() {
+fn missing_transcript_is_rebuilt() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
     assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
@@ -183,7 +185,7 @@ fn a_run_without_a_transcript_gets_one() {
     assert!(rest.starts_with(streamed), "{rest}");
 }
 
-/// `longhaul logs` of the one run.
+/// Returns the output of `longhaul logs` for the only run.
 fn logs(stage: &Stage, args: &[&str]) -> String {
     let ended = stage.longhaul(["logs", "@"]).args(args).end();
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -191,7 +193,7 @@ fn logs(stage: &Stage, args: &[&str]) -> String {
 }
 
 #[test]
-fn a_conversation_is_printed() {
+fn logs_prints_the_conversation() {
     with_each_agent("printing a conversation", |stage, agent, server| {
         done_in(stage, &in_mid_tool(stage, agent, server).end().envelope(0), 1);
         let text = logs(stage, &[]);
@@ -231,13 +233,13 @@ fn a_conversation_is_printed() {
 }
 
 #[test]
-fn what_nobody_reads_is_not_printed() {
+fn logs_stops_when_its_reader_exits() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
     assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
     let run = stage.only_run();
     let line = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
-    // More than any pipe holds.
+    // Larger than any pipe buffer.
     fs::write(run.transcript_path(), line.repeat(2_000)).expect("it is ours");
     for format in ["", "--json-array", "--output-format=stream-json"] {
         let script = format!(
@@ -254,7 +256,7 @@ fn what_nobody_reads_is_not_printed() {
     assert!(silent.stderr.contains("nothing was said in run"), "{silent:?}");
 }
 
-/// A file of the run's directory.
+/// Parses a JSON file in the run's directory.
 fn parsed(run: &RunDir, name: &str) -> Value {
     parsed_text(&fs::read_to_string(run.path().join(name)).expect("the file is there"))
 }
@@ -264,7 +266,7 @@ fn parsed_text(text: &str) -> Value {
 }
 
 #[test]
-fn what_a_run_cost_is_told_message_by_message() {
+fn cost_summary_lists_each_message() {
     with_each_agent("telling what a run cost", |stage, agent, server| {
         in_mid_tool(stage, agent, server).end().envelope(0);
         let run = stage.only_run();
@@ -306,11 +308,11 @@ fn what_a_run_cost_is_told_message_by_message() {
 }
 
 #[test]
-fn a_run_is_where_it_was_asked_to_be_and_found_there() {
+fn run_is_created_and_found_in_the_requested_directory() {
     with_each_agent("putting a run elsewhere", |stage, agent, server| {
         let results = stage.folder().join("results");
-        let place = ["--runs-dir", "results", "--run-id", "exp-2.1"];
-        in_mid_tool_with(stage, agent, server, &place).kill();
+        let location = ["--runs-dir", "results", "--run-id", "exp-2.1"];
+        in_mid_tool_with(stage, agent, server, &location).kill();
         let run = stage.only_run();
         assert!(
             run.path().starts_with(&results) && run.path().ends_with("exp-2.1"),
@@ -325,29 +327,29 @@ fn a_run_is_where_it_was_asked_to_be_and_found_there() {
             "{shown:?}"
         );
 
-        // By its directory alone, from a home that does not know it: `recover` goes on with it.
+        // `recover` finds the run by its directory alone, from a home that does not list it.
         let home = stage.folder().join("another-home");
         let recovered = stage.longhaul(["recover", path]).env("LONGHAUL_HOME", &home).against(server).end();
         assert_eq!(recovered.envelope(0)["run"]["id"], "exp-2.1");
-        // By its id, in the home that began it.
+        // The home that started the run finds it by its id.
         for args in [&["show", "exp-2.1"][..], &["logs", "exp"], &["show", "@"]] {
             assert_eq!(stage.longhaul(args).end().code, 0, "{args:?}");
         }
         let resumed = stage.longhaul(["resume", "exp-2.1", "--repeat-task"]).against(server).end();
         assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
-        let refused = stage.longhaul(["cancel", path]).end();
-        refused.envelope(25);
-        refused.says(&["it has ended as done"]);
+        let cancel = stage.longhaul(["cancel", path]).end();
+        cancel.envelope(25);
+        cancel.says(&["it has ended as done"]);
         is_complete(&run);
 
-        let again = stage.run(agent, &["p"]).args(place).against(server).end();
+        let again = stage.run(agent, &["p"]).args(location).against(server).end();
         again.envelope(25);
         again.says(&["begin run exp-2.1", "a run of this id is in", path, "--run-id"]);
     });
 }
 
 #[test]
-fn where_no_run_can_be_is_said_before_anything_is_started() {
+fn invalid_run_location_is_rejected_before_anything_starts() {
     let stage = Stage::new();
     let file = stage.file("file", "").display().to_string();
     let long = "x".repeat(65);
@@ -364,7 +366,7 @@ fn where_no_run_can_be_is_said_before_anything_is_started() {
     missing.says(&["find run `nowhere/exp`", "plan.json", "hint:"]);
 }
 
-/// A piece of work that tells which variables it sees.
+/// A scenario that records the variables it sees.
 const VARIABLES: &str = r#"
 name = "variables"
 summary = "one command, then the answer"
@@ -380,9 +382,9 @@ bash = { command = "env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sor
 text = "All done."
 "#;
 
-/// Everything that a reader of ResearchGym's runs looks for, after a kill of the supervisor too.
+/// Covers every file that a reader of ResearchGym's runs expects, including after the supervisor was killed.
 #[test]
-fn a_harness_finds_its_files_and_its_agent_its_variables() {
+fn harness_finds_its_files_and_agent_finds_its_variables() {
     with_each_agent_at(VARIABLES, "running for a harness", |stage, agent, server| {
         fs::create_dir(stage.work().join("input")).expect("the stage can be written");
         let args = ["p", "--permission-mode", "bypassPermissions", "--model", "claude-sonnet-4-5"];
@@ -455,7 +457,7 @@ fn a_harness_finds_its_files_and_its_agent_its_variables() {
 }
 
 #[test]
-fn what_only_a_harness_reads_others_do_not_have() {
+fn plain_run_has_no_harness_files() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
     assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
@@ -472,10 +474,10 @@ fn what_only_a_harness_reads_others_do_not_have() {
     assert!(parsed(&run, "plan.json").get("harness").is_none());
 }
 
-/// What the documentation of a run's directory says.
+/// The documentation of the run directory.
 const DOCUMENTED: &str = include_str!("../../../../docs/run-directory.md");
 
-/// The first column of the tables below a heading.
+/// Returns the first column of the tables under a heading.
 fn rows(heading: &str) -> BTreeSet<String> {
     let part = DOCUMENTED.split("\n## ").find(|part| part.starts_with(heading)).expect("there is this part");
     let rows = part.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
@@ -486,7 +488,7 @@ fn keys(value: &Value) -> BTreeSet<String> {
     value.as_object().expect("an object").keys().cloned().collect()
 }
 
-/// A run that has nearly everything: denied, killed, recovered, resumed, for a harness.
+/// The run uses nearly every feature: it is denied a tool, killed, recovered and resumed, for a harness.
 #[test]
 fn every_file_and_every_key_is_documented() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
@@ -510,7 +512,7 @@ fn every_file_and_every_key_is_documented() {
     let files: BTreeSet<String> = files.iter().filter(|path| path.is_file()).map(|path| name(path)).collect();
     let documented = rows("Files");
     assert!(files.is_subset(&documented), "{:?}", files.difference(&documented));
-    // There only after what this run did not suffer, or while it is under way.
+    // These files exist only after events that this run did not have, or while a run is active.
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
     let rare = ["answers.json", "background.json", "input", "watchdog.json", "summary/"]
         .map(|name| format!("attempts/NNN/{name}"));
@@ -528,11 +530,11 @@ fn every_file_and_every_key_is_documented() {
     let rare = rare.iter().map(String::as_str).chain(others);
     assert_eq!(absent, rare.collect::<Vec<_>>());
 
-    let told: BTreeSet<String> = transcript(&run).iter().flat_map(keys).collect();
+    let format_messages: BTreeSet<String> = transcript(&run).iter().flat_map(keys).collect();
     let documented = rows("logs/transcript.jsonl");
-    assert!(told.is_subset(&documented), "{:?}", told.difference(&documented));
-    let absent = documented.difference(&told).map(String::as_str).collect::<Vec<_>>();
-    // What did not happen here has tests of its own.
+    assert!(format_messages.is_subset(&documented), "{:?}", format_messages.difference(&documented));
+    let absent = documented.difference(&format_messages).map(String::as_str).collect::<Vec<_>>();
+    // Other tests cover these keys.
     assert_eq!(
         absent,
         ["denied", "errors", "interrupted", "parent_tool_use_id", "subagent", "truncated_bytes", "wrap_up"]
@@ -542,8 +544,8 @@ fn every_file_and_every_key_is_documented() {
     let documented = rows("plan.json");
     assert!(keys(&plan).is_subset(&documented), "{:?}", keys(&plan).difference(&documented));
     let absent = documented.difference(&keys(&plan)).cloned().collect::<Vec<_>>();
-    // What was not asked for here.
-    let not_asked = [
+    // Keys of options that this run does not set.
+    let unset = [
         "diagnostic",
         "effects",
         "handoff_summary",
@@ -554,7 +556,7 @@ fn every_file_and_every_key_is_documented() {
         "notify",
         "prices",
     ];
-    assert_eq!(absent, not_asked);
+    assert_eq!(absent, unset);
     for key in
         [&plan["policy"]["limits"], &plan["policy"]["check"], &plan["guards"]].map(keys).iter().flatten()
     {
@@ -578,9 +580,9 @@ fn every_file_and_every_key_is_documented() {
     }
 }
 
-/// Calls that our guards deny are marked, and so is who denied them.
+/// The transcript marks calls that Longhaul's guards deny, and names the guard as the source.
 #[test]
-fn a_denied_call_is_marked() {
+fn denied_call_is_marked() {
     with_each_agent("marking what was denied", |stage, agent, server| {
         let args =
             ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--deny-tools", "Bash"];
@@ -595,9 +597,9 @@ fn a_denied_call_is_marked() {
     });
 }
 
-/// What cannot be written fails nothing, and is written when it can be.
+/// The transcript is written later, once its path is writable.
 #[test]
-fn a_transcript_that_cannot_be_written_fails_nothing() {
+fn unwritable_transcript_does_not_fail_the_run() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();

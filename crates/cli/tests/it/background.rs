@@ -1,5 +1,6 @@
-//! Background work that outlives an exchange: it is waited for, the model is notified of its end, and what has to be
-//! stopped is named. Every test runs each agent that there is.
+//! Background work that outlives an exchange: Longhaul waits for it, notifies the model when it ends, and
+//! names the
+//! commands that it stops. Tests with an agent run with every available agent.
 
 use crate::call::{Started, until};
 use crate::harness::{Stage, claude_code};
@@ -12,7 +13,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// The work: a model starts a command in the background, and ends its turn. Asked about it, it waits.
+/// Returns a scenario in which the model starts a command in the background, ends its turn, and waits when
+/// prompted.
 pub fn training(command: &str) -> String {
     let finish = "[[reply.turn]]\ntext = \"It is trained.\"\n[[reply.turn.tools]]\n\
                   call = { name = \"mcp__longhaul__finish\", input = { summary = \"Trained.\" } }\n\
@@ -52,12 +54,12 @@ to = "Now there is more"
     )
 }
 
-/// The end of a training that takes longer than the background wait.
+/// A command that outlasts the background wait.
 const ENDS: &str = "sleep 4; echo trained > trained";
-/// One that never ends by itself, and says where it is.
+/// A command that never ends on its own and prints its progress.
 const ENDLESS: &str = "echo step 1; echo step 2; sleep 600";
 
-const KEPT: [&str; 3] = ["--keep-going", "--background-wait", "1s"];
+const KEEP_GOING: [&str; 3] = ["--keep-going", "--background-wait", "1s"];
 
 fn start(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
     let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
@@ -69,22 +71,23 @@ fn records(stage: &Stage) -> Vec<Record> {
     history.records().cloned().collect()
 }
 
-/// The prompts that the agent received in its open session.
-fn said(stage: &Stage) -> Vec<PromptKind> {
-    let say = |record| if let Record::PromptSent { prompt: say, .. } = record { Some(say) } else { None };
-    records(stage).into_iter().filter_map(say).collect()
+/// Returns the prompts that the agent received in its open session.
+fn sent_prompts(stage: &Stage) -> Vec<PromptKind> {
+    let prompt = |record| if let Record::PromptSent { prompt, .. } = record { Some(prompt) } else { None };
+    records(stage).into_iter().filter_map(prompt).collect()
 }
 
-/// The reasons of its stops, and the number of background tasks that ended with each attempt.
+/// Returns the causes of the run's stops, and for each attempt the number of background tasks still running
+/// at its end.
 fn stops(stage: &Stage) -> (Vec<StopCause>, Vec<u32>) {
     let records = records(stage);
-    let why =
-        |record: &Record| if let Record::StopOrdered { cause: why, .. } = record { Some(*why) } else { None };
+    let cause =
+        |record: &Record| if let Record::StopOrdered { cause, .. } = record { Some(*cause) } else { None };
     let tasks = |record: &Record| match record {
         Record::AttemptEnded { background, .. } => Some(*background),
         _ => None,
     };
-    (records.iter().filter_map(why).collect(), records.iter().filter_map(tasks).collect())
+    (records.iter().filter_map(cause).collect(), records.iter().filter_map(tasks).collect())
 }
 
 fn stream(stage: &Stage) -> String {
@@ -95,8 +98,8 @@ fn transcript(stage: &Stage) -> String {
     fs::read_to_string(stage.only_run().transcript_path()).expect("there is a transcript")
 }
 
-/// Checks that the envelope names the endless command and the last lines of its output.
-fn names_what_was_stopped(envelope: &Value) {
+/// Asserts that the envelope names the endless command and the last lines of its output.
+fn assert_stopped_command_is_named(envelope: &Value) {
     let stopped = envelope["run"]["background_stopped"].as_array().expect("a list");
     assert_eq!(stopped.len(), 1, "{envelope}");
     assert_eq!(stopped[0]["command"], ENDLESS, "{envelope}");
@@ -108,7 +111,7 @@ fn names_what_was_stopped(envelope: &Value) {
 #[test]
 fn keep_going_waits_for_background_work_and_the_model_is_notified() {
     with_each_agent_at(&training(ENDS), "waiting for background work", |stage, agent, server| {
-        let run = start(stage, agent, server, &[&KEPT[..], &["--time-limit", "5m"]].concat());
+        let run = start(stage, agent, server, &[&KEEP_GOING[..], &["--time-limit", "5m"]].concat());
         let background = || stage.runs().first().and_then(|run| Some(run.status().ok()?.background));
         until("the status names the command", || background() == Some(vec![ENDS.to_owned()]));
         let status = stage.longhaul(["status", "--output-format", "json"]).end();
@@ -116,8 +119,8 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         assert_eq!(status["runs"][0]["background"][0], ENDS, "{status}");
         let now = status["runs"][0]["now"].as_str().expect("a text");
         assert!(now.ends_with(&format!("; in the background: {ENDS}")), "{now}");
-        let why = stage.longhaul(["why", "@"]).end().stdout.replace("\n      ", " ");
-        assert!(why.contains(&format!("; in the background: {ENDS}")), "{why}");
+        let explanation = stage.longhaul(["why", "@"]).end().stdout.replace("\n      ", " ");
+        assert!(explanation.contains(&format!("; in the background: {ENDS}")), "{explanation}");
 
         let envelope = run.end().envelope(0);
         assert_eq!(envelope["result"], "All is done.", "{envelope}");
@@ -125,33 +128,33 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         assert_eq!(envelope["run"]["background_stopped"], Value::Array(Vec::new()), "{envelope}");
         assert_eq!(stops(stage), (Vec::new(), vec![0]), "nothing was stopped");
         assert!(stage.work().join("trained").exists());
-        // The agent was asked once while it waited, and its own program reported the end.
+        // The agent was prompted once while it waited, and Claude Code itself reported the end.
         assert!(
             matches!(
-                said(stage)[..],
+                sent_prompts(stage)[..],
                 [PromptKind::KeepGoing(_), PromptKind::KeepGoing(_), PromptKind::ConfirmDone]
             ),
             "{:?}",
-            said(stage)
+            sent_prompts(stage)
         );
-        let asked = format!("Still running in the background: `{ENDS}`.");
-        assert_eq!(transcript(stage).matches(&asked).count(), 1, "{}", transcript(stage));
+        let nudge = format!("Still running in the background: `{ENDS}`.");
+        assert_eq!(transcript(stage).matches(&nudge).count(), 1, "{}", transcript(stage));
         let completed = r#""subtype":"task_notification""#;
         assert!(stream(stage).lines().any(|line| line.contains(completed) && line.contains("completed")));
-        // The task, the question, the notification, the push, the finish, and its confirmation.
+        // The task, the question, the notification, the nudge, the finish, and its confirmation.
         assert_eq!(stream(stage).matches(r#""type":"result""#).count(), 5);
     });
 }
 
 #[test]
-fn background_work_that_a_limit_stops_is_named_to_the_next_attempt() {
+fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
     with_each_agent_at(&training(ENDLESS), "stopping background work at a limit", |stage, agent, server| {
         let limited = ["--time-limit", "12s", "--output-format", "json"];
-        let ended = start(stage, agent, server, &[&KEPT[..], &limited].concat()).end();
+        let ended = start(stage, agent, server, &[&KEEP_GOING[..], &limited].concat()).end();
         let envelope = ended.envelope(22);
         assert_eq!(envelope["run"]["limit"], "time", "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        names_what_was_stopped(&envelope);
+        assert_stopped_command_is_named(&envelope);
         let error =
             format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
         assert!(
@@ -160,13 +163,13 @@ fn background_work_that_a_limit_stops_is_named_to_the_next_attempt() {
         );
         assert_eq!(stops(stage).0.first(), Some(&StopCause::BackgroundStopped));
         assert_eq!(stops(stage).1, [1]);
-        let why = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
-        assert!(why.contains(&error), "{why}");
+        let explanation = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
+        assert!(explanation.contains(&error), "{explanation}");
         // A prompt named it before it was stopped.
         assert!(
-            matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::WrapUp(_)]),
+            matches!(sent_prompts(stage)[..], [PromptKind::KeepGoing(_), PromptKind::WrapUp(_)]),
             "{:?}",
-            said(stage)
+            sent_prompts(stage)
         );
         assert!(transcript(stage).contains("It is stopped when the run ends"), "{}", transcript(stage));
 
@@ -180,7 +183,7 @@ fn background_work_that_a_limit_stops_is_named_to_the_next_attempt() {
 }
 
 #[test]
-fn background_work_that_outlives_its_wait_is_stopped_and_the_result_names_it() {
+fn result_names_background_work_stopped_after_its_wait() {
     with_each_agent_at(
         &training(ENDLESS),
         "stopping background work after its wait",
@@ -188,27 +191,27 @@ fn background_work_that_outlives_its_wait_is_stopped_and_the_result_names_it() {
             let ended = start(stage, agent, server, &["--background-wait", "1s"]).end();
             let envelope = ended.envelope(0);
             assert_eq!(envelope["result"], "It trains.", "{envelope}");
-            names_what_was_stopped(&envelope);
+            assert_stopped_command_is_named(&envelope);
             assert_eq!(stops(stage), (vec![StopCause::BackgroundStopped], vec![1]));
         },
     );
 }
 
 #[test]
-fn the_text_for_people_names_what_was_stopped() {
+fn text_output_names_stopped_background_work() {
     let (stage, server) = (Stage::new(), Server::plays(&training(ENDLESS)));
     let text = ["--background-wait", "1s", "--output-format", "text"];
     let ended = start(&stage, &stage.agent(), &server, &text).end();
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
-    assert!(unwrapped(&ended.stdout).contains(&format!("note {words}")), "{ended:?}");
+    let message = format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
+    assert!(unwrapped(&ended.stdout).contains(&format!("note {message}")), "{ended:?}");
     assert!(ended.stderr.contains("the agent's background work is out of time; stopping it"), "{ended:?}");
     let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
-    assert!(unwrapped(&shown).contains(&format!("attempt 1: {words}")), "{shown}");
+    assert!(unwrapped(&shown).contains(&format!("attempt 1: {message}")), "{shown}");
 }
 
 #[test]
-fn a_failed_check_names_background_work_that_was_stopped_before_it() {
+fn check_prompt_names_background_work_stopped_before_the_check() {
     let work = format!(
         "{}[[reply]]\nto = \"The check of your work failed\"\n[[reply.turn]]\ntext = \"I train in the foreground.\"\n\
          [[reply.turn.tools]]\nbash = {{ command = \"touch trained\" }}\n[[reply.turn]]\ntext = \"Trained.\"\n",
@@ -224,9 +227,9 @@ fn a_failed_check_names_background_work_that_was_stopped_before_it() {
     });
 }
 
-/// The agent's own notice of a resume says neither which command it was nor where its output is.
+/// On resume, the agent's own notice names neither the command nor its output file.
 #[test]
-fn a_crash_of_the_agent_names_the_background_work_that_it_took() {
+fn prompt_after_a_crash_names_lost_background_work() {
     let Some(claude) = claude_code("a crash during background work") else { return };
     let (stage, server) = (Stage::new(), Server::plays(&training(ENDLESS)));
     let run = start(&stage, &claude, &server, &["--keep-going", "--time-limit", "5m"]);

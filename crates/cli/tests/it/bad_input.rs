@@ -1,4 +1,4 @@
-//! What cannot be carried out is refused with a clear error, a hint and the documented exit code, and leaves nothing.
+//! Invalid requests fail with a clear error, a hint and the documented exit code, and leave nothing on disk.
 
 use crate::call::{Ended, until};
 use crate::harness::{LONGHAUL, Stage};
@@ -14,18 +14,18 @@ use std::time::Duration;
 
 const SESSION: &str = "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0";
 
-/// An agent that opens its session, is silent, and ends when its input does.
+/// An agent that opens its session, stays silent, and exits when its input closes.
 const SILENT: &str = r#"echo '{"type":"system","subtype":"init","session_id":"0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"}'; cat > /dev/null"#;
 
 #[test]
-fn wrong_usage_is_exit_2_and_touches_nothing() {
+fn wrong_usage_exits_with_2_and_touches_nothing() {
     let stage = Stage::new();
     let latin = stage.file("latin.md", b"caf\xe9").display().to_string();
     let blank = stage.file("blank.md", " \n\t\n").display().to_string();
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.longhaul(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(words);
+        ended.says(fragments);
         assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
     };
     check(&["run", "p", "--nonsense"], &["--nonsense", "--help"]);
@@ -57,44 +57,44 @@ fn wrong_usage_is_exit_2_and_touches_nothing() {
     check(&["run", "p", "--session-id", "tuesday"], &["tuesday", "expected a UUID"]);
 }
 
-/// A run that was refused: exit 25, the fault in the envelope, an error and a hint on stderr.
-fn refused(ended: &Ended, fault: &str, words: &[&str]) -> Value {
+/// Asserts that a run was rejected: exit code 25, the fault in the envelope, an error and a hint on stderr.
+fn assert_rejected(ended: &Ended, fault: &str, fragments: &[&str]) -> Value {
     let envelope = ended.envelope(25);
     assert_eq!((&envelope["run"]["outcome"], &envelope["run"]["fault"]), (&"refused".into(), &fault.into()));
     assert!(!envelope["errors"].as_array().expect("a list").is_empty(), "{envelope}");
-    ended.says(words);
+    ended.says(fragments);
     ended.says(&["hint:"]);
     envelope
 }
 
 #[test]
-fn a_missing_agent_is_looked_for_in_the_usual_places() {
+fn missing_agent_error_lists_the_usual_directories() {
     let stage = Stage::new();
     fs::create_dir(stage.folder().join("bin")).expect("the stage can be written");
     let ended = stage.longhaul(["run", "p"]).env("PATH", stage.folder().join("bin")).end();
-    let places = [
+    let dirs = [
         stage.folder().join("bin"),
         stage.user_home().join(".local/bin"),
         stage.user_home().join(".claude/local"),
     ];
     let envelope =
-        refused(&ended, "agent_missing", &["npm install -g @anthropic-ai/claude-code", "--agent-path"]);
-    ended.says(&places.each_ref().map(|place| place.to_str().expect("the stage has a plain name")));
+        assert_rejected(&ended, "agent_missing", &["npm install -g @anthropic-ai/claude-code", "--agent-path"]);
+    ended.says(&dirs.each_ref().map(|dir| dir.to_str().expect("the stage has a plain name")));
     assert_eq!(envelope["run"]["id"], Value::Null);
     let named = stage.longhaul(["run", "p", "--agent-path", "/nowhere/claude"]).end();
-    refused(&named, "agent_missing", &["/nowhere/claude", "check --agent-path"]);
+    assert_rejected(&named, "agent_missing", &["/nowhere/claude", "check --agent-path"]);
     assert!(!stage.home().exists());
 }
 
 #[test]
-fn an_agent_that_cannot_be_started_is_refused() {
+fn unstartable_agent_is_rejected() {
     let stage = Stage::new();
     let text = stage.file("notes.txt", "no program");
-    refused(&stage.run(&text, &["p"]).end(), "agent_unusable", &["notes.txt", "chmod +x"]);
+    assert_rejected(&stage.run(&text, &["p"]).end(), "agent_unusable", &["notes.txt", "chmod +x"]);
     assert!(!stage.home().exists());
-    // Executable, but no program of this machine: only the attempt to start it finds out.
+    // The file is executable but no program for this machine. Only the attempt to start it reveals that.
     fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("the file is ours");
-    refused(
+    assert_rejected(
         &stage.run(&text, &["p"]).end(),
         "agent_unusable",
         &["npm install -g @anthropic-ai/claude-code", "`longhaul doctor`"],
@@ -103,10 +103,10 @@ fn an_agent_that_cannot_be_started_is_refused() {
 }
 
 #[test]
-fn an_agent_that_is_too_old_is_refused() {
+fn outdated_agent_is_rejected() {
     let stage = Stage::new();
     let old = stage.script("old", "echo \"error: unknown option '--include-partial-messages'\" >&2; exit 1");
-    let envelope = refused(
+    let envelope = assert_rejected(
         &stage.run(&old, &["p"]).end(),
         "agent_unusable",
         &["npm install -g @anthropic-ai/claude-code"],
@@ -116,7 +116,7 @@ fn an_agent_that_is_too_old_is_refused() {
 }
 
 #[test]
-fn a_session_has_one_run_at_a_time() {
+fn session_has_one_run_at_a_time() {
     let stage = Stage::new();
     stage.keep_session(SESSION);
     let silent = stage.script("silent", SILENT);
@@ -128,7 +128,7 @@ fn a_session_has_one_run_at_a_time() {
     let holder = stage.only_run();
     for second in [["--session-id", SESSION], ["--resume", SESSION], ["--resume-or-new", SESSION]] {
         let ended = stage.run(&silent, &["p"]).args(second).end();
-        let envelope = refused(&ended, "session_busy", &["wait until the other run has ended"]);
+        let envelope = assert_rejected(&ended, "session_busy", &["wait until the other run has ended"]);
         let error = envelope["errors"].to_string();
         assert!(error.contains(holder.id().as_str()) && error.contains(SESSION), "{second:?}: {envelope}");
         let busy = stage
@@ -139,27 +139,27 @@ fn a_session_has_one_run_at_a_time() {
     }
     first.signal(Signal::TERM);
     first.end().envelope(143);
-    // Free again.
+    // The session is free again.
     let after =
         stage.run(&stage.agent(), &["p", "--resume", SESSION]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
     after.envelope(0);
 }
 
 #[test]
-fn a_home_that_cannot_be_written_is_refused() {
+fn unwritable_home_is_rejected() {
     let stage = Stage::new();
     let agent = stage.agent();
-    let check = |home: &Path, words: &[&str]| {
+    let check = |home: &Path, fragments: &[&str]| {
         let ended = stage.run(&agent, &["p"]).env("LONGHAUL_HOME", home).end();
         let envelope = ended.envelope(25);
         assert_eq!(envelope["run"]["outcome"], "refused");
         ended.says(&[&home.display().to_string(), "hint: set LONGHAUL_HOME"]);
-        ended.says(words);
+        ended.says(fragments);
         assert!(!home.exists(), "{} was made", home.display());
     };
     check(&stage.file("a file", "").join("home"), &["is not a directory"]);
-    // Not even root can make one here.
-    check(Path::new("/process/longhaul"), &[]);
+    // Not even root can create a directory here.
+    check(Path::new("/proc/longhaul"), &[]);
     if !geteuid().is_root() {
         let shut = stage.folder().join("shut");
         fs::create_dir(&shut).expect("the stage can be written");
@@ -172,11 +172,11 @@ fn a_home_that_cannot_be_written_is_refused() {
 }
 
 #[test]
-fn a_full_disk_is_found_out_before_anything_is_started() {
+fn full_disk_is_detected_before_anything_starts() {
     let stage = Stage::new();
     let witness = stage.folder().join("started");
     let agent = stage.script("agent", &format!("mkdir '{}'", witness.display()));
-    // No file may grow: to a program the same as a full disk, without filling one.
+    // No file may grow, which to a program is the same as a full disk.
     let limited = r#"ulimit -f 0; exec "$0" "$@""#;
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p", "--agent-path"]).args([&agent]);
     let ended = call.end();
@@ -187,12 +187,12 @@ fn a_full_disk_is_found_out_before_anything_is_started() {
     assert!(files.is_empty(), "{files:?}");
 }
 
-/// A run that can no longer be recorded is ended, with its agent: what is not written down is not done.
+/// Longhaul stops a run, and its agent, once it can no longer write the journal.
 #[test]
-fn a_disk_that_fills_up_ends_the_run() {
+fn disk_that_fills_up_ends_the_run() {
     let stage = Stage::new();
     let stream = stage.file("stream", r#"{"type":"system","subtype":"init"}"#);
-    // Room for the plan and some attempts, each of which fails and adds to the journal.
+    // There is room for the plan and some attempts, each of which fails and adds to the journal.
     let limited = r#"ulimit -f 8; exec "$0" "$@""#;
     let policy = ["--max-retries", "1000", "--retry-base", "1ms", "--retry-cap", "1ms"];
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p"]).args(policy);
@@ -206,22 +206,22 @@ fn a_disk_that_fills_up_ends_the_run() {
 }
 
 #[test]
-fn a_session_that_is_not_there_is_refused_with_those_that_are_like_it() {
+fn missing_session_is_rejected_with_similar_ids() {
     let stage = Stage::new();
     stage.keep_session(SESSION);
     let near = SESSION.replace("2ba958", "2ba985");
     let resume = |session: &str| stage.run(&stage.agent(), &["p", "--resume", session]).end();
-    refused(&resume(&near), "session_lost", &[&near, &format!("did you mean {SESSION}?")]);
+    assert_rejected(&resume(&near), "session_lost", &[&near, &format!("did you mean {SESSION}?")]);
     let far = "ffffffff-ffff-4fff-bfff-ffffffffffff";
-    refused(&resume(far), "session_lost", &[far, "--resume-or-new"]);
+    assert_rejected(&resume(far), "session_lost", &[far, "--resume-or-new"]);
     assert!(!stage.home().exists());
-    // Only the agent knows its titles.
-    refused(&resume("no such title"), "session_lost", &["in a new session: `longhaul resume "]);
+    // Only the agent knows the titles of sessions.
+    assert_rejected(&resume("no such title"), "session_lost", &["in a new session: `longhaul resume "]);
     assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
 }
 
 #[test]
-fn resume_or_new_begins_a_new_session() {
+fn resume_or_new_starts_a_new_session() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let call = stage
         .run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions", "--resume-or-new", SESSION]);
@@ -233,27 +233,27 @@ fn resume_or_new_begins_a_new_session() {
 }
 
 #[test]
-fn pipes_and_devices_are_refused_at_once_where_files_belong() {
+fn pipes_and_devices_are_rejected_as_input_files() {
     let stage = Stage::new();
     let fifo = stage.folder().join("fifo");
     let make_fifo = |path: &Path| assert_eq!(stage.program("mkfifo").args([path]).end().code, 0);
     make_fifo(&fifo);
     let fifo = fifo.display().to_string();
-    let refused = |args: &[&str]| {
+    let assert_no_file = |args: &[&str]| {
         let ended = stage.longhaul(args).env("LONGHAUL_AGENT_PATH", stage.agent()).end();
         assert!(matches!(ended.code, 2 | 25), "{args:?}: {ended:?}");
         ended.says(&["this is a pipe or a device", "hint:"]);
         assert!(ended.duration < Duration::from_secs(5), "{args:?}: {ended:?}");
     };
     for path in [fifo.as_str(), "/dev/zero"] {
-        refused(&["run", "--prompt-file", path]);
-        refused(&["run", "p", "--prices-file", path]);
-        refused(&["run", "p", "--effects-file", path]);
-        refused(&["run", "p", "--block-urls-file", path]);
-        refused(&["seed", "--from-transcript", path]);
-        refused(&["seed", "--task-file", path, "--from-transcript", path]);
-        refused(&["import", path, "--into", "there"]);
-        refused(&["keypoints", "extract", path]);
+        assert_no_file(&["run", "--prompt-file", path]);
+        assert_no_file(&["run", "p", "--prices-file", path]);
+        assert_no_file(&["run", "p", "--effects-file", path]);
+        assert_no_file(&["run", "p", "--block-urls-file", path]);
+        assert_no_file(&["seed", "--from-transcript", path]);
+        assert_no_file(&["seed", "--task-file", path, "--from-transcript", path]);
+        assert_no_file(&["import", path, "--into", "there"]);
+        assert_no_file(&["keypoints", "extract", path]);
     }
     assert!(!stage.home().exists() || stage.runs().is_empty());
     let server = Server::plays(WORK);
@@ -261,12 +261,12 @@ fn pipes_and_devices_are_refused_at_once_where_files_belong() {
     stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
     for name in ["journal.jsonl", "plan.json"] {
         let path = stage.only_run().path().join(name);
-        let kept = path.with_extension("kept");
-        fs::rename(&path, &kept).expect("it is ours");
+        let original = path.with_extension("kept");
+        fs::rename(&path, &original).expect("it is ours");
         make_fifo(&path);
         for command in ["show", "why", "recover"] {
-            refused(&[command, "@"]);
+            assert_no_file(&[command, "@"]);
         }
-        fs::rename(&kept, &path).expect("it is ours");
+        fs::rename(&original, &path).expect("it is ours");
     }
 }

@@ -248,5 +248,5 @@ pub fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
 
 /// Waits until something holds.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    assert!(poll(|| holds().then_some(())).is_some(), "waited {PATIENCE:?} in vain until {what}");
+    assert!(poll(|| holds().then_some(())).is_some(), "timed out after {PATIENCE:?} waiting until {what}");
 }

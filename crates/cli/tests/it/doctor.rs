@@ -289,7 +289,7 @@ fn runs_that_nobody_has_are_told() {
     let (state, _, remedy) = found(&told, "ledger");
     assert_eq!(
         (state.as_str(), remedy.as_str()),
-        ("warning", "make it anew: longhaul ledger rebuild"),
+        ("warning", "rebuild it: longhaul ledger rebuild"),
         "{told}"
     );
     assert_eq!(found(&told, "orphaned_runs").0, "ok");

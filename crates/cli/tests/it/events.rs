@@ -186,9 +186,9 @@ fn what_cannot_be_told_is_refused_before_anything_is_started() {
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
         ended.says(words);
     };
-    check(&["--events", "/nowhere/events"], &["cannot tell events to /nowhere/events: No such file", "`fd:3`"]);
-    check(&["--events", "/"], &["cannot tell events to /: Is a directory"]);
-    check(&["--events", "fd:77"], &["cannot tell events to fd:77: there is no such descriptor"]);
+    check(&["--events", "/nowhere/events"], &["cannot write events to /nowhere/events: No such file", "`fd:3`"]);
+    check(&["--events", "/"], &["cannot write events to /: Is a directory"]);
+    check(&["--events", "fd:77"], &["cannot write events to fd:77: there is no such descriptor"]);
     check(&["--events", "fd:0x3"], &["fd:0x3"]);
     for format in ["json", "text", "stream-json"] {
         let words = ["--output-format prints on stdout, too", "leave out --output-format"];

@@ -130,5 +130,5 @@ fn a_run_that_is_resumed_after_a_crash_says_that_it_crashed() {
     let resumed = stage.longhaul(["resume", "@"]).against(&server).end();
     resumed.envelope(0);
     let id = stage.only_run().id().to_string();
-    says(&resumed, &[&format!("the supervisor of run {id} has died; going on, as by `longhaul recover`")]);
+    says(&resumed, &[&format!("the supervisor of run {id} died; recovering it")]);
 }

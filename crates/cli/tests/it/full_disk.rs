@@ -84,7 +84,7 @@ fn breaks_off(stage: &Stage, agent: &Path) -> bool {
     for word in [
         "error:",
         "no space left on device",
-        &format!("make room, and go on with it by `longhaul recover {id}`"),
+        &format!("make room, and continue it with `longhaul recover {id}`"),
     ] {
         assert!(words.contains(word), "no `{word}` in {words}");
     }

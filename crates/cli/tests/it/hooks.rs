@@ -331,7 +331,7 @@ fn settings_that_are_not_understood_are_not_touched() {
         "{\n  // mine\n  \"model\": \"opus\"\n}",
         &["settings.json", "line 2", "take its comments out", "nothing was changed"],
     );
-    check("{\"model\": ", &["settings.json", "line 1", "mend it"]);
+    check("{\"model\": ", &["settings.json", "line 1", "fix it"]);
     check("[1]", &["settings.json", "not an object"]);
 }
 

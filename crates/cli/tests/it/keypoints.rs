@@ -107,7 +107,7 @@ fn what_a_transcript_teaches() {
     assert_eq!(queued(&stage), [], "there is nothing more to learn");
     let cost = account.side[0].cost().expect("the model has a price").dollars();
     assert_eq!(counted(&stage), [(Some((cost * 1e6).round() as u64), None)]);
-    assert!(!stage.folder().join(".claude/diagnostic").exists(), "nobody asked for texts");
+    assert!(!stage.folder().join(".claude/diagnostic").exists(), "no one asked for texts");
     let ended = extract(&stage, &server, &["session.jsonl", "--output-format", "text"]);
     expect![[r#"
         new: The parser is generated. (PROJECT CONTEXT)

@@ -99,7 +99,7 @@ fn a_transcript_that_is_named_is_learnt_from_once() {
     expect![[r#"
         0 transcripts waiting, 0 failed, 2 done; no worker running
         hooks not installed: longhaul playbook install
-        1 lesson learnt, the last ones:
+        1 lesson learned, most recent:
           now, DIR: 1 new
     "#]]
     .assert_eq(told);

@@ -94,7 +94,7 @@ fn is_marked(stage: &Stage) {
         message["content"].as_str().is_some_and(|content| content.starts_with(text))
     };
     let asked = messages.iter().position(|message| begins(message, "This run is about to end"));
-    let (before, saving) = messages.split_at(asked.expect("the agent was told to save its work"));
+    let (before, saving) = messages.split_at(asked.expect("asked the agent to save its work"));
     assert!(before.iter().all(|message| message["wrap_up"].is_null()), "{before:?}");
     assert!(saving.iter().all(|message| message["wrap_up"] == true), "{saving:?}");
     assert!(saving.iter().any(|message| begins(message, "I save my work.")), "{saving:?}");

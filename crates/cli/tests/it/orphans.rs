@@ -176,7 +176,7 @@ fn a_watchdog_has_nothing_of_its_supervisors() {
     let ((_ends, stage), server) = (stage(), Server::plays(HANG));
     let supervisor = hanging(&stage, &server, &[]);
     let watchdog = watchdog(&stage);
-    let of = |name: &str| PathBuf::from(format!("/process/{}/{name}", watchdog.as_raw_nonzero()));
+    let of = |name: &str| PathBuf::from(format!("/proc/{}/{name}", watchdog.as_raw_nonzero()));
     assert_eq!(fs::read_link(of("cwd")).expect("it lives"), PathBuf::from("/"));
     for stream in ["fd/0", "fd/1", "fd/2"] {
         assert_eq!(fs::read_link(of(stream)).expect("it lives"), PathBuf::from("/dev/null"));

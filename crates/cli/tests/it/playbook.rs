@@ -159,7 +159,7 @@ fn a_check_tells_what_is_wrong_and_where() {
         noticed: sections.PATTERNS & APPROACHES[1]: its helpful is -1; read as 0
         alike: [pat-001] says what [pat-001] says; they become one
         WORK/.claude/playbook.json: cannot be used
-        wrong: read WORK/.claude/playbook.json: it is damaged: line 14, column 17: EOF while parsing a string; correct it, or let it be: it is kept aside by the next change, which goes on from the last saved state
+        wrong: read WORK/.claude/playbook.json: it is damaged: line 14, column 17: EOF while parsing a string; fix it, or leave it: the next change keeps a copy of it and continues from the last saved state
         WORK/.claude/playbook.json: cannot be used
         wrong: read WORK/.claude/playbook.json: its version is 2.0, which a newer program wrote; update longhaul; the file is left as it is
         WORK/.claude/playbook.json: version 1.0, 2 points

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+const ARCHITECTURE: &str = include_str!("../../../../ARCHITECTURE.md");
 const README: &str = include_str!("../../../../README.md");
 const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
 const CONTRIBUTING: &str = include_str!("../../../../CONTRIBUTING.md");
@@ -22,7 +23,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/report.md", include_str!("../../../../docs/report.md")),
     ("docs/run-directory.md", include_str!("../../../../docs/run-directory.md")),
     ("docs/ledger.md", include_str!("../../../../docs/ledger.md")),
-    ("docs/looking.md", include_str!("../../../../docs/looking.md")),
+    ("docs/inspecting.md", include_str!("../../../../docs/inspecting.md")),
     ("docs/configuration.md", include_str!("../../../../docs/configuration.md")),
     ("docs/playbook.md", include_str!("../../../../docs/playbook.md")),
     ("docs/doctor.md", include_str!("../../../../docs/doctor.md")),
@@ -102,14 +103,13 @@ fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
         "drill", "recover", "resume", "rerun", "research", "runs", "status", "cost", "gc", "show", "why",
-        "logs", "diff", "report", "attach", "cancel", "seed", "export", "import", "doctor", "schema", "man",
+        "logs", "diff", "report", "attach", "cancel", "handoff", "export", "import", "doctor", "schema", "man",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init", "trust"].map(|command| help(&["config", command, "--help"]));
-    let playbook = ["install", "uninstall", "learn", "bootstrap", "inject", "undo"]
+    let playbook = ["install", "uninstall", "learn", "bootstrap", "inject", "undo", "extract"]
         .map(|command| help(&["playbook", command, "--help"]));
-    let keypoints = help(&["keypoints", "extract", "--help"]);
-    let ours = others.iter().chain(&config).chain(&playbook).chain([&keypoints, &run]);
+    let ours = others.iter().chain(&config).chain(&playbook).chain([&run]);
     let ours: BTreeSet<&str> = ours.flat_map(|help| flags(help)).collect();
     // Of cargo, of the agent, of curl and of git.
     let others =
@@ -183,7 +183,7 @@ fn every_number_is_that_of_the_policy() {
         assert!(FAULTS.contains(&words), "{words}");
     }
     assert_eq!(policy.stop_grace, Span::from_secs(10));
-    for words in [format!("answers it ({hours} h;"), "interrupt within ten seconds is ended".to_owned()] {
+    for words in [format!("bounds one outage: {hours} h from its first failure"), "interrupt within ten seconds, it is stopped".to_owned()] {
         assert!(PAGES[0].1.contains(&words), "{words}");
     }
 }
@@ -225,6 +225,17 @@ fn every_link_leads_to_a_file() {
             assert!(link.contains("://") || target.exists(), "{} links to {link}", page.display());
         }
     }
+}
+
+#[test]
+fn every_path_of_the_architecture_exists() {
+    let code = ARCHITECTURE.split('`').skip(1).step_by(2);
+    let paths: Vec<&str> = code.filter(|code| code.contains('/') && !code.contains(' ')).collect();
+    assert!(paths.len() > 10, "{paths:?}");
+    for path in paths {
+        assert!(root().join(path).exists(), "ARCHITECTURE.md names {path}");
+    }
+    assert!(ARCHITECTURE.split_whitespace().count() <= 1_200, "ARCHITECTURE.md is too long");
 }
 
 #[test]
@@ -271,7 +282,7 @@ fn every_exit_code_is_that_of_its_outcome() {
 
 #[test]
 fn every_way_to_end_has_a_row_with_its_code() {
-    let table = FAULTS.split("## How a run ends").nth(1).expect("there is a table");
+    let table = FAULTS.split("## Outcomes and exit codes").nth(1).expect("there is a table");
     for kind in OutcomeKind::ALL.iter().copied().filter(|kind| *kind != OutcomeKind::Cancelled) {
         let code = Outcome { kind, ..Outcome::DONE }.exit_code();
         assert!(table.contains(&format!("| `{kind}` | {code} |")), "no {kind}");
@@ -280,7 +291,7 @@ fn every_way_to_end_has_a_row_with_its_code() {
 
 #[test]
 fn every_fault_is_in_the_table_once() {
-    let table = FAULTS.split("## How a run ends").next();
+    let table = FAULTS.split("## Outcomes and exit codes").next();
     let rows = table.expect("there is a table").lines().filter(|line| line.starts_with("| `"));
     let mut listed: Vec<&str> = rows
         .filter_map(|row| row.split('|').nth(1))
@@ -305,9 +316,8 @@ fn named(program: &str) -> BTreeSet<&'static str> {
 #[test]
 fn no_command_is_named_that_does_not_exist() {
     let help = help(&["--help"]);
-    let (_, commands) = help.split_once("Commands:").expect("the help lists the commands");
-    let ours: BTreeSet<&str> =
-        commands.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+    let commands = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let ours: BTreeSet<&str> = commands.collect();
     for word in named("`longhaul ").union(&named("\nlonghaul ")) {
         assert!(ours.contains(word), "`longhaul {word}` is named, and there is {ours:?}");
     }

@@ -413,7 +413,7 @@ fn a_run_whose_workspace_is_gone_is_refused_and_kept() {
 
 /// A process that has ended, and perhaps waits for somebody to notice.
 pub fn is_gone(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/process/{}/stat", pid.as_raw_nonzero()));
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.map_or(true, |stat| {
         stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
     })

@@ -88,7 +88,7 @@ fn a_run_that_nobody_supervises_needs_a_person() {
             let text = report(stage, &["--text"]).stdout;
             assert!(text.contains(words), "no `{words}` in {text}");
         };
-        told("An attempt is under way.");
+        told("An attempt is running.");
         supervisor.kill();
         told(&format!("$ longhaul recover {id}"));
         let agent = agent_of(&stage.only_run());
@@ -136,7 +136,7 @@ fn what_cannot_be_written_or_is_no_time_is_refused_first() {
         assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
     };
     check(&["--output", "/nowhere/report.html"], &["/nowhere/report.html", "hint:", "--output"]);
-    check(&["--output", "/process/report.html"], &["/process/report.html", "hint:", "--output"]);
+    check(&["--output", "/proc/report.html"], &["/proc/report.html", "hint:", "--output"]);
     check(&["--output", &below], &["report.html", "hint:", "--output"]);
     check(&["--output", "work"], &["work: this is a directory", "hint: name a file in it"]);
     check(&["--text", "--output-format", "json"], &["text or JSON, not both", "hint:"]);

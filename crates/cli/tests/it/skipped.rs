@@ -24,7 +24,7 @@ pub fn skip_test(what: &str, why: &str, remedy: &str) {
 }
 
 fn note(what: &str, why: &str, remedy: &str) -> String {
-    format!("{}\n", json!({ "what": what, "why": why, "remedy": remedy }))
+    format!("{}\n", json!({ "description": what, "reason": why, "remedy": remedy }))
 }
 
 #[test]

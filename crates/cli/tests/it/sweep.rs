@@ -161,7 +161,7 @@ fn tell(asked: &Asked, strike: Strike, (number, points): (u64, u64), played: &Re
         Err(broken) => vec![broken.clone()],
     };
     let line = json!({
-        "agent": asked.agent, "seed": asked.seed, "strike": strike.words(), "point": number, "points": points,
+        "agent": asked.agent, "seed": asked.seed, "victim": strike.words(), "point": number, "points": points,
         "failed": failed, "figures": played.as_ref().ok(),
     });
     let mut file = File::options().append(true).create(true).open(report).expect("the report can be written");

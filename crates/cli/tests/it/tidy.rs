@@ -61,7 +61,7 @@ fn ours(home: &Path) -> Vec<PathBuf> {
 /// that is what is tested.
 pub fn processes(folder: &Path) -> Vec<(Pid, String)> {
     let folder = folder.as_os_str().as_encoded_bytes();
-    let entries = fs::read_dir("/process").into_iter().flatten().flatten();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);

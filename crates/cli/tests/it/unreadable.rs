@@ -38,7 +38,7 @@ fn tells(seed: &Ended, task: &str) {
     assert_eq!((seed.code, seed.stderr.as_str()), (0, ""), "{seed:?}");
     let begins = format!("{task}\n\n(This goes on with earlier work");
     assert!(seed.stdout.starts_with(&begins) && seed.stdout.contains("echo hello > hello.txt"), "{seed:?}");
-    assert!(!seed.stdout.contains("What the person said besides the task"), "{seed:?}");
+    assert!(!seed.stdout.contains("Further messages of the user"), "{seed:?}");
 }
 
 #[test]
@@ -112,14 +112,14 @@ fn seeds_of_files(stage: &Stage, agent: &Path) {
     let run = untold(stage, agent);
     let (session, stream) = (session_file(stage), run.attempt(1).stream_path());
     let (session, stream) = (session.to_str().expect("plain"), stream.to_str().expect("plain"));
-    let task = stage.file("task.md", "mend it").display().to_string();
+    let task = stage.file("task.md", "fix it").display().to_string();
     for file in [session, stream] {
         tells(&seed(stage, &["--from-transcript", file]), "fix it");
         let short = seed(stage, &["--from-transcript", file, "--handoff-tokens", "300"]);
         assert!(short.code == 0 && short.stdout.len() < 1500, "{short:?}");
     }
     tells(&seed(stage, &["--from-transcript", stream, "--task", "repair it"]), "repair it");
-    tells(&seed(stage, &["--from-transcript", stream, "--task-file", &task]), "mend it");
+    tells(&seed(stage, &["--from-transcript", stream, "--task-file", &task]), "fix it");
     // Both tell of the same calls.
     let both = seed(stage, &["--from-transcript", session, "--from-transcript", stream]);
     tells(&both, "fix it");

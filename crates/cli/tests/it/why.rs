@@ -30,7 +30,7 @@ fn why(stage: &Stage) -> String {
     let vague: String = whole.lines().map(|line| vague(line) + "\n").collect();
     // Nor may there have been time without a supervisor, or with nothing running.
     let vague = vague.replace(", … of it with nothing running", "");
-    vague.replace(", and nobody supervised the run for up to …", "").replace(" (… of it waiting)", "")
+    vague.replace(", and the run had no supervisor for up to …", "").replace(" (… of it waiting)", "")
 }
 
 /// A line without its times, spans and amounts.

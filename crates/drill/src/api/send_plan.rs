@@ -20,7 +20,7 @@ const UNLIMITED: Duration = Duration::from_secs(3600);
 pub(super) enum SendStep {
     /// Send an event.
     Send(SseEvent),
-    /// Send nothing for this long, or until the client leaves.
+    /// Wait this long, or until the client leaves.
     Wait(Duration),
     /// Send pings for this long, or until the client leaves.
     Ping(Duration),

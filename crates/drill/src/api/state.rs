@@ -190,7 +190,7 @@ impl ApiState {
         match fault {
             Some(FaultKind::Refusal {}) => replace("I can't help with", "refusal"),
             Some(FaultKind::Empty {}) => replace("", "end_turn"),
-            Some(FaultKind::PauseTurn {}) => replace("I will go on in a moment.", "pause_turn"),
+            Some(FaultKind::PauseTurn {}) => replace("I will continue in a moment.", "pause_turn"),
             Some(FaultKind::MaxTokens {}) => {
                 replace("A long text that ends in the middle of a", "max_tokens")
             }

@@ -26,10 +26,10 @@
 //!
 //! [[fault]]                           # without `turn` it strikes any turn; the seed draws one of a list
 //! turn = [1, 2]
-//! times = 3                           # default 1; or "always"; or outage_s = 14 for 14 s from the first strike
+//! times = 3                           # default 1; or "always"; or outage_s = 14 from the first strike on
 //! status = { code = 529 }             # or another kind, see `FaultKind`
 //!
-//! [side]                              # answers requests without tools (titles, summaries) that no reply matches
+//! [side]                              # answers requests without tools, if no reply matches
 //! text = "- Both steps are taken."
 //! fault = { status = { code = 400 } } # optional fault of each such request
 //! times = 2                           # or only of the first two
@@ -38,7 +38,7 @@
 //! "a.txt" = "a"
 //!
 //! [workspace]
-//! effects = ["step-1"]                # lines of effects.log, once each, to detect missing and repeated steps
+//! effects = ["step-1"]                # lines of effects.log: every step writes one, once
 //! ```
 
 mod duration;

@@ -64,8 +64,9 @@ struct Connection {
 }
 
 impl Servers {
-    /// Starts the servers of these configurations, each JSON or the path of a file with JSON; a later one of the same
-    /// name wins. The error is what goes to stderr.
+    /// Starts the servers of these configurations. Each one is JSON or the path of a file with JSON.
+    ///
+    /// A later server replaces an earlier one with the same name. The error is the text for stderr.
     pub(super) fn start(configs: &[String]) -> Result<Servers, String> {
         let mut programs = BTreeMap::new();
         for config in configs {
@@ -85,11 +86,11 @@ impl Servers {
     /// Returns the servers as `init` lists them.
     pub(super) fn listed(&self) -> Value {
         let status = |server: &Server| if server.connection.is_some() { "connected" } else { "failed" };
-        let listed = self
+        let servers = self
             .servers
             .iter()
             .map(|server| json!({"name": server.name, "status": status(server), "source": "dynamic"}));
-        listed.collect()
+        servers.collect()
     }
 
     /// Returns the servers' tools, as a request declares them.

@@ -96,23 +96,18 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
         None => {
             let excluded = excluded(home, dir, &repository)?;
             let current =
-            workspace_tree::take(&repository, &scratch_repo, &excluded, LiveClock::new().current().at).await?;
+                workspace_tree::take(&repository, &scratch_repo, &excluded, LiveClock::new().now().at)
+                    .await?;
             let unrecorded = record.end.as_ref().and_then(|end| end.state.unrecorded_reason);
-            (current, Some(if is_finished { LiveReason::Unrecorded(unrecorded) } else { LiveReason::NotFinished }))
+            (
+                current,
+                Some(if is_finished { LiveReason::Unrecorded(unrecorded) } else { LiveReason::NotFinished }),
+            )
         }
     };
     let files = stats::figures(&scratch_repo, &record.start, &to, &paths).await?;
     let commits = commits(&scratch_repo, record.start.head.as_deref(), to.head.as_deref()).await;
-    Ok(WorkspaceDiff {
-        from: record.start,
-        to,
-        live,
-        files,
-        commits,
-        scratch_repo,
-        paths,
-        _scratch: scratch,
-    })
+    Ok(WorkspaceDiff { from: record.start, to, live, files, commits, scratch_repo, paths, _scratch: scratch })
 }
 
 impl WorkspaceDiff {

@@ -48,7 +48,7 @@ impl UserRepo {
         }
         let git = Git::at(&cwd);
         let (paths, settings) =
-        tokio::join!(rev_parse(&git), git.ask(&["config", "--null", "--get-regexp", SETTINGS]));
+            tokio::join!(rev_parse(&git), git.ask(&["config", "--null", "--get-regexp", SETTINGS]));
         let RepoPaths { paths, object_format, head, branch } = paths.map_err(|error| match error {
             ChangesError::Git { git_error, .. } if git_error.starts_with(NO_REPOSITORY) => not_in_git(),
             error => error,
@@ -119,7 +119,7 @@ async fn rev_parse(git: &Git) -> Result<RepoPaths, ChangesError> {
 }
 
 /// Converts the output of `git config --null` to arguments. If a setting occurs twice, the last one wins.
-fn parse_settings(listed: &[u8]) -> Vec<OsString> {
+fn parse_settings(output: &[u8]) -> Vec<OsString> {
     let entries = output.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
     let arguments = entries.map(|entry| match entry.iter().position(|byte| *byte == b'\n') {
         Some(end) => [&entry[..end], b"=", &entry[end + 1..]].concat(),

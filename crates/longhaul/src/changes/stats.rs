@@ -142,7 +142,9 @@ mod tests {
         let all = sum(&files);
         assert_eq!((all.files, all.insertions, all.deletions), (3, 3, 3));
         assert_eq!(parse(b""), Some(Vec::new()));
-        for unexpected in [&b":100644 100644 0a 0b X\0a\0"[..], b":100644 100644 0a 0b M\0a\0", b":1 R1\0old\0"] {
+        for unexpected in
+            [&b":100644 100644 0a 0b X\0a\0"[..], b":100644 100644 0a 0b M\0a\0", b":1 R1\0old\0"]
+        {
             assert_eq!(parse(unexpected), None);
         }
     }

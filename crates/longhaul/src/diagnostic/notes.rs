@@ -37,16 +37,16 @@ impl DiagnosticNote {
 pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
     let attempt = run.state().attempts();
     match record {
-        Record::AttemptEnded { .. } => ended(record, attempt),
-        Record::StopOrdered { cause: why, level, stall, .. } => {
-            let (why_word, level) = (word(why), word(level));
+        Record::AttemptEnded { .. } => of_attempt_end(record, attempt),
+        Record::StopOrdered { cause, level, stall, .. } => {
+            let (cause_word, level) = (word(cause), word(level));
             let note = DiagnosticNote::new(
-                format!("stop_{why_word}"),
-                format!("attempt {attempt} is stopped: {why_word}"),
+                format!("stop_{cause_word}"),
+                format!("attempt {attempt} is stopped: {cause_word}"),
             );
-            let note = note.with("why", why_word).with("level", level);
+            let note = note.with("why", cause_word).with("level", level);
             vec![match stall {
-                Some(stall) => note.with("seen", stall.describe(*why)),
+                Some(stall) => note.with("seen", stall.describe(*cause)),
                 None => note,
             }]
         }
@@ -66,53 +66,54 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             let note = DiagnosticNote::new(format!("rung_{}", strategy.as_str()), title);
             vec![note.with("rung", strategy.as_str()).with("because", word(reason))]
         }
-        Record::Swept { stopped_processes: ended, .. } => {
-            let left = (*ended > 0).then(|| {
+        Record::Swept { stopped_processes, .. } => {
+            let leftover = (*stopped_processes > 0).then(|| {
                 let title = format!("attempt {attempt} left processes behind, which were ended");
-                DiagnosticNote::new("swept", title).with("processes", ended.to_string())
+                DiagnosticNote::new("swept", title).with("processes", stopped_processes.to_string())
             });
-            left.into_iter().chain(waiting(run)).collect()
+            leftover.into_iter().chain(waiting(run)).collect()
         }
-        Record::SummaryStopOrdered { cause: why, .. } => {
+        Record::SummaryStopOrdered { cause, .. } => {
             let note =
-                DiagnosticNote::new("summary_stopped", "the model had its time for a summary of older work");
-            vec![note.with("why", word(why))]
+                DiagnosticNote::new("summary_stopped", "the summary of older work timed out");
+            vec![note.with("why", word(cause))]
         }
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
-            let note = DiagnosticNote::new("summary_failed", "no model told older work in a summary");
+            let note = DiagnosticNote::new("summary_failed", "no summary of older work");
             vec![note.with("fault", fault.word())]
         }
         // `of_recovery` notes it with what was found, before the core decides.
         Record::Recovered { .. } => Vec::new(),
-        Record::CancelRequested { source: by, .. } => {
-            vec![DiagnosticNote::new("cancel", "cancel requested").with("by", word(by))]
+        Record::CancelRequested { source, .. } => {
+            vec![DiagnosticNote::new("cancel", "cancel requested").with("by", word(source))]
         }
-        Record::SuspendOrdered { source: by, .. } => {
-            let title = format!("{}: the run is suspended, and `longhaul recover` continues it", by.signal());
+        Record::SuspendOrdered { source, .. } => {
+            let title =
+                format!("{}: the run is suspended, and `longhaul recover` continues it", source.signal());
             vec![DiagnosticNote::new("suspended", title)]
         }
-        Record::Downtime { duration: span } => {
+        Record::Downtime { duration } => {
             let title = "nothing ran: the machine slept, or the run had no supervisor";
-            vec![DiagnosticNote::new("downtime", title).with("for", span.to_string())]
+            vec![DiagnosticNote::new("downtime", title).with("for", duration.to_string())]
         }
-        Record::LimitReached { limit, threshold: reach, .. } => {
+        Record::LimitReached { limit, threshold, .. } => {
             let note =
                 DiagnosticNote::new(format!("limit_{limit}"), format!("the limit of {limit} is reached"));
-            vec![note.with("limit", limit.as_str()).with("reach", word(reach))]
+            vec![note.with("limit", limit.as_str()).with("reach", word(threshold))]
         }
-        Record::PromptSent { prompt: say, .. } => {
+        Record::PromptSent { prompt, .. } => {
             vec![
-                DiagnosticNote::new("said", "the agent was told something in its session")
-                    .with("said", word(say)),
+                DiagnosticNote::new("said", "a prompt was sent to the agent")
+                    .with("said", word(prompt)),
             ]
         }
-        Record::AgentStopped { claimed_done: claimed, .. } => {
+        Record::AgentStopped { claimed_done, .. } => {
             let title =
-                if *claimed { "the agent reports that the work is done" } else { "the agent stopped" };
+                if *claimed_done { "the agent reports that the work is done" } else { "the agent stopped" };
             vec![DiagnosticNote::new("stopped", title).with("stop", run.state().voluntary_stops.to_string())]
         }
-        Record::CheckStopOrdered { cause: why, .. } => {
-            vec![DiagnosticNote::new("check_stop_ordered", "check stopped").with("why", word(why))]
+        Record::CheckStopOrdered { cause, .. } => {
+            vec![DiagnosticNote::new("check_stop_ordered", "check stopped").with("why", word(cause))]
         }
         Record::CheckEnded { result, .. } => {
             let result = word(result);
@@ -151,15 +152,14 @@ pub(super) fn of_recovery(found: &FoundAttempt) -> DiagnosticNote {
     }
 }
 
-fn ended(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
-    let Record::AttemptEnded { fault, result, denied_calls: denied, continuity, evidence, next, .. } = record
-    else {
+fn of_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
+    let Record::AttemptEnded { fault, result, denied_calls, continuity, evidence, next, .. } = record else {
         return Vec::new();
     };
-    let denials = (*denied > 0).then(|| {
+    let denials = (*denied_calls > 0).then(|| {
         let note =
             DiagnosticNote::new("guard_denied", format!("the guards denied tool calls of attempt {attempt}"));
-        note.with("denied", denied.to_string())
+        note.with("denied", denied_calls.to_string())
     });
     let failure = fault.map(|fault| {
         let title = format!("attempt {attempt} failed: {fault}");
@@ -202,8 +202,9 @@ fn plain(value: &Value) -> String {
     match value {
         Value::String(word) => word.clone(),
         Value::Object(fields) => {
-            let there = fields.iter().filter(|(_, value)| !matches!(value, Value::Null | Value::Bool(false)));
-            let words = there.map(|(name, value)| match value {
+            let present =
+                fields.iter().filter(|(_, value)| !matches!(value, Value::Null | Value::Bool(false)));
+            let words = present.map(|(name, value)| match value {
                 Value::Object(_) => format!("{name} ({})", plain(value)),
                 Value::Bool(true) => name.clone(),
                 value => format!("{name} {}", plain(value)),

@@ -48,8 +48,7 @@ fn without_keys(text: &str, prefix: &str) -> String {
     let mut parts = text.split(prefix);
     let mut redacted = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let rest =
-            part.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "-_".contains(c));
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "-_".contains(c));
         redacted.push_str("[a key]");
         redacted.push_str(rest);
     }
@@ -68,8 +67,9 @@ mod tests {
             ("HOME", "/home/somebody"),
             ("TOKEN_COUNT", "12"),
         ];
-        let secrets =
-            Secrets::from_variables(variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let secrets = Secrets::from_variables(
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        );
         let check = |text: &str, expected: &str| assert_eq!(secrets.hidden_in(text), expected);
         check("key abc-def-ghi, abc-def-ghi-jkl", "key [ANTHROPIC_API_KEY], [PROXY_AUTH]");
         check("in /home/somebody, 12 times", "in /home/somebody, 12 times");

@@ -82,7 +82,8 @@ fn plan(attempt: u32) -> AttemptPlan {
 }
 
 fn stalled_and_waiting() -> Vec<Record> {
-    let activity = ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
+    let activity =
+        ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
     let stall = StallReport {
         silent_for: Span::from_mins(7),
         no_progress_for: Span::from_mins(7),
@@ -264,7 +265,8 @@ fn events_of_one_second_get_separate_files() {
         Record::Downtime { duration: Span::from_mins(1) },
         Record::Downtime { duration: Span::from_mins(2) },
     ];
-    let names: Vec<String> = workspace.texts(true, &records).in_run.into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> =
+        workspace.texts(true, &records).in_run.into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["downtime.txt", "downtime_2.txt", "recovered.txt"]);
 }
 
@@ -272,7 +274,8 @@ fn events_of_one_second_get_separate_files() {
 fn ignores_an_unwritable_directory() {
     let workspace = Workspace::new();
     workspace.flag();
-    fs::write(workspace.project().join(".claude/diagnostic"), "in the way").expect("the place can be written");
+    fs::write(workspace.project().join(".claude/diagnostic"), "in the way")
+        .expect("the place can be written");
     let Texts { in_run, in_project } = workspace.texts(false, &stalled_and_waiting());
     assert_eq!((in_run.len(), in_project.len()), (6, 0));
 }

@@ -126,7 +126,7 @@ impl AgentProcess {
             None => (Stdio::piped(), Err(first)),
             Some(input) => {
                 let filled =
-                fill_input(&input.path, first).map_err(|error| (SpawnError::NoResources, error))?;
+                    fill_input(&input.path, first).map_err(|error| (SpawnError::NoResources, error))?;
                 (Stdio::from(input.end), Ok(filled))
             }
         };
@@ -151,10 +151,7 @@ impl AgentProcess {
             Err(first) => child.stdin.take().map(|pipe| writer(pipe, first)),
         };
         let process = ProcessId { pid: raw_pid, start_ticks: start_ticks(raw_pid).unwrap_or(0) };
-        Ok((
-            AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor },
-            process,
-        ))
+        Ok((AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor }, process))
     }
 
     /// Asks the agent to end its exchange with a result: by this line, or by SIGINT if its input has no
@@ -170,7 +167,7 @@ impl AgentProcess {
         }
     }
 
-    /// Writes a line to the agent. Does nothing if its input has ended.
+    /// Writes a line to the agent. A line after the end of the input is dropped.
     pub(crate) fn say(&self, line: Vec<u8>) {
         if let Some(input) = &self.input {
             // The send fails only if the agent closed its input.
@@ -279,6 +276,6 @@ pub(crate) fn is_halted(pid: u32) -> bool {
 /// Returns a field of `/proc/PID/stat` by its number in the manual, starting at 3. Fields are counted after
 /// the parenthesis of the name, which may contain anything.
 fn stat(pid: u32, field: usize) -> Option<String> {
-    let stat = fs::read_to_string(Path::new("/process").join(pid.to_string()).join("stat")).ok()?;
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(field - 3).map(str::to_owned)
 }

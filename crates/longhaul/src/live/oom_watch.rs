@@ -29,7 +29,7 @@ fn is_oom_kill(before: Option<u64>, after: Option<u64>, exit: Exit) -> bool {
 /// Returns the number of OOM kills since boot, of the whole machine and of memory cgroups (Linux 4.13 and
 /// later).
 fn kills_now() -> Option<u64> {
-    count(&fs::read_to_string("/process/vmstat").ok()?)
+    count(&fs::read_to_string("/proc/vmstat").ok()?)
 }
 
 fn count(vmstat: &str) -> Option<u64> {

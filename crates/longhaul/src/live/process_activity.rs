@@ -65,7 +65,7 @@ fn times(marker: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, CpuTimes> 
 }
 
 fn times_of(pid: u32) -> Option<(ProcessId, CpuTimes)> {
-    parse(pid, &fs::read_to_string(format!("/process/{pid}/stat")).ok()?)
+    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// Parses `/proc/PID/stat`. Fields are counted after the parenthesis of the name, which may contain anything:
@@ -87,7 +87,7 @@ fn connections<'a>(processes: impl Iterator<Item = &'a ProcessId>) -> u32 {
     for ProcessId { pid, .. } in processes {
         let mut open = BTreeSet::new();
         for table in ["tcp", "tcp6"] {
-            let text = fs::read_to_string(format!("/process/{pid}/net/{table}")).unwrap_or_default();
+            let text = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
             open.extend(text.lines().filter_map(established));
         }
         connected.extend(sockets(*pid).into_iter().filter(|socket| open.contains(socket)));
@@ -103,7 +103,7 @@ fn established(line: &str) -> Option<u64> {
 
 /// Returns the open sockets of a process.
 fn sockets(pid: u32) -> Vec<u64> {
-    let Ok(entries) = fs::read_dir(format!("/process/{pid}/fd")) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
     let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
     links
         .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())

@@ -64,7 +64,7 @@ pub(crate) fn stream_of_original(marker: &RunMarker, dir: &RunDir) -> Option<Pat
     let own_streams: Vec<_> = streams.filter_map(|path| file(&path)).collect();
     let agents = processes_with(marker).into_iter().filter(|(pid, _)| marker.is_last_on(*pid));
     agents.into_iter().find_map(|(pid, _)| {
-        let output = PathBuf::from(format!("/process/{}/fd/1", pid.as_raw_nonzero()));
+        let output = PathBuf::from(format!("/proc/{}/fd/1", pid.as_raw_nonzero()));
         let path = fs::read_link(&output).ok()?;
         let is_foreign = path.ends_with("stream.jsonl") && !own_streams.contains(&file(&output)?);
         is_foreign.then_some(path)

@@ -13,7 +13,7 @@ pub(crate) fn resident(marker: &RunMarker) -> u64 {
 
 /// Returns the second number of `/proc/PID/statm` in bytes, or `None` if the process has exited.
 fn resident_of(pid: Pid) -> Option<u64> {
-    let statm = fs::read_to_string(format!("/process/{}/statm", pid.as_raw_nonzero())).ok()?;
+    let statm = fs::read_to_string(format!("/proc/{}/statm", pid.as_raw_nonzero())).ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)
 }

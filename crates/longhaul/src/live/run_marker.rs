@@ -138,7 +138,7 @@ pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
 
 /// Returns the environment of a process. A zombie has none, and does not need to be stopped.
 fn environment(pid: Pid) -> Option<Vec<u8>> {
-    fs::read(format!("/process/{}/environ", pid.as_raw_nonzero())).ok()
+    fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()
 }
 
 fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
@@ -160,7 +160,11 @@ mod tests {
         // The two variables, the marker, whether the process carries it, and whether it comes last.
         let check = |runs: &str, markers: &str, marker: &RunMarker, expected: (bool, bool)| {
             let variables = MarkerVariables { runs: runs.to_owned(), markers: markers.to_owned() };
-            assert_eq!((variables.has(marker), variables.ends_with(marker)), expected, "{runs} {markers} {marker:?}");
+            assert_eq!(
+                (variables.has(marker), variables.ends_with(marker)),
+                expected,
+                "{runs} {markers} {marker:?}"
+            );
         };
         let (current, old) = (marker("a", Some("1")), marker("a", None));
         check("a", "a/1", &current, (true, true));

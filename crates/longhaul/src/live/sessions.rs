@@ -253,7 +253,7 @@ impl<'a> SessionFiles<'a> {
         let bytes = self.read(file)?;
         let Some(repaired) = self.repaired(session, &bytes) else { return Ok(()) };
         write(&backup_path(file, self.backup_suffix(&bytes)), &bytes)?;
-        write(file, &whole)
+        write(file, &repaired)
     }
 
     /// Copies a session's file to where the agent reads it, repaired. A replaced file is kept next to it.

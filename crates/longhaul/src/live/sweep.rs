@@ -50,7 +50,7 @@ pub(crate) async fn sweep_on(marker: &RunMarker, mut stopped: Vec<Pid>) -> io::R
 
 /// Returns the live processes that carry the marker, except this process.
 pub fn processes_with(marker: &RunMarker) -> Vec<(Pid, OwnedFd)> {
-    let Ok(entries) = fs::read_dir("/process") else { return Vec::new() };
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))

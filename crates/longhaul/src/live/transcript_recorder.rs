@@ -1,9 +1,9 @@
-//! Writes a run's conversation down while it goes on: `logs/transcript.jsonl`, for people and their scripts. It decides
-//! nothing, and a line that cannot be written fails nothing.
+//! Records a run's conversation while it runs: `logs/transcript.jsonl`, for people and their scripts. It
+//! never decides anything, and a failed write never fails the run.
 //!
-//! What is written can be derived again: what the agent was asked from the attempts' prompts, all else from their
-//! streams, which tell the same messages whenever they are read. So a recorder that finds the file behind, because its
-//! writer was killed or had no room, reads those streams again and passes over as many messages as are there already.
+//! The file is derived: prompts come from the attempts' prompt files, and all else from their streams, which
+//! always yield the same messages. If the file is behind, because its writer was killed or the disk was full,
+//! the recorder reads those streams again and skips the messages that are already recorded.
 
 use super::tail::Tail;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
@@ -16,49 +16,50 @@ use std::sync::Arc;
 use std::{fs, io, mem};
 use thiserror::Error;
 
-/// Writes down one run.
+/// Records one run.
 pub(crate) struct TranscriptRecorder {
     dir: RunDir,
     dialect: Arc<dyn Dialect>,
-    /// Who reads it as one array.
+    /// Harness that reads the transcript as one array.
     harness: Option<Harness>,
-    /// Nothing before there is anything to write, and after a failure: then it is begun anew with the next attempt.
+    /// `None` before the first write, and after a failure until the next attempt opens it again.
     file: Option<TranscriptFile>,
-    /// The attempt under way.
-    following: Option<OpenAttempt>,
+    /// The running attempt.
+    open_attempt: Option<OpenAttempt>,
 }
 
-/// The file, and what it has.
+/// The transcript file and its content.
 struct TranscriptFile {
     file: LineLog,
-    /// The same as one array, for a harness. It is made again at the end of an attempt if it could not be written.
+    /// The transcript as one array, for a harness. It is rebuilt at the end of an attempt if a write failed.
     array: Option<ArrayFile>,
     attempts: BTreeMap<u32, RecordedCounts>,
-    /// All attempts up to this one are written down to their ends.
+    /// All attempts up to this one are recorded to their end.
     complete: u32,
 }
 
-/// What is written down of one attempt.
+/// The recorded messages of one attempt.
 #[derive(Clone, Copy, Default)]
 struct RecordedCounts {
-    /// Whether it says what the agent was asked.
+    /// Whether the prompt is recorded.
     prompted: bool,
-    /// How many messages of its stream.
+    /// Number of messages from its stream.
     streamed: usize,
 }
 
 /// An attempt whose stream is being read.
 struct OpenAttempt {
     attempt: u32,
-    scribe: Box<dyn TranscriptDecoder>,
-    /// How many of its messages are written down already.
-    known: usize,
-    /// How many of its turns are over, and after how many the agent was told to save its work, if it was.
-    turns: u32,
-    wraps_up_after: Option<u32>,
+    decoder: Box<dyn TranscriptDecoder>,
+    /// Number of messages that are recorded already.
+    recorded: usize,
+    /// Number of exchanges that ended.
+    exchanges: u32,
+    /// Number of ended exchanges when the wrap-up was requested. `None` if it was not requested.
+    wrap_up_after: Option<u32>,
 }
 
-/// Why something could not be written down. Nobody is told: the next attempt tries again.
+/// A failed write. It is not reported, because the next attempt tries again.
 #[derive(Debug, Error)]
 enum RecordError {
     #[error(transparent)]
@@ -75,112 +76,113 @@ impl TranscriptRecorder {
         dialect: Arc<dyn Dialect>,
         harness: Option<Harness>,
     ) -> TranscriptRecorder {
-        TranscriptRecorder { dir, dialect, harness, file: None, following: None }
+        TranscriptRecorder { dir, dialect, harness, file: None, open_attempt: None }
     }
 
-    /// The agent of this attempt was started, and told this.
+    /// Records that the agent of this attempt was started with this prompt.
     pub(crate) fn begin(&mut self, plan: &AttemptPlan, prompt: String, at: Moment) {
-        self.attend(|own| {
-            own.prepare(plan.attempt - 1)?;
-            own.ask(plan, Some(prompt), at)?;
-            own.follow(plan.attempt)
+        self.record(|this| {
+            this.prepare(plan.attempt - 1)?;
+            this.record_prompt(plan, Some(prompt), at)?;
+            this.follow(plan.attempt)
         });
     }
 
-    /// The agent was told this in the session that it has open.
-    pub(crate) fn counts(&mut self, say: PromptKind, prompt: String, at: Moment) {
-        self.attend(|own| {
-            let Some(mut following) = own.following.take() else { return Ok(()) };
-            if matches!(say, PromptKind::WrapUp(_)) {
-                following.wraps_up_after.get_or_insert(following.turns);
+    /// Records a prompt that was sent to the agent in its open session.
+    pub(crate) fn prompt_sent(&mut self, kind: PromptKind, prompt: String, at: Moment) {
+        self.record(|this| {
+            let Some(mut open) = this.open_attempt.take() else { return Ok(()) };
+            if matches!(kind, PromptKind::WrapUp(_)) {
+                open.wrap_up_after.get_or_insert(open.exchanges);
             }
-            let told = TranscriptMessage {
+            let message = TranscriptMessage {
                 timestamp: Some(rfc3339(at)),
                 content: Some(prompt),
-                wrap_up: matches!(say, PromptKind::WrapUp(_)),
-                ..TranscriptMessage::new(EventKind::Prompt, origin(say), following.attempt)
+                wrap_up: matches!(kind, PromptKind::WrapUp(_)),
+                ..TranscriptMessage::new(EventKind::Prompt, origin(kind), open.attempt)
             };
-            own.following = Some(following);
-            own.file()?.add(&[told])
+            this.open_attempt = Some(open);
+            this.file()?.add(&[message])
         });
     }
 
-    /// The agent of this attempt was found alive. Its stream is about to be read from its beginning.
+    /// Records the stream of an adopted agent, which is read from its start.
     pub(crate) fn adopt(&mut self, attempt: u32) {
-        self.attend(|own| {
-            own.prepare(attempt - 1)?;
-            own.ask_again(attempt, true)?;
-            own.follow(attempt)
+        self.record(|this| {
+            this.prepare(attempt - 1)?;
+            this.restore_prompt(attempt, true)?;
+            this.follow(attempt)
         });
     }
 
-    /// Takes in some bytes of the stream.
+    /// Records the messages in these bytes of the stream.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        self.attend(|own| {
-            let Some(mut following) = own.following.take() else { return Ok(()) };
+        self.record(|this| {
+            let Some(mut open) = this.open_attempt.take() else { return Ok(()) };
             let mut messages = Vec::new();
-            following.scribe.feed(bytes, &mut messages);
-            own.write(&mut following, messages)?;
-            own.following = Some(following);
+            open.decoder.feed(bytes, &mut messages);
+            this.write(&mut open, messages)?;
+            this.open_attempt = Some(open);
             Ok(())
         });
     }
 
-    /// The attempt is over, and its stream is read to the end.
+    /// Completes the attempt after its stream was read to the end.
     pub(crate) fn end(&mut self) {
-        self.attend(|own| {
-            let Some(following) = own.following.take() else { return Ok(()) };
-            own.finish(following)
+        self.record(|this| {
+            let Some(open) = this.open_attempt.take() else { return Ok(()) };
+            this.finish(open)
         });
     }
 
-    /// Brings the file up to date with so many attempts, of which none is under way.
+    /// Completes the file for this many attempts, none of which is running.
     pub(crate) fn complete(&mut self, attempts: u32) {
-        self.attend(|own| own.prepare(attempts));
+        self.record(|this| this.prepare(attempts));
     }
 
-    /// After a failure nothing is written until the file is opened anew: it may end with half a line.
-    fn attend(&mut self, attempt: impl FnOnce(&mut TranscriptRecorder) -> Result<(), RecordError>) {
-        if attempt(self).is_err() {
-            (self.file, self.following) = (None, None);
+    /// Runs a write. After a failure the file is closed, because it may end within a line, and opened again
+    /// later.
+    fn record(&mut self, write: impl FnOnce(&mut TranscriptRecorder) -> Result<(), RecordError>) {
+        if write(self).is_err() {
+            (self.file, self.open_attempt) = (None, None);
         }
     }
 
     fn follow(&mut self, attempt: u32) -> Result<(), RecordError> {
-        let known = self.file()?.new(attempt).streamed;
-        let scribe = self.dialect.transcript_decoder(attempt);
-        let wraps_up_after = self.wraps_up_after(attempt)?;
-        self.following = Some(OpenAttempt { attempt, scribe, known, turns: 0, wraps_up_after });
+        let recorded = self.file()?.counts(attempt).streamed;
+        let decoder = self.dialect.transcript_decoder(attempt);
+        let wrap_up_after = self.wrap_up_after(attempt)?;
+        self.open_attempt = Some(OpenAttempt { attempt, decoder, recorded, exchanges: 0, wrap_up_after });
         Ok(())
     }
 
-    fn finish(&mut self, mut following: OpenAttempt) -> Result<(), RecordError> {
+    fn finish(&mut self, mut open: OpenAttempt) -> Result<(), RecordError> {
         let mut messages = Vec::new();
-        following.scribe.finish(&mut messages);
-        self.write(&mut following, messages)?;
+        open.decoder.finish(&mut messages);
+        self.write(&mut open, messages)?;
         let array = self.array();
         let file = self.file()?;
-        (file.complete, file.array) = (following.attempt, array);
+        (file.complete, file.array) = (open.attempt, array);
         Ok(())
     }
 
-    /// Adds what the file does not have yet.
+    /// Adds the messages that the file does not have yet.
     fn write(
         &mut self,
-        following: &mut OpenAttempt,
+        open: &mut OpenAttempt,
         mut messages: Vec<TranscriptMessage>,
     ) -> Result<(), RecordError> {
         for message in &mut messages {
-            message.wrap_up = following.wraps_up_after.is_some_and(|turns| following.turns >= turns);
-            following.turns += u32::from(message.kind == EventKind::Result);
+            message.wrap_up = open.wrap_up_after.is_some_and(|exchanges| open.exchanges >= exchanges);
+            open.exchanges += u32::from(message.kind == EventKind::Result);
         }
-        let known = following.known.min(messages.len());
-        following.known -= known;
-        let Some(new) = messages.get(known..).filter(|new| !new.is_empty()) else { return Ok(()) };
+        let recorded = open.recorded.min(messages.len());
+        open.recorded -= recorded;
+        let Some(new) = messages.get(recorded..).filter(|new| !new.is_empty()) else { return Ok(()) };
         self.file()?.add(new)
     }
 
-    /// The file, opened when it is first needed.
+    /// Returns the file, opened when it is first needed.
     fn file(&mut self) -> Result<&mut TranscriptFile, RecordError> {
         if self.file.is_none() {
             let file = TranscriptFile::open(&self.dir)?;
@@ -189,26 +191,26 @@ impl TranscriptRecorder {
         Ok(self.file.as_mut().expect("it was just opened"))
     }
 
-    /// The array of all that is written down so far, if a harness reads it and it can be written.
+    /// Creates the array of the transcript so far. Returns `None` if no harness reads it or the write fails.
     fn array(&self) -> Option<ArrayFile> {
         self.harness?;
         ArrayFile::create(&self.dir.transcript_path(), &self.dir.transcript_array_path()).ok()
     }
 
-    /// Writes down what is missing of the first `attempts` attempts.
+    /// Records everything that is missing of the first `attempts` attempts.
     fn prepare(&mut self, attempts: u32) -> Result<(), RecordError> {
         for attempt in self.file()?.complete + 1..=attempts {
-            self.ask_again(attempt, self.has_spoken(attempt))?;
+            self.restore_prompt(attempt, self.has_output(attempt))?;
             self.follow(attempt)?;
-            let Some(following) = self.following.take() else { continue };
-            self.read(following)?;
+            let Some(open) = self.open_attempt.take() else { continue };
+            self.read(open)?;
         }
         Ok(())
     }
 
-    /// Reads the stream of an attempt that is over. One that is gone is silent.
-    fn read(&mut self, mut following: OpenAttempt) -> Result<(), RecordError> {
-        let tail = Tail::open(&self.dir.attempt(following.attempt).stream_path());
+    /// Records the stream of an ended attempt. A missing stream adds nothing.
+    fn read(&mut self, mut open: OpenAttempt) -> Result<(), RecordError> {
+        let tail = Tail::open(&self.dir.attempt(open.attempt).stream_path());
         let mut messages = Vec::new();
         if let Ok(mut tail) = tail {
             loop {
@@ -216,59 +218,66 @@ impl TranscriptRecorder {
                 if bytes.is_empty() {
                     break;
                 }
-                following.scribe.feed(bytes, &mut messages);
-                self.write(&mut following, mem::take(&mut messages))?;
+                open.decoder.feed(bytes, &mut messages);
+                self.write(&mut open, mem::take(&mut messages))?;
             }
         }
-        self.finish(following)
+        self.finish(open)
     }
 
-    /// Writes down what the agent was asked, unless it is there.
-    fn ask(&mut self, plan: &AttemptPlan, prompt: Option<String>, at: Moment) -> Result<(), RecordError> {
+    /// Records the prompt of an attempt, unless it is recorded already.
+    fn record_prompt(
+        &mut self,
+        plan: &AttemptPlan,
+        prompt: Option<String>,
+        at: Moment,
+    ) -> Result<(), RecordError> {
         let file = self.file()?;
-        if file.new(plan.attempt).prompted {
+        if file.counts(plan.attempt).prompted {
             return Ok(());
         }
-        let asked = TranscriptMessage {
+        let message = TranscriptMessage {
             timestamp: Some(rfc3339(at)),
             session_id: Some(plan.session.id().to_string()),
             content: prompt,
             wrap_up: matches!(plan.prompt, PromptKind::WrapUp(_)),
             ..TranscriptMessage::new(EventKind::Prompt, origin(plan.prompt), plan.attempt)
         };
-        file.add(&[asked])
+        file.add(&[message])
     }
 
-    /// The same for an attempt whose supervisor died before it did so.
-    fn ask_again(&mut self, attempt: u32, is_started: bool) -> Result<(), RecordError> {
-        if self.file()?.new(attempt).prompted {
+    /// Records the prompt of an attempt whose supervisor died before it recorded it.
+    fn restore_prompt(&mut self, attempt: u32, is_started: bool) -> Result<(), RecordError> {
+        if self.file()?.counts(attempt).prompted {
             return Ok(());
         }
         let history = Journal::load(&self.dir.journal_path())?;
-        let (mut asked, mut ordered, mut is_started) = (Vec::new(), None, is_started);
+        let (mut follow_ups, mut planned, mut is_started) = (Vec::new(), None, is_started);
         for record in history.records() {
             match record {
-                Record::RunReopened { request: ResumeRequest::Prompt(text), .. } => asked.push(text.clone()),
-                Record::AttemptStarted { at, plan } if plan.attempt <= attempt => ordered = Some((plan, *at)),
-                // What follows is no concern of it.
+                Record::RunReopened { request: ResumeRequest::Prompt(text), .. } => {
+                    follow_ups.push(text.clone())
+                }
+                Record::AttemptStarted { at, plan } if plan.attempt <= attempt => planned = Some((plan, *at)),
+                // Later records do not concern this attempt.
                 Record::AttemptStarted { .. } => break,
                 Record::AttemptSpawned { .. } => {
-                    is_started |= ordered.is_some_and(|(plan, _)| plan.attempt == attempt);
+                    is_started |= planned.is_some_and(|(plan, _)| plan.attempt == attempt);
                 }
                 _ => {}
             }
         }
-        let ordered = ordered.filter(|(plan, _)| is_started && plan.attempt == attempt);
-        let Some((plan, at)) = ordered else { return Ok(()) };
+        let planned = planned.filter(|(plan, _)| is_started && plan.attempt == attempt);
+        let Some((plan, at)) = planned else { return Ok(()) };
         let prompt = match self.dir.attempt(attempt).prompt()? {
             Some(prompt) => Some(prompt),
-            None => self.known_words(plan, &asked)?,
+            None => self.known_prompt(plan, &follow_ups)?,
         };
-        self.ask(plan, prompt, at)
+        self.record_prompt(plan, prompt, at)
     }
 
-    /// After how many turns the agent of this attempt was told to save its work, if it was.
-    fn wraps_up_after(&self, attempt: u32) -> Result<Option<u32>, RecordError> {
+    /// Returns how many exchanges had ended when the wrap-up was requested, or `None` if it was not requested.
+    fn wrap_up_after(&self, attempt: u32) -> Result<Option<u32>, RecordError> {
         let history = Journal::load(&self.dir.journal_path())?;
         let (mut current, mut after) = (0, None);
         for record in history.records() {
@@ -279,10 +288,8 @@ impl TranscriptRecorder {
                         after = Some(0);
                     }
                 }
-                Record::PromptSent { prompt: PromptKind::WrapUp(_), results: turns, .. }
-                    if current == attempt =>
-                {
-                    after.get_or_insert(*turns);
+                Record::PromptSent { prompt: PromptKind::WrapUp(_), results, .. } if current == attempt => {
+                    after.get_or_insert(*results);
                 }
                 _ => {}
             }
@@ -290,16 +297,20 @@ impl TranscriptRecorder {
         Ok(after)
     }
 
-    /// Whether the agent of this attempt said anything: then there was one, also where no record tells.
-    fn has_spoken(&self, attempt: u32) -> bool {
+    /// Returns `true` if the agent of this attempt wrote anything, and so was started even if that is not
+    /// journaled.
+    fn has_output(&self, attempt: u32) -> bool {
         fs::metadata(self.dir.attempt(attempt).stream_path()).is_ok_and(|stream| stream.len() > 0)
     }
 
-    /// What an agent was told whose prompt is lost, as after a power cut: a person's words are known, ours are not.
-    fn known_words(&self, plan: &AttemptPlan, asked: &[String]) -> Result<Option<String>, RecordError> {
+    /// Returns the prompt of an attempt whose prompt file is lost, for example after a power cut. Only a
+    /// user's prompts can be restored.
+    fn known_prompt(&self, plan: &AttemptPlan, follow_ups: &[String]) -> Result<Option<String>, RecordError> {
         Ok(match plan.prompt {
-            PromptKind::Task => Some(task_with_follow_ups(&self.dir.plan()?.prompt.text, asked).into_owned()),
-            PromptKind::FollowUp => asked.last().cloned(),
+            PromptKind::Task => {
+                Some(task_with_follow_ups(&self.dir.plan()?.prompt.text, follow_ups).into_owned())
+            }
+            PromptKind::FollowUp => follow_ups.last().cloned(),
             PromptKind::TaskAfterLoss(_)
             | PromptKind::Continue(_)
             | PromptKind::Nudge(_)
@@ -316,16 +327,16 @@ impl TranscriptFile {
     fn open(dir: &RunDir) -> Result<TranscriptFile, RecordError> {
         let mut attempts: BTreeMap<u32, RecordedCounts> = BTreeMap::new();
         let file = LineLog::open(&dir.transcript_path(), |line| {
-            // What is no line of ours is nobody's.
-            let Ok(sign) = serde_json::from_slice::<MessageHeader>(line) else { return };
-            count(attempts.entry(sign.attempt).or_default(), sign.kind);
+            // A line of unknown form belongs to no attempt.
+            let Ok(header) = serde_json::from_slice::<MessageHeader>(line) else { return };
+            count(attempts.entry(header.attempt).or_default(), header.kind);
         })?;
-        // The last one may lack its end.
+        // The last attempt may be incomplete.
         let complete = attempts.last_key_value().map_or(0, |(last, _)| last.saturating_sub(1));
         Ok(TranscriptFile { file, array: None, attempts, complete })
     }
 
-    fn new(&self, attempt: u32) -> RecordedCounts {
+    fn counts(&self, attempt: u32) -> RecordedCounts {
         self.attempts.get(&attempt).copied().unwrap_or_default()
     }
 
@@ -336,7 +347,7 @@ impl TranscriptFile {
             lines.push(b'\n');
         }
         self.file.add(&lines)?;
-        // The lines are what counts: an array that cannot be written is left out until the attempt ends.
+        // Only the lines must be complete. After a failed write the array is dropped until the attempt ends.
         if self.array.as_mut().is_some_and(|array| array.add(&lines).is_err()) {
             self.array = None;
         }
@@ -347,24 +358,24 @@ impl TranscriptFile {
     }
 }
 
-/// What tells which message a line is.
+/// The fields that assign a line to an attempt and its counts.
 #[derive(Deserialize)]
 struct MessageHeader {
     attempt: u32,
     kind: EventKind,
 }
 
-fn count(written: &mut RecordedCounts, kind: EventKind) {
+fn count(counts: &mut RecordedCounts, kind: EventKind) {
     if kind.comes_from_stream() {
-        written.streamed += 1;
+        counts.streamed += 1;
     } else {
-        written.prompted = true;
+        counts.prompted = true;
     }
 }
 
-/// Whose words the agent is told at its start.
-fn origin(say: PromptKind) -> MessageOrigin {
-    match say {
+/// Returns the author of a prompt.
+fn origin(kind: PromptKind) -> MessageOrigin {
+    match kind {
         PromptKind::Task | PromptKind::FollowUp => MessageOrigin::Person,
         PromptKind::TaskAfterLoss(_)
         | PromptKind::Continue(_)

@@ -1,5 +1,4 @@
-//! What a workspace looks like, as a number that changes with it: whether an agent that stops again and again does
-//! anything in between.
+//! Fingerprints a workspace, to detect whether an agent that stops repeatedly changes anything in between.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, Metadata};
@@ -7,47 +6,51 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-// A large checkout has as many files; looking at them takes about a second.
+// A large checkout has this many files. Reading their metadata takes about a second.
 const ENTRIES_MAX: usize = 200_000;
-// What tools write for themselves is no work, and may be a hundred times as much.
-const TOOLS: [&str; 6] = ["node_modules", "target", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache"];
+// Directories of tools. Their content is not work, and may be a hundred times larger.
+const TOOL_DIRS: [&str; 6] =
+    ["node_modules", "target", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache"];
 
-/// The path, size and time of every file: no two states of a workspace in use are alike in all of them. Of a git
-/// repository its commits count, and not what git keeps for itself: a look at it writes that.
+/// Returns a number that depends on the path, size and time of every file, which never all stay the same
+/// while a workspace is in use. Of a git repository it includes the commits but not git's own files, because
+/// even a query writes those.
 pub(crate) fn fingerprint(workspace: &Path) -> u64 {
-    let mut number = 0_u64;
+    let mut fingerprint = 0_u64;
     let mut entries = 0;
     let mut dirs = vec![PathBuf::new()];
     while let Some(dir) = dirs.pop() {
-        // What cannot be read looks like nothing, and so does what is gone by now.
+        // Entries that cannot be read or no longer exist add nothing.
         for entry in fs::read_dir(workspace.join(&dir)).into_iter().flatten().flatten() {
             entries += 1;
             if entries > ENTRIES_MAX {
-                return number;
+                return fingerprint;
             }
             let path = dir.join(entry.file_name());
             match entry.metadata() {
-                Ok(metadata) if !metadata.is_dir() => number = number.wrapping_add(look_of(&path, &metadata)),
-                Ok(_) if entry.file_name() == ".git" => {
-                    number = number.wrapping_add(commits(workspace, &path))
+                Ok(metadata) if !metadata.is_dir() => {
+                    fingerprint = fingerprint.wrapping_add(file_hash(&path, &metadata))
                 }
-                Ok(_) if TOOLS.iter().any(|tool| entry.file_name() == *tool) => {}
+                Ok(_) if entry.file_name() == ".git" => {
+                    fingerprint = fingerprint.wrapping_add(commits(workspace, &path))
+                }
+                Ok(_) if TOOL_DIRS.iter().any(|tool| entry.file_name() == *tool) => {}
                 Ok(_) => dirs.push(path),
                 Err(_) => {}
             }
         }
     }
-    number
+    fingerprint
 }
 
-/// Where the repository's own branch points to, as its log tells.
+/// Returns a hash of the log of `HEAD`, which changes with every commit and checkout.
 fn commits(workspace: &Path, git: &Path) -> u64 {
     let path = git.join("logs/HEAD");
-    fs::metadata(workspace.join(&path)).map_or(0, |metadata| look_of(&path, &metadata))
+    fs::metadata(workspace.join(&path)).map_or(0, |metadata| file_hash(&path, &metadata))
 }
 
-// The order in which a directory is read is nobody's promise: the looks of its files are added up.
-fn look_of(path: &Path, metadata: &Metadata) -> u64 {
+// The hashes are added up, because the order of directory entries is not fixed.
+fn file_hash(path: &Path, metadata: &Metadata) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
     metadata.len().hash(&mut hasher);
@@ -63,7 +66,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn work_changes_it_and_looking_does_not() {
+    fn changes_with_work_but_not_with_reading() {
         let dir = tempfile::tempdir().expect("a directory");
         let at = |path: &str| dir.path().join(path);
         let write = |path: &str, text: &str| {
@@ -72,10 +75,10 @@ mod tests {
         };
         let mut last = fingerprint(dir.path());
         assert_eq!(last, fingerprint(dir.path()));
-        let mut changes = |what: &str, expected: bool, act: &dyn Fn()| {
+        let mut changes = |change: &str, expected: bool, act: &dyn Fn()| {
             act();
             let now = fingerprint(dir.path());
-            assert_eq!(now != last, expected, "{what}");
+            assert_eq!(now != last, expected, "{change}");
             last = now;
         };
         changes("a file", true, &|| write("src/main.rs", "fn main() {}"));

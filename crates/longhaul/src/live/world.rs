@@ -90,7 +90,7 @@ pub(crate) struct LiveWorld<'a> {
     ledger: LedgerWriter,
     /// Ended attempts, each with the decoder that read it. The decoder decides which lines of the stream can
     /// be dropped.
-    ended: Vec<(AttemptDir, Box<dyn Decoder>)>,
+    ended_attempts: Vec<(AttemptDir, Box<dyn Decoder>)>,
     /// Stops the agent if the run is orphaned for too long.
     watchdog: Option<Watchdog>,
     /// Files that publish the run's state. `None` until they name this supervisor. They are written even if
@@ -111,7 +111,7 @@ pub(crate) struct LiveWorld<'a> {
     spawn_error: Option<String>,
     stderr_tail: String,
     diagnostic: Diagnostic,
-    notifying: Notifier,
+    notifier: Notifier,
 }
 
 /// A running attempt.
@@ -173,7 +173,7 @@ impl<'a> LiveWorld<'a> {
             check_run: None,
             recorder,
             ledger,
-            ended: Vec::new(),
+            ended_attempts: Vec::new(),
             watchdog: None,
             published: None,
             spending: None,
@@ -184,7 +184,7 @@ impl<'a> LiveWorld<'a> {
             spawn_error: None,
             stderr_tail: String::new(),
             diagnostic,
-            notifying: Notifier::default(),
+            notifier: Notifier::default(),
         }
     }
 }
@@ -235,8 +235,8 @@ impl World for LiveWorld<'_> {
             Action::StartCheck(number) => self.check(number),
             Action::StopCheck => self.end_check(true).await,
             Action::Spawn(plan) => self.spawn(&plan),
-            Action::Say(say, left) => {
-                self.say(say, left);
+            Action::Say(kind, remaining) => {
+                self.send_prompt(kind, remaining);
                 Ok(())
             }
             Action::CloseInput => {
@@ -251,8 +251,8 @@ impl World for LiveWorld<'_> {
                 Ok(())
             }
             Action::Sweep => {
-                let ended = sweep(&self.setup.marker).await?;
-                self.events.push_back(Event::Swept(ended));
+                let stopped = sweep(&self.setup.marker).await?;
+                self.events.push_back(Event::Swept(stopped));
                 Ok(())
             }
             Action::Finish(_) => Ok(()),
@@ -320,7 +320,7 @@ impl LiveWorld<'_> {
 
     /// Compacts the stream files. A file that cannot be compacted stays as it is.
     pub(crate) fn compact_streams(&self) {
-        for (dir, decoder) in self.ended.iter().filter(|(_, decoder)| decoder.is_compactable()) {
+        for (dir, decoder) in self.ended_attempts.iter().filter(|(_, decoder)| decoder.is_compactable()) {
             let _ = compact(&dir.stream_path(), |line| decoder.keeps_line(line));
         }
     }
@@ -362,7 +362,7 @@ impl LiveWorld<'_> {
 
     /// Returns `true` if an agent was started, even if its start is not journaled.
     pub(crate) fn has_started(&self) -> bool {
-        self.attempt.is_some() || !self.ended.is_empty()
+        self.attempt.is_some() || !self.ended_attempts.is_empty()
     }
 
     /// Stops all processes of a run that cannot continue, with SIGTERM first, so that the agent's session
@@ -403,12 +403,12 @@ impl LiveWorld<'_> {
 
     /// Sends a prompt to the agent in its open session. If the agent's input is closed, the next attempt
     /// receives the prompt.
-    fn say(&mut self, say: PromptKind, left: Remaining) {
+    fn send_prompt(&mut self, kind: PromptKind, remaining: Remaining) {
         let Some(attempt) = &self.attempt else { return };
         let running = &attempt.decoder.snapshot().background;
-        let words = self.setup.dialect.prompt_text(&self.setup.order, say, left, running);
-        attempt.agent.say(self.setup.dialect.encode_prompt(&words));
-        self.recorder.counts(say, words, self.clock.at());
+        let prompt = self.setup.dialect.prompt_text(&self.setup.order, kind, remaining, running);
+        attempt.agent.say(self.setup.dialect.encode_prompt(&prompt));
+        self.recorder.prompt_sent(kind, prompt, self.clock.at());
     }
 
     fn stop(&mut self, level: StopLevel) {

@@ -58,7 +58,7 @@ fn check(notification: &Notification, expected: &Expect) {
 fn notifies_of_a_long_wait() {
     let dir = dir();
     let notification =
-    |span| Notification::for_wait(dir.id(), dir.path(), &waiting(span), AT, " fix \"the\" tests\n");
+        |span| Notification::for_wait(dir.id(), dir.path(), &waiting(span), AT, " fix \"the\" tests\n");
     assert!(notification(Span::from_mins(15)).is_none());
     check(
         &notification(Span::from_mins(300)).expect("it is long"),

@@ -1,4 +1,5 @@
-//! States in sentences why a run did not finish its work. It reads vendor fields and records, never the agent's prose.
+//! States in sentences why a run did not finish its work. It reads vendor fields and records, never the
+//! agent's prose.
 
 use crate::live::tail;
 use longhaul_agent::{AttemptSnapshot, for_user};
@@ -36,7 +37,8 @@ impl FailedCheck {
     }
 }
 
-/// Returns the errors of a run with this outcome: the reason, the last lines of a failed check, and the agent's messages.
+/// Returns the errors of a run with this outcome: the reason, the last lines of a failed check, and the
+/// agent's messages.
 pub(super) fn errors(
     state: &State,
     outcome: Outcome,

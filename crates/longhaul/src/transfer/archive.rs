@@ -1,5 +1,5 @@
-//! The file itself: a gzipped tar of plain files, the manifest first. Reading believes nothing: not a name,
-//! not a size, not a kind, and holds no more in memory than the manifest.
+//! The archive: a gzipped tar of plain files, the manifest first. Reading trusts no name, size or type, and
+//! holds no more in memory than the manifest.
 
 use super::TransferError;
 use super::manifest::{ArchiveMember, FORMAT, MANIFEST, Manifest};
@@ -15,35 +15,35 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use tar::{Archive, Builder, EntryType, Header};
 
-// A hundred thousand members are named in less.
+// Enough for the names of a hundred thousand members.
 const MANIFEST_BYTES_MAX: u64 = 32 << 20;
-// How every gzip file begins.
+// Magic number of gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-// What follows the last file: zeros, to the end of tar's block.
+// After the last file follow zeros, up to the end of tar's block.
 const PADDING_BYTES_MAX: u64 = 1 << 20;
 
-/// A file as a member of this name.
+/// Measures a file as a member with this name.
 ///
 /// # Errors
-/// If it cannot be read.
+/// Returns an error if the file cannot be read.
 pub(super) fn member(name: String, path: &Path) -> Result<ArchiveMember, TransferError> {
     let mut file = Hashing::new(open_regular(path).map_err(TransferError::io("read", path))?);
     io::copy(&mut file, &mut io::sink()).map_err(TransferError::io("read", path))?;
-    let (bytes, sha256) = file.done();
+    let (bytes, sha256) = file.finish();
     Ok(ArchiveMember { name, bytes, sha256 })
 }
 
-/// Writes the manifest and its members, whose content is at `sources`, in the same order.
+/// Writes the manifest and its members, whose files are `sources`, in the same order.
 ///
 /// # Errors
-/// If a file cannot be read, or is not what the manifest says, or if `to` cannot be written.
+/// Returns an error if a file cannot be read or differs from the manifest, or if `to` cannot be written.
 pub(super) fn write(
     to: File,
     path: &Path,
     manifest: &Manifest,
     sources: &[PathBuf],
 ) -> Result<File, TransferError> {
-    // Measured on recorded streams: a third smaller than at the fastest level, in half as much time again.
+    // Measured on recorded streams: a third smaller than at the fastest level, for half as much more time.
     let mut tar = Builder::new(GzEncoder::new(to, Compression::default()));
     let mut text = serde_json::to_vec_pretty(manifest).expect("a manifest has only string keys");
     text.push(b'\n');
@@ -53,7 +53,7 @@ pub(super) fn write(
         let file = open_regular(source).map_err(TransferError::io("read", source))?;
         let mut file = Hashing::new(file.take(member.bytes));
         append(&mut tar, &member.name, member.bytes, &mut file).map_err(TransferError::io("write", path))?;
-        if file.done() != (member.bytes, member.sha256.clone()) {
+        if file.finish() != (member.bytes, member.sha256.clone()) {
             let changed = io::Error::other("it changed while it was being packed");
             return Err(TransferError::io("read", source)(changed));
         }
@@ -72,33 +72,34 @@ fn append(tar: &mut Builder<impl Write>, name: &str, bytes: u64, content: impl R
     tar.append(&header, content)
 }
 
-/// Reads a whole file, and shows each member to `visit` with its content. What is not as the manifest says
-/// is an error, at the latest when that member has been visited: a first pass that does nothing with it
-/// proves the file.
+/// Reads a complete archive and passes each member with its content to `visit`. A member that differs from
+/// the manifest is an error, at the latest after its visit, so a first pass with an empty `visit` verifies
+/// the archive.
 ///
-/// A manifest that announces more than `unpacked_bytes_max` is an error before anything is unpacked.
+/// If the manifest announces more than `unpacked_bytes_max`, nothing is unpacked.
 ///
 /// # Errors
-/// [`MoveError::Newer`], [`MoveError::Unsound`], [`MoveError::Large`], [`MoveError::Io`], and those of `visit`.
+/// Returns [`TransferError::Newer`], [`TransferError::InvalidArchive`], [`TransferError::Large`],
+/// [`TransferError::Io`], and the errors of `visit`.
 pub(super) fn read(
     path: &Path,
     unpacked_bytes_max: u64,
     mut visit: impl FnMut(&ArchiveMember, &mut dyn Read) -> Result<(), TransferError>,
 ) -> Result<Manifest, TransferError> {
-    let unsound = |why: &str| TransferError::unsound(path, why);
+    let invalid = |reason: &str| TransferError::unsound(path, reason);
     let file = open_regular(path).map_err(TransferError::io("read", path))?;
     let mut file = BufReader::new(file);
     if !file.fill_buf().map_err(|error| broken(path, &error))?.starts_with(&GZIP) {
-        return Err(unsound("it is no exported run"));
+        return Err(invalid("it is no exported run"));
     }
     let mut tar = Archive::new(GzDecoder::new(file));
-    // Raw: no extension of tar is followed, so that a header is all that there is to an entry.
+    // Raw: tar extensions are ignored, so an entry consists of its header and content only.
     let mut entries = tar.entries().map_err(|error| broken(path, &error))?.raw(true);
     let mut next = || entries.next().transpose().map_err(|error| broken(path, &error));
 
-    let mut first = next()?.ok_or_else(|| unsound("it is empty"))?;
+    let mut first = next()?.ok_or_else(|| invalid("it is empty"))?;
     if *first.path_bytes() != *MANIFEST.as_bytes() || first.size() > MANIFEST_BYTES_MAX {
-        return Err(unsound("it is no exported run"));
+        return Err(invalid("it is no exported run"));
     }
     let mut text = Vec::new();
     first.read_to_end(&mut text).map_err(|error| broken(path, &error))?;
@@ -109,61 +110,61 @@ pub(super) fn read(
     }
 
     for member in &manifest.members {
-        let mut entry = next()?.ok_or_else(|| unsound("it is cut short"))?;
+        let mut entry = next()?.ok_or_else(|| invalid("it is cut short"))?;
         if entry.header().entry_type() != EntryType::Regular
             || *entry.path_bytes() != *member.name.as_bytes()
             || entry.size() != member.bytes
         {
             let name = String::from_utf8_lossy(&entry.path_bytes()).escape_debug().to_string();
-            return Err(unsound(&format!("`{name}` stands where its manifest has {}", member.name)));
+            return Err(invalid(&format!("`{name}` stands where its manifest has {}", member.name)));
         }
         let mut content = Hashing::new(&mut entry);
         visit(member, &mut content)?;
-        // What was not wanted is hashed all the same.
+        // Content that `visit` did not read is hashed, too.
         io::copy(&mut content, &mut io::sink()).map_err(|error| broken(path, &error))?;
-        if content.done() != (member.bytes, member.sha256.clone()) {
-            return Err(unsound(&format!("{} is damaged", member.name)));
+        if content.finish() != (member.bytes, member.sha256.clone()) {
+            return Err(invalid(&format!("{} is damaged", member.name)));
         }
     }
     if next()?.is_some() {
-        return Err(unsound("it holds more than its manifest names"));
+        return Err(invalid("it holds more than its manifest names"));
     }
-    // The checksum of the whole is behind the padding.
+    // The checksum of the whole archive follows the padding.
     let mut padding = tar.into_inner().take(PADDING_BYTES_MAX);
     io::copy(&mut padding, &mut io::sink()).map_err(|error| broken(path, &error))?;
     Ok(manifest)
 }
 
-/// The manifest, if it is one that this version can read.
+/// Parses the manifest, if this version can read it.
 fn parse(path: &Path, text: &[u8]) -> Result<Manifest, TransferError> {
     #[derive(Deserialize)]
     struct FormatHeader {
         format: u32,
         longhaul: String,
     }
-    let unsound = |error: serde_json::Error| TransferError::unsound(path, format!("its manifest: {error}"));
-    let FormatHeader { format, longhaul } = serde_json::from_slice(text).map_err(unsound)?;
+    let invalid = |error: serde_json::Error| TransferError::unsound(path, format!("its manifest: {error}"));
+    let FormatHeader { format, longhaul } = serde_json::from_slice(text).map_err(invalid)?;
     if format > FORMAT {
         return Err(TransferError::Newer { path: path.to_owned(), format, written_by: longhaul });
     }
-    let manifest: Manifest = serde_json::from_slice(text).map_err(unsound)?;
+    let manifest: Manifest = serde_json::from_slice(text).map_err(invalid)?;
     match manifest.validate() {
         Some(flaw) => Err(TransferError::unsound(path, flaw)),
         None => Ok(manifest),
     }
 }
 
-/// What a decoder's complaint means: a file that is no archive, or one that was cut.
+/// Maps an error of a decoder: the file is not an archive, or it is truncated.
 fn broken(path: &Path, error: &io::Error) -> TransferError {
-    let why = match error.kind() {
+    let reason = match error.kind() {
         io::ErrorKind::UnexpectedEof => "it is cut short".to_owned(),
         io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         _ => format!("it is damaged, or no exported run: {error}"),
     };
-    TransferError::unsound(path, why)
+    TransferError::unsound(path, reason)
 }
 
-/// A reader that counts and hashes what is read through it.
+/// A reader that counts and hashes its bytes.
 struct Hashing<R> {
     inner: R,
     hasher: Sha256,
@@ -175,8 +176,8 @@ impl<R: Read> Hashing<R> {
         Hashing { inner, hasher: Sha256::new(), bytes: 0 }
     }
 
-    /// How many bytes there were, and their SHA-256 in hexadecimal.
-    fn done(self) -> (u64, String) {
+    /// Returns the number of bytes and their SHA-256 in hexadecimal.
+    fn finish(self) -> (u64, String) {
         let mut sha256 = String::new();
         for byte in self.hasher.finalize() {
             write!(sha256, "{byte:02x}").expect("writing to a string never fails");

@@ -1,6 +1,6 @@
-//! The directory that a workspace is unpacked into: one that is not there yet, or an empty one. The work is
-//! done in a hidden directory inside of it, so that it works where only that directory is ours to write
-//! to (a volume), and that a process that is killed leaves nothing that looks like a workspace.
+//! The directory that a workspace is unpacked into: a new or an empty one. The work happens in a hidden
+//! directory inside it. It therefore needs write access only to that directory (a volume), and a killed
+//! import leaves nothing that looks like a workspace.
 
 use super::TransferError;
 use std::fs::{self, DirEntry};
@@ -9,26 +9,27 @@ use std::path::{Path, PathBuf};
 
 const SCRATCH: &str = ".longhaul-import";
 
-/// A workspace in the making. Dropped before [`Place::settle`] has returned, it leaves all as it was.
+/// An unfinished workspace. Unless [`DestinationDir::keep`] is called, dropping it restores the former state.
 #[derive(Debug)]
 pub(super) struct DestinationDir {
     path: PathBuf,
-    /// The highest directory that was made for it.
-    made: Option<PathBuf>,
-    /// What has been given its place.
+    /// The topmost directory that was created for it.
+    created: Option<PathBuf>,
+    /// Entries that were moved to their final path.
     moved: Vec<PathBuf>,
-    settled: bool,
+    kept: bool,
 }
 
 impl DestinationDir {
-    /// Whether a workspace could be made there. Changes nothing.
+    /// Checks whether a workspace can be created at `path`. Changes nothing.
     ///
     /// # Errors
-    /// [`MoveError::NotEmpty`] and [`MoveError::Io`].
+    /// Returns [`TransferError::NotEmpty`] if the directory has entries, and [`TransferError::Io`] if it
+    /// cannot be read.
     pub(super) fn check(path: &Path) -> Result<(), TransferError> {
-        // What an import that was killed has left is nobody's.
-        let is_ours = |entry: io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name() == SCRATCH);
-        match fs::read_dir(path).map(|mut entries| entries.all(is_ours)) {
+        // A killed import may have left its scratch directory, which can be replaced.
+        let is_scratch = |entry: io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name() == SCRATCH);
+        match fs::read_dir(path).map(|mut entries| entries.all(is_scratch)) {
             Ok(true) => Ok(()),
             Ok(false) => Err(TransferError::NotEmpty(path.to_owned())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -39,35 +40,35 @@ impl DestinationDir {
         }
     }
 
-    /// Makes the directory, if it is not there, and the hidden one inside.
+    /// Creates the directory if it does not exist, and the hidden one inside it.
     ///
     /// # Errors
-    /// As [`Place::check`].
+    /// Returns the errors of [`DestinationDir::check`].
     pub(super) fn begin(path: &Path) -> Result<DestinationDir, TransferError> {
         DestinationDir::check(path)?;
         let path = std::path::absolute(path).map_err(TransferError::io("create", path))?;
-        let made = path.ancestors().take_while(|dir| !dir.exists()).last().map(Path::to_owned);
-        let place = DestinationDir { path, made, moved: Vec::new(), settled: false };
-        drop(fs::remove_dir_all(place.scratch()));
-        // As the user's umask has it: a workspace is theirs.
-        fs::create_dir_all(place.scratch()).map_err(TransferError::io("create", &place.path))?;
-        Ok(place)
+        let created = path.ancestors().take_while(|dir| !dir.exists()).last().map(Path::to_owned);
+        let destination = DestinationDir { path, created, moved: Vec::new(), kept: false };
+        drop(fs::remove_dir_all(destination.scratch()));
+        // With the user's umask, because the workspace belongs to the user.
+        fs::create_dir_all(destination.scratch()).map_err(TransferError::io("create", &destination.path))?;
+        Ok(destination)
     }
 
-    /// Where to make the workspace.
+    /// Returns the directory for the unfinished workspace.
     pub(super) fn scratch(&self) -> PathBuf {
         DestinationDir::scratch_of(&self.path)
     }
 
-    /// Where the workspace of a directory is made.
+    /// Returns the directory for the unfinished workspace at `path`.
     pub(super) fn scratch_of(path: &Path) -> PathBuf {
         path.join(SCRATCH)
     }
 
-    /// Gives everything that was made its place.
+    /// Moves all entries to their final path.
     ///
     /// # Errors
-    /// [`MoveError::Io`].
+    /// Returns [`TransferError::Io`] if an entry cannot be moved.
     pub(super) fn commit(&mut self) -> Result<(), TransferError> {
         let failed = |error| TransferError::io("move into", &self.path)(error);
         let scratch = self.scratch();
@@ -80,30 +81,30 @@ impl DestinationDir {
         fs::remove_dir(&scratch).map_err(failed)
     }
 
-    /// Leaves what was made where it is.
+    /// Keeps the workspace when the value is dropped.
     pub(super) fn keep(mut self) {
-        self.settled = true;
+        self.kept = true;
     }
 }
 
 impl Drop for DestinationDir {
     fn drop(&mut self) {
-        if self.settled {
+        if self.kept {
             return;
         }
-        // What cannot be removed stays in a directory that was empty or not there; the error that brought us
-        // here is what is told.
+        // Entries that cannot be removed stay in a directory that was empty or missing. The caller reports
+        // the original error.
         for path in &self.moved {
             match fs::symlink_metadata(path) {
-                Ok(found) if found.is_dir() => drop(fs::remove_dir_all(path)),
+                Ok(metadata) if metadata.is_dir() => drop(fs::remove_dir_all(path)),
                 Ok(_) => drop(fs::remove_file(path)),
                 Err(_) => {}
             }
         }
         drop(fs::remove_dir_all(self.scratch()));
-        if let Some(made) = &self.made {
-            // Each only if it is empty: somebody else may have begun to use it.
-            for dir in self.path.ancestors().take_while(|dir| dir.starts_with(made)) {
+        if let Some(created) = &self.created {
+            // Removes only empty directories, because another program may have started to use them.
+            for dir in self.path.ancestors().take_while(|dir| dir.starts_with(created)) {
                 drop(fs::remove_dir(dir));
             }
         }

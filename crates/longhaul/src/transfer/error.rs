@@ -1,4 +1,4 @@
-//! What can be wrong with moving a run, in words for people.
+//! Errors of exporting and importing a run, with messages for people.
 
 use crate::find_agent::AgentError;
 use longhaul_core::RunId;
@@ -7,112 +7,113 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a run could not be exported or imported. Nothing is left of the attempt.
+/// The reason why a run could not be exported or imported. Nothing of the attempt remains on disk.
 #[derive(Debug, Error)]
 pub enum TransferError {
-    /// The run's own files.
+    /// A file of the run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Another process supervises the run.
     #[error("cannot export run {0}: it is running")]
     Supervised(RunId),
-    /// Its supervisor died, and its agent or a tool of it goes on.
+    /// The run's supervisor died, but its agent or one of its tools is still running.
     #[error("cannot export run {run}: its supervisor died, and {processes} of its processes still work")]
     StillRunning {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// How many processes carry its mark.
+        /// Number of processes that carry the run marker.
         processes: usize,
     },
-    /// What would be written is there already.
+    /// The output file already exists.
     #[error("{} already exists", .0.display())]
     FileExists(PathBuf),
-    /// The file cannot be what an export writes.
+    /// The file is not an export.
     #[error("cannot import {}: {reason}", path.display())]
     InvalidArchive {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
-    /// The file unpacks to much more than its size: it may have been made to fill the disk.
+    /// The file unpacks to much more than its size, so it may have been made to fill the disk.
     #[error("cannot import {}: it unpacks to {} MiB, more than ten times its size", path.display(), unpacked >> 20)]
     Large {
         /// The file.
         path: PathBuf,
-        /// The size of its content, in bytes.
+        /// Size of its content, in bytes.
         unpacked: u64,
     },
-    /// A later version wrote the file in a way that this one does not know.
+    /// A later version wrote the file in a format that this version does not know.
     #[error("cannot import {}: longhaul {written_by} wrote it in format {format}", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
-        /// The format's number.
+        /// Number of the format.
         format: u32,
-        /// The version that wrote it.
+        /// Version that wrote the file.
         written_by: String,
     },
-    /// Processes on this machine carry the mark of the run that should come here.
+    /// Processes on this machine carry the marker of the run to import.
     #[error("cannot import run {run}: {processes} of its processes work on this machine")]
     RunningHere {
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// How many.
+        /// Number of processes.
         processes: usize,
     },
-    /// The file has no workspace, and none was said to be there.
+    /// The file has no workspace, and the request does not use an existing one.
     #[error("cannot import into {}: the workspace is not in the file", .0.display())]
     NoWorkspace(PathBuf),
-    /// The directory to create the workspace in holds something.
+    /// The directory for the workspace is not empty.
     #[error("cannot import into {}: it is not an empty directory", .0.display())]
     NotEmpty(PathBuf),
-    /// The directory that should be used as it is cannot be.
+    /// The existing workspace cannot be used.
     #[error("work in {}: {source}", path.display())]
     Workspace {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// There is no agent to go on with.
+    /// There is no agent to continue with.
     #[error(transparent)]
     Agent(#[from] AgentError),
     /// Git is needed and cannot be started.
     #[error("cannot start git: {0}")]
     NoGit(io::Error),
-    /// Git refused.
+    /// Git failed.
     #[error("git {action}: {git_error}")]
     Git {
-        /// What it was asked to do.
+        /// Subcommand of git.
         action: String,
-        /// The first lines of its complaint.
+        /// First lines of git's error output.
         git_error: String,
     },
-    /// The system refused something.
+    /// The system refused an operation.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// Operation.
         action: &'static str,
-        /// To which file or directory.
+        /// File or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl TransferError {
-    /// For `map_err`: the system refused `action` at `path`.
+    /// Returns a function for `map_err` that reports a failed operation at `path`.
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> TransferError {
         move |source| TransferError::Io { action, path: path.to_owned(), source }
     }
 
-    /// For `map_err` and `ok_or_else`: the file is not what an export writes.
-    pub(super) fn unsound(path: &Path, why: impl Into<String>) -> TransferError {
-        TransferError::InvalidArchive { path: path.to_owned(), reason: why.into() }
+    /// Returns the error for a file that is not an export.
+    pub(super) fn unsound(path: &Path, reason: impl Into<String>) -> TransferError {
+        TransferError::InvalidArchive { path: path.to_owned(), reason: reason.into() }
     }
 
-    /// Whether other arguments would mend it; else it is the state of things that refuses.
+    /// Returns `true` if other arguments can fix the error, and `false` if it is caused by the state of the
+    /// system.
     pub fn is_usage(&self) -> bool {
         match self {
             TransferError::FileExists(_)
@@ -133,7 +134,7 @@ impl TransferError {
         }
     }
 
-    /// What a person can do about it.
+    /// Returns what a user can do about the error.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             TransferError::Store(error) => return error.hint(),
@@ -141,7 +142,7 @@ impl TransferError {
                 format!("wait for its end with `longhaul attach {run}`, or end it by `longhaul cancel {run}`")
             }
             TransferError::StillRunning { run, .. } => {
-                format!("go on with it by `longhaul recover {run}`, or end it by `longhaul cancel {run}`")
+                format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
             }
             TransferError::FileExists(_) => {
                 "name another file with --output, or overwrite it with --force".to_owned()
@@ -152,7 +153,7 @@ impl TransferError {
             TransferError::Large { .. } => "if you trust the file, import it with --allow-large".to_owned(),
             TransferError::Newer { .. } => "import it with that version, or a later one".to_owned(),
             TransferError::RunningHere { run, .. } => {
-                format!("end it where it is by `longhaul cancel {run}`: a run goes on in one place only")
+                format!("stop it there with `longhaul cancel {run}`; a run may continue in one place only")
             }
             TransferError::NoWorkspace(_) => {
                 "bring the workspace there yourself, and say so with --use-existing".to_owned()
@@ -163,7 +164,7 @@ impl TransferError {
             TransferError::Workspace { .. } => "name the directory that has the workspace".to_owned(),
             TransferError::Agent(error) => error.hint().to_owned(),
             TransferError::NoGit(_) => "install git, and see that it is on PATH".to_owned(),
-            TransferError::Git { .. } => "mend what git says, then try again; nothing was changed".to_owned(),
+            TransferError::Git { .. } => "fix what git reports, then try again; nothing was changed".to_owned(),
             TransferError::Io { source, .. } => return io_hint(source.kind()),
         };
         Some(hint)

@@ -1,4 +1,4 @@
-//! Packs a run into one file. It changes nothing: not the run, not the session, not the workspace.
+//! Exports a run into one file. It never changes the run, the session or the workspace.
 
 use super::archive;
 use super::manifest::{BUNDLE, Manifest, RUN, SessionEntry, is_name};
@@ -17,42 +17,42 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
 
-/// What was exported.
+/// The result of an export.
 #[derive(Debug)]
 pub struct Exported {
-    /// The file, absolute.
+    /// Absolute path of the file.
     pub file: PathBuf,
-    /// Its size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// What is in it.
+    /// Content of the file.
     pub manifest: Manifest,
-    /// How the run ended; nothing if it has not.
+    /// How the run finished. `None` if it has not.
     pub outcome: Option<Outcome>,
-    /// Why the workspace is not in it; nothing if it is.
+    /// Why the workspace is not in the file. `None` if it is.
     pub no_workspace: Option<WorkspaceOmitted>,
 }
 
-/// Why a workspace is not in an exported run.
+/// The reason why a workspace is not in an exported run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceOmitted {
-    /// It is not in a git repository, or in one that ignores it.
+    /// It is not in a git repository, or the repository ignores it.
     NotInGit,
-    /// Its directory is not there any more.
+    /// Its directory does not exist.
     Gone,
 }
 
-/// Packs a run with its sessions and its workspace into the file `to`, readable by its owner only.
-/// `overwrite` says whether a file that is there may be replaced.
+/// Exports a run with its sessions and its workspace into the file `to`, readable by its owner only. An
+/// existing file is replaced only if `overwrite` is set.
 ///
 /// # Errors
-/// If the run is supervised or its agent lives; if its files, its workspace or a session cannot be read; if
-/// the file cannot be written. Nothing is left then.
+/// Returns an error if the run has a supervisor or a live agent, if its files, workspace or sessions cannot
+/// be read, or if the file cannot be written. No file remains in these cases.
 pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<Exported, TransferError> {
     let to = std::path::absolute(to).map_err(TransferError::io("write", to))?;
     if !overwrite && to.symlink_metadata().is_ok() {
         return Err(TransferError::FileExists(to));
     }
-    // Held to the end: nobody can take the run up while it is being packed.
+    // Held until the end, so that no supervisor takes over the run during the export.
     let (_journal, history) = Journal::open_append(&dir.journal_path()).map_err(|error| match error {
         StoreError::JournalLocked { .. } => TransferError::Supervised(dir.id().clone()),
         _ => error.into(),
@@ -71,7 +71,7 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
         let name = format!("{RUN}sessions/{session}.jsonl");
         let file = claude_config_dir().and_then(|config| find(&config, plan.cwd.as_path(), &session));
         if let Some(file) = file.filter(|_| is_name(&name)) {
-            // The agent's own is newer than one that the run has brought from elsewhere.
+            // The agent's own file is newer than one that the run brought from another machine.
             sources.insert(name.clone(), file);
         }
         let found = sources.contains_key(&name);
@@ -84,7 +84,7 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
             sources.insert(BUNDLE.to_owned(), bundle);
             None
         }
-        Err(why) => Some(why),
+        Err(reason) => Some(reason),
     };
 
     let (names, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
@@ -94,12 +94,12 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
     if let Some(flaw) = manifest.validate() {
         return Err(TransferError::io("write", &to)(io::Error::other(flaw)));
     }
-    let bytes = put(&to, overwrite, &manifest, &sources, &scratch)?;
+    let bytes = write_atomically(&to, overwrite, &manifest, &sources, &scratch)?;
     Ok(Exported { file: to, bytes, manifest, outcome, no_workspace })
 }
 
-/// Writes the file beside its place, and puts it there when it is whole.
-fn put(
+/// Writes the file under a temporary name next to `to` and renames it when it is complete.
+fn write_atomically(
     to: &Path,
     overwrite: bool,
     manifest: &Manifest,
@@ -107,23 +107,23 @@ fn put(
     scratch: &TempDir,
 ) -> Result<u64, TransferError> {
     let failed = |error| TransferError::io("write", to)(error);
-    let beside = to.parent().unwrap_or(Path::new("/"));
-    // Readable by its owner only, from the start.
+    let parent = to.parent().unwrap_or(Path::new("/"));
+    // Created with access for its owner only.
     let (file, name) =
-        Builder::new().prefix(".longhaul-").suffix(".new").tempfile_in(beside).map_err(failed)?.into_parts();
+        Builder::new().prefix(".longhaul-").suffix(".new").tempfile_in(parent).map_err(failed)?.into_parts();
     needs(scratch, &name)?;
     let file = archive::write(file, to, manifest, sources)?;
     file.sync_all().map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
-    let placed = if overwrite { name.persist(to) } else { name.persist_noclobber(to) };
-    placed.map_err(|error| match error.error.kind() {
+    let persisted = if overwrite { name.persist(to) } else { name.persist_noclobber(to) };
+    persisted.map_err(|error| match error.error.kind() {
         io::ErrorKind::AlreadyExists => TransferError::FileExists(to.to_owned()),
         _ => failed(error.error),
     })?;
     Ok(bytes)
 }
 
-/// The state of the run's workspace and its bundle, or why there is none.
+/// Returns the state of the run's workspace and its bundle, or the reason why there is none.
 fn workspace(
     plan: &Plan,
     excluded: &[&Path],
@@ -138,15 +138,15 @@ fn workspace(
     Ok(Ok((snapshot.workspace, bundle)))
 }
 
-/// A path without symbolic links above its last part, as git names files.
+/// Resolves symbolic links above the last component, as git does in its file names.
 fn real(path: &Path) -> PathBuf {
-    let above = path.parent().and_then(|above| fs::canonicalize(above).ok());
-    above.zip(path.file_name()).map_or_else(|| path.to_owned(), |(above, name)| above.join(name))
+    let parent = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
+    parent.zip(path.file_name()).map_or_else(|| path.to_owned(), |(parent, name)| parent.join(name))
 }
 
-/// The files below a directory, by their names in the exported run. What other processes want of the
-/// supervisor stays here, and so does what is only half-written.
-fn files_of(dir: &Path, name: &str, found: &mut BTreeMap<String, PathBuf>) -> Result<(), TransferError> {
+/// Collects the files below a directory, by their names in the exported run. It skips requests to the
+/// supervisor and partly written files.
+fn files_of(dir: &Path, name: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<(), TransferError> {
     for entry in fs::read_dir(dir).map_err(TransferError::io("read", dir))? {
         let entry = entry.map_err(TransferError::io("read", dir))?;
         let kind = entry.file_type().map_err(TransferError::io("read", dir))?;
@@ -155,15 +155,15 @@ fn files_of(dir: &Path, name: &str, found: &mut BTreeMap<String, PathBuf>) -> Re
             continue;
         }
         if kind.is_dir() {
-            files_of(&entry.path(), &format!("{name}/"), found)?;
+            files_of(&entry.path(), &format!("{name}/"), files)?;
         } else if kind.is_file() {
-            found.insert(name, entry.path());
+            files.insert(name, entry.path());
         }
     }
     Ok(())
 }
 
-/// The time now.
+/// Returns the current time.
 fn now() -> Moment {
     Moment(Timestamp::now().as_millisecond() as u64)
 }

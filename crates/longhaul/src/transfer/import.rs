@@ -1,5 +1,5 @@
-//! Unpacks a run that was exported elsewhere. All of the file is checked before anything is created, and
-//! the run is there as a whole or not at all: its directory gets its name last.
+//! Imports a run that was exported elsewhere. The complete file is checked before anything is created. The
+//! run appears completely or not at all, because its directory gets its name last.
 
 use super::destination::DestinationDir;
 use super::manifest::{BUNDLE, Manifest};
@@ -16,66 +16,68 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-// Streams of small runs compress to less than a tenth, and fill no disk.
+// Streams of small runs may compress to less than a tenth, and this much fills no disk.
 const UNPACKED_BYTES_FREE: u64 = 16 << 20;
 
-/// Where an exported run should go on.
+/// The destination of an exported run.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportDestination<'a> {
-    /// The directory that takes the place of the repository's top, or, without git, of the directory that
-    /// the agent worked in.
+    /// Directory that replaces the top of the repository or, without git, the agent's working directory.
     pub into: &'a Path,
-    /// Whether the workspace is there already; else it is made from the file, in a new or empty directory.
+    /// Whether to use an existing workspace. Otherwise it is unpacked into a new or empty directory.
     pub as_is: bool,
     /// Whether the file may unpack to more than ten times its size.
     pub allow_large: bool,
-    /// The agent's program; nothing for the recorded one, or where that is missing, one that is found.
+    /// Program of the agent. `None` for the recorded one or, if that is missing, an installed one.
     pub agent_path: Option<&'a Path>,
 }
 
-/// What was imported.
+/// The result of an import.
 #[derive(Debug)]
 pub struct Imported {
     /// The run's directory.
     pub dir: RunDir,
-    /// Where the agent will work, a real path.
+    /// Working directory of the agent, with links resolved.
     pub cwd: PathBuf,
-    /// What was in the file.
+    /// Content of the file.
     pub manifest: Manifest,
-    /// How the run ended; nothing if it has not.
+    /// How the run finished. `None` if it has not.
     pub outcome: Option<Outcome>,
-    /// How the workspace got there.
+    /// Whether the workspace was unpacked, or how it differs from the exported one.
     pub workspace: WorkspaceMatch,
 }
 
-/// How a workspace got to its place.
+/// The origin of an imported run's workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceMatch {
-    /// It was made from the file.
+    /// It was unpacked from the file.
     Unpacked,
-    /// It was there, and its files are those that were exported.
+    /// It existed, with the exported files.
     Same,
-    /// It was there, and some of its files are others.
+    /// It existed, with different files.
     Different,
-    /// It was there; one of the two is not in git, so that nobody can tell.
+    /// It existed, and one of the two is not in git, so that they cannot be compared.
     Unknown,
 }
 
-/// Takes in the run of `file`.
+/// Imports the run in `file`.
 ///
 /// # Errors
-/// If the file is damaged, hostile or of a newer format; if this home has the run, or processes of it work
-/// on this machine; if the workspace cannot be made or is not there; if there is no agent to go on with.
-/// Nothing is left then.
+/// Returns an error in each of these cases, without creating anything:
+///
+/// - the file is damaged, hostile or in a newer format
+/// - this home already has the run, or its processes run on this machine
+/// - the workspace cannot be created or does not exist
+/// - there is no agent to continue with
 pub fn import(
     home: &Home,
     file: &Path,
     destination: ImportDestination<'_>,
 ) -> Result<Imported, TransferError> {
-    let packed = fs::metadata(file).map_err(TransferError::io("read", file))?.len();
-    let unpacked_max = packed.saturating_mul(10).max(UNPACKED_BYTES_FREE);
-    let unpacked_max = if destination.allow_large { u64::MAX } else { unpacked_max };
-    let manifest = archive::read(file, unpacked_max, |_, _| Ok(()))?;
+    let packed_bytes = fs::metadata(file).map_err(TransferError::io("read", file))?.len();
+    let unpacked_bytes_max = packed_bytes.saturating_mul(10).max(UNPACKED_BYTES_FREE);
+    let unpacked_bytes_max = if destination.allow_large { u64::MAX } else { unpacked_bytes_max };
+    let manifest = archive::read(file, unpacked_bytes_max, |_, _| Ok(()))?;
     check_destination(&manifest, destination)?;
 
     let now = Zoned::now();
@@ -90,20 +92,20 @@ pub fn import(
     if processes > 0 {
         return Err(TransferError::RunningHere { run: manifest.run, processes });
     }
-    // Nothing of it lives here, and should it go on where it comes from, in another home, that is another run's.
+    // The imported run has no processes here. If the original continues in another home, it is a different run.
     plan.marker = Some(RunMarker::random());
     let history = Journal::load(&dir.journal_path())?;
     let outcome = Run::replay(history.records()).state().outcome();
-    settle_agent(&mut plan.agent, outcome.is_some(), destination.agent_path)?;
+    find_agent(&mut plan.agent, outcome.is_some(), destination.agent_path)?;
 
-    let (made, arrival) = match &manifest.workspace {
+    let (unpacked, workspace_match) = match &manifest.workspace {
         Some(workspace) if !destination.as_is => {
             needs(&scratch, &DestinationDir::scratch_of(destination.into))?;
-            let mut place = DestinationDir::begin(destination.into)?;
-            restore(&bundle, workspace, &place.scratch(), file, unpacked_max)?;
-            working_directory(&manifest, &place.scratch(), file)?;
-            place.commit()?;
-            (Some(place), WorkspaceMatch::Unpacked)
+            let mut destination_dir = DestinationDir::begin(destination.into)?;
+            restore(&bundle, workspace, &destination_dir.scratch(), file, unpacked_bytes_max)?;
+            working_directory(&manifest, &destination_dir.scratch(), file)?;
+            destination_dir.commit()?;
+            (Some(destination_dir), WorkspaceMatch::Unpacked)
         }
         Some(_) | None => (None, compare(home, &manifest, destination.into, scratch.path())?),
     };
@@ -113,16 +115,16 @@ pub fn import(
         at: Moment(now.timestamp().as_millisecond() as u64),
     });
     plan.cwd = cwd.as_path().into();
-    // Those of the other machine. The first supervisor here records its own.
+    // Those are the variables of the other machine. The first supervisor here records its own.
     plan.env = plan.env.with_needed([]);
     let dir = incoming.commit(&plan)?;
-    if let Some(place) = made {
-        place.keep();
+    if let Some(destination_dir) = unpacked {
+        destination_dir.keep();
     }
-    Ok(Imported { dir, cwd, manifest, outcome, workspace: arrival })
+    Ok(Imported { dir, cwd, manifest, outcome, workspace: workspace_match })
 }
 
-/// That the workspace can be made there, or is there. Changes nothing.
+/// Checks that the workspace can be created at the destination, or exists there. Changes nothing.
 fn check_destination(manifest: &Manifest, destination: ImportDestination<'_>) -> Result<(), TransferError> {
     let into = destination.into;
     if !destination.as_is {
@@ -134,21 +136,21 @@ fn check_destination(manifest: &Manifest, destination: ImportDestination<'_>) ->
     let path = manifest
         .workspace
         .as_ref()
-        .map_or_else(|| into.to_owned(), |own| into.join(own.subdirectory.as_path()));
+        .map_or_else(|| into.to_owned(), |workspace| into.join(workspace.subdirectory.as_path()));
     match fs::read_dir(&path) {
         Ok(_) => Ok(()),
         Err(source) => Err(TransferError::Workspace { path, source }),
     }
 }
 
-/// Writes the run's own files into its directory, and the bundle to its place.
+/// Writes the run's files into its directory, and the bundle to `bundle`.
 fn unpack(
     file: &Path,
     manifest: &Manifest,
     incoming: &ImportedRunDir,
     bundle: &Path,
 ) -> Result<(), TransferError> {
-    let again = archive::read(file, u64::MAX, |member, content| {
+    let reread = archive::read(file, u64::MAX, |member, content| {
         let (mut to, path) = match member.in_run() {
             Some(name) => (incoming.create_file(name)?, incoming.dir().path().join(name)),
             None => {
@@ -157,22 +159,22 @@ fn unpack(
         };
         io::copy(content, &mut to).and_then(|_| to.sync_all()).map_err(TransferError::io("write", &path))
     })?;
-    // What was checked is what was unpacked.
-    if again == *manifest {
+    // Rejects a file that changed after it was checked.
+    if reread == *manifest {
         Ok(())
     } else {
         Err(TransferError::unsound(file, "it changed while it was read"))
     }
 }
 
-/// The agent's program on this machine. A run that is over needs none.
-fn settle_agent(agent: &mut PlanAgent, over: bool, named: Option<&Path>) -> Result<(), TransferError> {
+/// Sets the agent's program on this machine. A finished run does not need one.
+fn find_agent(agent: &mut PlanAgent, is_finished: bool, named: Option<&Path>) -> Result<(), TransferError> {
     let recorded = agent.program.as_path();
-    if named.is_none() && (over || find_claude(Some(recorded)).is_ok()) {
+    if named.is_none() && (is_finished || find_claude(Some(recorded)).is_ok()) {
         return Ok(());
     }
     let path = find_claude(named)?;
-    // They belong to the program that is not here.
+    // These values belong to the program that is missing here.
     agent.leading_args.clear();
     agent.version = None;
     agent.binary = Binary::new(&path).ok();
@@ -180,7 +182,7 @@ fn settle_agent(agent: &mut PlanAgent, over: bool, named: Option<&Path>) -> Resu
     Ok(())
 }
 
-/// Whether the workspace that is there has the files of the one that was exported.
+/// Compares the files of the existing workspace with the exported ones.
 fn compare(
     home: &Home,
     manifest: &Manifest,
@@ -190,22 +192,26 @@ fn compare(
     let Some(exported) = &manifest.workspace else { return Ok(WorkspaceMatch::Unknown) };
     let into = fs::canonicalize(into).map_err(TransferError::io("read", into))?;
     let Some(top) = top_of(&into)? else { return Ok(WorkspaceMatch::Unknown) };
-    let here = WorkspaceSnapshot::take(&top, &into, &[home.path().to_owned()], scratch)?;
-    Ok(if here.workspace.tree == exported.tree { WorkspaceMatch::Same } else { WorkspaceMatch::Different })
+    let existing = WorkspaceSnapshot::take(&top, &into, &[home.path().to_owned()], scratch)?;
+    Ok(if existing.workspace.tree == exported.tree {
+        WorkspaceMatch::Same
+    } else {
+        WorkspaceMatch::Different
+    })
 }
 
-/// Where the agent will work: below `into` as it was below the repository's top, made if git has no file
-/// there. A link on the way would lead elsewhere than the exporting side said, and is refused.
+/// Returns the agent's working directory: below `into` as it was below the repository's top, created if git
+/// has no file there. A link on the path is refused, because it would lead elsewhere than the manifest says.
 fn working_directory(manifest: &Manifest, into: &Path, file: &Path) -> Result<PathBuf, TransferError> {
     let mut path = fs::canonicalize(into).map_err(TransferError::io("read", into))?;
-    let below = manifest.workspace.as_ref().map(|workspace| workspace.subdirectory.as_path());
-    for part in below.into_iter().flat_map(Path::components) {
+    let subdirectory = manifest.workspace.as_ref().map(|workspace| workspace.subdirectory.as_path());
+    for part in subdirectory.into_iter().flat_map(Path::components) {
         path.push(part);
         match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_dir() => {}
+            Ok(metadata) if metadata.is_dir() => {}
             Ok(_) => {
-                let why = format!("the agent worked in {}, which is no directory", path.display());
-                return Err(TransferError::unsound(file, why));
+                let reason = format!("the agent worked in {}, which is no directory", path.display());
+                return Err(TransferError::unsound(file, reason));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::create_dir(&path).map_err(TransferError::io("create", &path))?;

@@ -1,5 +1,5 @@
-//! `manifest.json`, the first file of an exported run: what follows, and what it is good for. Fields are
-//! only ever added; what an older version would get wrong raises [`FORMAT`].
+//! `manifest.json`, the first file of an exported run: it lists the other files and describes the workspace.
+//! Fields are only ever added. A change that an older version would misread raises [`FORMAT`].
 
 use longhaul_core::{Moment, RunId};
 use longhaul_store::{OsText, rfc3339};
@@ -7,39 +7,39 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
-/// The format that this version writes, and the last one that it reads.
+/// The format that this version writes, and the newest that it reads.
 pub const FORMAT: u32 = 1;
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const BUNDLE: &str = "workspace.bundle";
-/// What the names of the run's own files begin with.
+/// Prefix of the names of the run's own files.
 pub(super) const RUN: &str = "run/";
 
-// A run of ten thousand attempts, the most that anybody has seen, has forty thousand files.
+// The largest known run has ten thousand attempts and forty thousand files.
 const MEMBERS_MAX: usize = 100_000;
-// Beyond the largest histories that people keep in git; less than a disk.
+// More than the largest histories in git, but less than a disk.
 const UNPACKED_BYTES_MAX: u64 = 256 << 30;
 
-/// What is in an exported run.
+/// The content of an exported run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Manifest {
-    /// See [`FORMAT`].
+    /// Format of the file; see [`FORMAT`].
     pub format: u32,
-    /// The version of longhaul that wrote it.
+    /// Version of longhaul that wrote the file.
     pub longhaul: String,
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// When it was written, RFC 3339, UTC.
+    /// When the file was written, RFC 3339, UTC.
     pub exported_at: String,
-    /// Where the agent worked, absolute, on the machine that it comes from.
+    /// Absolute working directory of the agent on the exporting machine.
     pub cwd: OsText,
-    /// The agent's sessions that the run has worked on.
+    /// Sessions that the run has worked on.
     pub sessions: Vec<SessionEntry>,
-    /// The workspace; nothing if it is not in the file.
+    /// The workspace. `None` if it is not in the file.
     #[serde(default)]
     pub workspace: Option<Workspace>,
-    /// Every other file, in the order in which they follow.
+    /// All other files, in the order of the archive.
     pub members: Vec<ArchiveMember>,
 }
 
@@ -47,54 +47,54 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionEntry {
-    /// Its id.
+    /// Id of the session.
     pub id: String,
-    /// Whether its file was found, and is in `run/sessions/`.
+    /// Whether its file was found and is in `run/sessions/`.
     pub found: bool,
 }
 
 /// The state of a workspace in git. Its bundle holds `refs/longhaul/snapshot` (all files that git does not
-/// ignore, as they were), `refs/longhaul/staged` (what was staged) and `refs/longhaul/head` with its whole
-/// history; the last two only where there is such a thing.
+/// ignore), `refs/longhaul/staged` (the index) and `refs/longhaul/head` with its history. The last two exist
+/// only if the workspace has an index tree and a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Workspace {
-    /// The commit that was checked out; nothing before the first one.
+    /// Commit that was checked out. `None` before the first commit.
     pub head: Option<String>,
-    /// The branch that was checked out; nothing for a detached head.
+    /// Branch that was checked out. `None` for a detached head.
     pub branch: Option<String>,
-    /// The tree of all files as they were.
+    /// Tree of all files.
     pub tree: String,
-    /// How the repository names objects: `sha1`, `sha256`.
+    /// Hash of the repository's object names: `sha1` or `sha256`.
     pub object_format: String,
-    /// Commits behind which the repository has no history.
+    /// Commits before which the repository has no history.
     #[serde(default)]
     pub shallow: Vec<String>,
-    /// Where the agent worked, relative to the top of the repository; empty for the top itself.
+    /// Working directory of the agent, relative to the top of the repository. Empty for the top itself.
     pub subdirectory: OsText,
-    /// Repositories inside of this one, submodules too: their files are not in the bundle.
+    /// Nested repositories, including submodules. Their files are not in the bundle.
     #[serde(default)]
     pub omitted: Vec<OsText>,
-    /// Files that git keeps through a filter (large files kept elsewhere, encrypted ones): the bundle has
-    /// what the filter made of them.
+    /// Files that git stores through a filter, for example large or encrypted files. The bundle has the
+    /// filter's output.
     #[serde(default)]
     pub filtered: Vec<OsText>,
 }
 
-/// One file.
+/// One file of the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArchiveMember {
-    /// Its name, relative, with `/` between the parts.
+    /// Relative name, with `/` between the components.
     pub name: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The SHA-256 of its content in hexadecimal.
+    /// SHA-256 of the content in hexadecimal.
     pub sha256: String,
 }
 
 impl Manifest {
-    /// A manifest of this version.
+    /// Creates a manifest of this version without files.
     pub(super) fn new(run: RunId, cwd: OsText, at: Moment) -> Manifest {
         Manifest {
             format: FORMAT,
@@ -108,7 +108,7 @@ impl Manifest {
         }
     }
 
-    /// What makes this no manifest of an exported run; nothing if it is one.
+    /// Returns what is invalid in this manifest, or `None` if it is valid.
     pub(super) fn validate(&self) -> Option<String> {
         if self.members.len() > MEMBERS_MAX {
             return Some(format!("it names more than {MEMBERS_MAX} files"));
@@ -136,9 +136,9 @@ impl Manifest {
 
 impl Workspace {
     fn flaw(&self) -> Option<String> {
-        let below = self.subdirectory.as_path();
-        if !below.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Some(format!("`{}` is no directory of the workspace", below.display()));
+        let subdirectory = self.subdirectory.as_path();
+        if !subdirectory.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Some(format!("`{}` is no directory of the workspace", subdirectory.display()));
         }
         let is_object = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         let objects = self.shallow.iter().chain(self.head.as_ref()).chain([&self.tree]);
@@ -149,14 +149,14 @@ impl Workspace {
 }
 
 impl ArchiveMember {
-    /// The file's name in the run's directory, if it is one of those.
+    /// Returns the file's name in the run's directory, or `None` for the bundle.
     pub(super) fn in_run(&self) -> Option<&Path> {
         self.name.strip_prefix(RUN).map(Path::new)
     }
 }
 
-/// Whether a file of an exported run may have this name. It stays below the directory that it is unpacked
-/// to, is not hidden, and asks nothing of a supervisor.
+/// Returns `true` if a file of an exported run may have this name. Such a name stays below the directory that
+/// it is unpacked to, is not hidden, and is not a request to a supervisor.
 pub(super) fn is_name(name: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\0', '\\']);
     match name.strip_prefix(RUN) {

@@ -1,6 +1,5 @@
-//! A repository made from an exported workspace: the same branch at the same commit, the same files, and
-//! what was not committed is not committed again. It has no remotes, no other branches and no settings of
-//! the old one.
+//! Creates a repository from an exported workspace: the same branch at the same commit, the same files and
+//! the same index. It never has remotes, other branches or settings of the original.
 
 use super::TransferError;
 use super::git::{Git, text};
@@ -11,11 +10,11 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Makes the repository in the empty directory `into`. `from` is the file that is told of if the bundle is
-/// not what its manifest says.
+/// Creates the repository in the empty directory `into`. Errors about an invalid bundle name the file `from`.
 ///
 /// # Errors
-/// If git cannot, if the bundle holds something else, or if its files take more than `unpacked_max` bytes.
+/// Returns an error if git fails, if the bundle does not match its manifest, or if its files exceed
+/// `unpacked_max` bytes.
 pub(super) fn restore(
     bundle: &Path,
     workspace: &Workspace,
@@ -37,10 +36,10 @@ pub(super) fn restore(
     let refs = "+refs/longhaul/*:refs/longhaul/*".into();
     git.call(&fetch.into_iter().chain([bundle.into(), refs]).collect::<Vec<_>>())?;
 
-    let named =
+    let resolve =
         |name: &str| Ok::<_, TransferError>(git.ask(&["rev-parse", "--quiet", "--verify", name])?.map(text));
-    let tree = named(&format!("{SNAPSHOT}^{{tree}}"))?;
-    if named(HEAD)? != workspace.head || tree.as_ref() != Some(&workspace.tree) {
+    let tree = resolve(&format!("{SNAPSHOT}^{{tree}}"))?;
+    if resolve(HEAD)? != workspace.head || tree.as_ref() != Some(&workspace.tree) {
         return Err(TransferError::unsound(
             from,
             "its bundle holds another workspace than its manifest says",
@@ -53,15 +52,15 @@ pub(super) fn restore(
             None => git.call(&["update-ref", "--no-deref", "HEAD", head])?,
         };
     }
-    // All files as they were; then the index as it was, so that what was not staged is not.
+    // Restores all files first, and then the index, so that unstaged changes stay unstaged.
     git.call(&["read-tree", "--reset", "-u", SNAPSHOT])?;
-    let staged = named(STAGED)?;
+    let staged = resolve(STAGED)?;
     match (&staged, &workspace.head) {
         (Some(_), _) => git.call(&["read-tree", STAGED])?,
         (None, Some(_)) => git.call(&["read-tree", HEAD])?,
         (None, None) => git.call(&["read-tree", "--empty"])?,
     };
-    // It says by its exit code that some files differ from the index, as they should.
+    // Git exits with 1 if files differ from the index, as they may.
     git.ask(&["update-index", "-q", "--refresh"])?;
     for name in [SNAPSHOT, STAGED, HEAD] {
         git.call(&["update-ref", "-d", name])?;
@@ -69,8 +68,8 @@ pub(super) fn restore(
     Ok(())
 }
 
-/// Refuses files that would fill the disk. A few objects can stand for any number of files, so that no more of them are
-/// listed than is allowed.
+/// Refuses files that would fill the disk. A few objects can represent any number of files, so the listing
+/// stops at the limit.
 fn check_size(git: &Git, from: &Path, unpacked_max: u64) -> Result<(), TransferError> {
     let mut unpacked = 0_u64;
     git.lines(&["ls-tree", "-r", "-l", SNAPSHOT], |line| {

@@ -1,5 +1,5 @@
-//! A directory for what an export or an import needs on the way: in the home, which is the owner's alone and never in a
-//! snapshot. If the process is killed, `longhaul gc` finds it by its name.
+//! A scratch directory for an export or an import, in the home, which only its owner can read and which no
+//! snapshot includes. If the process is killed, `longhaul gc` recognizes the directory by its name.
 
 use super::TransferError;
 use longhaul_store::{Home, OUTSIDE};
@@ -9,23 +9,23 @@ use std::path::Path;
 use std::process;
 use tempfile::{Builder, TempDir};
 
-/// Makes the directory.
+/// Creates the directory.
 ///
 /// # Errors
-/// [`MoveError::Io`].
+/// Returns [`TransferError::Io`] if the home cannot be written.
 pub(super) fn scratch(home: &Home) -> Result<TempDir, TransferError> {
-    let made =
+    let dir =
         Builder::new().prefix(&format!(".moving.{}-", process::id())).suffix(".new").tempdir_in(home.path());
-    made.map_err(TransferError::io("write", home.path()))
+    dir.map_err(TransferError::io("write", home.path()))
 }
 
-/// Notes that `path`, outside of the home, is only needed on the way too.
+/// Notes that `path`, outside of the home, is temporary, too.
 ///
 /// # Errors
-/// [`MoveError::Io`].
+/// Returns [`TransferError::Io`] if the note cannot be written.
 pub(super) fn needs(scratch: &TempDir, path: &Path) -> Result<(), TransferError> {
-    let noted = std::path::absolute(path).and_then(|path| symlink(path, scratch.path().join(OUTSIDE)));
-    match noted {
+    let result = std::path::absolute(path).and_then(|path| symlink(path, scratch.path().join(OUTSIDE)));
+    match result {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             Err(TransferError::io("write", scratch.path())(error))
         }

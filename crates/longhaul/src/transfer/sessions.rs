@@ -1,4 +1,4 @@
-//! The agent's sessions that a run has worked on, and where their files are on this machine.
+//! Lists the sessions that a run has worked on, and finds their files on this machine.
 
 use crate::find_agent::files_in_folders;
 use longhaul_agent::claude::session_paths::session_file;
@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Every session that the run was to begin with, worked on, or took the history of.
+/// Returns every session that the run was planned for, worked on, or forked.
 pub(super) fn sessions_of(plan: &Plan, history: &History) -> BTreeSet<SessionId> {
     let mut sessions = BTreeSet::new();
     let mut add = |plan: &SessionPlan| {
@@ -25,7 +25,7 @@ pub(super) fn sessions_of(plan: &Plan, history: &History) -> BTreeSet<SessionId>
         }
     }
     for record in history.records() {
-        // As the agent itself named it.
+        // The id that the agent itself reported.
         if let Record::SessionOpened { session, .. } = record {
             sessions.insert(session.clone());
         }
@@ -33,18 +33,18 @@ pub(super) fn sessions_of(plan: &Plan, history: &History) -> BTreeSet<SessionId>
     sessions
 }
 
-/// The file of a session: the one of this workspace, else the one last written to, in any project.
+/// Returns the file of a session: the one of this workspace, or else the last modified one of any project.
 pub(super) fn find(config_dir: &Path, cwd: &Path, session: &SessionId) -> Option<PathBuf> {
-    // A title, which is no id, names no file.
+    // A title is not an id and names no file.
     if session.as_str().contains(['/', '\0']) {
         return None;
     }
-    let own = config_dir.join(session_file(cwd, session.as_str()));
-    if own.is_file() {
-        return Some(own);
+    let path = config_dir.join(session_file(cwd, session.as_str()));
+    if path.is_file() {
+        return Some(path);
     }
     let name = format!("{session}.jsonl");
-    files_in_folders(config_dir, Path::new("projects"), name.as_ref()).max_by_key(|path| {
-        fs::metadata(path).and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    files_in_folders(config_dir, Path::new("projects"), name.as_ref()).max_by_key(|other| {
+        fs::metadata(other).and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
     })
 }

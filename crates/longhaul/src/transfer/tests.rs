@@ -1,4 +1,4 @@
-//! Runs without an agent: files that are not what an export writes, and workspaces of every shape.
+//! Tests of export and import without an agent: invalid files, and workspaces of every kind.
 
 mod hostile;
 mod workspaces;
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A home with one run that has not begun, and the directory that it works in.
+/// A home with one run that has not started, and the run's working directory.
 struct Homes {
     folder: TempDir,
     home: Home,
@@ -29,8 +29,8 @@ impl Homes {
         self.folder.path().join(name)
     }
 
-    /// A run whose agent is a file of ours.
-    fn begin(&self) {
+    /// Creates a run whose agent is this test program.
+    fn create_run(&self) {
         let plan: Plan = serde_json::from_value(json!({
             "longhaul": "0.1.0",
             "started_at": longhaul_store::rfc3339(Moment(7)),
@@ -51,7 +51,7 @@ impl Homes {
         export(&self.home, &dir, &self.path("run.longhaul"), false).expect("exported")
     }
 
-    /// Where a run goes on in the directory that is there.
+    /// Returns a destination that uses an existing directory.
     fn as_is<'a>(&self, into: &'a std::path::Path) -> ImportDestination<'a> {
         ImportDestination { into, as_is: true, allow_large: false, agent_path: None }
     }

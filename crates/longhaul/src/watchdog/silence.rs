@@ -40,7 +40,7 @@ pub(super) struct SilenceTimer {
 
 impl SilenceTimer {
     /// Starts a silence.
-    pub(super) fn begin(output: OutputPosition) -> SilenceTimer {
+    pub(super) fn start(output: OutputPosition) -> SilenceTimer {
         SilenceTimer { output, lasted: Duration::ZERO }
     }
 
@@ -52,7 +52,7 @@ impl SilenceTimer {
             // A busy machine also wakes this process late, but by less than the planned time.
             self.lasted += time.min(planned * 2);
         } else {
-            *self = SilenceTimer::begin(output);
+            *self = SilenceTimer::start(output);
         }
     }
 

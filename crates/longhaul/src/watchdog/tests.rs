@@ -16,7 +16,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(10);
 #[test]
 fn any_output_ends_a_silence() {
     let (_home, dir) = run();
-    let mut silence = SilenceTimer::begin(OutputPosition::new(&dir));
+    let mut silence = SilenceTimer::start(OutputPosition::new(&dir));
     let mut check = |expected: u64| {
         silence.pass(POLL_INTERVAL, POLL_INTERVAL, OutputPosition::new(&dir));
         assert_eq!(silence.lasted(), Span::from_secs(expected));
@@ -41,7 +41,7 @@ fn any_output_ends_a_silence() {
 fn sleep_of_the_machine_is_not_silence() {
     let (_home, dir) = run();
     let output = OutputPosition::new(&dir);
-    let mut silence = SilenceTimer::begin(output);
+    let mut silence = SilenceTimer::start(output);
     silence.pass(Duration::from_secs(8 * 3600), POLL_INTERVAL, output);
     assert_eq!(silence.lasted(), Span::from_secs(20));
     silence.pass(Duration::from_secs(3), POLL_INTERVAL, output);
@@ -50,7 +50,8 @@ fn sleep_of_the_machine_is_not_silence() {
 
 #[tokio::test]
 async fn a_reused_pid_counts_as_an_exit() {
-    let this_process = ProcessId { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
+    let this_process =
+        ProcessId { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
     wait_for_exit(ProcessId { start_ticks: this_process.start_ticks + 1, ..this_process })
         .await
         .expect("somebody else has the number");
@@ -63,7 +64,8 @@ async fn a_reused_pid_counts_as_an_exit() {
 #[tokio::test]
 async fn leaves_a_run_without_processes() {
     let (_home, dir) = run();
-    let exit = watch_orphan(&dir, &RunMarker::unowned(), Span::from_hours(1), Span::ZERO).await.expect("watched");
+    let exit =
+        watch_orphan(&dir, &RunMarker::unowned(), Span::from_hours(1), Span::ZERO).await.expect("watched");
     assert_eq!(exit, WatchdogExit::NoProcesses);
 }
 
@@ -73,7 +75,7 @@ async fn leaves_a_supervised_run() {
     let marker = RunMarker::unowned();
     let lock = Journal::lock(&dir.journal_path()).expect("nobody has it");
     assert!(is_supervised(&dir).await.expect("it is there"));
-    let silence = SilenceTimer::begin(OutputPosition::new(&dir));
+    let silence = SilenceTimer::start(OutputPosition::new(&dir));
     assert_eq!(end(&dir, &marker, &silence, Span::ZERO).await.expect("looked"), None);
     drop(lock);
     assert!(!is_supervised(&dir).await.expect("it is there"));

@@ -1,5 +1,5 @@
-//! The example programs do what they say: each is run as a person would, with the scripted agent as the `claude` that it
-//! finds. This program is that agent, too.
+//! Runs each example program as a user would, with the scripted agent as the installed `claude`. This program
+//! is also that agent.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod checked;
@@ -29,10 +29,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// The argument that makes this program use the library itself; the check follows.
+/// The argument that makes this program use the library itself. The check follows.
 const CHECKED: &str = "with a check";
 
-/// A check of a request runs, whether or not the policy bounds it.
+/// Tests that a request's check runs, whether or not the policy has a check limit.
 fn checks() -> Result<(), Box<dyn Error>> {
     for (command, expected) in [
         ("test -e hello.txt", "done, verified by Checks, 0 errors\n"),
@@ -46,15 +46,15 @@ fn checks() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// All of them on one stage: the last one tells what the others cost.
+/// Runs all examples on one stage. The last one prints the cost of the others.
 fn examples() -> Result<(), Box<dyn Error>> {
     let stage = Stage::new()?;
     check(&stage, "costs", &[], 0, expect!["no runs yet\n"])?;
     assert!(!stage.home().exists(), "looking makes nothing");
-    check(&stage, "carry", &[], 2, expect!["usage: carry PROMPT\n"])?;
+    check(&stage, "run_task", &[], 2, expect!["usage: run_task PROMPT\n"])?;
     check(
         &stage,
-        "carry",
+        "run_task",
         &["Write hello.txt."],
         0,
         expect![[r#"
@@ -89,13 +89,13 @@ fn examples() -> Result<(), Box<dyn Error>> {
         claude-sonnet-4-5                N  N tokens
     "#]],
     )?;
-    let left = |run: &RunDir| Ok::<usize, StoreError>(processes_with(&RunMarker::load(run)?).len());
-    let left: usize = runs(&stage)?.iter().map(left).sum::<Result<_, _>>()?;
-    assert_eq!(left, 0, "processes are left");
+    let remaining = |run: &RunDir| Ok::<usize, StoreError>(processes_with(&RunMarker::load(run)?).len());
+    let remaining: usize = runs(&stage)?.iter().map(remaining).sum::<Result<_, _>>()?;
+    assert_eq!(remaining, 0, "processes are left");
     Ok(())
 }
 
-/// Asserts what an example prints, first on stdout, then on stderr: ids and figures apart, which are new each time.
+/// Asserts the output of an example, stdout before stderr, without ids and figures, which differ each time.
 fn check(
     stage: &Stage,
     example: &str,
@@ -115,7 +115,7 @@ fn check(
     Ok(())
 }
 
-/// The same without amounts of money, durations and counts of more than one digit.
+/// Replaces amounts of money, durations and counts of more than one digit.
 fn without_figures(printed: &str) -> String {
     let lines = printed.lines().map(|line| {
         let words = line.split(' ').map(|word| {
@@ -133,7 +133,7 @@ fn runs(stage: &Stage) -> Result<Vec<RunDir>, Box<dyn Error>> {
     Ok(if home.runs_path().exists() { home.runs_newest_first()?.collect() } else { Vec::new() })
 }
 
-/// The example as a program, which cargo builds with the tests and puts beside them.
+/// Returns the program of an example, which cargo builds with the tests and stores next to them.
 fn built(example: &str) -> Result<PathBuf, Box<dyn Error>> {
     let here = std::env::current_exe()?;
     let folder = here.parent().and_then(Path::parent).ok_or("tests lie in target/<profile>/deps")?;

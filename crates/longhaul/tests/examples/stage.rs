@@ -1,5 +1,6 @@
-// A stage for one program that uses the library: a home, a directory to work in, a loopback API, and the scripted agent as
-// the `claude` that it finds. The example of the documentation includes this file, which is why it has no inner comments.
+// A stage for one program that uses the library: a home, a working directory, a loopback API, and the
+// scripted agent as the installed `claude`. The documentation's example includes this file, so it has no
+// inner comments.
 
 use longhaul_drill::{Api, Scenario, scripted};
 use std::error::Error;
@@ -10,7 +11,7 @@ use std::process::{ExitCode, Output};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-/// The agent writes a file, pauses instead of going on, and answers when it is asked to.
+/// The agent writes a file, pauses instead of continuing, and answers when prompted.
 const SCENARIO: &str = r#"
 name = "examples"
 summary = "one file, a pause that only a supervisor notices, then the answer"
@@ -29,7 +30,7 @@ turn = 2
 pause_turn = {}
 "#;
 
-/// This process as the agent, if it was started under that name.
+/// Runs this process as the agent if it was started under that name.
 pub fn agent() -> Option<ExitCode> {
     let mut arguments = std::env::args_os();
     let name = PathBuf::from(arguments.next()?);
@@ -51,12 +52,12 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Where the runs are.
+    /// Returns the home of the runs.
     pub fn home(&self) -> PathBuf {
         self.folder.path().join("longhaul")
     }
 
-    /// Runs a program to its end, with nothing of ours in its environment.
+    /// Runs a program to its end, without inherited variables.
     pub fn run(&self, program: &Path, args: &[&str]) -> Result<Output, Box<dyn Error>> {
         runtime()?.block_on(async {
             let api = Api::start(&Scenario::parse("the examples'", SCENARIO)?, 1).await?;
@@ -76,19 +77,19 @@ impl Stage {
     }
 }
 
-/// Plays an example that is a part of this program: on a stage, in a process of its own.
+/// Runs an example that is part of this program, on a stage and in a separate process.
 #[allow(dead_code, reason = "for the example of the documentation")]
 pub fn play<F: Future<Output = Result<(), Box<dyn Error>>>>(example: impl FnOnce() -> F) -> ExitCode {
-    const PART: &str = "the example";
+    const EXAMPLE: &str = "the example";
     if let Some(code) = agent() {
         return code;
     }
-    let ended = if std::env::args().nth(1).as_deref() == Some(PART) {
+    let result = if std::env::args().nth(1).as_deref() == Some(EXAMPLE) {
         runtime().and_then(|runtime| runtime.block_on(example()))
     } else {
-        played_apart(PART)
+        run_in_child(EXAMPLE)
     };
-    match ended {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
@@ -98,7 +99,7 @@ pub fn play<F: Future<Output = Result<(), Box<dyn Error>>>>(example: impl FnOnce
 }
 
 #[allow(dead_code, reason = "for the example of the documentation")]
-fn played_apart(part: &str) -> Result<(), Box<dyn Error>> {
+fn run_in_child(part: &str) -> Result<(), Box<dyn Error>> {
     let output = Stage::new()?.run(&std::env::current_exe()?, &[part])?;
     let expected = "done: All done: hello.txt says hello.\n";
     if output.status.success() && output.stdout == expected.as_bytes() {

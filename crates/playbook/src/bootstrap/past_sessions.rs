@@ -1,4 +1,5 @@
 //! Lists the transcripts of a project's past sessions.
+//!
 //! The project is read from a transcript's rows. The name of its folder is derived from the project's path
 //! irreversibly and is not used.
 

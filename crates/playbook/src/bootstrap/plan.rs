@@ -92,15 +92,15 @@ impl SkipReason {
 impl fmt::Display for SkipReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SkipReason::LearnedAt(at) if at.is_empty() => out.write_str("it was learnt from"),
-            SkipReason::LearnedAt(at) => write!(out, "it was learnt from at {at}"),
+            SkipReason::LearnedAt(at) if at.is_empty() => out.write_str("it was learned"),
+            SkipReason::LearnedAt(at) => write!(out, "it was learned at {at}"),
             SkipReason::NothingNew => out.write_str("all of it was judged"),
             SkipReason::NothingSaid => out.write_str("it contains no messages"),
             SkipReason::SubAgent => out.write_str("it is a sub-agent's"),
             SkipReason::TooLarge(bytes) => {
                 write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0)
             }
-            SkipReason::TooOld => out.write_str("it is older than was asked for"),
+            SkipReason::TooOld => out.write_str("it is older than --since"),
             SkipReason::BeyondLimit => out.write_str("it is beyond the limit"),
             SkipReason::Foreign(error) => write!(out, "{error}"),
             SkipReason::Unreadable(cause) => write!(out, "read it: {cause}"),
@@ -109,8 +109,7 @@ impl fmt::Display for SkipReason {
 }
 
 /// Returns how many bytes of a transcript are judged. Hooks queue the transcript under the name that the
-/// agent gave it.
-/// A slice that was started but not finished does not count, because it continues.
+/// agent gave it. A slice that was started but not finished does not count, because it continues.
 fn judged_to(learning: &LearningDb, path: &Path) -> Result<u64, LearningError> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut judged_to = 0;
@@ -140,8 +139,7 @@ pub enum SessionResult {
 }
 
 /// Returns the result of learning from a transcript. The queue decides whether it is finished; the last slice
-/// decides the result.
-/// A transcript that cannot be read has no slice.
+/// decides the result. A transcript that cannot be read has no slice.
 ///
 /// # Errors
 /// Returns [`LearningError`] if the database cannot be read.

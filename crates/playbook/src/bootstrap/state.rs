@@ -1,5 +1,6 @@
 //! Reads and writes the progress of learning from past sessions: `.claude/bootstrap_state.json`, in the
 //! format of the ACE playbook hooks.
+//!
 //! Unknown fields are preserved.
 
 use longhaul_store::{Durability, replace};
@@ -46,7 +47,7 @@ impl StateError {
     pub fn hint(&self) -> &'static str {
         match self {
             StateError::Unreadable { .. } => {
-                "move it away; what was learnt already is known all the same, and is not learnt again"
+                "move it away; learned parts stay known and are not learned again"
             }
             StateError::Unwritable { .. } => "see whether the directory can be written to and has room",
         }

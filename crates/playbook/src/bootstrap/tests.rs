@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 const MODEL: &str = "claude-sonnet-4-5";
 
-/// A home with sessions of two projects.
+/// A home with the sessions of two projects.
 struct Stage(TempDir);
 
 impl Stage {
@@ -32,11 +32,11 @@ impl Stage {
         self.0.path().join(name)
     }
 
-    /// A transcript, last written to on this day.
-    fn session(&self, name: &str, day: u64, project: &str, said: &str) {
+    /// Writes a transcript that was last written to on this day.
+    fn session(&self, name: &str, day: u64, project: &str, text: &str) {
         let row = json!({
             "type": "user", "uuid": name, "sessionId": "s", "cwd": self.path(project),
-            "message": { "role": "user", "content": said },
+            "message": { "role": "user", "content": text },
         });
         let first = json!({ "type": "queue-operation", "operation": "enqueue", "sessionId": "s" });
         self.file(name, day, format!("{first}\n{row}\n").as_bytes());
@@ -50,7 +50,7 @@ impl Stage {
         File::options().write(true).open(&path).expect("it is there").set_modified(at).expect("it is ours");
     }
 
-    fn place(&self) -> TranscriptSource {
+    fn source(&self) -> TranscriptSource {
         TranscriptSource::Project { config_dir: self.path("config"), project: self.path("mine") }
     }
 
@@ -58,8 +58,8 @@ impl Stage {
         path.strip_prefix(self.path("config/projects")).unwrap_or(path).display().to_string()
     }
 
-    fn found(&self, place: &TranscriptSource) -> Vec<String> {
-        sessions(place).expect("it can be read").iter().map(|session| self.name(&session.path)).collect()
+    fn found(&self, source: &TranscriptSource) -> Vec<String> {
+        sessions(source).expect("it can be read").iter().map(|session| self.name(&session.path)).collect()
     }
 
     fn state(&self) -> BootstrapState {
@@ -68,9 +68,9 @@ impl Stage {
 }
 
 #[test]
-fn sessions_are_found_by_what_is_in_them() {
+fn finds_sessions_by_their_content() {
     let stage = Stage::new();
-    assert_eq!(stage.found(&stage.place()), [] as [&str; 0]);
+    assert_eq!(stage.found(&stage.source()), [] as [&str; 0]);
     stage.session("any-name/b.jsonl", 2, "mine", "Hi");
     stage.session("any-name/a.jsonl", 3, "mine", "Hi");
     stage.session("any-name/c.jsonl", 1, "other", "Hi");
@@ -82,41 +82,41 @@ fn sessions_are_found_by_what_is_in_them() {
     stage.file("another/broken.jsonl", 1, b"{\"cwd\":");
     std::os::unix::fs::symlink(stage.path("mine"), stage.path("link")).expect("a link");
     stage.session("linked/e.jsonl", 6, "link", "Hi");
-    let ours = ["another/d.jsonl", "any-name/b.jsonl", "any-name/a.jsonl", "another/agent-1.jsonl"];
-    let rest = ["another/d/subagents/agent-2.jsonl", "linked/e.jsonl"];
-    assert_eq!(stage.found(&stage.place()), [&ours[..], &rest].concat());
+    let direct = ["another/d.jsonl", "any-name/b.jsonl", "any-name/a.jsonl", "another/agent-1.jsonl"];
+    let others = ["another/d/subagents/agent-2.jsonl", "linked/e.jsonl"];
+    assert_eq!(stage.found(&stage.source()), [&direct[..], &others].concat());
 
     let folder = TranscriptSource::Folder(stage.path("config/projects/any-name"));
     assert_eq!(stage.found(&folder), ["any-name/c.jsonl", "any-name/b.jsonl", "any-name/a.jsonl"]);
     assert_eq!(stage.found(&TranscriptSource::Folder(stage.path("nowhere"))), [] as [&str; 0]);
 }
 
-fn wanted() -> SessionFilter {
+fn default_filter() -> SessionFilter {
     let (limit, since) = (None, None);
     SessionFilter { limit, newest_first: false, since, force: false, skip_sub_agents: true, bytes_max: 2_000 }
 }
 
-/// What will be done, a line each.
-fn planned(stage: &Stage, wanted: &SessionFilter, learning: Option<&LearningDb>) -> String {
-    let estimating = Estimator {
+/// Describes the plan, one session per line.
+fn planned(stage: &Stage, filter: &SessionFilter, learning: Option<&LearningDb>) -> String {
+    let estimator = Estimator {
         prices: Prices::bundled(),
         model: MODEL,
         prompt_tokens_max: 100_000,
         playbook_tokens: 50,
     };
-    let found = sessions(&stage.place()).expect("it can be read");
+    let found = sessions(&stage.source()).expect("it can be read");
     let plan =
-        plan(found, wanted, &stage.state(), learning, &estimating).expect("nothing is looked up in vain");
+        plan(found, filter, &stage.state(), learning, &estimator).expect("nothing is looked up in vain");
     let name = |session: &PastSession| stage.name(&session.path);
     let learns = plan.included.iter().map(|planned| format!("learn {}\n", name(&planned.session)));
-    let passes = plan.skipped.iter().map(|(session, why)| format!("pass {}: {why}\n", name(session)));
+    let passes = plan.skipped.iter().map(|(session, reason)| format!("pass {}: {reason}\n", name(session)));
     learns.chain(passes).collect()
 }
 
 #[test]
-fn what_is_learnt_from_and_why_the_rest_is_not() {
+fn plans_sessions_and_reasons_for_skipping() {
     let stage = Stage::new();
-    let check = |wanted: &SessionFilter, expected: Expect| expected.assert_eq(&planned(&stage, wanted, None));
+    let check = |filter: &SessionFilter, expected: Expect| expected.assert_eq(&planned(&stage, filter, None));
     stage.session("p/1.jsonl", 1, "mine", "Hi");
     stage.session("p/2.jsonl", 2, "mine", "Hi");
     stage.session("p/3.jsonl", 3, "mine", &"long ".repeat(1_000));
@@ -127,18 +127,18 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
         || stage.state().record_learned(&stage.path("config/projects/p/2.jsonl"), "2026-11-23T00:30:00", 7);
     state().expect("it can be written");
     check(
-        &wanted(),
+        &default_filter(),
         expect![[r#"
         learn p/1.jsonl
         learn p/6.jsonl
-        pass p/2.jsonl: it was learnt from at 2026-11-23T00:30:00
+        pass p/2.jsonl: it was learned at 2026-11-23T00:30:00
         pass p/3.jsonl: it is too large: 0.0 MB
         pass p/4.jsonl: it contains no messages
         pass p/agent-5.jsonl: it is a sub-agent's
     "#]],
     );
     check(
-        &SessionFilter { force: true, newest_first: true, limit: Some(2), ..wanted() },
+        &SessionFilter { force: true, newest_first: true, limit: Some(2), ..default_filter() },
         expect![[r#"
         learn p/6.jsonl
         learn p/2.jsonl
@@ -153,25 +153,25 @@ fn what_is_learnt_from_and_why_the_rest_is_not() {
             since: Some(Moment(86_400_000 * 3)),
             skip_sub_agents: false,
             bytes_max: 10_000,
-            ..wanted()
+            ..default_filter()
         },
         expect![[r#"
             learn p/3.jsonl
             learn p/agent-5.jsonl
             learn p/6.jsonl
-            pass p/1.jsonl: it is older than was asked for
-            pass p/2.jsonl: it was learnt from at 2026-11-23T00:30:00
+            pass p/1.jsonl: it is older than --since
+            pass p/2.jsonl: it was learned at 2026-11-23T00:30:00
             pass p/4.jsonl: it contains no messages
         "#]],
     );
 }
 
 #[test]
-fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
+fn plan_skips_judged_but_not_queued_sessions() {
     let stage = Stage::new();
     stage.session("p/1.jsonl", 1, "mine", "Hi");
-    let place = crate::LearningPaths::in_home(&stage.path("home"));
-    let mut learning = LearningDb::open(&place).expect("it can be made");
+    let paths = crate::LearningPaths::in_home(&stage.path("home"));
+    let mut learning = LearningDb::open(&paths).expect("it can be made");
     let queued = Queued {
         project: stage.path("mine"),
         session: None,
@@ -182,7 +182,7 @@ fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
         destination: "http://127.0.0.1".to_owned(),
     };
     learning.enqueue(Moment(1), &queued).expect("it is queued");
-    assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
+    assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "learn p/1.jsonl\n");
     let ends = fs::metadata(&queued.transcript).expect("it is there").len();
     let crate::database::NextItem::Due(item) =
         learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read")
@@ -191,19 +191,19 @@ fn what_was_queued_is_not_judged_and_what_was_judged_is_not_queued() {
     };
     let part = crate::database::ByteRange { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
     let slice =
-        learning.begin(&item, Moment(3), (None, part)).expect("it can be written").expect("it is the first");
-    assert_eq!(planned(&stage, &wanted(), Some(&learning)), "learn p/1.jsonl\n");
-    let result = (crate::database::SliceState::Learned, "1 new");
-    learning.end((&item, &slice), Moment(4), result).expect("it can be written");
-    assert_eq!(planned(&stage, &wanted(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
+        learning.begin(&item, Moment(3), None, part).expect("it can be written").expect("it is the first");
+    assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "learn p/1.jsonl\n");
+    let state = crate::database::SliceState::Learned;
+    learning.end(&item, &slice, Moment(4), state, "1 new").expect("it can be written");
+    assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
     assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Learned);
 }
 
 #[test]
-fn what_ends_before_anything_was_read_has_come_to_its_end() {
+fn reports_result_without_slice() {
     let stage = Stage::new();
-    let place = crate::LearningPaths::in_home(&stage.path("home"));
-    let mut learning = LearningDb::open(&place).expect("it can be made");
+    let paths = crate::LearningPaths::in_home(&stage.path("home"));
+    let mut learning = LearningDb::open(&paths).expect("it can be made");
     let mut check = |result: Result<&str, &str>, expected: SessionResult| {
         let queued = Queued {
             project: stage.path("mine"),
@@ -226,7 +226,7 @@ fn what_ends_before_anything_was_read_has_come_to_its_end() {
 }
 
 #[test]
-fn the_state_is_in_the_form_of_the_ace_playbook_hooks() {
+fn state_has_format_of_ace_hooks() {
     let stage = Stage::new();
     let path = stage.path("mine/.claude/bootstrap_state.json");
     fs::create_dir(stage.path("mine/.claude")).expect("the stage can be written");
@@ -265,19 +265,19 @@ fn the_state_is_in_the_form_of_the_ace_playbook_hooks() {
 }
 
 #[test]
-fn an_estimate_grows_with_what_is_read() {
-    let said = |bytes: usize| {
+fn estimate_grows_with_length() {
+    let excerpt = |bytes: usize| {
         let row = json!({ "type": "user", "message": { "role": "user", "content": "x".repeat(bytes) } });
         Excerpt::new(row.to_string().as_bytes(), |_| false).expect("it is a transcript")
     };
     let estimate = |bytes: usize| {
-        let estimating = Estimator {
+        let estimator = Estimator {
             prices: Prices::bundled(),
             model: MODEL,
             prompt_tokens_max: 100_000,
             playbook_tokens: 50,
         };
-        let estimate = estimating.new(&said(bytes));
+        let estimate = estimator.new(&excerpt(bytes));
         let cost = estimate.cost.map(|cost| cost.to_string());
         format!("{} questions, {} tokens, {cost:?}\n", estimate.questions, estimate.tokens.total())
     };
@@ -290,25 +290,25 @@ fn an_estimate_grows_with_what_is_read() {
     .assert_eq(&[0, 4_000, 400_000, 40_000_000].map(estimate).concat());
     let prices = Prices::bundled();
     let unpriced = Estimator { prices, model: "a stranger", prompt_tokens_max: 100_000, playbook_tokens: 50 };
-    assert_eq!(unpriced.new(&said(100)).cost, None);
+    assert_eq!(unpriced.new(&excerpt(100)).cost, None);
 }
 
 #[test]
-fn the_environment_says_how() {
-    let of = |set: &[(&str, &str)]| {
+fn reads_settings_from_environment() {
+    let settings = |set: &[(&str, &str)]| {
         BootstrapSettings::from_variables(|name| {
             set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned())
         })
     };
-    let otherwise = BootstrapSettings {
+    let defaults = BootstrapSettings {
         transcript_dir: None,
         skip_sub_agents: true,
         delay: Span::from_secs(2),
         bytes_max: 5 * 1024 * 1024,
     };
-    assert_eq!(of(&[]), Ok(otherwise.clone()));
-    assert_eq!(of(&[("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", " ")]), Ok(otherwise));
-    let set = of(&[
+    assert_eq!(settings(&[]), Ok(defaults.clone()));
+    assert_eq!(settings(&[("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", " ")]), Ok(defaults));
+    let set = settings(&[
         ("AGENTIC_CONTEXT_TRANSCRIPT_DIR", "/t"),
         ("AGENTIC_CONTEXT_BOOTSTRAP_SKIP_SUBAGENTS", "False"),
         ("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", "0.25"),
@@ -322,9 +322,9 @@ fn the_environment_says_how() {
     };
     assert_eq!(set, Ok(expected));
     for wrong in ["-1", "many", "NaN", "inf"] {
-        let error = of(&[("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", wrong)]).expect_err(wrong);
-        let said =
+        let error = settings(&[("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", wrong)]).expect_err(wrong);
+        let message =
             format!("AGENTIC_CONTEXT_BOOTSTRAP_DELAY is `{wrong}`, and not a number of seconds, like 2.0");
-        assert_eq!(error.to_string(), said);
+        assert_eq!(error.to_string(), message);
     }
 }

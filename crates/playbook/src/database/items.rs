@@ -117,9 +117,8 @@ impl LearningDb {
         })
     }
 
-    /// Postpones an item because its judge cannot answer now, and returns when the item is due.
-    /// `wait` maps a count of previous failures, starting at 0, to a delay. It is applied to the judge and to
-    /// the item.
+    /// Postpones an item because its judge cannot answer now, and returns when the item is due. `wait` maps a
+    /// count of previous failures, starting at 0, to a delay. It is applied to the judge and to the item.
     pub(crate) fn postpone(
         &mut self,
         item: &Item,
@@ -136,7 +135,12 @@ impl LearningDb {
     }
 
     /// Delays an item for a reason of its own, such as a playbook that cannot be written now.
-    pub(crate) fn delay(&mut self, item: &Item, reason: &str, until: Moment) -> Result<Moment, LearningError> {
+    pub(crate) fn delay(
+        &mut self,
+        item: &Item,
+        reason: &str,
+        until: Moment,
+    ) -> Result<Moment, LearningError> {
         self.change(|db| delay(db, item, reason, until))
     }
 
@@ -224,7 +228,8 @@ fn set_backoff(
     not_before: Moment,
     person: bool,
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT INTO judge_backoff (judge, destination, since, failures, not_before, needs_person, reason)
+    let sql =
+        "INSERT INTO judge_backoff (judge, destination, since, failures, not_before, needs_person, reason)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                ON CONFLICT DO UPDATE SET failures = ?4, not_before = ?5, needs_person = ?6, reason = ?7";
     let Queued { judge, destination, .. } = &item.queued;

@@ -1,4 +1,5 @@
 //! Opens the learning database.
+//!
 //! A damaged database is moved aside, never removed, so that its content can be recovered. A new one replaces
 //! it, because learning must not fail a session.
 

@@ -129,7 +129,7 @@ fn insert(db: &Connection, project: &str, save: &NewRevision) -> rusqlite::Resul
     let changes = serde_json::to_string(&save.changes).expect("what was done has only string keys");
     db.prepare(
         "INSERT INTO revisions (project, at, cause, before, after, content, written, changes)
-         VALUES (:project, :at, :cause, :before, :after, :content, :placed, :told)",
+         VALUES (:project, :at, :cause, :before, :after, :content, :written, :changes)",
     )?
     .execute(named_params! {
         ":project": project,
@@ -138,8 +138,8 @@ fn insert(db: &Connection, project: &str, save: &NewRevision) -> rusqlite::Resul
         ":before": save.before,
         ":after": save.after,
         ":content": save.content,
-        ":placed": save.placed,
-        ":told": changes,
+        ":written": save.placed,
+        ":changes": changes,
     })
 }
 

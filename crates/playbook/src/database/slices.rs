@@ -17,7 +17,7 @@ pub struct Slice {
     pub id: i64,
     /// Position in the transcript.
     pub part: ByteRange,
-    /// State of its judgement.
+    /// State of its judgment.
     pub state: SliceState,
     /// Answer of the reflector.
     pub reflection: Option<Reflection>,
@@ -81,7 +81,8 @@ impl SliceState {
     }
 }
 
-const COLUMNS: &str = "id, start_offset, end_offset, generation, fingerprint, more, state, reflection, operations";
+const COLUMNS: &str =
+    "id, start_offset, end_offset, generation, fingerprint, more, state, reflection, operations";
 
 impl LearningDb {
     /// Returns the unfinished slice of this item.

@@ -60,7 +60,7 @@ pub struct SliceInProgress {
     pub begins: u64,
     /// Offset after its last byte.
     pub ends: u64,
-    /// State: `begun`, `reflected` or `curated`.
+    /// State: `started`, `reflected` or `curated`.
     pub state: String,
     /// When it was started.
     pub since: Moment,
@@ -75,7 +75,7 @@ pub struct Lesson {
     pub transcript: PathBuf,
     /// When it was learned.
     pub at: Moment,
-    /// What was learned.
+    /// Result of learning.
     pub description: String,
 }
 
@@ -163,7 +163,8 @@ impl LearningDb {
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
     pub fn paid(&self, since: Moment) -> Result<Vec<JudgeCost>, LearningError> {
-        let sql = "SELECT at, project, model, input, output, cache_read, cache_write, cost FROM judge_requests
+        let sql =
+            "SELECT at, project, model, input, output, cache_read, cache_write, cost FROM judge_requests
                    WHERE at >= ? AND fault IS NULL AND judge = 'api' ORDER BY at, id";
         self.known(|db| {
             rows(db, sql, i64::try_from(since.0).unwrap_or(i64::MAX), |row| {

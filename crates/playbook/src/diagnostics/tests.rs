@@ -14,7 +14,8 @@ fn writes_same_lines_as_hooks() {
     let check = |event: RequestEvent<'_>, expected: Expect| {
         expected.assert_eq(&line("extract_keypoints", &event).unwrap_or_default());
     };
-    let retrying = |request, wait| RequestEvent::Retrying { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
+    let retrying =
+        |request, wait| RequestEvent::Retrying { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
     let given_up = |request, reason| RequestEvent::GivenUp { request, of: 3, error: &TIMEOUT, reason };
     check(
         retrying(1, 2_049),

@@ -93,8 +93,8 @@ fn is_playbook(held: &Held) -> bool {
 
 impl PlaybookFile {
     /// Locks the playbook and returns its target. If links lead out of the project, as in dotfile
-    /// repositories, the target must already be a playbook.
-    /// Otherwise an untrusted repository could link to any file of the user.
+    /// repositories, the target must already be a playbook. Otherwise an untrusted repository could link to
+    /// any file of the user.
     pub(super) fn locked(&self) -> Result<(Place, Lock), FileError> {
         let target = self.target()?;
         if target.is_outside {

@@ -99,7 +99,8 @@ impl Place {
     fn clear(&self) {
         for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let is_temporary = |name: &str| name.starts_with(&self.temporary_prefix()) && name.ends_with(".new");
+            let is_temporary =
+                |name: &str| name.starts_with(&self.temporary_prefix()) && name.ends_with(".new");
             if name.to_str().is_some_and(is_temporary) {
                 // The name is hidden, so a failure is harmless.
                 drop(fs::remove_file(entry.path()));

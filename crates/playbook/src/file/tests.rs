@@ -455,7 +455,7 @@ fn keeps_hundred_texts_and_every_slice() {
     let with_content = saves.iter().filter(|save| save.content.is_some()).count();
     assert_eq!((saves.len(), with_content), (104, 100));
     assert_eq!(stage.learn_ok(0, "again").outcome, Outcome::Already);
-    let result = stage.file.result(&mut stage.learning(), Some(2), false, AT);
+    let result = stage.file.undo(&mut stage.learning(), Some(2), false, AT);
     assert!(matches!(result, Err(FileError::Undo(UndoError::Forgotten { number: 2 }))), "{result:?}");
 }
 

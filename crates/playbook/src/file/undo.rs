@@ -133,7 +133,7 @@ fn plan_undo(
     let lost = match edited {
         Some(edit) => Some(format!("what was written by hand in {edit} since change {number}")),
         None if is_found => Some(format!("what was written by hand since change {number}")),
-        None if is_start => Some(format!("what was there in {number}, before anything was learnt,")),
+        None if is_start => Some(format!("the content of {number} before anything was learned")),
         None => None,
     };
     if let Some(by) = lost.filter(|_| !force) {

@@ -40,8 +40,10 @@ pub fn note(paths: &LearningPaths, at: Moment, event: &str, description: &str) -
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > BYTES_MAX) {
         let text = fs::read(&path)?;
         let start = text.len().saturating_sub(BYTES_KEPT);
-        let first_line =
-            text[start..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |index| start + index + 1);
+        let first_line = text[start..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(text.len(), |index| start + index + 1);
         replace(&path, &text[first_line..], Durability::Process).map_err(io::Error::other)?;
     }
     OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?.write_all(line.as_bytes())
@@ -81,7 +83,8 @@ mod tests {
         assert!(fs::metadata(paths.hook_errors()).expect("it is there").len() < BYTES_MAX + 4096);
         assert_eq!(errors.last().map(|last| last.at.as_str()), Some("1970-01-01T00:00:00.399Z"));
         assert!(
-            errors.iter()
+            errors
+                .iter()
                 .all(|trouble| trouble.event == "PreCompact" && trouble.description.chars().count() == 1000)
         );
     }

@@ -1,5 +1,6 @@
 //! Injects a playbook into each session once: a marker file exists for each session that received it.
 //! Concurrent sessions have separate files.
+//!
 //! If several processes run in one session, the one that creates the file injects the playbook.
 //!
 //! A resumed session still has the playbook in its context, so its marker remains when it ends. A compacted
@@ -71,7 +72,10 @@ pub fn prune_markers(paths: &LearningPaths, now: Moment) {
     let dirs = [paths.injection_markers(), paths.apis()].into_iter().filter_map(|dir| fs::read_dir(dir).ok());
     for entry in dirs.flatten().flatten() {
         let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-        if modified.and_then(|modified| now.duration_since(modified).ok()).is_some_and(|age| age > MARKER_LIFETIME) {
+        if modified
+            .and_then(|modified| now.duration_since(modified).ok())
+            .is_some_and(|age| age > MARKER_LIFETIME)
+        {
             drop(fs::remove_file(entry.path()));
         }
     }
@@ -116,7 +120,11 @@ mod tests {
             let threads: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| matches!(claim_injection(&paths, "same"), InjectionClaim::Claimed)))
                 .collect();
-            threads.into_iter().map(|thread| thread.join().expect("it ends")).filter(|is_claimed| *is_claimed).count()
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("it ends"))
+                .filter(|is_claimed| *is_claimed)
+                .count()
         });
         assert_eq!(claims, 1);
     }
@@ -133,7 +141,8 @@ mod tests {
     fn prunes_old_markers() {
         let (_home, paths) = paths();
         let now = Duration::from_secs(1_800_000_000);
-        for (session, age) in [("old", MARKER_LIFETIME + Duration::from_secs(1)), ("young", MARKER_LIFETIME)] {
+        for (session, age) in [("old", MARKER_LIFETIME + Duration::from_secs(1)), ("young", MARKER_LIFETIME)]
+        {
             claim_injection(&paths, session);
             let file = File::options().write(true).open(marker_path(&paths, session)).expect("it is there");
             file.set_modified(UNIX_EPOCH + now - age).expect("it is ours");

@@ -1,4 +1,5 @@
 //! Records which API a session uses. A session's hooks know it from their environment.
+//!
 //! A process that queues the session after its agent was killed looks it up here, and skips sessions without
 //! a record.
 

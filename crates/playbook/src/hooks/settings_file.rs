@@ -100,7 +100,11 @@ impl SettingsFile {
         self.remove_matching(Entry::is_ace, true)
     }
 
-    fn remove_matching(&self, matches: impl Fn(&Entry) -> bool, backs_up: bool) -> Result<Change, InstallError> {
+    fn remove_matching(
+        &self,
+        matches: impl Fn(&Entry) -> bool,
+        backs_up: bool,
+    ) -> Result<Change, InstallError> {
         let before = self.read()?;
         let mut text = before.clone().unwrap_or_default();
         if !text.trim().is_empty() {
@@ -136,8 +140,10 @@ impl SettingsFile {
     fn check_json(&self, text: &str) -> Result<(), InstallError> {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
-            Ok(_) => Err(self
-                .shape_error(entries::UnexpectedShape { path: "the whole".to_owned(), expected: "an object" })),
+            Ok(_) => Err(self.shape_error(entries::UnexpectedShape {
+                path: "the whole".to_owned(),
+                expected: "an object",
+            })),
             Err(error) => Err(unreadable(&self.path, text, &error)),
         }
     }

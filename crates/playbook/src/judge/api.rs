@@ -103,8 +103,7 @@ impl ApiJudge {
         };
         if let Some(cloud) = settings.cloud {
             let message = format!(
-                "{cloud} sends what is said to a cloud provider, and the judge speaks to none: judge with --judge claude, or \
-                 name an API that it may be sent to in AGENTIC_CONTEXT_BASE_URL"
+                "{cloud} sends sessions to a cloud provider, which the judge does not support: use --judge claude, or name an API in AGENTIC_CONTEXT_BASE_URL"
             );
             return Err(unusable(message));
         }
@@ -172,7 +171,8 @@ impl Judge for ApiJudge {
                     self.clock.sleep_until(at).await;
                 }
                 CallDecision::GiveUp { reason, not_before } => {
-                    observer.on_request(now.at, &RequestEvent::GivenUp { request, of, error: &error, reason });
+                    observer
+                        .on_request(now.at, &RequestEvent::GivenUp { request, of, error: &error, reason });
                     return Err(JudgeError {
                         fault: error.fault(),
                         retry: error.retry_advice(not_before),

@@ -24,7 +24,7 @@ impl SimulatedClock {
     }
 
     pub(crate) fn slept(&self) -> Vec<Span> {
-        self.slept.lock().expect("nobody panics with it").clone()
+        self.slept.lock().expect("no test panics with it").clone()
     }
 }
 
@@ -32,12 +32,12 @@ impl SimulatedClock {
 impl Clock for SimulatedClock {
     fn now(&self) -> Now {
         let sleeps = self.slept().len() as u64;
-        Now { at: *self.at.lock().expect("nobody panics with it"), roll: draw(ROLL, sleeps, u64::MAX) }
+        Now { at: *self.at.lock().expect("no test panics with it"), roll: draw(ROLL, sleeps, u64::MAX) }
     }
 
     async fn sleep_until(&self, until: Moment) {
-        let mut at = self.at.lock().expect("nobody panics with it");
-        self.slept.lock().expect("nobody panics with it").push(until.since(*at));
+        let mut at = self.at.lock().expect("no test panics with it");
+        self.slept.lock().expect("no test panics with it").push(until.since(*at));
         *at = until;
     }
 }

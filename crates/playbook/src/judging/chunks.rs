@@ -84,7 +84,8 @@ mod tests {
 
     #[test]
     fn truncates_long_message_in_middle() {
-        let [cut] = &parts(vec![user_message(&format!("begin {} end", "\"\n".repeat(10_000)))], 200)[0][..] else {
+        let [cut] = &parts(vec![user_message(&format!("begin {} end", "\"\n".repeat(10_000)))], 200)[0][..]
+        else {
             unreachable!("it is one message")
         };
         assert!(tokens(cut) <= 200);
@@ -95,8 +96,8 @@ mod tests {
     #[test]
     fn keeps_newest_parts() {
         let messages = (0..7).map(|number| user_message(&format!("{number} {}", "x".repeat(300)))).collect();
-        let (kept, omitted) = newest(parts(messages, 100), 3);
-        let first: Vec<&str> = kept.iter().map(|part| &part[0].content[..1]).collect();
+        let (newest_parts, omitted) = newest(parts(messages, 100), 3);
+        let first: Vec<&str> = newest_parts.iter().map(|part| &part[0].content[..1]).collect();
         assert_eq!((first, omitted), (vec!["4", "5", "6"], 4));
     }
 

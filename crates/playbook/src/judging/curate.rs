@@ -22,7 +22,6 @@ pub struct Curation {
 ///
 /// # Errors
 /// Returns [`JudgingError`] if there is no usable answer.
-/// [`JudgingError`].
 pub async fn curate(
     judge: &dyn Judge,
     reflection: &Reflection,

@@ -3,6 +3,7 @@
 //!
 //! Messages from the agent's program or Longhaul, injected playbooks and summaries of older work are omitted.
 //! They are not work of the session, and the older work was judged before.
+//!
 //! Tool results are omitted too, except errors and the user's answers: they are long and contain text of
 //! third parties.
 

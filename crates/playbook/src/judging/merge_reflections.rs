@@ -1,7 +1,7 @@
 //! Merges the reflections on several parts of one transcript.
 
-use super::truncate;
 use super::reflection::{Reflection, Tag, Verdict};
+use super::truncate;
 
 /// Maximum length of the joined analyses. A curator reads some thousand words, plus the playbook, with care.
 const ANALYSIS_CHARS_MAX: usize = 24_000;
@@ -9,8 +9,8 @@ const ANALYSIS_CHARS_MAX: usize = 24_000;
 const RATIONALE_CHARS_MAX: usize = 600;
 
 /// Merges several reflections into one. A point gets one verdict for the transcript: `helpful` if more parts
-/// found it helpful than harmful, `harmful` if fewer, else `neutral`.
-/// Only reasons for that verdict are included. Each analysis gets an equal share of the length.
+/// found it helpful than harmful, `harmful` if fewer, else `neutral`. Only reasons for that verdict are
+/// included. Each analysis gets an equal share of the length.
 pub(super) fn merge(parts: Vec<Reflection>) -> Reflection {
     let mut names = Vec::new();
     for tag in parts.iter().flat_map(|part| &part.tags) {

@@ -89,7 +89,7 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, Te
         let Some((name, after)) = after.split_once('}') else {
             return Err(error_at(offset, TemplateProblem::Unclosed));
         };
-        let Some((_, value)) = values.iter().find(|(known, _)| *known == name) else {
+        let Some((_, value)) = values.iter().find(|(known_name, _)| *known_name == name) else {
             let name = name.chars().take(NAME_CHARS_MAX).collect();
             let known = values.iter().map(|(known, _)| (*known).to_owned()).collect();
             return Err(error_at(offset, TemplateProblem::Unknown { name, known }));

@@ -1,4 +1,5 @@
 //! Loads the prompts for judges and sessions: the user's templates, or the bundled ones if there are none.
+//!
 //! A user's template that cannot be used is an error. It is never replaced by the bundled one, because
 //! sessions would be judged by a prompt that the user did not choose.
 

@@ -218,8 +218,13 @@ async fn repeats_question_after_unusable_answer() {
     .assert_eq(&judged(&judge, &short()).await);
 
     // Earlier parts are not repeated, so each is paid for once.
-    let answers =
-        [part_answer(1, "helpful"), part_answer(2, "helpful"), prose("I see."), prose(""), part_answer(3, "harmful")];
+    let answers = [
+        part_answer(1, "helpful"),
+        part_answer(2, "helpful"),
+        prose("I see."),
+        prose(""),
+        part_answer(3, "harmful"),
+    ];
     let judge = scripted(4_000, answers);
     let result = judged(&judge, &long(18)).await;
     assert!(result.contains("Part 1.\\n\\nPart 2.\\n\\nPart 3."), "{result}");
@@ -244,7 +249,8 @@ fn part_answer(number: u32, tag: &str) -> Result<String, JudgeError> {
 
 #[tokio::test]
 async fn splits_long_session() {
-    let judge = scripted(4_000, [part_answer(1, "helpful"), part_answer(2, "helpful"), part_answer(3, "harmful")]);
+    let judge =
+        scripted(4_000, [part_answer(1, "helpful"), part_answer(2, "helpful"), part_answer(3, "harmful")]);
     expect![[r#"
         asked 3 times
         {
@@ -268,7 +274,10 @@ async fn splits_long_session() {
 async fn judges_newest_parts_of_very_long_session() {
     let judge = scripted(4_000, (1..=8).map(|part| part_answer(part, "neutral")));
     let result = judged(&judge, &long(100)).await;
-    assert!(result.contains("note: the transcript is too long to be read in 8 parts: its first "), "{result}");
+    assert!(
+        result.contains("note: the transcript is too long to be read in 8 parts: its first "),
+        "{result}"
+    );
     let prompts = judge.prompts.lock().expect("nobody panicked");
     assert!(!prompts[0].contains("\"0: word"));
     assert!(prompts[7].contains("\"99: word"));
@@ -282,7 +291,8 @@ async fn halves_parts_that_api_rejects() {
     };
     // Earlier reflections are kept.
     let answers = (2..=6).map(|part| part_answer(part, "helpful"));
-    let judge = scripted(11_000, [part_answer(1, "helpful"), too_long(), too_long()].into_iter().chain(answers));
+    let judge =
+        scripted(11_000, [part_answer(1, "helpful"), too_long(), too_long()].into_iter().chain(answers));
     let result = judged(&judge, &long(40)).await;
     assert!(
         result.contains("\"Part 1.\\n\\nPart 2.\\n\\nPart 3.\\n\\nPart 4.\\n\\nPart 5.\\n\\nPart 6.\""),

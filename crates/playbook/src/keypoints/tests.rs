@@ -88,7 +88,7 @@ async fn never_raises() {
         assert_eq!(empty, r#"{"new_key_points":[],"evaluations":[]}"#, "{side}");
         let failure = extracted.failure.expect("it is said");
         assert_eq!((failure.fault, failure.retry, requests), (fault, retry, expected), "{side}: {failure}");
-        assert!(!project.path().join(".claude").exists(), "nobody asked for texts");
+        assert!(!project.path().join(".claude").exists(), "no one asked for texts");
     }
 }
 

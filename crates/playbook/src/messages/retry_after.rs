@@ -7,9 +7,9 @@ use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 // A larger number is not a meaningful delay.
 const SECONDS_MAX: f64 = 1e9;
 
-/// Returns the delay of a response: `retry-after-ms`, else `retry-after` in seconds or as a date.
-/// A date is relative to the date of the response, so that our clock does not matter. `now` is used if the
-/// server sends none.
+/// Returns the delay of a response: `retry-after-ms`, else `retry-after` in seconds or as a date. A date is
+/// relative to the date of the response, so that our clock does not matter. `now` is used if the server sends
+/// none.
 pub(super) fn retry_after(headers: &HeaderMap, now: Moment) -> Option<Span> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(span) = text("retry-after-ms").and_then(|text| span(text, 1.0)) {

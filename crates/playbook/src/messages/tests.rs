@@ -32,7 +32,7 @@ async fn serve(response: Response) -> (String, Arc<Mutex<Vec<String>>>) {
         let mut open = Vec::new();
         while let Ok((mut stream, _)) = listener.accept().await {
             let request = read(&mut stream).await;
-            seen.lock().expect("nobody panics with it").push(request);
+            seen.lock().expect("no test panics with it").push(request);
             let (Response::Answer(bytes) | Response::Begin(bytes)) = &response;
             // The client may have disconnected.
             let _ = stream.write_all(bytes).await;
@@ -57,7 +57,8 @@ async fn read(stream: &mut TcpStream) -> String {
         let length = |head: &str| -> Option<usize> {
             head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok())
         };
-        let is_whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| length(head) == Some(body.len()));
+        let is_whole =
+            text.split_once("\r\n\r\n").is_some_and(|(head, body)| length(head) == Some(body.len()));
         if is_whole || count == 0 || bytes.first() == Some(&HANDSHAKE) {
             return text.into_owned();
         }
@@ -90,7 +91,7 @@ async fn sends_expected_request() {
     let check = async |model: &str, credential: Credential, expected: Expect| {
         let (url, requests) = serve(message("", "null")).await;
         ask_as(&url, model, credential).await.expect("it is answered");
-        let requests = requests.lock().expect("nobody panics with it");
+        let requests = requests.lock().expect("no test panics with it");
         let [request] = requests.as_slice() else { unreachable!("{requests:?}") };
         let host = url.trim_start_matches("http://");
         let request = request.replace(host, "HOST").replace(env!("CARGO_PKG_VERSION"), "VERSION");
@@ -133,14 +134,19 @@ async fn joins_all_text_blocks() {
         let tokens = Tokens { input: 12, output: 3, cache_read: 4, cache_write: 0 };
         let expected = Answer { text: text.to_owned(), model: "claude-x-1".to_owned(), tokens, end };
         assert_eq!(ask(&url).await, Ok(expected), "{content}");
-        assert_eq!(requests.lock().expect("nobody panics with it").len(), 1);
+        assert_eq!(requests.lock().expect("no test panics with it").len(), 1);
     };
     let text_block = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
     check("", "\"end_turn\"", "", AnswerStop::Whole).await;
     check(&text_block("a"), "null", "a", AnswerStop::Whole).await;
     let thinking = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
-    check(&[text_block("a"), thinking.to_owned(), text_block("b")].join(","), "\"end_turn\"", "ab", AnswerStop::Whole)
-        .await;
+    check(
+        &[text_block("a"), thinking.to_owned(), text_block("b")].join(","),
+        "\"end_turn\"",
+        "ab",
+        AnswerStop::Whole,
+    )
+    .await;
     check(&text_block("a"), "\"max_tokens\"", "a", AnswerStop::Truncated).await;
     check(&text_block("No."), "\"refusal\"", "No.", AnswerStop::Refused).await;
 }
@@ -152,7 +158,7 @@ async fn check(response: Response, expected: Expect) {
     let host = url.trim_start_matches("http://");
     let description = format!("{}: {error} ({}, {:?})", error.class(), error.fault(), error.retry_after());
     expected.assert_eq(&description.replace(host, "HOST"));
-    assert_eq!(requests.lock().expect("nobody panics with it").len(), 1, "it was asked again");
+    assert_eq!(requests.lock().expect("no test panics with it").len(), 1, "it was asked again");
 }
 
 #[tokio::test]
@@ -201,7 +207,7 @@ async fn broken_connection_is_not_retried() {
         assert_eq!(error.class(), "APIConnectionError", "{error}");
         assert!(error.to_string().contains("Connection error: 127.0.0.1:"), "{error}");
         assert!(bytes.is_empty() == error.to_string().contains(closed), "{error}");
-        assert_eq!(requests.lock().expect("nobody panics with it").len(), 1, "it was asked again");
+        assert_eq!(requests.lock().expect("no test panics with it").len(), 1, "it was asked again");
     }
     // A port without a server.
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("loopback can be bound");
@@ -221,7 +227,7 @@ async fn sends_nothing_without_tls() {
     let (url, requests) = serve(http("200 OK", "{}")).await;
     let error = ask(&url.replace("http://", "https://")).await.expect_err("it speaks no TLS");
     assert_eq!(error.class(), "APIConnectionError", "{error}");
-    let requests = requests.lock().expect("nobody panics with it");
+    let requests = requests.lock().expect("no test panics with it");
     assert!(requests.len() == 1 && !requests[0].contains(KEY), "{requests:?}");
 }
 
@@ -236,7 +242,7 @@ async fn timeout_covers_whole_answer() {
             (error.class(), error.to_string().as_str()),
             ("APITimeoutError", "Request timed out after 300ms")
         );
-        assert_eq!(requests.lock().expect("nobody panics with it").len(), 1);
+        assert_eq!(requests.lock().expect("no test panics with it").len(), 1);
     }
 }
 

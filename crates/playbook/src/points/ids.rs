@@ -1,5 +1,6 @@
 //! Assigns the ids of new points: one above the highest number that the section ever had. An id is never
 //! reused.
+//!
 //! Otherwise an old transcript that cites `[pat-007]` would count for a point that did not exist at the time.
 //!
 //! The numbers of existing points are known. If a higher number was used, the file stores it under a separate
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 
 /// The key, an object of numbers by [`Section::slug`]. It is omitted if no higher number was used.
 const KEY: &str = "last_numbers";
-// No real playbook has so many points. A larger number was made up, and adding one might overflow.
+// No real playbook reaches this number. A larger number was made up, and adding one might overflow.
 const NUMBER_MAX: u64 = 999_999_999;
 
 impl Playbook {
@@ -34,8 +35,11 @@ impl Playbook {
     }
 
     fn highest(&self, section: Section) -> u64 {
-        let stored =
-            self.unknown_fields.get(KEY).and_then(|stored| stored.get(section.slug())).and_then(Value::as_u64);
+        let stored = self
+            .unknown_fields
+            .get(KEY)
+            .and_then(|stored| stored.get(section.slug()))
+            .and_then(Value::as_u64);
         self.highest_existing(section).max(stored.filter(|number| *number <= NUMBER_MAX).unwrap_or(0))
     }
 

@@ -18,10 +18,9 @@ pub struct Injection {
 }
 
 /// Renders the playbook for a session that starts with this prompt. `None` if there are no points or not even
-/// one fits.
-/// If the playbook exceeds `max_tokens` ([`estimated_tokens`], including the introduction), the points that
-/// fit the prompt best are included. The text then ends with the number of omitted points. The result is
-/// deterministic.
+/// one fits. If the playbook exceeds `max_tokens` ([`estimated_tokens`], including the introduction), the
+/// points that fit the prompt best are included. The text then ends with the number of omitted points. The
+/// result is deterministic.
 ///
 /// # Errors
 /// Returns [`TemplatesError`] if the user's template cannot be used.

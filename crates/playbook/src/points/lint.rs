@@ -22,7 +22,8 @@ impl Playbook {
                 findings.push(format!("{location}: it says the same as [{first}]"));
             }
             if !is_name(point.name.as_str()) {
-                findings.push(format!("{location}: its name cannot be cited: use letters, digits, `-` and `_`"));
+                findings
+                    .push(format!("{location}: its name cannot be cited: use letters, digits, `-` and `_`"));
             }
         }
         findings

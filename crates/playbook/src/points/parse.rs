@@ -116,9 +116,9 @@ impl Reader {
         let mut nameless = Vec::new();
         for (title, points) in sections {
             let path = format!("sections.{title}");
-            let known = Section::ALL.iter().copied().find(|section| is_title_of(&title, *section));
-            let Some(section) = known else {
-                self.warn(&path, "is no section of a playbook; kept, and told to nobody");
+            let section = Section::ALL.iter().copied().find(|section| is_title_of(&title, *section));
+            let Some(section) = section else {
+                self.warn(&path, "is not a section of a playbook; it is kept but never injected");
                 playbook.unknown_sections.insert(title, points);
                 continue;
             };
@@ -263,7 +263,8 @@ fn list(path: &str, points: Value) -> Result<Vec<Value>, ReadError> {
 
 fn not_json(error: &serde_json::Error) -> ReadError {
     let message = error.to_string();
-    let description = message.rsplit_once(" at line ").map_or(message.as_str(), |(description, _)| description).to_owned();
+    let description =
+        message.rsplit_once(" at line ").map_or(message.as_str(), |(description, _)| description).to_owned();
     ReadError::NotJson { line: error.line(), column: error.column(), description }
 }
 

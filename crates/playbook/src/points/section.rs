@@ -7,10 +7,10 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Section {
-    /// What works.
+    /// Approaches that work.
     #[serde(rename = "PATTERNS & APPROACHES")]
     Patterns,
-    /// What does not work.
+    /// Approaches that fail.
     #[serde(rename = "MISTAKES TO AVOID")]
     Mistakes,
     /// The user's preferences.

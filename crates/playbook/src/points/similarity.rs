@@ -1,4 +1,5 @@
 //! Finds points with equivalent texts and joins them into the first.
+//!
 //! Joining two different points loses one for good, while keeping two equal ones costs a line. So doubtful
 //! pairs stay separate.
 

@@ -2,8 +2,9 @@ use super::{Credential, JudgeSettings};
 
 /// Checks the settings from these variables, and that no debug output contains the credential.
 fn check(variables: &[(&str, &str)], base_url: &str, model: &str, credential: Option<Credential>) {
-    let variable =
-        |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    let variable = |name: &str| {
+        variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
+    };
     let settings = JudgeSettings::from_variables(variable);
     assert!(!format!("{settings:?}").contains("secret"), "{settings:?}");
     let (base_url, model) = (base_url.to_owned(), model.to_owned());
@@ -54,7 +55,7 @@ fn uses_priority_of_hooks() {
 fn detects_cloud_provider() {
     let check = |variables: &[(&str, &str)], expected: Option<&str>| {
         let variable = |name: &str| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
         };
         assert_eq!(JudgeSettings::from_variables(variable).cloud, expected, "{variables:?}");
     };

@@ -173,7 +173,9 @@ mod tests {
             let subject = StepInput { item: &item, slice: 1, bytes: b"", at: Moment(0), judged: &judged };
             match file(&subject) {
                 Ok(file) => assert!(is_usable && file.path().starts_with(dir.path()), "{name}"),
-                Err(error) => assert!(!is_usable && matches!(error, StepError::Never(_)), "{name}: {error:?}"),
+                Err(error) => {
+                    assert!(!is_usable && matches!(error, StepError::Never(_)), "{name}: {error:?}")
+                }
             }
         };
         check("", true);

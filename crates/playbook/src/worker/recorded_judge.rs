@@ -1,5 +1,6 @@
 //! Wraps a judge and persists each answer before returning it, so that every answer is paid for once. Asking
 //! the same question again returns the stored answer.
+//!
 //! The question includes the playbook, so a changed playbook makes a different question.
 
 use super::Worker;
@@ -79,7 +80,7 @@ impl Judge for RecordedJudge<'_> {
             return Ok(reply);
         }
         pass(Failpoint::Asking);
-        let (diagnostics, names) = (self.diagnostics(), diagnostics::Asked::new(self.question));
+        let (diagnostics, names) = (self.diagnostics(), diagnostics::QuestionNames::new(self.question));
         let result = self.judge.ask_observed(prompt, &diagnostics.request_observer(names)).await;
         if let Ok(reply) = &result {
             diagnostics.answered(self.clock.now().at, names, names.answer, prompt, &reply.text);

@@ -14,20 +14,20 @@ use std::sync::Mutex;
 use tempfile::TempDir;
 
 const API: &str = "http://api";
-const BEGAN: Moment = Moment(1_000_000);
+const START: Moment = Moment(1_000_000);
 
-/// A home, a judge whose answers are written down beforehand, and time that passes when somebody waits.
+/// A home, a judge with scripted answers, and time that advances while the worker waits.
 struct Stage {
     dir: TempDir,
     paths: LearningPaths,
     now: Mutex<Moment>,
-    /// What happens while somebody waits, and when.
+    /// Items that are queued at a given time while the worker waits.
     later: Mutex<VecDeque<(Moment, Queued)>>,
     answers: Mutex<VecDeque<Result<&'static str, JudgeError>>>,
     prompts: Mutex<Vec<String>>,
-    /// What the playbook says, by slice: a slice is in it once.
+    /// Contents of the playbook by slice. A slice occurs at most once.
     playbook: Mutex<Vec<(i64, String)>>,
-    happened: Mutex<Vec<String>>,
+    events: Mutex<Vec<String>>,
 }
 
 #[async_trait]
@@ -74,12 +74,13 @@ impl WorkerSteps for Stage {
         judge: &dyn Judge,
     ) -> Result<ReflectionResult, StepError> {
         let text = String::from_utf8_lossy(subject.bytes);
-        let fresh = text.lines().filter(|line| {
+        let unjudged = text.lines().filter(|line| {
             let row: Value = serde_json::from_str(line).unwrap_or_default();
             row["uuid"].as_str().is_none_or(|uuid| !subject.is_judged(uuid))
         });
-        let fresh: Vec<&str> = fresh.collect();
-        let reply = judge.ask(&format!("reflect on {}", fresh.join(" "))).await.map_err(StepError::Judge)?;
+        let unjudged: Vec<&str> = unjudged.collect();
+        let reply =
+            judge.ask(&format!("reflect on {}", unjudged.join(" "))).await.map_err(StepError::Judge)?;
         let reflection = Reflection { analysis: reply.text, tags: Vec::new() };
         Ok(ReflectionResult { reflection, notes: Vec::new() })
     }
@@ -116,12 +117,12 @@ impl Stage {
         Stage {
             paths: LearningPaths::in_home(dir.path()),
             dir,
-            now: Mutex::new(BEGAN),
+            now: Mutex::new(START),
             later: Mutex::default(),
             answers: Mutex::default(),
             prompts: Mutex::default(),
             playbook: Mutex::default(),
-            happened: Mutex::default(),
+            events: Mutex::default(),
         }
     }
 
@@ -159,37 +160,37 @@ impl Stage {
         self.enqueue(&self.queued(name));
     }
 
-    fn work(&self, stays: bool) -> WorkerReport {
-        self.try_to_work(None, stays).expect("it works")
+    fn work(&self, linger: bool) -> WorkerReport {
+        self.try_work(None, linger).expect("it works")
     }
 
-    fn work_on(&self, only: Option<&Path>, stays: bool) -> WorkerReport {
-        self.try_to_work(only, stays).expect("it works")
+    fn work_on(&self, only: Option<&Path>, linger: bool) -> WorkerReport {
+        self.try_work(only, linger).expect("it works")
     }
 
-    fn try_to_work(&self, only: Option<&Path>, stays: bool) -> Result<WorkerReport, LearningError> {
-        let told = |happening: WorkerEvent<'_>| {
+    fn try_work(&self, only: Option<&Path>, linger: bool) -> Result<WorkerReport, LearningError> {
+        let on_event = |event: WorkerEvent<'_>| {
             let name = |item: &Item| {
                 item.queued.transcript.file_name().expect("a name").to_string_lossy().into_owned()
             };
-            let after = self.now().at.since(BEGAN);
-            self.happened.lock().expect("one thread").push(match happening {
+            let after = self.now().at.since(START);
+            self.events.lock().expect("one thread").push(match event {
                 WorkerEvent::Began(item, slice) => {
                     format!("{after} {} begins at byte {}", name(item), slice.part.begins)
                 }
                 WorkerEvent::Reflected(item) => format!("{after} {} reflected", name(item)),
                 WorkerEvent::Curated(item) => format!("{after} {} curated", name(item)),
-                WorkerEvent::Learned(item, what) => format!("{after} {} learnt: {what}", name(item)),
-                WorkerEvent::Empty(item, why) => format!("{after} {} empty: {why}", name(item)),
-                WorkerEvent::Failed(item, why) => {
-                    let why = why.replace(&self.dir.path().display().to_string(), "DIR");
-                    format!("{after} {} failed: {why}", name(item))
+                WorkerEvent::Learned(item, result) => format!("{after} {} learned: {result}", name(item)),
+                WorkerEvent::Empty(item, reason) => format!("{after} {} empty: {reason}", name(item)),
+                WorkerEvent::Failed(item, reason) => {
+                    let reason = reason.replace(&self.dir.path().display().to_string(), "DIR");
+                    format!("{after} {} failed: {reason}", name(item))
                 }
-                WorkerEvent::Waits(item, until, why) => {
-                    format!("{after} {} waits {}: {why}", name(item), until.since(self.now().at))
+                WorkerEvent::Waits(item, until, reason) => {
+                    format!("{after} {} waits {}: {reason}", name(item), until.since(self.now().at))
                 }
-                WorkerEvent::NeedsPerson { reason: why, is_news } => {
-                    format!("{after} person, news {is_news}: {why}")
+                WorkerEvent::NeedsPerson { reason, is_news } => {
+                    format!("{after} person, news {is_news}: {reason}")
                 }
                 WorkerEvent::SetAside(path) => {
                     format!("{after} set aside {}", path.file_name().expect("a name").to_string_lossy())
@@ -204,18 +205,18 @@ impl Stage {
             only,
             steps: self,
             clock: self,
-            linger: stays,
-            on_event: &told,
+            linger,
+            on_event: &on_event,
         };
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(worker.work())
     }
 
-    /// What happened since the last look.
+    /// Checks the events since the last call.
     #[track_caller]
     fn check(&self, expected: &Expect) {
         expected.assert_eq(
-            &std::mem::take(&mut *self.happened.lock().expect("one thread"))
+            &std::mem::take(&mut *self.events.lock().expect("one thread"))
                 .iter()
                 .map(|line| format!("{line}\n"))
                 .collect::<String>(),
@@ -226,32 +227,27 @@ impl Stage {
         std::mem::take(&mut *self.prompts.lock().expect("one thread"))
     }
 
-    fn changes(&self, sql: &str) {
+    fn execute(&self, sql: &str) {
         let learning = LearningDb::open(&self.paths).expect("a database");
         learning.known(|db| db.execute(sql, [])).expect("it is changed");
     }
 
-    fn asks<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
+    fn query<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
         let learning = LearningDb::open(&self.paths).expect("a database");
         learning.known(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
     }
 }
 
-fn down(then: RetryAdvice) -> JudgeError {
-    JudgeError {
-        fault: Fault::Overloaded,
-        retry: then,
-        message: "the API is overloaded".to_owned(),
-        requests: 3,
-    }
+fn down(retry: RetryAdvice) -> JudgeError {
+    JudgeError { fault: Fault::Overloaded, retry, message: "the API is overloaded".to_owned(), requests: 3 }
 }
 
 #[test]
-fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
+fn learns_each_item_once_oldest_first() {
     let stage = Stage::new();
     stage.queue("one", &["a", "b"]);
     stage.queue("two", &["c"]);
-    // The same session said twice that there is something.
+    // The same session is queued a second time.
     stage.enqueue(&stage.queued("one"));
     let worked = stage.work(true);
     assert_eq!(worked, WorkerReport { learned: 2, empty: 1, ..WorkerReport::default() });
@@ -268,15 +264,15 @@ fn everything_that_is_queued_is_learnt_once_the_oldest_first() {
     "#]]);
     assert_eq!(stage.prompts().len(), 4);
     assert_eq!(stage.work(true), WorkerReport::default());
-    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM queue WHERE state = 'done'"), 3);
-    assert_eq!(stage.asks::<i64>("SELECT sum(cost) FROM judge_requests"), 28);
-    // What tells of a session goes when it is learnt.
-    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM judge_requests WHERE answer IS NOT NULL"), 0);
-    assert_eq!(stage.asks::<i64>("SELECT count(coalesce(reflection, operations)) FROM slices"), 0);
+    assert_eq!(stage.query::<i64>("SELECT count(*) FROM queue WHERE state = 'done'"), 3);
+    assert_eq!(stage.query::<i64>("SELECT sum(cost) FROM judge_requests"), 28);
+    // Answers contain details of the session and are deleted once it is learned.
+    assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_requests WHERE answer IS NOT NULL"), 0);
+    assert_eq!(stage.query::<i64>("SELECT count(coalesce(reflection, operations)) FROM slices"), 0);
 }
 
 #[test]
-fn a_project_that_asks_for_texts_has_what_its_judges_were_asked() {
+fn writes_diagnostics_if_project_enables_them() {
     let stage = Stage::new();
     let project = stage.dir.path().join("shop");
     fs::create_dir_all(project.join(".claude/diagnostic_mode")).expect("a directory");
@@ -289,7 +285,7 @@ fn a_project_that_asks_for_texts_has_what_its_judges_were_asked() {
             let path = text.expect("it can be read").path();
             let name = path.file_name().expect("a name").to_string_lossy().into_owned();
             let text = fs::read_to_string(&path).expect("it can be read");
-            // But for the date, the time, and the rule between both.
+            // Omits the date, the time and the separator.
             let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("==="));
             format!("{}: {}\n", &name["20260101_000000_".len()..], lines.collect::<Vec<_>>().join(" | "))
         })
@@ -303,19 +299,19 @@ fn a_project_that_asks_for_texts_has_what_its_judges_were_asked() {
 }
 
 #[test]
-fn a_worker_of_one_transcript_leaves_the_others() {
+fn worker_of_one_transcript_keeps_other_items() {
     let stage = Stage::new();
     for name in ["one", "two", "three"] {
         stage.queue(name, &[name]);
     }
     let worked = stage.work_on(Some(&stage.dir.path().join("two")), false);
     assert_eq!(worked, WorkerReport { learned: 1, ..WorkerReport::default() });
-    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM queue WHERE state = 'waiting'"), 2);
+    assert_eq!(stage.query::<i64>("SELECT count(*) FROM queue WHERE state = 'waiting'"), 2);
     assert_eq!(stage.work(false), WorkerReport { learned: 2, ..WorkerReport::default() });
 }
 
 #[test]
-fn a_session_that_goes_on_is_judged_from_where_it_was() {
+fn judges_only_new_part_of_continued_session() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
     stage.work(false);
@@ -326,7 +322,7 @@ fn a_session_that_goes_on_is_judged_from_where_it_was() {
 }
 
 #[test]
-fn rows_that_were_judged_elsewhere_are_left_out() {
+fn skips_rows_judged_in_another_file() {
     let stage = Stage::new();
     stage.queue("one", &["a", "b"]);
     stage.queue("fork", &["a", "b", "c"]);
@@ -339,7 +335,7 @@ fn rows_that_were_judged_elsewhere_are_left_out() {
 }
 
 #[test]
-fn a_transcript_that_was_replaced_is_judged_by_its_rows() {
+fn judges_new_rows_of_replaced_transcript() {
     let stage = Stage::new();
     stage.queue("one", &["a", "b", "c"]);
     stage.work(false);
@@ -355,10 +351,10 @@ fn a_transcript_that_was_replaced_is_judged_by_its_rows() {
 }
 
 #[test]
-fn an_api_that_is_down_is_asked_again_by_the_schedule_of_runs() {
+fn retries_api_by_backoff_of_runs() {
     let stage = Stage::new().answering([
         Err(down(RetryAdvice::Later(None))),
-        Err(down(RetryAdvice::Later(Some(BEGAN + Span::from_secs(30))))),
+        Err(down(RetryAdvice::Later(Some(START + Span::from_secs(30))))),
         Err(down(RetryAdvice::Later(None))),
     ]);
     stage.queue("one", &["a"]);
@@ -381,20 +377,20 @@ fn an_api_that_is_down_is_asked_again_by_the_schedule_of_runs() {
         38s two curated
         38s two learnt: one point more
     "#]]);
-    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM judge_requests WHERE fault = 'overloaded'"), 3);
-    assert_eq!(stage.asks::<i64>("SELECT count(*) FROM judge_backoff"), 0);
+    assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_requests WHERE fault = 'overloaded'"), 3);
+    assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_backoff"), 0);
 }
 
 #[test]
-fn who_does_not_stay_says_when_to_come_back() {
+fn reports_next_due_time_without_lingering() {
     let stage = Stage::new().answering([Err(down(RetryAdvice::Later(None)))]);
     stage.queue("one", &["a"]);
     let drawn = Preset::Default.policy().backoff.delay(0, None, u64::MAX);
-    let until = BEGAN + drawn;
+    let until = START + drawn;
     assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
     assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
     assert_eq!(stage.prompts().len(), 1);
-    // A person may know better.
+    // The user may know better.
     let mut learning = LearningDb::open(&stage.paths).expect("a database");
     learning.make_due(JudgeKind::Api, "http://other").expect("none");
     assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
@@ -403,44 +399,47 @@ fn who_does_not_stay_says_when_to_come_back() {
 }
 
 #[test]
-fn no_api_silences_its_queue_for_longer_than_a_day() {
+fn limits_delay_of_api_to_one_day() {
     let stage =
-        Stage::new().answering([Err(down(RetryAdvice::Later(Some(BEGAN + Span::from_hours(24 * 365)))))]);
+        Stage::new().answering([Err(down(RetryAdvice::Later(Some(START + Span::from_hours(24 * 365)))))]);
     stage.queue("one", &["a"]);
-    let waits = stage.work(false).waits.expect("it waits").since(BEGAN);
+    let waits = stage.work(false).waits.expect("it waits").since(START);
     assert!(waits >= HINT_MAX && waits < HINT_MAX + Span::from_mins(10), "{waits}");
 }
 
 #[test]
-fn it_stays_for_an_hour_and_the_queue_stays_longer() {
-    // However often it is tried in that hour.
+fn lingers_one_hour_and_keeps_queue() {
+    // For any number of attempts in that hour.
     for until in [Some(Moment(u64::MAX / 4)), None] {
         let forever = std::iter::repeat_with(|| Err(down(RetryAdvice::Later(until))));
         let stage = Stage::new().answering(forever.take(100));
         stage.queue("one", &["a"]);
         let worked = stage.work(true);
         assert!(worked.waits.is_some());
-        assert_eq!(stage.now().at.since(BEGAN), Span::from_hours(1), "{until:?}");
-        assert_eq!(stage.asks::<String>("SELECT state FROM queue"), "waiting");
+        assert_eq!(stage.now().at.since(START), Span::from_hours(1), "{until:?}");
+        assert_eq!(stage.query::<String>("SELECT state FROM queue"), "waiting");
     }
 }
 
 #[test]
-fn what_is_queued_while_it_waits_is_taken_when_it_comes() {
-    let stage = Stage::new().answering([Err(down(RetryAdvice::Later(Some(BEGAN + Span::from_mins(10)))))]);
+fn takes_items_queued_while_waiting() {
+    let stage = Stage::new().answering([Err(down(RetryAdvice::Later(Some(START + Span::from_mins(10)))))]);
     stage.queue("one", &["a"]);
     stage.transcript("two", &["b"]);
     let other = Queued { destination: "http://other".to_owned(), ..stage.queued("two") };
-    let later = [(BEGAN + Span::from_secs(5), other), (BEGAN + Span::from_secs(9), stage.queued("two"))];
+    let later = [(START + Span::from_secs(5), other), (START + Span::from_secs(9), stage.queued("two"))];
     stage.later.lock().expect("one thread").extend(later);
     let worked = stage.work(true);
     assert_eq!(worked.learned, 2);
-    // What is for another API is not for this judge.
-    assert_eq!(stage.asks::<String>("SELECT destination FROM queue WHERE state = 'waiting'"), "http://other");
+    // Items of another API are left in the queue.
+    assert_eq!(
+        stage.query::<String>("SELECT destination FROM queue WHERE state = 'waiting'"),
+        "http://other"
+    );
 }
 
 #[test]
-fn what_a_person_must_change_is_said_once_and_the_queue_is_kept() {
+fn reports_needs_person_once_and_keeps_queue() {
     let no_key = || JudgeError {
         fault: Fault::Auth,
         retry: RetryAdvice::NeedsPerson,
@@ -470,7 +469,7 @@ fn what_a_person_must_change_is_said_once_and_the_queue_is_kept() {
 }
 
 #[test]
-fn what_will_never_be_answered_is_kept_and_tried_again_by_hand() {
+fn keeps_failed_items_for_manual_retry() {
     let refused = JudgeError {
         fault: Fault::BadRequest,
         retry: RetryAdvice::Never,
@@ -497,12 +496,12 @@ fn what_will_never_be_answered_is_kept_and_tried_again_by_hand() {
         0s one curated
         0s one learnt: one point more
     "#]]);
-    // The reflector's answer was there.
+    // The reflector's answer was stored.
     assert_eq!(stage.prompts().len(), 5);
 }
 
 #[test]
-fn what_cannot_be_read_fails_and_is_kept() {
+fn unreadable_transcript_fails() {
     let stage = Stage::new();
     stage.enqueue(&stage.queued("gone"));
     fs::create_dir(stage.dir.path().join("folder")).expect("a folder");
@@ -520,7 +519,7 @@ fn what_cannot_be_read_fails_and_is_kept() {
 }
 
 #[test]
-fn one_worker_at_a_time() {
+fn allows_one_worker_at_a_time() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
@@ -536,12 +535,12 @@ fn one_worker_at_a_time() {
 }
 
 #[test]
-fn a_damaged_database_keeps_nobody_from_learning() {
+fn recovers_from_damaged_database() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
     LearningDb::open(&stage.paths).expect("a database").checkpoint().expect("it is tidied");
     let mut bytes = fs::read(stage.paths.database()).expect("a file");
-    // Behind the first page: it can be opened.
+    // The first page stays intact, so that the database can be opened.
     bytes[4096..].fill(0xa5);
     fs::write(stage.paths.database(), &bytes).expect("a file");
     stage.work(false);
@@ -557,21 +556,21 @@ fn a_damaged_database_keeps_nobody_from_learning() {
 }
 
 #[test]
-fn a_database_that_is_whole_but_not_understood_stops_a_worker() {
+fn stops_on_valid_database_with_invalid_values() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
-    stage.changes("UPDATE queue SET tries = 1 << 40");
-    let error = stage.try_to_work(None, true).expect_err("it is no number of tries");
+    stage.execute("UPDATE queue SET tries = 1 << 40");
+    let error = stage.try_work(None, true).expect_err("it is no number of tries");
     assert!(matches!(error, LearningError::Damaged { .. }), "{error}");
     stage.check(&expect![[r#""#]]);
 }
 
 #[test]
-fn an_answer_of_another_form_is_the_matter_of_its_slice() {
+fn invalid_stored_answer_fails_only_its_slice() {
     let stage = Stage::new().answering([Ok("good"), Err(down(RetryAdvice::Never))]);
     stage.queue("one", &["a"]);
     stage.work(false);
-    stage.changes("UPDATE slices SET reflection = '7'");
+    stage.execute("UPDATE slices SET reflection = '7'");
     LearningDb::open(&stage.paths)
         .and_then(|mut learning| learning.try_failed_again(JudgeKind::Api, API))
         .expect("it is tried again");
@@ -580,18 +579,18 @@ fn an_answer_of_another_form_is_the_matter_of_its_slice() {
 }
 
 #[test]
-fn rows_are_judged_once_whatever_becomes_of_their_file() {
+fn judges_rows_once_after_file_changes() {
     type Change = fn(&Stage);
     let check = |change: Change, expected: &[&str]| {
         let stage = Stage::new().answering([Ok("good"), Err(down(RetryAdvice::Later(None)))]);
         stage.queue("one", &["a", "b"]);
-        // The curator is down.
+        // The curator is unavailable.
         stage.work(false);
         change(&stage);
-        *stage.now.lock().expect("one thread") = BEGAN + Span::from_mins(10);
+        *stage.now.lock().expect("one thread") = START + Span::from_mins(10);
         assert_eq!(stage.work(false).learned, 1);
         stage.prompts();
-        // Forks of it, and of what took its place.
+        // A fork of the file, and a fork of its replacement.
         stage.queue("fork", &["a", "b", "c"]);
         stage.queue("other", &["x", "y"]);
         stage.work(false);

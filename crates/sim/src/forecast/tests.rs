@@ -23,7 +23,10 @@ fn time_bound_completes_more_runs_in_a_storm_than_retry_bound() {
     let time_bound = forecast_for(Preset::Default, "storm");
     let retry_bound = forecast_for(Preset::Openclawpack, "storm");
     assert_eq!((time_bound.broken, retry_bound.broken), (0, 0), "{:?}", time_bound.broken_first);
-    assert!(time_bound.outcomes["done"] > 2 * retry_bound.outcomes["done"], "{time_bound:#?} {retry_bound:#?}");
+    assert!(
+        time_bound.outcomes["done"] > 2 * retry_bound.outcomes["done"],
+        "{time_bound:#?} {retry_bound:#?}"
+    );
     assert!(retry_bound.decided_by[&Fault::Overloaded] > 0);
 }
 

@@ -40,7 +40,8 @@ impl CheckWatch {
             Record::RunReopened { .. } => *self = CheckWatch::default(),
             Record::AttemptEnded { next, .. } => self.claimed = *next == AfterAttempt::Check,
             Record::CheckStarted { at } => {
-                let allowed = self.claimed && policy.check.is_some() && self.since.is_none() && !self.cancelled;
+                let allowed =
+                    self.claimed && policy.check.is_some() && self.since.is_none() && !self.cancelled;
                 ensure(allowed, Oracle::Checks, || format!("nothing is to be judged: {self:?}"))?;
                 (self.claimed, self.since, self.stopped) = (false, Some(*at), None);
             }
@@ -73,14 +74,15 @@ impl CheckWatch {
                 let received = *result != CheckResult::Stopped || self.stopped.is_some() && !is_suspended;
                 self.stopped = None;
                 ensure(self.since.take().is_some() && received, Oracle::Checks, || {
-                    format!("nobody judged: {self:?}")
+                    format!("no check ran: {self:?}")
                 })?;
                 self.result = Some(*result);
                 self.failed += u32::from(*result != CheckResult::Passed);
             }
             Record::AttemptStarted { plan, .. } => {
                 let failures_max = policy.check.map_or(0, |check| check.failures_max);
-                let reports_failure = matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
+                let reports_failure =
+                    matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
                 let valid = match self.result.take() {
                     None => true,
                     Some(CheckResult::Passed) => false,

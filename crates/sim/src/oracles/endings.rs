@@ -48,9 +48,13 @@ pub(crate) fn check_truth(
         Some(truth @ Fault::SessionLost) if ended.evidence.startup.is_none() => fault == Some(truth),
         Some(truth) => fault == Some(own_fault.unwrap_or(truth)),
     };
-    let fault_word = |fault: Option<Fault>| fault.map_or("nothing", Fault::fault_word);
+    let fault_word = |fault: Option<Fault>| fault.map_or("nothing", Fault::word);
     ensure(correct, Oracle::Truth, || {
-        format!("an attempt that failed by {} counts as failed by {}", fault_word(ended.truth), fault_word(fault))
+        format!(
+            "an attempt that failed by {} counts as failed by {}",
+            fault_word(ended.truth),
+            fault_word(fault)
+        )
     })
 }
 
@@ -130,7 +134,7 @@ pub(crate) fn check_ending(
                 format!("{fault} ends as {kind}, not {expected}")
             })?;
             let has_retry_time = kind != OutcomeKind::RetryLater || outcome.retry_at.is_some();
-            ensure(has_retry_time, Oracle::GivesUp, || "retry later, and nobody says when".to_owned())
+            ensure(has_retry_time, Oracle::GivesUp, || "retry later, without a time".to_owned())
         }
     }
 }

@@ -87,7 +87,7 @@ impl KeepGoingWatch {
     }
 
     /// Receives a record, before the oracles that count the run's usage.
-    pub(crate) fn take(&mut self, record: &Record, sources: Sources<'_>) -> OracleResult {
+    pub(crate) fn take(&mut self, record: &Record, sources: KeepGoingSources<'_>) -> OracleResult {
         match record {
             Record::RunReopened { .. } => {
                 let KeepGoingWatch { stops, workspace, .. } = *self;
@@ -163,9 +163,10 @@ impl KeepGoingWatch {
         self.warned |= matches!(prompt, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
         let continues = matches!(prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone);
         ensure(!continues || !self.limited && !self.cancelled, Oracle::KeepsGoing, || {
-            format!("{prompt:?} is said to one that is to end: {self:?}")
+            format!("{prompt:?} is sent to an agent that is exiting: {self:?}")
         })?;
-        let stop = if let PromptKind::KeepGoing(keep_going) = prompt { keep_going.stop_number } else { self.stops };
+        let stop =
+            if let PromptKind::KeepGoing(keep_going) = prompt { keep_going.stop_number } else { self.stops };
         ensure(stop == self.stops, Oracle::KeepsGoing, || format!("{prompt:?} after stop {}", self.stops))
     }
 
@@ -203,7 +204,6 @@ impl KeepGoingWatch {
         self.claims >= 2 || self.claims == 0 && self.idle >= keep_going.idle_stops_max
     }
 
-
     fn check_stop(
         &self,
         claimed: bool,
@@ -221,11 +221,11 @@ impl KeepGoingWatch {
     }
 
     /// Checks a prompt that follows a stop.
-    fn check_prompt(&self, at: Moment, prompt: PromptKind, sources: Sources<'_>) -> OracleResult {
+    fn check_prompt(&self, at: Moment, prompt: PromptKind, sources: KeepGoingSources<'_>) -> OracleResult {
         let expected =
             active_keep_going(sources.policy).map(|keep_going| self.expected_next(&keep_going, at, sources));
         ensure(self.owed && expected == Some(ExpectedNext::Prompt(prompt)), Oracle::KeepsGoing, || {
-            format!("it is told {prompt:?}, and not {expected:?}: {self:?}")
+            format!("it is sent {prompt:?}, not {expected:?}: {self:?}")
         })
     }
 
@@ -248,7 +248,7 @@ impl KeepGoingWatch {
         at: Moment,
         fault: Option<Fault>,
         next: &AfterAttempt,
-        sources: Sources<'_>,
+        sources: KeepGoingSources<'_>,
     ) -> OracleResult {
         let policy = sources.policy;
         let continues = matches!(next, AfterAttempt::Attempt { remedy: Remedy::KeepGoing, .. });
@@ -336,9 +336,9 @@ pub(super) fn active_keep_going(policy: &Policy) -> Option<KeepGoing> {
 
 /// Whether an exchange with this result ended because the agent considered itself done.
 pub(super) fn is_good(policy: &Policy, result: &AgentResult) -> bool {
-    let AgentResult {
-        is_error, terminal_reason, stop_reason, empty, denials, stop_hook_capped, ..
-    } = *result;
-    let ended = !is_error && terminal_reason == TerminalReason::Completed && stop_reason == StopReason::EndTurn;
+    let AgentResult { is_error, terminal_reason, stop_reason, empty, denials, stop_hook_capped, .. } =
+        *result;
+    let ended =
+        !is_error && terminal_reason == TerminalReason::Completed && stop_reason == StopReason::EndTurn;
     ended && !empty && !stop_hook_capped && (denials == 0 || policy.allow_denials)
 }

@@ -2,7 +2,7 @@
 //! reserve is reached is restated from the documentation, independently of the core.
 
 use super::clocks::ClockWatch;
-use super::keep_going::{is_good, active_keep_going};
+use super::keep_going::{active_keep_going, is_good};
 use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
 use longhaul_core::{
@@ -203,13 +203,13 @@ impl LimitWatch {
 
     /// Whether a limit on time is exhausted at `at`.
     pub(crate) fn is_late(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
-        let late_usage = |reached: &(Limit, LimitThreshold)| {
+        let too_late = |reached: &(Limit, LimitThreshold)| {
             matches!(reached, (Limit::Time | Limit::Wall, LimitThreshold::Exhausted))
         };
-        self.reach(policy, clocks, at).iter().any(late_usage)
+        self.reach(policy, clocks, at).iter().any(too_late)
     }
 
-    fn is_over(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
+    fn has_exhausted_limit(&self, policy: &Policy, clocks: &ClockWatch, at: Moment) -> bool {
         self.reach(policy, clocks, at).iter().any(|(_, threshold)| *threshold == LimitThreshold::Exhausted)
     }
 
@@ -225,12 +225,13 @@ impl LimitWatch {
             }
             Record::AttemptStarted { at, plan } => {
                 self.reset();
-                (self.is_leaving, self.is_counting, self.interrupted, self.input_ended) = (false, true, None, false);
+                (self.is_leaving, self.is_counting, self.interrupted, self.input_ended) =
+                    (false, true, None, false);
                 self.check_start(policy, clocks, *at, plan)?;
                 (self.remaining, self.is_exhausted) = (self.remaining_at(policy, clocks, *at), false);
                 self.wrap_ups += u32::from(matches!(plan.prompt, PromptKind::WrapUp(_)));
             }
-            Record::PromptSent { at, prompt, remaining: remaining_at, .. } => {
+            Record::PromptSent { at, prompt, remaining, .. } => {
                 let wraps_up = matches!(prompt, PromptKind::WrapUp(_));
                 let due = match self.reached {
                     // No prompt to continue follows if a limit is reached that the run has not recorded yet.
@@ -241,8 +242,8 @@ impl LimitWatch {
                 // With keep-going, the agent may have stopped on its own.
                 let valid = due && (!wraps_up || self.must_wrap_up() || policy.keep_going.is_some());
                 let expected = self.remaining_at(policy, clocks, *at);
-                ensure(valid && !self.input_ended && *remaining_at == expected, Oracle::Limits, || {
-                    format!("{prompt:?} is said, while {expected:?} is left: {self:?}")
+                ensure(valid && !self.input_ended && *remaining == expected, Oracle::Limits, || {
+                    format!("{prompt:?} is sent while {expected:?} remains: {self:?}")
                 })?;
                 self.wrap_ups += u32::from(wraps_up);
                 (self.is_leaving, self.interrupted, self.ending) = (false, None, None);
@@ -272,11 +273,9 @@ impl LimitWatch {
                 self.late_usage = self.late_usage.plus(*usage);
                 self.remaining.budget =
                     self.remaining.budget.map(|usd| Usd(usd.0.saturating_sub(money(usage))));
-                self.is_exhausted = self.is_over(policy, clocks, *at);
+                self.is_exhausted = self.has_exhausted_limit(policy, clocks, *at);
             }
-            Record::RunReopened { .. } => {
-                (self.reached, self.wrap_ups, self.cancelled) = (None, 0, false)
-            }
+            Record::RunReopened { .. } => (self.reached, self.wrap_ups, self.cancelled) = (None, 0, false),
             Record::RunStarted { .. }
             | Record::ResumeStrategyChosen { .. }
             | Record::SummaryStopOrdered { .. }
@@ -338,7 +337,9 @@ impl LimitWatch {
         // Events of this very moment are processed next, and a replayed stream is read before any decision.
         let before = Moment(now.0 - 1);
         let highest = self.reach(policy, clocks, before).into_iter().map(|(_, threshold)| threshold).max();
-        let waits_since = self.waits_since.filter(|(_, result)| active_keep_going(policy).is_some() && is_good(policy, result));
+        let waits_since = self
+            .waits_since
+            .filter(|(_, result)| active_keep_going(policy).is_some() && is_good(policy, result));
         let busy_since = self.works_since.or(waits_since.map(|(since, _)| since).filter(|_| !self.cancelled));
         ensure(busy_since.is_none_or(|since| since >= now) || highest <= recorded, Oracle::Limits, || {
             format!("it works on with {highest:?} reached and {recorded:?} taken in: {self:?}")
@@ -362,9 +363,9 @@ impl LimitWatch {
         ensure(!by_limit || !done && fault != Some(Fault::GuardLapsed), Oracle::Limits, || {
             format!("what ended by {fault:?} ends by a limit: {self:?}")
         })?;
-        let exhausted = self.is_over(policy, clocks, now);
+        let exhausted = self.has_exhausted_limit(policy, clocks, now);
         match (next, self.reached) {
-            (AfterAttempt::Finish(Outcome { limit: Some(limit), .. }), limit_reached) => {
+            (AfterAttempt::Finish(Outcome { limit: Some(limit), .. }), reached) => {
                 // A wait that would exceed the wall-clock limit does not start. No schedule waits longer than
                 // this.
                 let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
@@ -393,8 +394,8 @@ impl LimitWatch {
                             && matches!(plan.session, SessionPlan::Resume(_))
                     }
                 };
-                let late_usage = policy.limits.wall.is_some_and(|wall| clocks.wall(*at) >= wall);
-                ensure(allowed && !exhausted && !late_usage, Oracle::Limits, || {
+                let too_late = policy.limits.wall.is_some_and(|wall| clocks.wall(*at) >= wall);
+                ensure(allowed && !exhausted && !too_late, Oracle::Limits, || {
                     format!("{remedy:?} to {:?} at {at:?} while {reached:?}: {self:?}", plan.prompt)
                 })?;
                 let at_own_limit = *remedy == Remedy::ResumeWithinLimit;
@@ -410,8 +411,9 @@ impl LimitWatch {
     /// Checks at the end that limits were exceeded at most by the responses in flight.
     pub(crate) fn check_overshoot(&self, policy: &Policy, world: &World) -> OracleResult {
         let response = world.one_answer();
-        let is_within =
-            |limit: Option<u64>, used: u64, overshoot: u64| limit.is_none_or(|limit| used < limit + overshoot.max(1));
+        let is_within = |limit: Option<u64>, used: u64, overshoot: u64| {
+            limit.is_none_or(|limit| used < limit + overshoot.max(1))
+        };
         let Limits { budget, tokens: token_limit, turns, .. } = policy.limits;
         let overshoot = response.plus(self.late_usage);
         let is_within = is_within(budget.map(|usd| usd.0), money(&self.ended), money(&overshoot))

@@ -66,7 +66,8 @@ impl StrategyWatch {
                 }
             }
             Record::ProgressMade { resets_retries: true, .. } => {
-                (self.relocated, self.repaired, self.handed_off, self.started_fresh) = (false, false, false, false);
+                (self.relocated, self.repaired, self.handed_off, self.started_fresh) =
+                    (false, false, false, false);
             }
             Record::AttemptEnded { usage, .. } => {
                 self.spoken |= usage.messages + usage.truncated_messages > 0
@@ -134,6 +135,6 @@ impl StrategyWatch {
             ),
             SessionPlan::Fork { .. } => plan.strategy == Some(ResumeStrategy::Fork),
         };
-        ensure(inspected, Oracle::Strategies, || format!("nobody looked for the session of {plan:?}"))
+        ensure(inspected, Oracle::Strategies, || format!("the session of {plan:?} was not inspected"))
     }
 }

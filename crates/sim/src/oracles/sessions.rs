@@ -33,15 +33,14 @@ impl SessionWatch {
     pub(crate) fn check_spawn(&mut self, plan: &AttemptPlan) -> OracleResult {
         match &plan.session {
             SessionPlan::New(id) | SessionPlan::Fork { to: id, .. } => {
-                let is_reused = self.used.iter().any(|(used, attempt)| used == id && *attempt != plan.attempt);
+                let is_reused =
+                    self.used.iter().any(|(used, attempt)| used == id && *attempt != plan.attempt);
                 self.used.push((id.clone(), plan.attempt));
                 ensure(!is_reused, Oracle::Sessions, || format!("a second session under the id {id}"))
             }
-            SessionPlan::Resume(id) => {
-                ensure(!self.abandoned.contains(id), Oracle::Sessions, || {
-                    format!("session {id} is resumed, and was left behind")
-                })
-            }
+            SessionPlan::Resume(id) => ensure(!self.abandoned.contains(id), Oracle::Sessions, || {
+                format!("session {id} is resumed, and was left behind")
+            }),
         }
     }
 
@@ -102,7 +101,7 @@ impl SessionWatch {
             Remedy::End | Remedy::EndUnlessAllowed => false,
         };
         ensure(correct, Oracle::Sessions, || {
-            format!("{remedy:?} goes on with {plan:?}, the line is {:?}", self.current)
+            format!("{remedy:?} continues with {plan:?}, the line is {:?}", self.current)
         })
     }
 
@@ -111,7 +110,9 @@ impl SessionWatch {
         let has_prompt =
             matches!(plan.prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone | PromptKind::WrapUp(_));
         let correct = has_prompt && self.current.as_ref().is_some_and(|current| resumes(plan, current));
-        ensure(correct, Oracle::Sessions, || format!("kept going with {plan:?}, the line is {:?}", self.current))
+        ensure(correct, Oracle::Sessions, || {
+            format!("kept going with {plan:?}, the line is {:?}", self.current)
+        })
     }
 
     /// Checks that a resumed run continues the same session.
@@ -120,7 +121,9 @@ impl SessionWatch {
             Some(current) => resumes(plan, current),
             None => matches!(plan.session, SessionPlan::New(_)),
         };
-        ensure(correct, Oracle::Sessions, || format!("reopened with {plan:?}, the line is {:?}", self.current))
+        ensure(correct, Oracle::Sessions, || {
+            format!("reopened with {plan:?}, the line is {:?}", self.current)
+        })
     }
 
     fn abandon(&mut self) -> Option<SessionId> {

@@ -73,7 +73,7 @@ pub(crate) fn check_spawn(
     now: Moment,
 ) -> OracleResult {
     ensure(!world.alive(), Oracle::OneTree, || {
-        format!("attempt {} starts beside a living process", plan.attempt)
+        format!("attempt {} starts next to a live process", plan.attempt)
     })?;
     // From newest to oldest: the start of this attempt, the sweep after the previous one, the end of that
     // one.
@@ -135,7 +135,9 @@ fn check_moment(next: &AfterAttempt, plan: &AttemptPlan, world: &World, now: Mom
         PromptKind::WrapUp(_) => AttemptPlan { prompt: plan.prompt, ..decided.clone() },
         _ => decided.clone(),
     };
-    ensure(is_same_plan(plan, &decided), Oracle::Journalled, || format!("{plan:?} starts, {decided:?} was decided"))?;
+    ensure(is_same_plan(plan, &decided), Oracle::Journalled, || {
+        format!("{plan:?} starts, {decided:?} was decided")
+    })?;
     ensure(now >= *at, Oracle::NotBefore, || {
         format!("attempt {} starts {} early", plan.attempt, at.since(now))
     })?;

@@ -1,7 +1,7 @@
 //! Checks that a working agent is left alone and a stalled one is stopped. It judges by the agent's output
 //! and its times, independently of the core.
 
-use super::keep_going::{is_good, active_keep_going};
+use super::keep_going::{active_keep_going, is_good};
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
     AgentResult, Event, Moment, Notice, Policy, ProcessActivity, ProcessState, Record, SessionId, Span,
@@ -233,7 +233,7 @@ impl StallWatch {
                 let is_ending = self.is_ending;
                 let fresh =
                     StallWatch { started_at: *at, output_at: *at, finished_at: *at, ..StallWatch::default() };
-                *self = StallWatch { ordered, is_ending, ..since };
+                *self = StallWatch { ordered, is_ending, ..fresh };
             }
             Record::AttemptSpawned { at, .. } => {
                 self.live = true;
@@ -347,7 +347,8 @@ impl StallWatch {
             StopCause::WrongSession => self.other_session,
             StopCause::DidNotExit => self.outlives_input(at, policy) && self.shells == 0,
             StopCause::BackgroundStopped => {
-                let due_for_shells = self.result_at.is_some_and(|ended_at| at >= ended_at + policy.background_wait);
+                let due_for_shells =
+                    self.result_at.is_some_and(|ended_at| at >= ended_at + policy.background_wait);
                 // Another oracle decides whether a limit ends the wait earlier.
                 let limited = self.result_at.is_some() && policy.limits.can_end_run();
                 // An agent that never answered its last prompt cannot be prompted again.

@@ -95,12 +95,14 @@ impl StopWatch {
         cancel: Option<CancelSource>,
     ) -> OracleResult {
         ensure(cause != StopCause::Cancelled || cancel.is_some(), Oracle::Cancels, || {
-            "a stop for a cancel that nobody asked for".to_owned()
+            "a stop for a cancel that was not requested".to_owned()
         })?;
         let follows = self.last.is_some_and(|(_, _, before)| before == cause);
-        ensure(cause != StopCause::Suspended || self.suspending.is_some() || follows, Oracle::Cancels, || {
-            "a stop for a suspension without a signal".to_owned()
-        })?;
+        ensure(
+            cause != StopCause::Suspended || self.suspending.is_some() || follows,
+            Oracle::Cancels,
+            || "a stop for a suspension without a signal".to_owned(),
+        )?;
         let Some((since, before, _)) = self.last else {
             let is_gentle = cause == StopCause::Cancelled && cancel == Some(CancelSource::Person);
             let first = match cause {
@@ -137,6 +139,8 @@ impl StopWatch {
                 waited >= grace + self.slept && at.since(since.max(ordered)) <= grace + self.slept
             }
         };
-        ensure(level == next_level && is_timely, Oracle::Stops, || format!("{level:?} {waited} after {before:?}"))
+        ensure(level == next_level && is_timely, Oracle::Stops, || {
+            format!("{level:?} {waited} after {before:?}")
+        })
     }
 }

@@ -31,9 +31,9 @@ impl SummaryWatch {
         }
         let Some(since) = self.since.filter(|_| self.stopped.is_none()) else { return Ok(()) };
         ensure(now <= since + policy.summary_timeout, Oracle::Summarizing, || {
-            format!("condensing for {}, and left alone", now.since(since))
+            format!("summarizing for {}, and left alone", now.since(since))
         })?;
-        ensure(!self.cancelled, Oracle::Cancels, || "cancelled, and still condensing".to_owned())
+        ensure(!self.cancelled, Oracle::Cancels, || "cancelled, and still summarizing".to_owned())
     }
 
     pub(crate) fn take(&mut self, record: &Record, policy: &Policy, world: &World) -> OracleResult {
@@ -49,7 +49,9 @@ impl SummaryWatch {
                     && self.strategy == Some(ResumeStrategy::Handoff)
                     && !self.was_requested
                     && !self.cancelled;
-                ensure(allowed, Oracle::Summarizing, || format!("a summary that may not be asked for: {self:?}"))?;
+                ensure(allowed, Oracle::Summarizing, || {
+                    format!("a summary that may not be asked for: {self:?}")
+                })?;
                 (self.was_requested, self.since) = (true, Some(*at));
             }
             Record::SummaryStopOrdered { at, cause } => {
@@ -59,7 +61,7 @@ impl SummaryWatch {
                 self.stopped = Some(*cause);
             }
             Record::SummaryEnded { result, usage, .. } => {
-                ensure(self.since.take().is_some(), Oracle::Summarizing, || "nobody asked".to_owned())?;
+                ensure(self.since.take().is_some(), Oracle::Summarizing, || "no one asked".to_owned())?;
                 self.check_outcome(*result, *usage, world.summary.as_ref())?;
                 self.outcome = Some(*result);
             }
@@ -123,7 +125,7 @@ impl SummaryWatch {
         ensure(usage == billed, Oracle::Tally, || format!("{usage:?} for a summary that took {billed:?}"))
     }
 
-    fn expected(&self, truth: Option<Fault>) -> SummaryResult {
+    fn expected_result(&self, truth: Option<Fault>) -> SummaryResult {
         match truth {
             None => SummaryResult::Written,
             Some(Fault::UsageLimit) => SummaryResult::Failed(Fault::UsageLimit),
@@ -146,7 +148,7 @@ impl SummaryWatch {
         let written = self.outcome == Some(SummaryResult::Written);
         ensure(plan.with_summary == written, Oracle::Summarizing, || {
             format!(
-                "attempt {} is told a summary: {}; it was {:?}",
+                "attempt {} receives a summary: {}; it was {:?}",
                 plan.attempt, plan.with_summary, self.outcome
             )
         })

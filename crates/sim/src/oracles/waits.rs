@@ -113,6 +113,7 @@ fn scheduled(backoff: &Backoff, step: u32, hint: Option<Span>) -> (Span, Span) {
         }
     };
     let floor = hint.map_or(0, |hint| hint.0);
-    let hinted_max = if floor > shortest { floor.saturating_add(backoff.base.0.min(backoff.cap.0)) } else { 0 };
+    let hinted_max =
+        if floor > shortest { floor.saturating_add(backoff.base.0.min(backoff.cap.0)) } else { 0 };
     (Span(shortest.max(floor)), Span(longest.max(hinted_max)))
 }

@@ -62,8 +62,7 @@ fn since_start(at: Moment) -> String {
 
 /// Removes the repetitive parts of Rust's debug output.
 fn shortened(text: &str) -> String {
-    text
-        .replace("Moment(", "(")
+    text.replace("Moment(", "(")
         .replace("Span(", "(")
         .replace("SessionId(", "(")
         .replace("at: (17900", "at: (..")

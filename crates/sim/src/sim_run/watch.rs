@@ -2,8 +2,9 @@
 
 use crate::coverage::{Coverage, PhaseKind};
 use crate::oracles::{
-    AttemptCase, Bounds, CheckWatch, ClockWatch, KeepGoingSources, KeepGoingWatch, LimitWatch, Oracle, OracleResult,
-    SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_truth, check_wait, ensure,
+    AttemptCase, Bounds, CheckWatch, ClockWatch, KeepGoingSources, KeepGoingWatch, LimitWatch, Oracle,
+    OracleResult, SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_truth, check_wait,
+    ensure,
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
@@ -115,7 +116,7 @@ impl OracleSet {
             Record::SummaryEnded { result: outcome, .. } => coverage.on_summary(*outcome),
             Record::StopOrdered { cause, level, .. } => coverage.stop(*cause, *level),
             Record::LimitReached { limit, threshold, .. } => coverage.limit(*limit, *threshold),
-            Record::PromptSent { prompt, .. } => coverage.said(*prompt),
+            Record::PromptSent { prompt, .. } => coverage.prompt(*prompt),
             Record::AgentStopped { claimed_done: claimed, .. } => coverage.stopped(*claimed),
             Record::RunFinished { outcome, .. } => {
                 let by_attempts = outcome.limit == Some(Limit::Attempts);
@@ -125,7 +126,7 @@ impl OracleSet {
                 coverage.finished(outcome, self.fault);
             }
             Record::CheckEnded { result, .. } => coverage.checked(*result),
-            Record::StallDeferred { .. } => coverage.excused(),
+            Record::StallDeferred { .. } => coverage.stall_deferred(),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.ended(policy, *at, *fault, next, world, coverage)?;
             }
@@ -204,7 +205,7 @@ impl OracleSet {
         }
         if let AfterAttempt::Attempt { remedy: remedy @ Remedy::KeepGoing, plan, .. } = next {
             coverage.remedy(*remedy);
-            coverage.said(plan.prompt);
+            coverage.prompt(plan.prompt);
             decides(self)?;
             return self.sessions.check_kept_going(plan);
         }
@@ -216,7 +217,7 @@ impl OracleSet {
         if self.cancel.is_some() {
             let cancelled =
                 matches!(next, AfterAttempt::Finish(outcome) if outcome.kind == OutcomeKind::Cancelled);
-            return ensure(cancelled, Oracle::Cancels, || format!("a cancelled run goes on with {next:?}"));
+            return ensure(cancelled, Oracle::Cancels, || format!("a cancelled run continues with {next:?}"));
         }
         // The signal ended the attempt, so it does not count as a failure, and the next supervisor does not
         // wait.
@@ -266,5 +267,5 @@ fn check_done(next: &AfterAttempt, policy: &Policy) -> OracleResult {
         AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done && policy.check.is_none(),
         AfterAttempt::Attempt { .. } => false,
     };
-    ensure(done, Oracle::Truth, || format!("work that is done goes on with {next:?}"))
+    ensure(done, Oracle::Truth, || format!("work that is done continues with {next:?}"))
 }

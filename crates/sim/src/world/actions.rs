@@ -208,7 +208,7 @@ impl World {
     }
 
     /// Sends a prompt to the agent. An idle agent starts an exchange.
-    fn prompt(&mut self, prompt: PromptKind) {
+    fn send_prompt(&mut self, prompt: PromptKind) {
         let wrap_up_calls = self.rng.below(3) as u32;
         let soon = self.now + Span(self.rng.below(50));
         let Some(mut agent) = self.agent.take() else { return };

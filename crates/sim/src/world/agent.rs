@@ -104,7 +104,7 @@ pub(crate) struct Agent {
     pub(crate) brief: bool,
     pub(crate) lingers: bool,
     /// Whether a child process is busy while the agent is silent. Drawn at the first probe.
-    pub(crate) works: Option<bool>,
+    pub(crate) has_busy_child: Option<bool>,
     /// Interval and end of its output without progress.
     pub(crate) babble: (Span, Moment),
     /// Whether its process is frozen.
@@ -144,7 +144,7 @@ impl Agent {
             mute: false,
             brief: false,
             lingers: false,
-            works: None,
+            has_busy_child: None,
             babble: (Span::ZERO, NEVER),
             frozen: false,
             forgets: false,

@@ -379,7 +379,11 @@ impl World {
             let duration = Span(self.rng.magnitude(interval));
             agent.tool_open = true;
             agent.tool_until = now + duration;
-            let (stage, at) = if agent.has_unreported_usage { (Stage::ReportUsage, now) } else { (Stage::Tool, now + duration) };
+            let (stage, at) = if agent.has_unreported_usage {
+                (Stage::ReportUsage, now)
+            } else {
+                (Stage::Tool, now + duration)
+            };
             agent.go(stage, at);
             return self.emit(agent, Notice::ToolStarted);
         }

@@ -50,20 +50,20 @@ pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
         ],
         Fault::Interrupted => &[ABORTED],
         Fault::ContextFull => &[
-            AgentResult { api_status: Some(400), ..ending(TerminalReason::PromptTooLong) },
-            AgentResult { api_status: Some(413), ..ending(TerminalReason::TooLarge) },
+            AgentResult { api_status: Some(400), ..ended_by(TerminalReason::PromptTooLong) },
+            AgentResult { api_status: Some(413), ..ended_by(TerminalReason::TooLarge) },
         ],
         Fault::OutputLimit => &[
             kind(ApiError::MaxOutputTokens),
             AgentResult { message_error: Some(MessageError::MaxOutputTokens), ..ERROR },
         ],
         Fault::Unfinished => &[
-            AgentResult { empty: true, ..claimed },
-            AgentResult { stop_reason: StopReason::PauseTurn, ..claimed },
-            AgentResult { terminal_reason: TerminalReason::HookStopped, empty: true, ..claimed },
-            AgentResult { empty: true, stop_hook_capped: true, ..claimed },
+            AgentResult { empty: true, ..completed },
+            AgentResult { stop_reason: StopReason::PauseTurn, ..completed },
+            AgentResult { terminal_reason: TerminalReason::HookStopped, empty: true, ..completed },
+            AgentResult { empty: true, stop_hook_capped: true, ..completed },
         ],
-        Fault::Permission => &[AgentResult { denials: 2, ..claimed }],
+        Fault::Permission => &[AgentResult { denials: 2, ..completed }],
         Fault::Auth => &[
             status(401, Some(MessageError::Authentication)),
             status(403, Some(MessageError::Authentication)),
@@ -84,7 +84,7 @@ pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
                 message_error: Some(MessageError::InvalidRequest),
                 ..ERROR
             },
-            AgentResult { stop_reason: StopReason::Refusal, ..claimed },
+            AgentResult { stop_reason: StopReason::Refusal, ..completed },
         ],
         Fault::BadRequest => {
             &[status(400, Some(MessageError::Unknown)), status(422, None), status(407, None)]
@@ -95,7 +95,7 @@ pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
         Fault::Unknown => &[
             ended_by(TerminalReason::NotReported),
             kind(ApiError::Other),
-            AgentResult { terminal_reason: TerminalReason::Other, ..claimed },
+            AgentResult { terminal_reason: TerminalReason::Other, ..completed },
         ],
         Fault::Crashed
         | Fault::OutOfMemory

@@ -53,7 +53,7 @@ impl World {
     pub(super) fn next_answer(&self) -> Usage {
         let response = self.one_answer();
         let cache_read = if self.requests & 1 == 1 { 900 } else { response.tokens.cache_read };
-        Usage { tokens: Tokens { cache_read, ..answer.tokens }, ..answer }
+        Usage { tokens: Tokens { cache_read, ..response.tokens }, ..response }
     }
 
     /// Returns the maximum usage of one response.

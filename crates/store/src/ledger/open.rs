@@ -67,7 +67,7 @@ impl LedgerError {
         match self {
             LedgerError::Locked { .. } => Some("try again in a moment".to_owned()),
             LedgerError::Newer { .. } => Some("update longhaul, or: longhaul ledger rebuild".to_owned()),
-            LedgerError::Damaged { .. } => Some("make it anew: longhaul ledger rebuild".to_owned()),
+            LedgerError::Damaged { .. } => Some("rebuild it: longhaul ledger rebuild".to_owned()),
             LedgerError::Refused { .. } => {
                 Some("see whether its directory can be written to and has room".to_owned())
             }

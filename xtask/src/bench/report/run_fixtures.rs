@@ -12,8 +12,8 @@ const TASKS: [&str; 6] = [
     "Search for a better bound: improve the construction in bound.py, verify it, and commit each that is better than the last.",
 ];
 
-/// Creates the fixture of run `number`, started at `began`, in milliseconds since 1970.
-pub fn run_fixture(number: u64, began: u64) -> RunFixture {
+/// Creates the fixture of run `number`, started at `start_ms`, in milliseconds since 1970.
+pub fn run_fixture(number: u64, start_ms: u64) -> RunFixture {
     let works = |seconds: u64| AttemptFixture {
         works_seconds: seconds + number % 7 * 60,
         fault: None,
@@ -41,7 +41,7 @@ pub fn run_fixture(number: u64, began: u64) -> RunFixture {
         }
         5 => (vec![fails(Fault::Network, 30, 15), works(1_200)], Some(Outcome::DONE)),
         6 => {
-            let retry_at = Some(Moment(began + 6 * 3_600_000));
+            let retry_at = Some(Moment(start_ms + 6 * 3_600_000));
             let outcome =
                 Outcome { retry_at, ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
             (vec![fails(Fault::UsageLimit, 4_000, 0)], Some(outcome))
@@ -59,7 +59,7 @@ pub fn run_fixture(number: u64, began: u64) -> RunFixture {
     };
     RunFixture {
         number,
-        began,
+        start_ms,
         name: number.is_multiple_of(3).then_some("nightly"),
         task: TASKS[(number % 6) as usize].to_owned(),
         attempts,

@@ -6,15 +6,15 @@ use longhaul_core::Exit;
 
 const CALL: &str = r#"{"type":"assistant","message":{"id":"m1","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"python\n  train.py","description":"Train","run_in_background":true}}]}}"#;
 const LISTED: &str = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","task_type":"local_bash","description":"Train"}]}"#;
-const NAMED: &str = r#"{"type":"system","subtype":"task_started","task_id":"b1","tool_use_id":"toolu_1","description":"Train","is_backgrounded":true}"#;
-const ANSWERED: &str = r#"{"type":"user","message":{"content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"Command running in background with ID: b1. Output is being written to: /tmp/b1.output. You will be notified when it completes."}]}}"#;
-const SAID: &str =
+const STARTED: &str = r#"{"type":"system","subtype":"task_started","task_id":"b1","tool_use_id":"toolu_1","description":"Train","is_backgrounded":true}"#;
+const CALL_RESULT: &str = r#"{"type":"user","message":{"content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"Command running in background with ID: b1. Output is being written to: /tmp/b1.output. You will be notified when it completes."}]}}"#;
+const MESSAGE: &str =
     r#"{"type":"assistant","message":{"id":"m2","model":"m","content":[{"type":"text","text":"It runs."}]}}"#;
 const STOPPED: &str = r#"{"type":"system","subtype":"task_notification","task_id":"b1","tool_use_id":"toolu_1","status":"stopped","output_file":""}"#;
 const COMPLETED: &str = r#"{"type":"system","subtype":"task_notification","task_id":"b1","tool_use_id":"toolu_1","status":"completed","output_file":"/tmp/b1.output"}"#;
 const EMPTY: &str = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[]}"#;
 
-/// Checks what is running after these lines, and what has ended with the process.
+/// Checks the running tasks after these lines, and the number of tasks that ended with the process.
 fn check(lines: &[&str], running: Expect, ended: u32) {
     let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
     let stream: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -26,30 +26,30 @@ fn check(lines: &[&str], running: Expect, ended: u32) {
 }
 
 #[test]
-fn a_task_has_the_command_of_its_call_and_the_path_of_its_output() {
+fn task_has_command_and_output_path() {
     check(&[CALL, LISTED], expect![" Train None"], 1);
     check(
-        &[CALL, LISTED, NAMED, ANSWERED, SAID],
+        &[CALL, LISTED, STARTED, CALL_RESULT, MESSAGE],
         expect![[r#"toolu_1 python train.py Some("/tmp/b1.output")"#]],
         1,
     );
-    check(&[LISTED, NAMED], expect!["toolu_1 Train None"], 1);
+    check(&[LISTED, STARTED], expect!["toolu_1 Train None"], 1);
 }
 
 #[test]
 fn only_tasks_that_end_with_the_process_count_as_stopped() {
     check(
-        &[CALL, LISTED, NAMED, ANSWERED, SAID, STOPPED, EMPTY],
+        &[CALL, LISTED, STARTED, CALL_RESULT, MESSAGE, STOPPED, EMPTY],
         expect![[r#"toolu_1 python train.py Some("/tmp/b1.output")"#]],
         1,
     );
-    // The model stopped it, and continued.
-    check(&[CALL, LISTED, NAMED, ANSWERED, SAID, STOPPED, EMPTY, SAID], expect![], 0);
-    check(&[CALL, LISTED, NAMED, ANSWERED, SAID, COMPLETED, EMPTY], expect![], 0);
+    // The model stopped it and continued.
+    check(&[CALL, LISTED, STARTED, CALL_RESULT, MESSAGE, STOPPED, EMPTY, MESSAGE], expect![], 0);
+    check(&[CALL, LISTED, STARTED, CALL_RESULT, MESSAGE, COMPLETED, EMPTY], expect![], 0);
 }
 
 #[test]
-fn an_output_path_is_absolute_and_on_one_line() {
+fn parses_absolute_output_path() {
     for (text, path) in [
         ("Output is being written to: /a b/c.output. You will", Some("/a b/c.output")),
         ("Output is being written to: c.output. You will", None),

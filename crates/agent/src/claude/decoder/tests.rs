@@ -11,9 +11,9 @@ fn decoded(lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
     decoded_with(DoneSignals::default(), lines)
 }
 
-fn decoded_with(claims: DoneSignals, lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
+fn decoded_with(signals: DoneSignals, lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
     let effects = EffectRules::bundled().clone().into();
-    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects, Guards::default(), claims);
+    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects, Guards::default(), signals);
     let mut notices = Vec::new();
     for line in lines {
         decoder.feed(format!("{line}\n").as_bytes(), &mut notices);
@@ -30,44 +30,44 @@ fn check(lines: &[&str], exit: Exit, fault: Option<Fault>) {
     assert_eq!(classify(&evidence), fault, "{lines:#?}\n{evidence:#?}");
 }
 
-/// A call of a tool, by the main thread or a sub-agent.
+/// Returns a tool call of the main conversation or a sub-agent.
 fn call(tool: &str, message: &str, thread: &str) -> String {
     format!(
         r#"{{"type":"assistant","parent_tool_use_id":{thread},"message":{{"id":"{message}","model":"claude-opus-5-5","content":[{{"type":"tool_use","id":"{tool}","name":"Bash","input":{{"command":"cargo test\necho"}}}}]}}}}"#
     )
 }
 
-/// A tool's result, with what the agent's program says about it.
-fn answer(tool: &str, thread: &str, meta: &str) -> String {
+/// Returns a tool's result with the agent program's metadata.
+fn tool_result(tool: &str, thread: &str, meta: &str) -> String {
     format!(
         r#"{{"type":"user","parent_tool_use_id":{thread},"message":{{"content":[{{"type":"tool_result","tool_use_id":"{tool}","content":"x"}}]}},"tool_result_meta":[{{"id":"{tool}"{meta}}}]}}"#
     )
 }
 
 #[test]
-fn a_turn_after_the_result_reopens_it() {
-    let said = r#"{"type":"assistant","message":{"id":"m9","model":"claude-opus-5-5","content":[]}}"#;
+fn exchange_after_result_reopens_stream() {
+    let message = r#"{"type":"assistant","message":{"id":"m9","model":"claude-opus-5-5","content":[]}}"#;
     let running = r#"{"type":"system","subtype":"session_state_changed","state":"running"}"#;
     let idle = r#"{"type":"system","subtype":"session_state_changed","state":"idle"}"#;
     let killed = Exit::Signal(9);
     check(&[INIT, DONE], killed, None);
     check(&[INIT, DONE, idle], killed, None);
-    for again in [INIT, said, running] {
+    for again in [INIT, message, running] {
         check(&[INIT, DONE, again], killed, Some(Fault::Crashed));
         check(&[INIT, DONE, again, DONE], killed, None);
     }
-    // A sub-agent in the background is no turn; nor is what we do not know.
-    let background = said.replace("\"message\":", "\"parent_tool_use_id\":\"t1\",\"message\":");
+    // A background sub-agent does not start an exchange; neither does an unknown event.
+    let background = message.replace("\"message\":", "\"parent_tool_use_id\":\"t1\",\"message\":");
     check(&[INIT, DONE, &background, "garbage", r#"{"type":"tomorrow"}"#], killed, None);
 }
 
 #[test]
-fn the_last_result_decides() {
+fn last_result_decides() {
     let failed =
         r#"{"type":"result","subtype":"error_max_turns","is_error":true,"terminal_reason":"max_turns"}"#;
     check(&[INIT, failed, INIT, DONE], Exit::Code(0), None);
     check(&[INIT, DONE, INIT, failed], Exit::Code(1), Some(Fault::TurnLimit));
-    // Older versions: the limit is an error in the subtype alone, and nothing states a reason.
+    // Older versions report the limit only in the subtype, and no reason.
     let old = r#"{"type":"result","subtype":"error_max_turns","is_error":false}"#;
     check(&[INIT, old], Exit::Code(0), Some(Fault::TurnLimit));
     check(
@@ -75,12 +75,12 @@ fn the_last_result_decides() {
         Exit::Code(0),
         None,
     );
-    // A reason that we do not know is no success.
+    // An unknown reason is not a success.
     check(&[INIT, &DONE.replace("completed", "tomorrow")], Exit::Code(0), Some(Fault::Unknown));
 }
 
 #[test]
-fn result_of_another_session_is_no_result() {
+fn ignores_result_of_another_session() {
     let of = |id: &str| DONE.replacen('{', &format!("{{\"session_id\":\"{id}\","), 1);
     check(&[INIT, &of("11111111-1111-4111-8111-111111111111")], Exit::Code(0), None);
     let foreign = of("22222222-2222-4222-8222-222222222222");
@@ -95,26 +95,26 @@ fn number_out_of_range_does_not_fail_the_work() {
 }
 
 #[test]
-fn session_id_that_is_none_is_ignored() {
+fn ignores_invalid_session_id() {
     let init = INIT.replace("11111111-1111-4111-8111-111111111111", "--dangerously-skip-permissions");
     assert_eq!(decoded(&[&init]).0.snapshot().session, None);
 }
 
 #[test]
-fn tools_of_sub_agents_count_while_the_turn_is_open() {
+fn counts_sub_agent_tools_during_exchange() {
     let lines = [
         INIT.to_owned(),
         call("t1", "m1", "null"),
         call("t2", "m2", "\"t1\""),
-        answer("t2", "\"t1\"", ""),
-        answer("t1", "null", ""),
-        answer("t1", "null", ""),
+        tool_result("t2", "\"t1\"", ""),
+        tool_result("t1", "null", ""),
+        tool_result("t1", "null", ""),
         DONE.to_owned(),
         call("t3", "m3", "\"t1\""),
-        answer("t3", "\"t1\"", ""),
+        tool_result("t3", "\"t1\"", ""),
     ];
     let (_, notices) = decoded(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-    let count = |wanted: &Notice| notices.iter().filter(|notice| *notice == wanted).count();
+    let count = |kind: &Notice| notices.iter().filter(|notice| *notice == kind).count();
     assert_eq!(
         (count(&Notice::ToolStarted), count(&Notice::ToolEnded), count(&Notice::ExchangeStarted)),
         (2, 2, 1)
@@ -123,7 +123,7 @@ fn tools_of_sub_agents_count_while_the_turn_is_open() {
 }
 
 #[test]
-fn a_ping_is_no_sign_of_life() {
+fn ping_is_not_activity() {
     let event =
         |kind: &str| format!(r#"{{"type":"stream_event","event":{{"type":"{kind}"}},"session_id":"s"}}"#);
     for (kind, stirs) in [("ping", false), ("content_block_delta", true), ("some_new_event", true)] {
@@ -133,55 +133,55 @@ fn a_ping_is_no_sign_of_life() {
 }
 
 #[test]
-fn denials_are_those_of_rules() {
+fn counts_denials_of_rules() {
     let rejected = |source: &str| {
         format!(
             r#","non_execution_kind":"permission-rule","permission_decision":{{"decision":"reject","source":"{source}"}}"#
         )
     };
     let listed = DONE.replace("\"result\":", "\"permission_denials\":[{\"tool_use_id\":\"t1\"}],\"result\":");
-    let told = |meta: &str, result: &str, fault| {
-        let lines = [INIT, &call("t1", "m1", "null"), &answer("t1", "null", meta), result];
+    let check_denials = |meta: &str, result: &str, fault| {
+        let lines = [INIT, &call("t1", "m1", "null"), &tool_result("t1", "null", meta), result];
         check(&lines, Exit::Code(0), fault);
     };
-    told(&rejected("hook"), &listed, None);
-    told(&rejected("config"), &listed, Some(Fault::Permission));
-    told(&rejected("config"), DONE, Some(Fault::Permission));
-    told("", &listed, Some(Fault::Permission));
-    told(r#","permission_decision":{"decision":"accept","source":"config"}"#, DONE, None);
+    check_denials(&rejected("hook"), &listed, None);
+    check_denials(&rejected("config"), &listed, Some(Fault::Permission));
+    check_denials(&rejected("config"), DONE, Some(Fault::Permission));
+    check_denials("", &listed, Some(Fault::Permission));
+    check_denials(r#","permission_decision":{"decision":"accept","source":"config"}"#, DONE, None);
     let denied = r#"{"type":"system","subtype":"permission_denied","tool_use_id":"t1","message":"no"}"#;
     check(&[INIT, denied, DONE], Exit::Code(0), Some(Fault::Permission));
-    // Denied once, though three fields say so.
+    // Denied once, although three fields report it.
     let lines =
-        [INIT, denied, &call("t1", "m1", "null"), &answer("t1", "null", &rejected("config")), &listed];
+        [INIT, denied, &call("t1", "m1", "null"), &tool_result("t1", "null", &rejected("config")), &listed];
     let result = evidence(&lines, Exit::Code(0), "").result.expect("there is one");
     assert_eq!(result.denials, 1);
 }
 
 #[test]
-fn guards_that_did_not_run() {
-    let asked = r#"{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"hook_0"}}"#;
+fn detects_lapsed_guards() {
+    let request = r#"{"type":"control_request","request_id":"r1","request":{"subtype":"hook_callback","callback_id":"hook_0"}}"#;
     let other = r#"{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool"}}"#;
     let cancel = r#"{"type":"control_cancel_request","request_id":"r1"}"#;
     let tag =
         |tag: &str| format!(r#"{{"type":"system","subtype":"informational","tag":"{tag}","content":"x"}}"#);
-    let cancelled = answer("t1", "null", r#","non_execution_kind":"cancelled""#);
+    let cancelled = tool_result("t1", "null", r#","non_execution_kind":"cancelled""#);
     let lapsed = Some(Fault::GuardLapsed);
-    check(&[INIT, asked, cancel, DONE], Exit::Code(0), lapsed);
-    check(&[INIT, asked, DONE], Exit::Code(0), None);
+    check(&[INIT, request, cancel, DONE], Exit::Code(0), lapsed);
+    check(&[INIT, request, DONE], Exit::Code(0), None);
     check(&[INIT, other, cancel, DONE], Exit::Code(0), None);
     check(&[INIT, cancel, DONE], Exit::Code(0), None);
     check(&[INIT, &tag("hook_no_verdict"), DONE], Exit::Code(0), lapsed);
     check(&[INIT, &tag("hook_callback_failed"), DONE], Exit::Code(0), lapsed);
     check(&[INIT, &tag("tomorrow"), DONE], Exit::Code(0), None);
-    // The agent lost its host, called its tools off and claims success.
+    // The agent lost its host, cancelled its tool calls and reports success.
     check(&[INIT, &call("t1", "m1", "null"), &cancelled, DONE], Exit::Code(0), lapsed);
-    // Without that claim it was simply ended.
+    // Without that report it was simply stopped.
     check(&[INIT, &call("t1", "m1", "null"), &cancelled], Exit::Code(143), Some(Fault::Interrupted));
 }
 
 #[test]
-fn sentences_count_on_synthetic_messages_alone() {
+fn matches_sentences_only_on_synthetic_messages() {
     let failed = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","result":"Request timed out."}"#;
     let message = |model: &str, flag: &str| {
         format!(
@@ -198,37 +198,37 @@ fn sentences_count_on_synthetic_messages_alone() {
 }
 
 #[test]
-fn trouble_that_the_agent_survived_is_forgotten() {
+fn forgets_errors_after_recovery() {
     let trouble = r#"{"type":"assistant","message":{"id":"m1","model":"<synthetic>","content":[]},"error":"server_error","api_error":"connection_failed","is_api_error_message":true}"#;
-    let said = r#"{"type":"assistant","message":{"id":"m2","model":"claude-opus-5-5","content":[]}}"#;
+    let message = r#"{"type":"assistant","message":{"id":"m2","model":"claude-opus-5-5","content":[]}}"#;
     let failed = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error"}"#;
     check(&[INIT, trouble, failed], Exit::Code(1), Some(Fault::Network));
-    check(&[INIT, trouble, said, failed], Exit::Code(1), Some(Fault::Unknown));
+    check(&[INIT, trouble, message, failed], Exit::Code(1), Some(Fault::Unknown));
     check(&[INIT, trouble, DONE, INIT, failed], Exit::Code(1), Some(Fault::Unknown));
 }
 
 #[test]
-fn usage_windows() {
+fn tracks_usage_windows() {
     let event = |status: &str, overage: bool| {
         format!(
             r#"{{"type":"rate_limit_event","rate_limit_info":{{"status":"{status}","resetsAt":1795311992,"isUsingOverage":{overage}}}}}"#
         )
     };
-    let said = r#"{"type":"assistant","message":{"id":"m2","model":"claude-opus-5-5","content":[]}}"#;
+    let message = r#"{"type":"assistant","message":{"id":"m2","model":"claude-opus-5-5","content":[]}}"#;
     let status = |lines: &[&str]| evidence(lines, Exit::Code(0), "").rate_limit.map(|limit| limit.status);
     assert_eq!(status(&[INIT, &event("rejected", false)]), Some(RateLimitStatus::Rejected));
     assert_eq!(status(&[INIT, &event("rejected", true)]), Some(RateLimitStatus::Warning));
-    assert_eq!(status(&[INIT, &event("rejected", false), said]), Some(RateLimitStatus::Warning));
+    assert_eq!(status(&[INIT, &event("rejected", false), message]), Some(RateLimitStatus::Warning));
     assert_eq!(status(&[INIT, &event("tomorrow", false)]), None);
 }
 
 #[test]
-fn refused_starts() {
+fn recognizes_failed_starts() {
     let in_use = "Error: Session ID 606d35e3 is already in use.\n";
     let startup = |lines: &[&str], exit, stderr: &str| evidence(lines, exit, stderr).startup;
     assert_eq!(startup(&[], Exit::Code(1), in_use), Some(StartupError::SessionInUse));
     assert_eq!(startup(&[], Exit::Unobserved, in_use), Some(StartupError::SessionInUse));
-    // Once a session is open, stderr is talk; and what was killed did not refuse.
+    // Once a session is open, stderr is not inspected, and a killed process did not fail to start.
     assert_eq!(startup(&[INIT], Exit::Code(1), in_use), None);
     assert_eq!(startup(&[], Exit::Signal(9), in_use), None);
     assert_eq!(startup(&[], Exit::Code(0), in_use), None);
@@ -248,10 +248,10 @@ fn refused_starts() {
 }
 
 #[test]
-fn glance_names_a_running_tool_until_its_result() {
+fn snapshot_names_running_tool_until_result() {
     let tool = |lines: &[&str]| decoded(lines).0.snapshot().tool.clone();
     let (first, second) = (call("t1", "m1", "null"), call("t2", "m2", "null"));
-    let result = |id: &str| answer(id, "null", "");
+    let result = |id: &str| tool_result(id, "null", "");
     assert_eq!(tool(&[INIT]), None);
     assert_eq!(tool(&[INIT, &first]).as_deref(), Some("Bash: cargo test"));
     // Of two parallel calls, the other one is still running.
@@ -261,7 +261,7 @@ fn glance_names_a_running_tool_until_its_result() {
 }
 
 #[test]
-fn a_glance() {
+fn snapshot_shows_current_state() {
     let (decoder, _) = decoded(&[INIT, &call("t1", "m1", "null")]);
     let snapshot = decoder.snapshot();
     assert_eq!(snapshot.activity, "Bash: cargo test");
@@ -287,17 +287,17 @@ fn a_glance() {
 }
 
 #[test]
-fn progress_is_a_tool_or_a_turn() {
+fn completed_tool_or_exchange_is_progress() {
     let progressed = |lines: &[&str]| evidence(lines, Exit::Signal(9), "").made_progress;
     assert!(!progressed(&[INIT]));
     assert!(!progressed(&[INIT, &call("t1", "m1", "null")]));
-    assert!(progressed(&[INIT, &call("t1", "m1", "null"), &answer("t1", "null", "")]));
+    assert!(progressed(&[INIT, &call("t1", "m1", "null"), &tool_result("t1", "null", "")]));
     assert!(progressed(&[INIT, DONE]));
     assert!(!progressed(&[INIT, &DONE.replace("Done.", "")]));
 }
 
 #[test]
-fn endings() {
+fn maps_terminal_reasons() {
     for (reason, ending) in [
         ("blocking_limit", TerminalReason::PromptTooLong),
         ("rapid_refill_breaker", TerminalReason::PromptTooLong),
@@ -314,42 +314,42 @@ fn endings() {
 }
 
 #[test]
-fn the_agent_says_that_its_work_is_finished() {
+fn finish_tool_claims_done() {
     let by_tool = || DoneSignals { tool: true, line: None };
     let finish = |message: &str, thread: &str| {
         call("t1", message, thread).replace(r#""name":"Bash""#, r#""name":"mcp__longhaul__finish""#)
     };
-    let answered = answer("t1", "null", "");
-    let refused = answered.replace(r#""content":"x""#, r#""content":"x","is_error":true"#);
-    let check = |claims: DoneSignals, lines: &[&str], claimed: bool, said: usize| {
-        let (mut decoder, notices) = decoded_with(claims, lines);
+    let ok_result = tool_result("t1", "null", "");
+    let refused = ok_result.replace(r#""content":"x""#, r#""content":"x","is_error":true"#);
+    let check = |signals: DoneSignals, lines: &[&str], claimed: bool, claim_count: usize| {
+        let (mut decoder, notices) = decoded_with(signals, lines);
         let count = notices.iter().filter(|notice| **notice == Notice::ClaimedDone).count();
         let evidence = decoder.evidence(Exit::Code(0), "");
-        assert_eq!((evidence.claimed_done, count), (claimed, said), "{lines:#?}\n{notices:?}");
+        assert_eq!((evidence.claimed_done, count), (claimed, claim_count), "{lines:#?}\n{notices:?}");
     };
     let call_it = finish("m1", "null");
-    check(by_tool(), &[INIT, &call_it, &answered, DONE], true, 1);
-    // What follows in the same turn does not take it back; another turn does.
-    check(by_tool(), &[INIT, &call_it, &answered, &call("t2", "m2", "null"), DONE], true, 1);
-    check(by_tool(), &[INIT, &call_it, &answered, DONE, INIT, DONE], false, 1);
-    check(by_tool(), &[INIT, &call_it, &answered, DONE, INIT, &finish("m2", "null"), &answered], true, 2);
-    // A call that nobody answered, that was refused, or that is a sub-agent's.
+    check(by_tool(), &[INIT, &call_it, &ok_result, DONE], true, 1);
+    // Later output of the same exchange does not revoke the claim; another exchange does.
+    check(by_tool(), &[INIT, &call_it, &ok_result, &call("t2", "m2", "null"), DONE], true, 1);
+    check(by_tool(), &[INIT, &call_it, &ok_result, DONE, INIT, DONE], false, 1);
+    check(by_tool(), &[INIT, &call_it, &ok_result, DONE, INIT, &finish("m2", "null"), &ok_result], true, 2);
+    // A call without a result, a rejected one, or a sub-agent's.
     check(by_tool(), &[INIT, &call_it, DONE], false, 0);
     check(by_tool(), &[INIT, &call_it, &refused, DONE], false, 0);
-    check(by_tool(), &[INIT, &finish("m1", "\"t0\""), &answer("t1", "\"t0\"", ""), DONE], false, 0);
-    // Another tool, and a tool of that name which is not ours.
-    check(by_tool(), &[INIT, &call("t1", "m1", "null"), &answered, DONE], false, 0);
-    check(DoneSignals::default(), &[INIT, &call_it, &answered, DONE], false, 0);
+    check(by_tool(), &[INIT, &finish("m1", "\"t0\""), &tool_result("t1", "\"t0\"", ""), DONE], false, 0);
+    // Another tool, and a tool of that name that is not ours.
+    check(by_tool(), &[INIT, &call("t1", "m1", "null"), &ok_result, DONE], false, 0);
+    check(DoneSignals::default(), &[INIT, &call_it, &ok_result, DONE], false, 0);
 }
 
 #[test]
-fn or_says_so_by_words_that_were_agreed_on() {
-    let check = |line: &str, answer: &str, claimed: bool| {
-        let claims = DoneSignals { tool: false, line: Some(line.to_owned()) };
-        let done = DONE.replace("Done.", answer);
-        let (mut decoder, notices) = decoded_with(claims, &[INIT, &done]);
-        assert_eq!(decoder.evidence(Exit::Code(0), "").claimed_done, claimed, "{line} {answer}");
-        // It is known when the turn is seen to end.
+fn agreed_line_claims_done() {
+    let check = |line: &str, tool_result: &str, claimed: bool| {
+        let signals = DoneSignals { tool: false, line: Some(line.to_owned()) };
+        let done = DONE.replace("Done.", tool_result);
+        let (mut decoder, notices) = decoded_with(signals, &[INIT, &done]);
+        assert_eq!(decoder.evidence(Exit::Code(0), "").claimed_done, claimed, "{line} {tool_result}");
+        // The claim is emitted before the exchange ends.
         let last_two = &notices[notices.len() - 2..];
         assert_eq!(last_two[0] == Notice::ClaimedDone, claimed, "{last_two:?}");
     };
@@ -359,8 +359,8 @@ fn or_says_so_by_words_that_were_agreed_on() {
     check("ALL DONE", "It is ALL DONE", false);
     check("ALL DONE", "all done", false);
     check("", "", false);
-    // What the agent's program says of an error is nobody's word.
+    // An error message of the agent program is not a claim.
     let failed = DONE.replace("false", "true").replace("Done.", "ALL DONE");
-    let claims = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
-    assert!(!decoded_with(claims, &[INIT, &failed]).0.evidence(Exit::Code(1), "").claimed_done);
+    let signals = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
+    assert!(!decoded_with(signals, &[INIT, &failed]).0.evidence(Exit::Code(1), "").claimed_done);
 }

@@ -1,4 +1,4 @@
-//! A transcript from a session file.
+//! Builds a conversation from a session file.
 
 use super::{answer_kind, call_of, provenance_of_prompt, text_of};
 use crate::claude::session_file::rows;
@@ -7,20 +7,20 @@ use crate::claude::wire::Row;
 use crate::claude::{SYNTHETIC, vendor_terms};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
 
-/// Reads a session file. Rows are taken in the order of the file, those of abandoned branches included:
-/// the model may have forgotten them, but what was done there is done.
-pub fn of_session(bytes: &[u8], ours: &[String]) -> Conversation {
-    of_rows(rows(bytes).filter(|row| !row.is_sidechain.0), ours)
+/// Parses a session file. Rows keep the order of the file, including those of abandoned branches: the model
+/// may have forgotten them, but their effects remain.
+pub fn of_session(bytes: &[u8], longhaul_prompts: &[String]) -> Conversation {
+    of_rows(rows(bytes).filter(|row| !row.is_sidechain.0), longhaul_prompts)
 }
 
-/// Reads the conversation of a sub-agent, which has a file of its own: each of its rows says that it is beside the
-/// session's own (2.1.330).
+/// Parses the conversation of a sub-agent, which has its own file. Each of its rows is marked as a side chain
+/// (2.1.330).
 pub(super) fn of_sidechain(bytes: &[u8]) -> Conversation {
     of_rows(rows(bytes).filter(|row| row.is_sidechain.0), &[])
 }
 
-fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>, ours: &[String]) -> Conversation {
-    let mut reader = Reader { transcript: Conversation::default(), ours, queued: None };
+fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>, longhaul_prompts: &[String]) -> Conversation {
+    let mut reader = Reader { conversation: Conversation::default(), longhaul_prompts, queued: None };
     for row in rows {
         match row.kind.as_str() {
             "queue-operation" => reader.queue(&row),
@@ -30,13 +30,13 @@ fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>, ours: &[String]) -> Conversa
             _ => {}
         }
     }
-    reader.transcript
+    reader.conversation
 }
 
 struct Reader<'a> {
-    transcript: Conversation,
-    ours: &'a [String],
-    /// The last prompt as it was handed to the agent.
+    conversation: Conversation,
+    longhaul_prompts: &'a [String],
+    /// The last prompt as it was sent to the agent.
     queued: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl Reader<'_> {
     fn queue(&mut self, row: &Row<'_>) {
         match row.operation.as_str() {
             "enqueue" => self.queued = row.content.text(),
-            // It was woven into a turn, and comes as an attachment.
+            // It was added to a running exchange and follows as an attachment.
             "remove" => self.queued = None,
             _ => {}
         }
@@ -55,30 +55,30 @@ impl Reader<'_> {
         for part in row.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
             let interrupted =
                 vendor_terms::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0);
-            let answer = ToolResult {
+            let result = ToolResult {
                 call: part.tool_use_id.as_str().to_owned(),
                 kind: answer_kind(part.is_error.0, interrupted),
                 text: text_of(part.content),
             };
-            self.transcript.push(EntryKind::ToolResult(answer), Provenance::Work, at);
+            self.conversation.push(EntryKind::ToolResult(result), Provenance::Work, at);
         }
         let text = text_of(row.message.content);
         if row.is_compact_summary.0 {
-            self.transcript.push(EntryKind::Compaction(text), Provenance::Work, at);
+            self.conversation.push(EntryKind::Compaction(text), Provenance::Work, at);
         } else if row.origin.kind.is("task-notification") {
-            self.transcript.push(EntryKind::AgentNote(text), Provenance::Work, at);
+            self.conversation.push(EntryKind::AgentNote(text), Provenance::Work, at);
         } else if row.is_meta.0 || is_interruption_mark(row, &text) || row.prompt_source.is("system") {
-            self.transcript.push(EntryKind::AgentNote(text), Provenance::Synthetic, at);
+            self.conversation.push(EntryKind::AgentNote(text), Provenance::Synthetic, at);
         } else {
-            let text = self.as_asked(row, text);
-            let provenance = provenance_of_prompt(&text, self.ours);
-            self.transcript.push(EntryKind::Prompt(text), provenance, at);
+            let text = self.original_prompt(row, text);
+            let provenance = provenance_of_prompt(&text, self.longhaul_prompts);
+            self.conversation.push(EntryKind::Prompt(text), provenance, at);
         }
     }
 
-    /// A prompt as it was handed to the agent. A slash command is recorded as marks of the agent's own;
-    /// its row is a prompt (`turnOrigin`) without the `promptSource` that other prompts have (2.1.330).
-    fn as_asked(&mut self, row: &Row<'_>, text: String) -> String {
+    /// Returns a prompt as it was sent to the agent. The agent records a slash command with its own markup;
+    /// its row is a prompt (`turnOrigin`) without the `promptSource` of other prompts (2.1.330).
+    fn original_prompt(&mut self, row: &Row<'_>, text: String) -> String {
         let rewritten = row.turn_origin.stated().is_some() && row.prompt_source.stated().is_none();
         self.queued.take().filter(|_| rewritten).unwrap_or(text)
     }
@@ -91,15 +91,15 @@ impl Reader<'_> {
             match part.kind.as_str() {
                 "text" => {
                     let text = part.text.text().unwrap_or_default();
-                    self.transcript.push(EntryKind::ModelText(text), provenance, at);
+                    self.conversation.push(EntryKind::ModelText(text), provenance, at);
                 }
-                "tool_use" => self.transcript.push(EntryKind::ToolCall(call_of(&part)), provenance, at),
+                "tool_use" => self.conversation.push(EntryKind::ToolCall(call_of(&part)), provenance, at),
                 _ => {}
             }
         }
     }
 
-    /// What is said during a turn is woven into it, and recorded as an attachment.
+    /// Handles a prompt that was sent during an exchange, which the agent records as an attachment.
     fn attachment(&mut self, row: &Row<'_>) {
         let attachment = &row.attachment;
         if !attachment.kind.is("queued_command") {
@@ -108,10 +108,10 @@ impl Reader<'_> {
         let at = moment(row.timestamp.as_str());
         let text = text_of(attachment.prompt);
         if attachment.command_mode.is("prompt") {
-            let provenance = provenance_of_prompt(&text, self.ours);
-            self.transcript.push(EntryKind::Prompt(text), provenance, at);
+            let provenance = provenance_of_prompt(&text, self.longhaul_prompts);
+            self.conversation.push(EntryKind::Prompt(text), provenance, at);
         } else {
-            self.transcript.push(EntryKind::AgentNote(text), Provenance::Work, at);
+            self.conversation.push(EntryKind::AgentNote(text), Provenance::Work, at);
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::{AttemptStream, of_attempts, of_file, of_session};
-use crate::claude::invocation::tests::order;
+use crate::claude::invocation::tests::spec;
 use crate::claude::prompts::prompt;
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
 use crate::{AgentSpec, PriorAttempts};
@@ -19,10 +19,10 @@ macro_rules! stream {
     };
 }
 
-/// One line an entry.
-fn told(transcript: &Conversation) -> String {
-    let lines = transcript.entries.iter().map(|entry| {
-        let what = match &entry.kind {
+/// Renders one line per entry.
+fn render(conversation: &Conversation) -> String {
+    let lines = conversation.entries.iter().map(|entry| {
+        let line = match &entry.kind {
             EntryKind::Prompt(text) => format!("asked {text:?}"),
             EntryKind::ModelText(text) => format!("said {text:?}"),
             EntryKind::Compaction(text) => format!("summarised {text:?}"),
@@ -30,21 +30,22 @@ fn told(transcript: &Conversation) -> String {
             EntryKind::ToolCall(call) => format!("called {} {:?}", call.name, call.argument),
             EntryKind::ToolResult(ToolResult { kind, text, .. }) => format!("answered {kind:?} {text:?}"),
         };
-        let what: String = what.chars().take(110).collect();
-        format!("{:?} {what}\n", entry.provenance)
+        let line: String = line.chars().take(110).collect();
+        format!("{:?} {line}\n", entry.provenance)
     });
     lines.collect()
 }
 
-fn check(transcript: &Conversation, expected: Expect) {
-    expected.assert_eq(&told(transcript));
+fn check(conversation: &Conversation, expected: Expect) {
+    expected.assert_eq(&render(conversation));
 }
 
 #[test]
-fn a_session_of_many_turns() {
-    let ours = ["x", "y", "z"].map(|why| format!("The work was interrupted: {why}. Continue with the task."));
+fn parses_session_of_many_turns() {
+    let longhaul_prompts =
+        ["x", "y", "z"].map(|cause| format!("The work was interrupted: {cause}. Continue with the task."));
     check(
-        &of_session(session!("many-turns"), &ours),
+        &of_session(session!("many-turns"), &longhaul_prompts),
         expect![[r#"
         Work asked "  Do the task,\n please. "
         Work said "I will look first."
@@ -76,10 +77,10 @@ fn a_session_of_many_turns() {
 }
 
 #[test]
-fn a_killed_session_that_was_resumed() {
-    let ours = ["Continue please.".to_owned()];
+fn parses_resumed_session() {
+    let longhaul_prompts = ["Continue please.".to_owned()];
     check(
-        &of_session(session!("killed-in-parallel-tools-resumed"), &ours),
+        &of_session(session!("killed-in-parallel-tools-resumed"), &longhaul_prompts),
         expect![[r#"
         Work asked "Do three things."
         Work said "Three at once."
@@ -102,11 +103,12 @@ fn a_killed_session_that_was_resumed() {
 }
 
 #[test]
-fn ours_is_what_was_sent_as_a_whole() {
-    let provenance = |ours: &str| {
-        let transcript = of_session(session!("killed-in-parallel-tools-resumed"), &[ours.to_owned()]);
-        let asked = transcript.entries.iter().filter(|entry| matches!(entry.kind, EntryKind::Prompt(_)));
-        asked.map(|entry| entry.provenance).collect::<Vec<_>>()
+fn matches_whole_longhaul_prompts() {
+    let provenance = |prompt_text: &str| {
+        let conversation =
+            of_session(session!("killed-in-parallel-tools-resumed"), &[prompt_text.to_owned()]);
+        let prompts = conversation.entries.iter().filter(|entry| matches!(entry.kind, EntryKind::Prompt(_)));
+        prompts.map(|entry| entry.provenance).collect::<Vec<_>>()
     };
     assert_eq!(provenance("Continue please."), [Provenance::Work, Provenance::Longhaul]);
     assert_eq!(provenance("Continue"), [Provenance::Work, Provenance::Work]);
@@ -114,10 +116,10 @@ fn ours_is_what_was_sent_as_a_whole() {
 }
 
 #[test]
-fn the_streams_tell_what_the_session_tells() {
+fn streams_and_session_agree() {
     let check = |session: &[u8], stream: &[u8]| {
         let attempts = [AttemptStream { prompt: Some("Do the task."), stream, wraps_up_after: None }];
-        assert_eq!(told(&of_attempts(&attempts, &[])), told(&of_session(session, &[])));
+        assert_eq!(render(&of_attempts(&attempts, &[])), render(&of_session(session, &[])));
     };
     check(session!("killed-sigint-mid-tool"), stream!("killed-sigint-mid-tool"));
     check(session!("overloaded-exhausted-midrun"), stream!("overloaded-exhausted-midrun"));
@@ -125,20 +127,20 @@ fn the_streams_tell_what_the_session_tells() {
 }
 
 #[test]
-fn a_file_says_what_it_is() {
+fn detects_file_format() {
     let check = |file: &[u8], expected: Option<&Conversation>| {
-        let told = of_file(file);
-        assert_eq!(told.as_ref().map(self::told), expected.map(self::told));
+        let found = of_file(file);
+        assert_eq!(found.as_ref().map(render), expected.map(render));
     };
     let session = session!("killed-in-parallel-tools-resumed");
     check(session, Some(&of_session(session, &[])));
     let stream = stream!("killed-sigkill-mid-tool");
     check(stream, Some(&of_attempts(&[AttemptStream { prompt: None, stream, wraps_up_after: None }], &[])));
-    // The conversation of a sub-agent has a file of its own.
+    // A sub-agent's conversation has its own file.
     let side: &[u8] = br#"{"type":"assistant","uuid":"a","sessionId":"s","isSidechain":true,"message":{"content":"There are 3."}}"#;
-    let (told, beside) = (of_file(side).expect("it is a session's"), of_session(side, &[]));
-    assert_eq!((self::told(&told).as_str(), beside.entries.len()), ("Work said \"There are 3.\"\n", 0));
-    // As other programs write it.
+    let (found, session_entries) = (of_file(side).expect("it is a session's"), of_session(side, &[]));
+    assert_eq!((render(&found).as_str(), session_entries.entries.len()), ("Work said \"There are 3.\"\n", 0));
+    // In the form that other programs write.
     let unsigned = br#"{"type":"user","message":{"role":"user","content":"Do it."}}"#;
     check(unsigned, Some(&of_session(unsigned, &[])));
     check(b"garbage\n\n{\"type\":\"summary\"}\n", None);
@@ -146,7 +148,7 @@ fn a_file_says_what_it_is() {
 }
 
 #[test]
-fn what_a_run_sent_is_told_apart_in_its_session() {
+fn separates_longhaul_prompts() {
     let session = |prompts: &[&str]| {
         let row = |text: &&str| {
             let text = serde_json::Value::from(*text);
@@ -157,33 +159,33 @@ fn what_a_run_sent_is_told_apart_in_its_session() {
         let rows: Vec<String> = prompts.iter().map(row).collect();
         of_file(rows.join("\n").as_bytes()).expect("it is a session file")
     };
-    let past = PriorAttempts::default();
-    let order = AgentSpec { prompt: "Do it.".to_owned(), handoff_tokens: 9_000, ..order() };
-    let said = |say, past: &PriorAttempts| {
+    let prior = PriorAttempts::default();
+    let spec = AgentSpec { prompt: "Do it.".to_owned(), handoff_tokens: 9_000, ..spec() };
+    let first_prompt = |kind, prior: &PriorAttempts| {
         let session = SessionPlan::New(SessionId::from("a"));
-        prompt(&order, &AttemptPlan::new(2, session, say), past)
+        prompt(&spec, &AttemptPlan::new(2, session, kind), prior)
     };
-    let again = said(PromptKind::Continue(Fault::Crashed), &past);
-    let reminded = format!("{again}\n\nOutcome unknown, check first:\n- Bash: git push");
-    let persons = format!("{again} What does that mean?");
-    let transcript = session(&["Do it.", &again, &reminded, &persons]);
-    let provenance: Vec<_> = transcript.entries.iter().map(|entry| entry.provenance).collect();
+    let continue_prompt = first_prompt(PromptKind::Continue(Fault::Crashed), &prior);
+    let reminded = format!("{continue_prompt}\n\nOutcome unknown, check first:\n- Bash: git push");
+    let user_prompt = format!("{continue_prompt} What does that mean?");
+    let conversation = session(&["Do it.", &continue_prompt, &reminded, &user_prompt]);
+    let provenance: Vec<_> = conversation.entries.iter().map(|entry| entry.provenance).collect();
     assert_eq!(provenance, [Provenance::Work, Provenance::Longhaul, Provenance::Longhaul, Provenance::Work]);
 
-    let seeded = |past: &PriorAttempts| said(PromptKind::TaskAfterLoss(Fault::SessionLost), past);
-    let with_record = PriorAttempts { conversation: transcript, ..PriorAttempts::default() };
-    for (seed, account) in
-        [(seeded(&past), "An earlier session"), (seeded(&with_record), "This goes on with")]
+    let handoff = |prior: &PriorAttempts| first_prompt(PromptKind::TaskAfterLoss(Fault::SessionLost), prior);
+    let with_record = PriorAttempts { conversation: conversation, ..PriorAttempts::default() };
+    for (prompt_text, record) in
+        [(handoff(&prior), "An earlier session"), (handoff(&with_record), "This goes on with")]
     {
-        let transcript = session(&[&seed]);
-        assert_eq!(transcript.task(), Some("Do it."));
-        let account = format!("Work summarised \"({account}");
-        assert!(told(&transcript).contains(&account), "{}", told(&transcript));
+        let conversation = session(&[&prompt_text]);
+        assert_eq!(conversation.task(), Some("Do it."));
+        let record = format!("Work summarised \"({record}");
+        assert!(render(&conversation).contains(&record), "{}", render(&conversation));
     }
 }
 
 #[test]
-fn an_interrupted_and_a_compacted_session() {
+fn parses_interrupted_and_compacted_sessions() {
     check(
         &of_session(session!("killed-sigint-mid-tool"), &[]),
         expect![[r#"
@@ -211,8 +213,8 @@ fn an_interrupted_and_a_compacted_session() {
 }
 
 #[test]
-fn attempts_in_their_order() {
-    let ours = ["Continue.".to_owned()];
+fn parses_attempts_in_order() {
+    let longhaul_prompts = ["Continue.".to_owned()];
     let attempts = [
         AttemptStream {
             prompt: Some("Do the task."),
@@ -225,10 +227,10 @@ fn attempts_in_their_order() {
             wraps_up_after: None,
         },
     ];
-    let transcript = of_attempts(&attempts, &ours);
-    assert_eq!(transcript.task(), Some("Do the task."));
+    let conversation = of_attempts(&attempts, &longhaul_prompts);
+    assert_eq!(conversation.task(), Some("Do the task."));
     check(
-        &transcript,
+        &conversation,
         expect![[r#"
         Work asked "Do the task."
         Work said "First step."
@@ -243,7 +245,7 @@ fn attempts_in_their_order() {
 }
 
 #[test]
-fn what_a_person_typed_is_no_mark() {
+fn user_text_is_not_interruption_mark() {
     let row = |fields: &str, text: &str| {
         format!(r#"{{"type":"user","uuid":"a",{fields}"message":{{"content":"{text}"}}}}"#)
     };
@@ -260,7 +262,7 @@ fn what_a_person_typed_is_no_mark() {
 }
 
 #[test]
-fn texts_that_were_cut_within_a_sign() {
+fn replaces_half_surrogates() {
     let row = r#"{"type":"user","uuid":"a","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"half \ud83d"}]}}"#;
     check(
         &of_session(row.as_bytes(), &[]),
@@ -274,14 +276,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_file_cut_anywhere_tells_the_beginning(cut in 0_usize..20_000, junk in any::<Vec<u8>>()) {
+    fn truncated_file_gives_prefix(cut in 0_usize..20_000, junk in any::<Vec<u8>>()) {
         let file = session!("killed-in-parallel-tools-resumed");
         let mut torn = file[..cut.min(file.len())].to_vec();
         torn.extend(junk);
         let whole = of_session(file, &[]);
-        let told = of_session(&torn, &[]);
-        prop_assert!(whole.entries.starts_with(&told.entries));
-        // Streams are other bytes to read; nothing may stop the reading.
+        let found = of_session(&torn, &[]);
+        prop_assert!(whole.entries.starts_with(&found.entries));
+        // Stream parsing must accept any bytes.
         of_attempts(&[AttemptStream { prompt: None, stream: &torn, wraps_up_after: None }], &[]);
     }
 }

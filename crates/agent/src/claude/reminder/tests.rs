@@ -5,43 +5,43 @@ use proptest::prelude::*;
 
 const WHEN: &str = "2026-11-21 14:02 UTC";
 
-/// Deeds of a call each: `+` went well, `-` ended with an error, `?` has no end.
-fn deeds(calls: &[&str]) -> SideEffects {
+/// Returns side effects of one call each: `+` succeeded, `-` failed, `?` has no end.
+fn side_effects_of(calls: &[&str]) -> SideEffects {
     let mut side_effects = SideEffects::default();
-    for (at, call) in calls.iter().enumerate() {
-        let (ending, what) = call.split_at(1);
-        let (id, when) = (at.to_string(), (!what.contains("timeless")).then(|| WHEN.to_owned()));
+    for (index, call) in calls.iter().enumerate() {
+        let (end_kind, effect) = call.split_at(1);
+        let (id, when) = (index.to_string(), (!effect.contains("timeless")).then(|| WHEN.to_owned()));
         side_effects.on_start(UnresolvedCall {
             id: id.clone(),
-            effect: what.to_owned(),
+            effect: effect.to_owned(),
             is_outside: true,
             in_background: false,
             of_subagent: false,
             when: when.clone(),
         });
-        if ending != "?" {
-            side_effects.on_end(&id, ending == "-", when);
+        if end_kind != "?" {
+            side_effects.on_end(&id, end_kind == "-", when);
         }
     }
     side_effects
 }
 
-fn past(side_effects: SideEffects) -> PriorAttempts {
+fn prior(side_effects: SideEffects) -> PriorAttempts {
     PriorAttempts { side_effects, ..PriorAttempts::default() }
 }
 
-fn check(calls: &[&str], listener: Recipient, expected: Expect) {
-    expected.assert_eq(&reminder(&past(deeds(calls)), listener));
+fn check(calls: &[&str], recipient: Recipient, expected: Expect) {
+    expected.assert_eq(&reminder(&prior(side_effects_of(calls)), recipient));
 }
 
 #[test]
-fn nothing_to_say() {
+fn empty_without_calls() {
     check(&[], Recipient::NewSession, expect![""]);
     check(&["-Bash: git push"], Recipient::SameSession, expect![""]);
 }
 
 #[test]
-fn lists() {
+fn renders_lists() {
     let calls = [
         "+Bash: git push origin main",
         "-Bash: npm publish",
@@ -80,12 +80,12 @@ fn lists() {
 }
 
 #[test]
-fn what_the_conversation_does_not_show_is_named() {
+fn names_calls_without_visible_result() {
     let calls = ["+Bash: git push", "+Write: a.rs", "-Bash: make"];
-    let mut past = past(deeds(&calls));
-    let inside: Vec<&str> = past.side_effects.ended.iter().map(|ended| ended.id.as_str()).collect();
-    assert_eq!(inside, ["0", "1", "2"]);
-    past.visible_tool_results = Some(["1".to_owned()].into());
+    let mut prior = prior(side_effects_of(&calls));
+    let ids: Vec<&str> = prior.side_effects.ended.iter().map(|ended| ended.id.as_str()).collect();
+    assert_eq!(ids, ["0", "1", "2"]);
+    prior.visible_tool_results = Some(["1".to_owned()].into());
     expect![[r#"
 
 
@@ -95,35 +95,35 @@ fn what_the_conversation_does_not_show_is_named() {
 
         Ended already, though this conversation does not show it; look before you repeat:
         - `Bash: make` (with an error)"#]]
-    .assert_eq(&reminder(&past, Recipient::SameSession));
-    past.side_effects.clear_session();
+    .assert_eq(&reminder(&prior, Recipient::SameSession));
+    prior.side_effects.clear_session();
     assert!(
-        !reminder(&past, Recipient::SameSession).contains("does not show"),
+        !reminder(&prior, Recipient::SameSession).contains("does not show"),
         "another session shows nothing of it"
     );
 }
 
 #[test]
-fn long_lists_are_cut() {
+fn truncates_long_lists() {
     let calls: Vec<String> =
         (0..300).flat_map(|number| [format!("+done {number}"), format!("?open {number}")]).collect();
     let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-    let text = reminder(&past(deeds(&calls)), Recipient::NewSession);
+    let text = reminder(&prior(side_effects_of(&calls)), Recipient::NewSession);
     assert_eq!(text.trim().lines().filter(|line| !line.is_empty()).count(), 20);
     assert_eq!(text.matches("and 292 more before").count(), 2, "{text}");
 }
 
 proptest! {
     #[test]
-    fn no_call_adds_a_line_of_its_own(calls in prop::collection::vec("[+?-](\\PC|[`\n\r\t\u{1b}\u{2028}\u{85}-]){0,60}", 1..6)) {
+    fn calls_cannot_add_lines(calls in prop::collection::vec("[+?-](\\PC|[`\n\r\t\u{1b}\u{2028}\u{85}-]){0,60}", 1..6)) {
         let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-        let text = reminder(&past(deeds(&calls)), Recipient::NewSession);
-        let breaks = |sign: char| sign.is_control() || matches!(sign, '\u{2028}' | '\u{2029}');
+        let text = reminder(&prior(side_effects_of(&calls)), Recipient::NewSession);
+        let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         let mut lines = 0;
         for line in text.split('\n').filter(|line| !line.is_empty()) {
             prop_assert!(!line.contains(breaks), "{line:?}");
-            let is_ours = line.starts_with("- `") || line.starts_with("Done already") || line.starts_with("Outcome");
-            prop_assert!(is_ours, "{line:?}");
+            let is_known_line = line.starts_with("- `") || line.starts_with("Done already") || line.starts_with("Outcome");
+            prop_assert!(is_known_line, "{line:?}");
             lines += usize::from(line.starts_with('-'));
         }
         prop_assert!(lines <= calls.len());

@@ -1,5 +1,5 @@
-//! What a session file states, as far as a supervisor goes by it: the rows of the conversation, the end
-//! that a resume must go on from, open tool calls, and what each message used.
+//! Extracts facts from a session file: the rows of the conversation, the end to resume from, open tool calls,
+//! and the usage of each message.
 
 use super::{is_conversation, rows};
 use crate::Prices;
@@ -10,24 +10,24 @@ use crate::prices::{BilledTokens, usd_from_nano};
 use longhaul_core::{Tokens, Usage};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a session file states.
+/// The facts in a session file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFacts {
-    /// The rows of the conversation by uuid, in the order of the file.
+    /// The uuids of the conversation's rows, in file order.
     pub rows: Vec<String>,
-    /// The rows that a continuation may descend from. It is not the last one alone: results of parallel
-    /// calls hang on a row each, and the agent goes on from that of the last call.
+    /// The rows that a continuation may descend from. There may be several: each result of parallel calls has
+    /// its own row, and the agent continues from that of the last call.
     pub end: BTreeSet<String>,
-    /// Tool calls with a result, by id.
+    /// Ids of tool calls with a result.
     pub answered: BTreeSet<String>,
-    /// Tool calls whose outcome the file does not tell, in their order: there is no result, or only the
-    /// one that the agent makes up for an interrupted call.
+    /// Ids of tool calls with an unknown outcome, in order: without a result, or with the placeholder for an
+    /// interrupted call.
     pub unanswered: Vec<String>,
-    /// What each message of the model used, in their order, sub-agents included where they are in the file.
+    /// Usage of each message of the model, in order, including those of sub-agents in this file.
     pub messages: Vec<BilledMessage>,
 }
 
-/// What one message of the model used.
+/// The usage of one message of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BilledMessage {
     /// The message.
@@ -36,18 +36,18 @@ pub struct BilledMessage {
     pub model: String,
     /// Its tokens.
     pub tokens: Tokens,
-    /// How many of the tokens written to the cache were written for an hour, which costs more.
+    /// Number of cache-write tokens with a lifetime of one hour, which cost more.
     pub cache_write_hour: u64,
 }
 
 impl SessionFacts {
-    /// The uuid of the last row of the conversation.
+    /// Returns the uuid of the last row of the conversation.
     pub fn last(&self) -> Option<&str> {
         self.rows.last().map(String::as_str)
     }
 
-    /// What the messages in the file used, priced by the table: for a spend that no stream tells. It is the
-    /// least that was used: compactions, cut messages and sub-agents with files of their own are not in it.
+    /// Returns the usage of the messages in the file, priced by the table, for usage that no stream contains.
+    /// It is a lower bound: compactions, truncated messages and sub-agents with their own files are missing.
     pub fn tally(&self, prices: &Prices) -> Usage {
         let mut usage = Usage::default();
         let mut nano = 0;
@@ -65,7 +65,7 @@ impl SessionFacts {
     }
 }
 
-/// Reads a session file.
+/// Extracts the facts of a session file.
 pub fn facts(bytes: &[u8]) -> SessionFacts {
     let mut conversation = RowTree::default();
     let mut messages = Messages::default();
@@ -73,17 +73,17 @@ pub fn facts(bytes: &[u8]) -> SessionFacts {
     let mut answered = BTreeSet::new();
     for row in rows(bytes) {
         if row.kind.is("assistant") && !row.message.model.is(SYNTHETIC) {
-            messages.take(&row);
+            messages.add(&row);
         }
         if !is_conversation(&row) {
             continue;
         }
-        let mut answers = false;
+        let mut has_results = false;
         for part in row.message.content.parts() {
             match part.kind.as_str() {
                 "tool_use" => calls.push(part.id.as_str().to_owned()),
                 "tool_result" => {
-                    answers = true;
+                    has_results = true;
                     if !vendor_terms::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0) {
                         answered.insert(part.tool_use_id.as_str().to_owned());
                     }
@@ -91,7 +91,7 @@ pub fn facts(bytes: &[u8]) -> SessionFacts {
                 _ => {}
             }
         }
-        conversation.push(Link::new(&row, answers));
+        conversation.push(Link::new(&row, has_results));
     }
     let mut seen = BTreeSet::new();
     calls.retain(|call| !answered.contains(call) && seen.insert(call.clone()));
@@ -104,7 +104,7 @@ pub fn facts(bytes: &[u8]) -> SessionFacts {
     }
 }
 
-/// Messages once each: every block has a row of its own, and all of them state the same final usage.
+/// The messages, each once: every block has a row of its own, and all of them state the same final usage.
 #[derive(Debug, Default)]
 struct Messages {
     in_order: Vec<BilledMessage>,
@@ -112,7 +112,7 @@ struct Messages {
 }
 
 impl Messages {
-    fn take(&mut self, row: &Row<'_>) {
+    fn add(&mut self, row: &Row<'_>) {
         let Some(id) = row.message.id.stated() else { return };
         let usage = &row.message.usage;
         let usage = BilledMessage {
@@ -126,9 +126,9 @@ impl Messages {
             },
             cache_write_hour: usage.cache_creation.hour.or_zero(),
         };
-        match self.indices.get(id).and_then(|&place| self.in_order.get_mut(place)) {
-            // Older versions state the usage so far; the last statement is the final one.
-            Some(known) => *known = usage,
+        match self.indices.get(id).and_then(|&index| self.in_order.get_mut(index)) {
+            // Older versions state the usage so far, so the last statement is final.
+            Some(existing) => *existing = usage,
             None => {
                 self.indices.insert(id.to_owned(), self.in_order.len());
                 self.in_order.push(usage);

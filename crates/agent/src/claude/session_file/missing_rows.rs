@@ -1,77 +1,78 @@
-//! The rows that a session's file lacks. The agent writes them up to two turns late, and a kill loses what it
-//! had not written; its stream has told the same messages, by the same uuids. Of these, rows are made as the
-//! agent makes them: an answer hangs on its call, everything else on what came before (2.1.330).
+//! Restores the rows that a session file lacks. The agent writes rows up to two turns late, and a kill loses
+//! the unwritten ones, but the stream contains the same messages with the same uuids. The restored rows
+//! follow the agent's own structure: the parent of a result is its call, the parent of any other row is the
+//! previous row (2.1.330).
 
 use super::{is_conversation, lines, row_in};
 use crate::claude::SYNTHETIC;
-use crate::claude::wire::{Raw, Row, RowContext, RowMessage, Told, parse};
+use crate::claude::wire::{Raw, Row, RowContext, RowMessage, UnwrittenEvent, parse};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The rows that belong behind the last one of `file`, by the stream of the attempt that wrote it last; empty
-/// if none is missing. `begun` is how long the file was when that attempt began, if it was this file.
+/// Returns the rows to append to `file`, from the stream of the attempt that wrote it last. Empty if no row
+/// is missing. `started` is the length of the file when that attempt started, if it used this file.
 ///
-/// Messages that the agent's own program wrote, and calls that did not run, are left out with everything
-/// behind them; so is all of a further turn; and everything is, where file and stream do not fit together.
+/// Restoring stops at a message of the agent program and at a call that did not run. A later exchange is not
+/// restored. Nothing is restored if file and stream do not match.
 pub fn missing(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
-    let Some(end) = FileEnd::of(file) else { return Vec::new() };
+    let Some(end) = FileEnd::parse(file) else { return Vec::new() };
     let mut unwritten = Vec::new();
     let mut anchor = None;
     let mut fits = true;
-    for told in stream.rsplit(|byte| *byte == b'\n').filter_map(parse::<Told<'_>>) {
-        if end.known.contains(told.uuid.as_str()) {
-            anchor = Some(told.uuid);
+    for event in stream.rsplit(|byte| *byte == b'\n').filter_map(parse::<UnwrittenEvent<'_>>) {
+        if end.existing.contains(event.uuid.as_str()) {
+            anchor = Some(event.uuid);
             break;
         }
-        if told.kind.is("result") {
-            // What follows answers to something that the stream does not repeat.
+        if event.kind.is("result") {
+            // Later events respond to a prompt that the stream does not repeat.
             unwritten.clear();
         }
-        if is_of_conversation(&told) {
-            fits &= end.setting.is_of(told.session_id.as_str());
-            unwritten.push(told);
+        if is_of_conversation(&event) {
+            fits &= end.setting.belongs_to(event.session_id.as_str());
+            unwritten.push(event);
         }
     }
     fits &= match anchor {
-        Some(anchor) => end.text.as_ref().is_some_and(|(_, said)| anchor.is(said)),
-        // Of this attempt, nothing is written but what the agent was told.
+        Some(anchor) => end.text.as_ref().is_some_and(|(_, uuid)| anchor.is(uuid)),
+        // Of this attempt, only the prompt was written.
         None => started.is_some_and(|started| end.is_prompted_since(started)),
     };
     if fits { end.followed_by(unwritten.into_iter().rev()) } else { Vec::new() }
 }
 
-/// Whether an event tells a part of the conversation that the file would hold.
-fn is_of_conversation(told: &Told<'_>) -> bool {
+/// Returns whether an event is part of the conversation that the file would contain.
+fn is_of_conversation(event: &UnwrittenEvent<'_>) -> bool {
     let speaks = matches!(
-        (told.kind.as_str(), told.subtype.as_str()),
+        (event.kind.as_str(), event.subtype.as_str()),
         ("user" | "assistant", _) | ("system", "compact_boundary")
     );
-    speaks && told.parent_tool_use_id.stated().is_none()
+    speaks && event.parent_tool_use_id.stated().is_none()
 }
 
-/// Where a session's file ends.
+/// The end of a session file.
 struct FileEnd<'a> {
-    /// Every row of the conversation.
-    known: BTreeSet<String>,
-    /// In which row each call stands.
+    /// Uuids of all rows of the conversation.
+    existing: BTreeSet<String>,
+    /// The row of each call.
     calls: BTreeMap<String, String>,
     /// The last row of the conversation.
     last: String,
-    /// Where in the file the last prompt is.
-    prompted: Option<usize>,
-    /// The last message or answer, and where it is.
+    /// Offset of the last prompt.
+    last_prompt: Option<usize>,
+    /// Offset and uuid of the last message or result.
     text: Option<(usize, String)>,
-    /// What every row repeats of its session.
+    /// Fields that every row of the session repeats.
     setting: RowContext<'a>,
 }
 
 impl<'a> FileEnd<'a> {
-    fn of(file: &'a [u8]) -> Option<FileEnd<'a>> {
+    fn parse(file: &'a [u8]) -> Option<FileEnd<'a>> {
         let mut end = FileEnd {
-            known: BTreeSet::new(),
+            existing: BTreeSet::new(),
             calls: BTreeMap::new(),
             last: String::new(),
-            prompted: None,
+            last_prompt: None,
             text: None,
             setting: RowContext::default(),
         };
@@ -80,7 +81,7 @@ impl<'a> FileEnd<'a> {
         for line in lines(file) {
             let row = row_in(line).and_then(parse::<Row<'_>>).filter(is_conversation);
             if let Some(row) = row {
-                end.take(&row, offset);
+                end.add(&row, offset);
                 last_line = row_in(line);
             }
             offset += line.len() + 1;
@@ -89,7 +90,7 @@ impl<'a> FileEnd<'a> {
         Some(end)
     }
 
-    fn take(&mut self, row: &Row<'_>, offset: usize) {
+    fn add(&mut self, row: &Row<'_>, offset: usize) {
         let uuid = row.uuid.as_str().to_owned();
         let parts = row.message.content.parts();
         for call in parts.iter().filter(|part| part.kind.is("tool_use")) {
@@ -97,65 +98,65 @@ impl<'a> FileEnd<'a> {
         }
         let answers = parts.iter().any(|part| part.kind.is("tool_result"));
         match row.kind.as_str() {
-            "user" if !answers => self.prompted = Some(offset),
+            "user" if !answers => self.last_prompt = Some(offset),
             "user" | "assistant" => self.text = Some((offset, uuid.clone())),
             _ => {}
         }
-        self.known.insert(uuid.clone());
+        self.existing.insert(uuid.clone());
         self.last = uuid;
     }
 
-    /// Whether the file ends with a prompt from behind this place, that nobody has said anything to.
+    /// Returns whether the file ends with a prompt at or after this offset that has no response.
     fn is_prompted_since(&self, started: usize) -> bool {
-        let said = self.text.as_ref().map(|(offset, _)| *offset);
-        self.prompted.is_some_and(|prompted| prompted >= started && said < Some(prompted))
+        let text_offset = self.text.as_ref().map(|(offset, _)| *offset);
+        self.last_prompt.is_some_and(|last_prompt| last_prompt >= started && text_offset < Some(last_prompt))
     }
 
-    /// The rows of what was told behind the end, as far as they can be made.
-    fn followed_by<'t>(mut self, told: impl Iterator<Item = Told<'t>>) -> Vec<u8> {
+    /// Returns rows for the events after the end, as far as they can be restored.
+    fn followed_by<'t>(mut self, events: impl Iterator<Item = UnwrittenEvent<'t>>) -> Vec<u8> {
         let mut rows = Vec::new();
-        for told in told {
-            let Some(parent) = self.parent(&told) else { break };
+        for event in events {
+            let Some(parent) = self.parent(&event) else { break };
             let added = AddedRow {
-                source_tool_assistant_uuid: told.kind.is("user").then_some(&parent),
+                source_tool_assistant_uuid: event.kind.is("user").then_some(&parent),
                 parent_uuid: &parent,
                 is_sidechain: false,
-                kind: told.kind.as_str(),
-                message: told.message,
-                uuid: told.uuid.as_str(),
-                timestamp: told.timestamp.as_str(),
-                tool_use_result: told.tool_use_result,
+                kind: event.kind.as_str(),
+                message: event.message,
+                uuid: event.uuid.as_str(),
+                timestamp: event.timestamp.as_str(),
+                tool_use_result: event.tool_use_result,
                 setting: &self.setting,
             };
             let Ok(row) = serde_json::to_vec(&added) else { break };
             rows.extend(row);
             rows.push(b'\n');
-            self.last = told.uuid.as_str().to_owned();
+            self.last = event.uuid.as_str().to_owned();
         }
         rows
     }
 
-    /// The row that this one hangs on; nothing if no row can be made of what was told.
-    fn parent(&mut self, told: &Told<'_>) -> Option<String> {
-        let uuid = told.uuid.stated()?;
-        let message: RowMessage<'_> = parse(told.message.json().as_bytes())?;
+    /// Returns the parent of an event's row, or `None` if the event cannot become a row.
+    fn parent(&mut self, event: &UnwrittenEvent<'_>) -> Option<String> {
+        let uuid = event.uuid.stated()?;
+        let message: RowMessage<'_> = parse(event.message.json().as_bytes())?;
         let parts = message.content.parts();
-        if told.kind.is("assistant") {
-            let by_model = !message.model.is(SYNTHETIC) && !told.is_api_error_message.0;
+        if event.kind.is("assistant") {
+            let by_model = !message.model.is(SYNTHETIC) && !event.is_api_error_message.0;
             for call in parts.iter().filter(|part| part.kind.is("tool_use")) {
                 self.calls.insert(call.id.as_str().to_owned(), uuid.to_owned());
             }
             return by_model.then(|| self.last.clone());
         }
-        // Of a call that did not run, or not to its end, the agent's program says so better.
-        let ran = told.tool_result_meta.0.iter().all(|meta| meta.kind.stated().is_none());
-        let is_answer = told.kind.is("user") && ran && parts.iter().all(|part| part.kind.is("tool_result"));
+        // The agent program itself reports a call that did not run or did not finish.
+        let ran = event.tool_result_meta.0.iter().all(|meta| meta.kind.stated().is_none());
+        let is_answer = event.kind.is("user") && ran && parts.iter().all(|part| part.kind.is("tool_result"));
         let call = parts.first().filter(|_| is_answer)?.tool_use_id.as_str();
         self.calls.get(call).cloned()
     }
 }
 
-/// A row as the agent writes it, but for what only concerns its requests.
+/// A row as the agent writes it, without fields that only concern its requests.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AddedRow<'a> {
@@ -180,7 +181,7 @@ mod tests {
     use crate::claude::session_file::{continues, facts, lines, rows};
     use longhaul_core::Continuity;
 
-    /// A session's file as the agent left it, and the stream of the attempt that wrote it.
+    /// A session file as the agent left it, and the stream of the attempt that wrote it.
     type Pair = (&'static [u8], &'static [u8]);
 
     const TOOLS: Pair = (
@@ -200,22 +201,22 @@ mod tests {
         include_bytes!("../../../fixtures/claude/overloaded-exhausted-midrun.jsonl"),
     );
 
-    /// Every beginning of the file that ends with a row, from `least` bytes on.
-    fn cuts(file: &[u8], least: usize) -> impl Iterator<Item = &[u8]> {
-        let ends = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    /// Returns every prefix of the file of at least `least` bytes that ends with a row.
+    fn prefixes(file: &[u8], least: usize) -> impl Iterator<Item = &[u8]> {
+        let ends = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index + 1);
         ends.filter(move |end| *end >= least).map(|end| &file[..end])
     }
 
-    /// What was said in the file, row by row: who hangs on whom is left out where the agent had added rows of
-    /// its own in between.
-    fn said(file: &[u8]) -> Vec<String> {
-        let is_said = |kind: &str| matches!(kind, "user" | "assistant");
-        let said = rows(file).filter(|row| is_said(row.kind.as_str()));
-        said.map(|row| format!("{} {}", row.uuid.as_str(), row.message.content.json())).collect()
+    /// Returns the messages in the file, row by row. Parents are omitted, because the agent may have added
+    /// its own rows in between.
+    fn messages(file: &[u8]) -> Vec<String> {
+        let is_message = |kind: &str| matches!(kind, "user" | "assistant");
+        let messages = rows(file).filter(|row| is_message(row.kind.as_str()));
+        messages.map(|row| format!("{} {}", row.uuid.as_str(), row.message.content.json())).collect()
     }
 
-    /// How many bytes the file has up to the first prompt, with it.
-    fn prompted(file: &[u8]) -> usize {
+    /// Returns the length of the file up to and including the first prompt.
+    fn first_prompt_end(file: &[u8]) -> usize {
         let prompt = |line: &[u8]| line.windows(13).any(|bytes| bytes == b"\"type\":\"user\"");
         let before: Vec<&[u8]> = lines(file).take_while(|line| !prompt(line)).collect();
         let line = lines(file).nth(before.len()).expect("a prompt");
@@ -223,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_agent_had_not_written_yet_is_made_of_its_stream() {
+    fn restores_unwritten_rows() {
         for (file, stream) in [TOOLS, PARALLEL] {
-            for cut in cuts(file, prompted(file)) {
+            for cut in prefixes(file, first_prompt_end(file)) {
                 let whole = [cut, &missing(cut, Some(0), stream)].concat();
-                assert_eq!(said(&whole), said(file));
+                assert_eq!(messages(&whole), messages(file));
                 assert_eq!(facts(&whole).answered, facts(file).answered);
                 assert_eq!(facts(&whole).unanswered, facts(file).unanswered);
-                if said(cut) != said(file) {
+                if messages(cut) != messages(file) {
                     assert_eq!(continues(&facts(cut), &whole), Continuity::Continued);
                 }
             }
@@ -238,10 +239,10 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_what_the_rows_of_its_session_have() {
+    fn restored_rows_match_session() {
         let (file, stream) = PARALLEL;
-        let cut = &file[..prompted(file)];
-        let made = missing(cut, Some(0), stream);
+        let cut = &file[..first_prompt_end(file)];
+        let restored = missing(cut, Some(0), stream);
         let rows = |bytes: &[u8]| -> Vec<serde_json::Value> {
             let rows = lines(bytes).filter_map(|line| serde_json::from_slice(line).ok());
             rows.filter(|row: &serde_json::Value| {
@@ -249,8 +250,8 @@ mod tests {
             })
             .collect()
         };
-        let (made, written) = (rows(&made), rows(file));
-        assert_eq!(made.len(), written.len());
+        let (restored, written) = (rows(&restored), rows(file));
+        assert_eq!(restored.len(), written.len());
         let same = [
             "uuid",
             "type",
@@ -265,39 +266,39 @@ mod tests {
             "toolUseResult",
             "sourceToolAssistantUUID",
         ];
-        for (made, written) in made.iter().zip(&written) {
+        for (restored, written) in restored.iter().zip(&written) {
             for key in same {
-                assert_eq!(made[key], written[key], "{key}");
+                assert_eq!(restored[key], written[key], "{key}");
             }
-            assert_eq!(made["message"]["content"], written["message"]["content"]);
+            assert_eq!(restored["message"]["content"], written["message"]["content"]);
         }
-        // The first hangs on what precedes it here; behind it all is tied as the agent ties it.
+        // The parent of the first row differs here; the other parents are as the agent writes them.
         let parents = |rows: &[serde_json::Value]| -> Vec<_> {
             rows.iter().skip(1).map(|row| row["parentUuid"].clone()).collect()
         };
-        assert_eq!(parents(&made), parents(&written));
+        assert_eq!(parents(&restored), parents(&written));
     }
 
     #[test]
-    fn a_file_that_holds_everything_lacks_nothing() {
+    fn complete_file_lacks_no_rows() {
         for (file, stream) in [TOOLS, PARALLEL, COMPACTED, OVERLOADED] {
             assert!(missing(file, Some(0), stream).is_empty());
         }
     }
 
     #[test]
-    fn what_does_not_fit_together_is_left_alone() {
+    fn ignores_mismatched_file_and_stream() {
         let (file, stream) = TOOLS;
-        let prompt = &file[..prompted(file)];
-        // The prompt is not that of this attempt, or nobody knows.
+        let prompt = &file[..first_prompt_end(file)];
+        // The prompt is not that of this attempt, or that is unknown.
         assert!(missing(prompt, Some(prompt.len()), stream).is_empty());
         assert!(missing(prompt, None, stream).is_empty());
         // Another session's stream.
         assert!(missing(prompt, Some(0), PARALLEL.1).is_empty());
         assert!(missing(file, Some(0), PARALLEL.1).is_empty());
-        // Somebody else went on in the file.
+        // Another process continued the file.
         let other = String::from_utf8_lossy(PARALLEL.0).into_owned();
-        let half = cuts(file, prompted(file)).nth(3).expect("a cut");
+        let half = prefixes(file, first_prompt_end(file)).nth(3).expect("a cut");
         assert!(missing(&[half, other.as_bytes()].concat(), Some(0), stream).is_empty());
         for junk in [&b""[..], b"{}", b"\0\0", b"{\"type\":\"assistant\"}\n"] {
             assert!(missing(junk, Some(0), stream).is_empty());
@@ -306,25 +307,25 @@ mod tests {
     }
 
     #[test]
-    fn a_further_turn_is_not_made_of_its_answers_alone() {
+    fn ignores_later_exchange() {
         let (file, stream) = TOOLS;
         let text = String::from_utf8_lossy(stream);
         let answer = text.lines().rfind(|line| line.contains(r#""type":"assistant""#)).expect("an answer");
         let further = answer.replace(r#""uuid":""#, r#""uuid":"further-"#);
         let stream = [stream, b"\n", further.as_bytes(), b"\n"].concat();
-        for cut in cuts(file, prompted(file)) {
-            assert_eq!(said(&[cut, &missing(cut, Some(0), &stream)].concat()), said(file));
+        for cut in prefixes(file, first_prompt_end(file)) {
+            assert_eq!(messages(&[cut, &missing(cut, Some(0), &stream)].concat()), messages(file));
         }
     }
 
     #[test]
-    fn what_the_agents_own_program_said_is_not_put_into_anybodys_mouth() {
-        // Behind the compaction, and from the program's message on, nothing is added.
+    fn omits_messages_of_agent_program() {
+        // Nothing is restored after the compaction, or from the program's message on.
         for (file, stream) in [COMPACTED, OVERLOADED] {
-            for cut in cuts(file, prompted(file)) {
-                let made = missing(cut, Some(0), stream);
+            for cut in prefixes(file, first_prompt_end(file)) {
+                let restored = missing(cut, Some(0), stream);
                 let synthetic = ["isSynthetic", "<synthetic>", "ran out of context"];
-                let text = String::from_utf8_lossy(&made).into_owned();
+                let text = String::from_utf8_lossy(&restored).into_owned();
                 assert!(!synthetic.iter().any(|word| text.contains(word)), "{text}");
             }
         }

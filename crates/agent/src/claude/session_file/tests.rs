@@ -15,16 +15,16 @@ const OVERLOADED: &[u8] =
     include_bytes!("../../../fixtures/claude/sessions/overloaded-exhausted-midrun.jsonl");
 const ALL: [&[u8]; 6] = [KILLED, RESUMED, MANY_TURNS, COMPACTED, FORKED, OVERLOADED];
 
-/// A row of a conversation as the agent writes it, as far as it is read.
+/// A row of a conversation as the agent writes it, with the fields that are used.
 const ROW: &str = r#"{"type":"user","uuid":"a","parentUuid":null,"message":{"role":"user","content":"Hi"}}"#;
 
-/// So many lines of a file.
+/// Returns the first `count` lines of a file.
 fn first_lines(bytes: &[u8], count: usize) -> &[u8] {
     let end: usize = bytes.split_inclusive(|&byte| byte == b'\n').take(count).map(<[u8]>::len).sum();
     &bytes[..end]
 }
 
-/// The file up to, not with, the first line that holds this text.
+/// Returns the file up to the first line that contains this text.
 fn until<'a>(bytes: &'a [u8], text: &str) -> &'a [u8] {
     let lines = String::from_utf8_lossy(bytes).lines().take_while(|line| !line.contains(text)).count();
     first_lines(bytes, lines)
@@ -39,7 +39,7 @@ fn recorded_files_are_whole() {
 }
 
 #[test]
-fn damage_is_found_and_cut_out() {
+fn finds_and_removes_damage() {
     let check = |file: &str, expected: Health, rest: Option<&str>| {
         assert_eq!(health(file.as_bytes()), expected, "{file}");
         assert_eq!(repaired(file.as_bytes()), rest.map(|rest| rest.as_bytes().to_vec()), "{file}");
@@ -50,7 +50,7 @@ fn damage_is_found_and_cut_out() {
     let row = format!("{ROW}\n");
     let after = row.len();
     check(&row, Health::Whole, None);
-    // The agent ends such a row itself before it adds the next.
+    // The agent ends such a row before it appends the next.
     check(ROW, Health::Whole, None);
     check(&format!("{row}\n{row}"), Health::Whole, None);
     check(&format!("{row}{{\"type\":\"us"), damaged(2, after, 11, DamageKind::Torn), Some(&row));
@@ -71,7 +71,7 @@ fn half_surrogate_pairs_are_no_damage() {
 }
 
 #[test]
-fn calls_with_and_without_a_result() {
+fn separates_answered_and_unanswered_calls() {
     let check = |file: &[u8], answered: &[&str], unanswered: &[&str]| {
         let facts = facts(file);
         assert_eq!(facts.answered.iter().map(String::as_str).collect::<Vec<_>>(), answered);
@@ -80,7 +80,7 @@ fn calls_with_and_without_a_result() {
     let done = ["toolu_000_1_586587", "toolu_000_2_586587"];
     let killed = ["toolu_000_3_586587"];
     check(KILLED, &done, &killed);
-    // The agent made up a result for the killed call: it says that nothing is known.
+    // The agent's placeholder result for the killed call states no outcome.
     check(RESUMED, &[done[0], done[1], "toolu_001_1_589727"], &killed);
 }
 
@@ -104,7 +104,7 @@ fn each_message_counts_once() {
     let one = Tokens { input: 100, output: 50, cache_read: 300, cache_write: 20 };
     assert!(facts.messages.iter().all(|message| message.tokens == one));
     let usage = facts.tally(Prices::bundled());
-    // What the agent itself stated at its end.
+    // The cost that the agent itself reported at its end.
     assert_eq!((usage.messages, usage.estimated_cost.to_string()), (8, "$0.0125".to_owned()));
     assert!(!usage.unpriced);
 }
@@ -114,7 +114,7 @@ fn check_continues(before: &[u8], after: &[u8], expected: Continuity) {
 }
 
 #[test]
-fn resumes_go_on_from_the_end() {
+fn resume_continues_from_end() {
     check_continues(KILLED, RESUMED, Continuity::Continued);
     check_continues(KILLED, KILLED, Continuity::Unchanged);
     for file in [MANY_TURNS, RESUMED] {
@@ -128,26 +128,26 @@ fn resumes_go_on_from_the_end() {
             check_continues(before, file, expected);
         }
     }
-    // Compaction begins the rows anew.
+    // A compaction starts new rows.
     check_continues(until(COMPACTED, "compact_boundary"), COMPACTED, Continuity::Continued);
-    // A row torn from the end is missed by nobody.
+    // A row truncated at the end does not matter.
     let torn = until(MANY_TURNS, "34f226");
     check_continues(torn, MANY_TURNS, Continuity::Continued);
 }
 
 #[test]
-fn lost_history_is_found_out() {
+fn detects_lost_history() {
     let a_answered = until(FORKED, "\"Prompt B.\"");
     check_continues(until(FORKED, "\"Prompt A.\""), a_answered, Continuity::Continued);
-    // B was written by another process, and hangs beside A.
+    // B was written by another process and branches next to A.
     check_continues(a_answered, FORKED, Continuity::Branched);
-    // That was wanted if it was to go on from there, and nowhere else.
+    // That is correct only if it was resumed from this message.
     let resumed_at = |message| ClaudeSessionLayout.continuity(a_answered, FORKED, Some(message));
     assert_eq!(resumed_at("b885d3bd-fd2c-476c-98f8-3d76cb1fd17a"), Continuity::Continued);
     assert_eq!(resumed_at("another"), Continuity::Branched);
     check_continues(KILLED, MANY_TURNS, Continuity::Unrelated);
     check_continues(b"", MANY_TURNS, Continuity::Unrelated);
-    // A prompt that is not in the history any more was lost.
+    // A prompt that is no longer in the history was lost.
     let prompt = ROW.replace("\"a\"", "\"b\"").replace("null", "\"a\"");
     let other = ROW.replace("\"a\"", "\"c\"").replace("null", "\"a\"");
     let before = format!("{ROW}\n{prompt}\n");
@@ -160,7 +160,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_repaired_file_is_whole_and_keeps_every_row(
+    fn repair_keeps_every_row(
         cut in 0_usize..9_000,
         junk in prop_oneof![Just(vec![0; 40]), any::<Vec<u8>>(), Just(b"{\"half\":".to_vec())],
         ended in any::<bool>(),
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read(bytes in any::<Vec<u8>>()) {
+    fn accepts_any_bytes(bytes in any::<Vec<u8>>()) {
         let facts = facts(&bytes);
         prop_assert_eq!(health(&bytes), Health::Empty);
         prop_assert_eq!(continues(&facts, &bytes), Continuity::Unchanged);

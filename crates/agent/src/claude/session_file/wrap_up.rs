@@ -1,7 +1,7 @@
-//! Where a conversation stood before the agent was told to save its work. A resume that names that message leaves out
-//! what follows it, in the same session and the same file: the new prompt hangs on the message, and every later resume
-//! follows the new branch. The agent takes none but the model's messages, and those that its program wrote in the
-//! model's place (2.1.330).
+//! Finds the point of a conversation before its wrap-up. A resume that names this message leaves out the
+//! rest, in the same session and file. The new prompt becomes a child of the message, and later resumes
+//! follow the new branch. The agent accepts only messages of the model, and those that its program wrote in
+//! the model's place (2.1.330).
 
 use super::{is_conversation, lines, row_in, rows};
 use crate::claude::prompts::is_wrap_up;
@@ -9,44 +9,44 @@ use crate::claude::vendor_terms::is_interruption_mark;
 use crate::claude::wire::{Row, parse};
 use std::collections::BTreeMap;
 
-/// What a row is on the way up from the end.
+/// The role of a row on the way up from the end.
 enum RowRole {
-    /// A message of the model's.
+    /// A message of the model.
     Message,
-    /// Words that asked for the work to be saved.
+    /// A wrap-up prompt.
     WrapUp,
     /// Any other prompt.
     Prompt,
-    /// What nobody said, and the answers of tools.
+    /// An addition of the agent program, or a tool result.
     Between,
 }
 
-/// The last message before the turns in which the work was saved; nothing unless these are the last ones, and follow a
-/// message to the same prompt.
-pub fn before_wrap_up(bytes: &[u8], words: Option<&str>) -> Option<String> {
+/// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to
+/// the same prompt.
+pub fn before_wrap_up(bytes: &[u8], wrap_up_prompt: Option<&str>) -> Option<String> {
     let mut links = BTreeMap::new();
-    let mut here = None;
+    let mut current = None;
     for row in rows(bytes).filter(is_conversation) {
         let uuid = row.uuid.as_str().to_owned();
-        links.insert(uuid.clone(), (row.parent.stated().map(str::to_owned), step(&row, words)));
-        here = Some(uuid);
+        links.insert(uuid.clone(), (row.parent.stated().map(str::to_owned), row_role(&row, wrap_up_prompt)));
+        current = Some(uuid);
     }
-    let (mut saved, mut before) = (false, None);
-    // Each row is taken out: a damaged file may hold a circle.
-    while let Some((uuid, (parent, step))) = here.and_then(|uuid| links.remove_entry(&uuid)) {
-        match step {
-            RowRole::Message if saved && before.is_none() => before = Some(uuid),
+    let (mut is_wrap_up_found, mut resume_point) = (false, None);
+    // Each row is removed, because a damaged file may contain a cycle.
+    while let Some((uuid, (parent, row_role))) = current.and_then(|uuid| links.remove_entry(&uuid)) {
+        match row_role {
+            RowRole::Message if is_wrap_up_found && resume_point.is_none() => resume_point = Some(uuid),
             RowRole::Prompt => break,
-            // It may have been told so more than once.
-            RowRole::WrapUp => (saved, before) = (true, None),
+            // There may be several wrap-up prompts.
+            RowRole::WrapUp => (is_wrap_up_found, resume_point) = (true, None),
             RowRole::Message | RowRole::Between => {}
         }
-        here = parent;
+        current = parent;
     }
-    before
+    resume_point
 }
 
-/// The file up to the row of this message, and with it; all of it if there is none.
+/// Returns the file up to and including the row of this message, or all of it if the row is missing.
 pub fn up_to<'a>(bytes: &'a [u8], message: &str) -> &'a [u8] {
     let mut end = 0;
     for line in lines(bytes) {
@@ -58,9 +58,9 @@ pub fn up_to<'a>(bytes: &'a [u8], message: &str) -> &'a [u8] {
     bytes.get(..end).unwrap_or(bytes)
 }
 
-fn step(row: &Row<'_>, words: Option<&str>) -> RowRole {
+fn row_role(row: &Row<'_>, wrap_up_prompt: Option<&str>) -> RowRole {
     match row.kind.as_str() {
-        // The agent leaves its program's reports of errors out of the conversation.
+        // The agent leaves its program's error reports out of the conversation.
         "assistant" if row.is_api_error_message.0 => RowRole::Between,
         "assistant" => RowRole::Message,
         "user" => {
@@ -70,10 +70,13 @@ fn step(row: &Row<'_>, words: Option<&str>) -> RowRole {
                 .filter(|part| part.kind.is("text"))
                 .filter_map(|part| part.text.text())
                 .collect();
-            let asks = |text: &String| {
-                is_wrap_up(text) || words.is_some_and(|words| !words.is_empty() && text.starts_with(words))
+            let is_wrap_up_prompt = |text: &String| {
+                is_wrap_up(text)
+                    || wrap_up_prompt.is_some_and(|wrap_up_prompt| {
+                        !wrap_up_prompt.is_empty() && text.starts_with(wrap_up_prompt)
+                    })
             };
-            if texts.iter().any(asks) {
+            if texts.iter().any(is_wrap_up_prompt) {
                 RowRole::WrapUp
             } else if texts.iter().all(|text| is_interruption_mark(text)) {
                 RowRole::Between
@@ -91,10 +94,10 @@ mod tests {
 
     const WRAP_UP: &str = "This run is about to end: its time is nearly up.";
 
-    /// A file of rows, each the child of the one before: `p` a prompt, `m` a message, `e` a report of an error, `w` our
-    /// words, `o` words of the user's own, `i` the mark of an interruption, `r` the result of a tool.
+    /// Writes a file of rows, each the child of the previous one: `p` a prompt, `m` a message, `e` an error
+    /// report, `w` our wrap-up prompt, `o` the user's own, `i` an interruption mark, `r` a tool result.
     fn file(rows: &str) -> String {
-        let row = |(place, kind): (usize, char)| {
+        let row = |(index, kind): (usize, char)| {
             let text = |text: &str| format!("\"{text}\"");
             let (role, content) = match kind {
                 'm' | 'e' => ("assistant", text("Yes.")),
@@ -104,21 +107,21 @@ mod tests {
                 'r' => ("user", r#"[{"type":"tool_result","tool_use_id":"t","content":"ok"}]"#.to_owned()),
                 _ => ("user", text("Do it.")),
             };
-            let parent = place.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
+            let parent = index.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
             let error = kind == 'e';
             format!(
-                r#"{{"type":"{role}","uuid":"{place}","parentUuid":{parent},"isApiErrorMessage":{error},"message":{{"role":"{role}","content":{content}}}}}"#
+                r#"{{"type":"{role}","uuid":"{index}","parentUuid":{parent},"isApiErrorMessage":{error},"message":{{"role":"{role}","content":{content}}}}}"#
             ) + "\n"
         };
         rows.chars().enumerate().map(row).collect()
     }
 
-    fn check(rows: &str, words: Option<&str>, expected: Option<&str>) {
-        assert_eq!(before_wrap_up(file(rows).as_bytes(), words).as_deref(), expected, "{rows}");
+    fn check(rows: &str, wrap_up_prompt: Option<&str>, expected: Option<&str>) {
+        assert_eq!(before_wrap_up(file(rows).as_bytes(), wrap_up_prompt).as_deref(), expected, "{rows}");
     }
 
     #[test]
-    fn the_message_before_the_saving_is_found() {
+    fn finds_message_before_wrap_up() {
         check("pmrmriwmrm", None, Some("3"));
         check("pmw", None, Some("1"));
         check("pmwmewm", None, Some("1"));
@@ -126,7 +129,7 @@ mod tests {
         check("pmom", Some("Save it."), Some("1"));
         check("pmom", None, None);
         check("pmom", Some(""), None);
-        // Nothing was saved, or work followed on it, or there is nothing to go on from.
+        // There is no wrap-up, or work followed it, or there is no message to resume from.
         check("pmrm", None, None);
         check("pmwmpm", None, None);
         check("pmpwm", None, None);
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_cut_behind_a_message() {
+    fn truncates_after_message() {
         let whole = file("pmrmw");
         assert_eq!(up_to(whole.as_bytes(), "1"), file("pm").as_bytes());
         assert_eq!(up_to(whole.as_bytes(), "9"), whole.as_bytes());

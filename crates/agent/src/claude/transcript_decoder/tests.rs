@@ -12,12 +12,12 @@ macro_rules! stream {
     };
 }
 
-fn scribed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<TranscriptMessage> {
-    let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
+fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<TranscriptMessage> {
+    let (mut decoder, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
     for piece in pieces {
-        scribe.feed(piece, &mut messages);
+        decoder.feed(piece, &mut messages);
     }
-    scribe.finish(&mut messages);
+    decoder.finish(&mut messages);
     messages
 }
 
@@ -25,29 +25,30 @@ fn json(messages: &[TranscriptMessage]) -> String {
     serde_json::to_string(messages).expect("messages are JSON")
 }
 
-/// A line each: what people look for.
-fn told(messages: &[TranscriptMessage]) -> String {
+/// Renders one line per message.
+fn render(messages: &[TranscriptMessage]) -> String {
     let mut out = String::new();
     for message in messages {
         let TranscriptMessage { kind, origin, content, tool, input, usage, denied, interrupted, .. } =
             message;
-        let said = content.as_deref().or(input.as_ref().map(|input| input.get())).unwrap_or_default();
-        let said: String = said.chars().take(60).collect();
+        let text = content.as_deref().or(input.as_ref().map(|input| input.get())).unwrap_or_default();
+        let text: String = text.chars().take(60).collect();
         let tool = tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
-        let used = usage.map(|usage| format!(" [{} out]", usage.output_tokens)).unwrap_or_default();
+        let usage_note = usage.map(|usage| format!(" [{} out]", usage.output_tokens)).unwrap_or_default();
         let marks = [(*denied, " DENIED"), (*interrupted, " INTERRUPTED")];
-        let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, marker)| *marker).collect();
-        writeln!(out, "{kind:?} by {origin:?}{tool} {said:?}{used}{marks}").expect("a string takes all");
+        let marks: String = marks.iter().filter(|(is_set, _)| *is_set).map(|(_, marker)| *marker).collect();
+        writeln!(out, "{kind:?} by {origin:?}{tool} {text:?}{usage_note}{marks}")
+            .expect("a string takes all");
     }
     out
 }
 
 fn check(stream: &[u8], expected: &Expect) {
-    expected.assert_eq(&told(&scribed([stream])));
+    expected.assert_eq(&render(&decode([stream])));
 }
 
 #[test]
-fn a_conversation() {
+fn renders_conversation() {
     check(
         stream!("success-partial-messages"),
         &expect![[r#"
@@ -67,10 +68,10 @@ fn a_conversation() {
 }
 
 #[test]
-fn every_field() {
-    let messages = scribed([stream!("success-partial-messages")]);
-    let shown = [0, 1, 2, messages.len() - 1].map(|at| serde_json::to_string_pretty(&messages[at]));
-    let shown: Vec<String> = shown.into_iter().map(|text| text.expect("a message is JSON")).collect();
+fn writes_every_field() {
+    let messages = decode([stream!("success-partial-messages")]);
+    let selected = [0, 1, 2, messages.len() - 1].map(|index| serde_json::to_string_pretty(&messages[index]));
+    let selected: Vec<String> = selected.into_iter().map(|text| text.expect("a message is JSON")).collect();
     expect![[r#"
         {
           "type": "AssistantMessage",
@@ -134,11 +135,11 @@ fn every_field() {
           "num_turns": 4,
           "cost_usd": 0.02034,
           "total_cost_usd": 0.02034
-        }"#]].assert_eq(&shown.join("\n"));
+        }"#]].assert_eq(&selected.join("\n"));
 }
 
 #[test]
-fn calls_that_were_not_let_run_or_not_to_their_end() {
+fn marks_denied_and_interrupted_calls() {
     check(
         stream!("sdk-hooks-callbacks"),
         &expect![[r#"
@@ -182,7 +183,7 @@ fn calls_that_were_not_let_run_or_not_to_their_end() {
 }
 
 #[test]
-fn what_the_agents_program_says_is_not_the_models() {
+fn separates_agent_program_from_model() {
     check(
         stream!("overloaded-exhausted-midrun"),
         &expect![[r#"
@@ -206,16 +207,16 @@ fn what_the_agents_program_says_is_not_the_models() {
     );
 }
 
-/// What a cut stream tells is the beginning of what the whole one tells, but for the message that was cut.
+/// A truncated stream gives a prefix of the messages, without the truncated message.
 #[test]
-fn a_stream_cut_anywhere_tells_the_beginning() {
+fn truncated_stream_gives_prefix() {
     let stream = stream!("success-partial-messages");
-    let whole: Vec<String> = scribed([stream]).iter().map(|message| json(slice::from_ref(message))).collect();
+    let whole: Vec<String> = decode([stream]).iter().map(|message| json(slice::from_ref(message))).collect();
     for cut in 0..stream.len() {
-        let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
-        scribe.feed(&stream[..cut], &mut messages);
-        let told: Vec<String> = messages.iter().map(|message| json(slice::from_ref(message))).collect();
-        assert_eq!(told, whole[..told.len()], "cut at {cut}");
+        let (mut decoder, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
+        decoder.feed(&stream[..cut], &mut messages);
+        let found: Vec<String> = messages.iter().map(|message| json(slice::from_ref(message))).collect();
+        assert_eq!(found, whole[..found.len()], "cut at {cut}");
     }
 }
 
@@ -231,41 +232,41 @@ fn long_results_keep_their_ends() {
 
 #[test]
 fn long_arguments_keep_their_form() {
-    let check = |input: &str, kept: Option<&str>| {
+    let check = |input: &str, file_path: Option<&str>| {
         let (bounded, omitted) = bounded_input(input);
         assert!(omitted > 0 && bounded.as_ref().is_none_or(|input| input.get().len() <= INPUT_BYTES_MAX));
         let value =
             bounded.map(|input| serde_json::from_str::<serde_json::Value>(input.get()).expect("JSON"));
-        assert_eq!(value.as_ref().and_then(|value| value["file_path"].as_str()), kept);
+        assert_eq!(value.as_ref().and_then(|value| value["file_path"].as_str()), file_path);
     };
     let text = "x".repeat(INPUT_BYTES_MAX);
     check(&format!(r#"{{"file_path":"a.txt","content":"{text}"}}"#), Some("a.txt"));
-    // Nothing in it is long; it is too deep to be read.
+    // No text in it is long, and it is too deep to be parsed.
     check(&("[".repeat(INPUT_BYTES_MAX) + &"]".repeat(INPUT_BYTES_MAX)), None);
     let short = r#"{"command":"ls"}"#;
     let (input, omitted) = bounded_input(short);
     assert_eq!((input.expect("it is short").get(), omitted), (short, 0));
 }
 
-/// A message that did not come in pieces, and does not say what it used: the agent asked for it anew without a stream.
+/// The agent requested this message again without streaming, so there are no deltas and no usage.
 #[test]
-fn what_has_no_end_is_not_waited_for() {
-    let (mut scribe, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
+fn does_not_wait_for_missing_end() {
+    let (mut decoder, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
     let row = br#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"One."}]}}"#;
-    scribe.feed(&[row.as_slice(), b"\n"].concat(), &mut messages);
+    decoder.feed(&[row.as_slice(), b"\n"].concat(), &mut messages);
     assert_eq!(messages.len(), 1);
 }
 
 #[test]
-fn only_prompts_are_not_in_the_stream() {
-    let messages = scribed([stream!("success-partial-messages")]);
+fn stream_kinds_come_from_stream() {
+    let messages = decode([stream!("success-partial-messages")]);
     assert!(messages.iter().all(|message| message.kind.comes_from_stream()));
 }
 
-/// What comes in between waits for the message that is being written, so that the order stays; of a sub-agent's messages
-/// nobody says what they used.
+/// Messages in between wait for the message in progress, so that the order is kept. Sub-agents' messages have
+/// no usage.
 #[test]
-fn sub_agents_are_told_apart() {
+fn separates_sub_agents() {
     let row = |message: &str, stop: &str, block: &str, parent: &str| {
         format!(
             r#"{{"type":"assistant","session_id":"s","parent_tool_use_id":{parent},"message":{{"id":"{message}",
@@ -276,7 +277,7 @@ fn sub_agents_are_told_apart() {
     let call = r#"{"type":"tool_use","id":"t","name":"Agent","input":{"description":"Count"}}"#;
     let text = r#"{"type":"text","text":"One."}"#;
     let start = r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m2"}}}"#;
-    let used = r#"{"type":"stream_event","api_message_id":"m2","event":{"type":"message_delta",
+    let usage_note = r#"{"type":"stream_event","api_message_id":"m2","event":{"type":"message_delta",
         "delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}}"#;
     let lines = [
         row("m1", "\"tool_use\"", call, "null"),
@@ -284,19 +285,19 @@ fn sub_agents_are_told_apart() {
         start.to_owned(),
         row("m2", "null", text, "null"),
         row("s2", "\"end_turn\"", text, "\"t\""),
-        used.replace('\n', ""),
+        usage_note.replace('\n', ""),
     ];
     let stream = lines.join("\n");
-    let messages = scribed([stream.as_bytes()]);
-    let told: Vec<_> = messages
+    let messages = decode([stream.as_bytes()]);
+    let found: Vec<_> = messages
         .iter()
         .map(|message| {
-            let used = message.usage.map(|usage| usage.output_tokens);
-            (message.id.as_deref(), message.parent_tool_use_id.as_deref(), message.subagent, used)
+            let usage_note = message.usage.map(|usage| usage.output_tokens);
+            (message.id.as_deref(), message.parent_tool_use_id.as_deref(), message.subagent, usage_note)
         })
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             (Some("m1"), None, true, Some(5)),
             (Some("s1"), Some("t"), false, None),

@@ -1,271 +1,283 @@
-//! Whose it was, model by model, that a process used. What was used is decided without this: the parts are made to
-//! add up to it, in every field.
+//! Attributes the usage of a process to models. Does not change the total: the parts are made to add up to it
+//! in every field.
 //!
-//! A message says who wrote it. A result says what each model cost, by the name that it was asked by, which may not be
-//! the one that it answers by: the same with a date or a variant, or, behind a gateway, any other (2.1.330).
+//! A message states its model. A result states the cost of each model by the requested name. That name may
+//! differ from the one in the message by a date or a variant, or, behind a gateway, completely (2.1.330).
 
-use super::{UsageInterval, prompt, reconcile, rest};
+use super::{UsageInterval, prompt_tokens, reconcile, subtract};
 use crate::prices::is_same_model;
 use longhaul_core::{Tokens, Usage, Usd};
 use std::cmp::Reverse;
 use std::mem;
 
-// An agent asks a handful. A stream that names more than this does not mean them; what they used is one part.
+// An agent uses a handful of models. More names than this are not plausible, and their usage is merged.
 const MODELS_MAX: usize = 64;
-// The longest that a cloud makes of region, vendor, model, date and version is below a hundred.
+// The longest combination of region, vendor, model, date and version is below a hundred.
 const NAME_BYTES_MAX: usize = 256;
 
-/// The parts of what a process used.
+/// The usage of a process by model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ModelShares {
-    /// What results have settled, by the names that they state. Only the tallies are of use.
-    settled: Models,
-    /// What came since the last one, by the names in the messages.
-    span: Models,
+    /// Usage that results have reported, by the reported names. Only its `usage` is used.
+    committed: Models,
+    /// Usage since the last result, by the names in the messages.
+    interval: Models,
 }
 
-/// What a result says of all since the last one.
+/// The contents of a result about the usage since the previous one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReportedUsage<'a> {
-    /// What each model used and cost, as the tokens and the cost of a tally; nothing where only sums are stated.
+    /// Tokens and cost of each model. `None` if only sums are reported.
     pub models: Option<Models>,
-    /// Who it was if no message tells.
+    /// The model to attribute usage to if there are no messages.
     pub only: &'a str,
-    /// Whether a cost is stated.
+    /// Whether a cost is reported.
     pub has_cost: bool,
-    /// Whether the final usage of a message was not known.
+    /// Whether the final usage of a message is unknown.
     pub guessed: bool,
 }
 
 impl ModelShares {
-    /// A message is done with.
-    pub(super) fn add(&mut self, model: &str, used: UsageInterval) {
-        self.span.add(model, used);
+    /// Adds a completed message.
+    pub(super) fn add(&mut self, model: &str, interval: UsageInterval) {
+        self.interval.add(model, interval);
     }
 
-    /// A result settles all since the last one, which comes to `total`.
-    pub(super) fn settle(&mut self, total: Usage, statement: ReportedUsage<'_>) {
-        let span = mem::take(&mut self.span);
-        let mut models = match &statement.models {
-            Some(reported) => span.stated_as(reported, &self.settled),
-            None => span.known_as(&self.settled),
+    /// Records a result. The usage since the previous one is `total`.
+    pub(super) fn on_result(&mut self, total: Usage, report: ReportedUsage<'_>) {
+        let interval = mem::take(&mut self.interval);
+        let mut models = match &report.models {
+            Some(reported) => interval.named_as_reported(reported, &self.committed),
+            None => interval.named_as(&self.committed),
         };
-        match &statement.models {
-            Some(reported) => models.complete(reported, statement.guessed, total.tokens),
+        match &report.models {
+            Some(reported) => models.complete(reported, report.guessed, total.tokens),
             None => models.split_cost(total.reported_cost),
         }
-        // Beside a statement only what was cut is priced, because the agent states less of it than is billed.
-        let weight =
-            |span: &UsageInterval| if statement.has_cost { span.truncated_output_nano } else { span.nano };
+        // Next to a reported cost, only truncated output is priced, because the agent reports less of it than
+        // is billed.
+        let weight = |interval: &UsageInterval| {
+            if report.has_cost { interval.truncated_output_nano } else { interval.nano }
+        };
         models.split_estimate(total.estimated_cost, weight);
-        models.fit(total, statement.only);
-        self.settled.take_in(models);
+        models.fit_to_total(total, report.only);
+        self.committed.merge(models);
     }
 
-    /// The parts now, when all since the last result comes to `open`. Where one model alone is named, what nobody is
-    /// named for is its, too.
+    /// Returns the usage by model, with `open` as the usage since the last result. If only one model is
+    /// named, it also gets the usage without a model.
     pub(super) fn by_model(&self, open: Usage) -> Vec<(String, Usage)> {
-        let mut span = self.span.clone().known_as(&self.settled);
-        span.split_estimate(open.estimated_cost, |span| span.nano);
-        span.fit(open, "");
-        let mut models = self.settled.clone();
-        models.take_in(span);
-        models.0.retain(|model| model.span.usage != Usage::default());
+        let mut interval = self.interval.clone().named_as(&self.committed);
+        interval.split_estimate(open.estimated_cost, |interval| interval.nano);
+        interval.fit_to_total(open, "");
+        let mut models = self.committed.clone();
+        models.merge(interval);
+        models.0.retain(|model| model.interval.usage != Usage::default());
         if let [one, other] = models.0.as_mut_slice()
             && (one.name.is_empty() || other.name.is_empty())
         {
-            one.span.add(other.span);
+            one.interval.add(other.interval);
             let name = mem::take(&mut other.name);
             one.name.push_str(&name);
             models.0.truncate(1);
         }
-        let mut parts: Vec<_> = models.0.into_iter().map(|model| (model.name, model.span.usage)).collect();
+        let mut parts: Vec<_> =
+            models.0.into_iter().map(|model| (model.name, model.interval.usage)).collect();
         parts.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         parts
     }
 }
 
-/// What some models used, each by its name. One without a name stands for all that nobody is named for.
+/// Usage by model name. An empty name collects usage without a model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Models(Vec<Model>);
 
 #[derive(Clone, Debug)]
 struct Model {
     name: String,
-    span: UsageInterval,
+    interval: UsageInterval,
 }
 
 impl Models {
-    pub(super) fn add(&mut self, name: &str, used: UsageInterval) {
-        self.new(name).add(used);
+    pub(super) fn add(&mut self, name: &str, interval: UsageInterval) {
+        self.entry(name).add(interval);
     }
 
-    fn new(&mut self, name: &str) -> &mut UsageInterval {
-        let known = |models: &[Model], name: &str| models.iter().position(|model| model.name == name);
+    fn entry(&mut self, name: &str) -> &mut UsageInterval {
+        let position_of = |models: &[Model], name: &str| models.iter().position(|model| model.name == name);
         let name = if name.len() > NAME_BYTES_MAX { "" } else { name };
-        let name = if known(&self.0, name).is_none() && self.0.len() >= MODELS_MAX { "" } else { name };
-        let place = known(&self.0, name).unwrap_or_else(|| {
-            self.0.push(Model { name: name.to_owned(), span: UsageInterval::default() });
+        let name = if position_of(&self.0, name).is_none() && self.0.len() >= MODELS_MAX { "" } else { name };
+        let index = position_of(&self.0, name).unwrap_or_else(|| {
+            self.0.push(Model { name: name.to_owned(), interval: UsageInterval::default() });
             self.0.len() - 1
         });
-        &mut self.0[place].span
+        &mut self.0[index].interval
     }
 
-    fn take_in(&mut self, others: Models) {
-        others.0.into_iter().for_each(|other| self.add(&other.name, other.span));
+    fn merge(&mut self, others: Models) {
+        others.0.into_iter().for_each(|other| self.add(&other.name, other.interval));
     }
 
-    /// The name among these of a model by some name.
+    /// Returns the name in this list of a model with a similar name.
     fn name_of(&self, name: &str) -> Option<&str> {
         let exact = self.0.iter().find(|model| model.name == name);
         let same = || self.0.iter().find(|model| is_same_model(&model.name, name));
         exact.or_else(same).map(|model| model.name.as_str())
     }
 
-    /// These under the names that some of them have among others.
-    fn known_as(self, others: &Models) -> Models {
-        let mut known = Models::default();
+    /// Renames models to their names in another list.
+    fn named_as(self, others: &Models) -> Models {
+        let mut renamed = Models::default();
         for model in self.0 {
-            known.add(others.name_of(&model.name).unwrap_or(&model.name), model.span);
+            renamed.add(others.name_of(&model.name).unwrap_or(&model.name), model.interval);
         }
-        known
+        renamed
     }
 
-    /// These under the names that a result states, which are all there, and else under the names that they have among
-    /// others.
-    fn stated_as(self, reported: &Models, others: &Models) -> Models {
+    /// Renames models to the reported names, all of which are included, or else to their names in another
+    /// list.
+    fn named_as_reported(self, reported: &Models, others: &Models) -> Models {
         let mut models = Models::default();
         reported.0.iter().for_each(|model| models.add(&model.name, UsageInterval::default()));
-        let (found, strange): (Vec<_>, Vec<_>) =
+        let (matched, unmatched): (Vec<_>, Vec<_>) =
             self.0.into_iter().partition(|model| reported.name_of(&model.name).is_some());
-        let is_silent =
-            |model: &&Model| found.iter().all(|one| reported.name_of(&one.name) != Some(model.name.as_str()));
-        let silent: Vec<&Model> = reported.0.iter().filter(is_silent).collect();
-        for Model { name, span } in found {
-            models.add(reported.name_of(&name).unwrap_or(&name), span);
+        let is_unclaimed = |model: &&Model| {
+            matched.iter().all(|one| reported.name_of(&one.name) != Some(model.name.as_str()))
+        };
+        let unclaimed: Vec<&Model> = reported.0.iter().filter(is_unclaimed).collect();
+        for Model { name, interval } in matched {
+            models.add(reported.name_of(&name).unwrap_or(&name), interval);
         }
-        for (model, asked) in whom_was_asked(strange, &silent) {
-            let name = asked.or_else(|| others.name_of(&model.name)).unwrap_or(&model.name);
-            models.add(name, model.span);
+        for (model, requested) in match_requested_names(unmatched, &unclaimed) {
+            let name = requested.or_else(|| others.name_of(&model.name)).unwrap_or(&model.name);
+            models.add(name, model.interval);
         }
         models
     }
 
-    /// Completes the tokens of each stated model with what is stated of it, as their sum is, and sets its cost. What is
-    /// left of the sum is that of the others: a result has counted most of theirs, too, by some other name.
+    /// Combines the tokens of each reported model with the report and sets its cost. The remainder of the sum
+    /// belongs to the other models, because the result includes most of their usage under other names.
     fn complete(&mut self, reported: &Models, guessed: bool, sum: Tokens) {
-        let mut left = sum;
-        let mut strange = Vec::new();
-        for Model { name, span } in &mut self.0 {
-            let usage = &mut span.usage;
-            match reported.0.iter().find(|model| model.name == *name).map(|model| model.span.usage) {
+        let mut remaining = sum;
+        let mut unmatched = Vec::new();
+        for Model { name, interval } in &mut self.0 {
+            let usage = &mut interval.usage;
+            match reported.0.iter().find(|model| model.name == *name).map(|model| model.interval.usage) {
                 Some(reported) => {
                     usage.tokens = reconcile(usage.tokens, usage.truncated_tokens, reported.tokens, guessed);
                     usage.reported_cost = reported.reported_cost;
-                    left = rest(left, usage.tokens);
+                    remaining = subtract(remaining, usage.tokens);
                 }
-                None => strange.push(usage),
+                None => unmatched.push(usage),
             }
         }
-        for usage in strange {
-            let own = usage.tokens;
-            usage.tokens = rest(own, rest(own, left));
-            left = rest(left, own);
+        for usage in unmatched {
+            let counted = usage.tokens;
+            usage.tokens = subtract(counted, subtract(counted, remaining));
+            remaining = subtract(remaining, counted);
         }
     }
 
-    /// Splits a cost in proportion to the prices of our table, or to the output where it has none of the models.
+    /// Splits a cost in proportion to our prices, or to the output if no model is priced.
     fn split_cost(&mut self, cost: Usd) {
-        let is_priced = self.0.iter().any(|model| model.span.nano > 0);
-        let parts = self.parts_of(cost.0, |span| {
-            let usage = &span.usage;
+        let is_priced = self.0.iter().any(|model| model.interval.nano > 0);
+        let parts = self.split_by(cost.0, |interval| {
+            let usage = &interval.usage;
             if is_priced {
-                span.nano
+                interval.nano
             } else {
                 usage.tokens.output.saturating_add(usage.truncated_tokens.output)
             }
         });
-        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.usage.reported_cost = Usd(part));
+        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.interval.usage.reported_cost = Usd(part));
     }
 
     fn split_estimate(&mut self, cost: Usd, weight: impl Fn(&UsageInterval) -> u64) {
-        let parts = self.parts_of(cost.0, weight);
-        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.span.usage.estimated_cost = Usd(part));
+        let parts = self.split_by(cost.0, weight);
+        self.0
+            .iter_mut()
+            .zip(parts)
+            .for_each(|(model, part)| model.interval.usage.estimated_cost = Usd(part));
     }
 
-    fn parts_of(&self, sum: u64, weight: impl Fn(&UsageInterval) -> u64) -> Vec<u64> {
-        split(sum, &self.0.iter().map(|model| weight(&model.span)).collect::<Vec<_>>())
+    fn split_by(&self, sum: u64, weight: impl Fn(&UsageInterval) -> u64) -> Vec<u64> {
+        split(sum, &self.0.iter().map(|model| weight(&model.interval)).collect::<Vec<_>>())
     }
 
-    /// Makes these add up to a total. What is missing of it goes to the largest of them: it is what rounding left, and
-    /// what requests used that the stream does not show and no result names a model for, which the one that does most
-    /// of the work will have made. What is too much, since two names were taken for two models that are one, is taken
-    /// from the largest. Where there is none at all, it is all of the `only` one.
-    fn fit(&mut self, total: Usage, only: &str) {
+    /// Makes the parts add up to a total. A missing amount is added to the largest part: it stems from
+    /// rounding, or from requests without a visible model, most likely made by the busiest one. An excess,
+    /// from two names of one model, is subtracted from the largest part. Without any parts, `only` gets the
+    /// total.
+    fn fit_to_total(&mut self, total: Usage, only: &str) {
         if self.0.is_empty() && total != Usage::default() {
             self.add(only, UsageInterval::default());
         }
-        let mut table: Vec<[u64; SUMS]> = self.0.iter().map(|model| sums(model.span.usage)).collect();
-        // Of two that are as large in one field, the larger on the whole counts.
+        let mut table: Vec<[u64; SUMS]> = self.0.iter().map(|model| sums(model.interval.usage)).collect();
+        // Of two equally large values in a field, the part that is larger overall counts.
         let sizes: Vec<u128> =
             table.iter().map(|row| row.iter().map(|value| u128::from(*value)).sum()).collect();
-        for (field, wanted) in sums(total).into_iter().enumerate() {
+        for (field, target) in sums(total).into_iter().enumerate() {
             let mut column: Vec<u64> = table.iter().map(|row| row[field]).collect();
-            fit_to(&mut column, &sizes, wanted);
+            fit_to(&mut column, &sizes, target);
             table.iter_mut().zip(column).for_each(|(row, value)| row[field] = value);
         }
         for (model, row) in self.0.iter_mut().zip(table) {
-            model.span.usage = of_sums(row, model.span.usage.unpriced && total.unpriced);
+            model.interval.usage = from_sums(row, model.interval.usage.unpriced && total.unpriced);
         }
     }
 }
 
-/// Under which of some stated names, by which nobody answered, each of some models was asked that nobody states: the
-/// name that states just what the model's messages tell, or else the only one that states as long prompts.
-fn whom_was_asked<'a>(mut strange: Vec<Model>, silent: &[&'a Model]) -> Vec<(Model, Option<&'a str>)> {
-    let tokens = |model: &Model| model.span.usage.tokens;
-    let mut left: Vec<(&str, Tokens)> = silent.iter().map(|one| (one.name.as_str(), tokens(one))).collect();
-    // The longest first: fewest names can be theirs, and what they take is no other's.
-    strange.sort_by_key(|model| Reverse(prompt(tokens(model))));
-    let asked = |model: Model| {
-        let own = tokens(&model);
-        let mut able = (0..left.len()).filter(|place| prompt(left[*place].1) >= prompt(own));
+/// Matches models that no report names to reported names without messages. The name must report exactly the
+/// model's tokens, or be the only one with at least as long prompts.
+fn match_requested_names<'a>(
+    mut unmatched: Vec<Model>,
+    unclaimed: &[&'a Model],
+) -> Vec<(Model, Option<&'a str>)> {
+    let tokens = |model: &Model| model.interval.usage.tokens;
+    let mut remaining: Vec<(&str, Tokens)> =
+        unclaimed.iter().map(|one| (one.name.as_str(), tokens(one))).collect();
+    // The longest prompts first, because the fewest names fit them.
+    unmatched.sort_by_key(|model| Reverse(prompt_tokens(tokens(model))));
+    let requested = |model: Model| {
+        let counted = tokens(&model);
+        let mut able =
+            (0..remaining.len()).filter(|index| prompt_tokens(remaining[*index].1) >= prompt_tokens(counted));
         let only = able.next().filter(|_| able.next().is_none());
-        let place = left.iter().position(|(_, reported)| *reported == own).or(only);
-        let name = place.map(|place| {
-            left[place].1 = rest(left[place].1, own);
-            left[place].0
+        let index = remaining.iter().position(|(_, reported)| *reported == counted).or(only);
+        let name = index.map(|index| {
+            remaining[index].1 = subtract(remaining[index].1, counted);
+            remaining[index].0
         });
         (model, name)
     };
-    strange.into_iter().map(asked).collect()
+    unmatched.into_iter().map(requested).collect()
 }
 
-/// Splits a sum in proportion to weights, without a rest; into nothing if all weights are.
+/// Splits a sum in proportion to weights, without a remainder. All parts are zero if all weights are.
 fn split(sum: u64, weights: &[u64]) -> Vec<u64> {
-    // More is no price and no count; it keeps the product below within its type.
+    // A larger weight is not a plausible price or count; the limit keeps the product below within its type.
     const WEIGHT_MAX: u64 = u64::MAX / (2 * MODELS_MAX as u64);
     let weights = weights.iter().map(|weight| u128::from(*weight.min(&WEIGHT_MAX)));
     let whole: u128 = weights.clone().sum();
-    let (mut before, mut given) = (0, 0);
+    let (mut weight_before, mut assigned) = (0, 0);
     let part = |weight| {
-        before += weight;
-        let so_far = (u128::from(sum) * before / whole.max(1)) as u64;
-        so_far - mem::replace(&mut given, so_far)
+        weight_before += weight;
+        let so_far = (u128::from(sum) * weight_before / whole.max(1)) as u64;
+        so_far - mem::replace(&mut assigned, so_far)
     };
     weights.map(part).collect()
 }
 
-/// Makes values add up to a sum, by changing the largest; of equal ones that of the largest size.
-fn fit_to(values: &mut [u64], sizes: &[u128], wanted: u64) {
+/// Makes values add up to a target by changing the largest; of equal ones, that of the largest size.
+fn fit_to(values: &mut [u64], sizes: &[u128], target: u64) {
     let sum: u128 = values.iter().map(|value| u128::from(*value)).sum();
-    let mut excess = sum.saturating_sub(u128::from(wanted));
-    let mut missing = u128::from(wanted).saturating_sub(sum);
+    let mut excess = sum.saturating_sub(u128::from(target));
+    let mut missing = u128::from(target).saturating_sub(sum);
     while excess > 0 || missing > 0 {
         let largest = values.iter_mut().zip(sizes).max_by_key(|(value, size)| (**value, **size));
         let Some((largest, _)) = largest else { return };
         let taken = excess.min(u128::from(*largest));
-        // Both fit: the one is at most the largest itself, the other at most what is wanted.
+        // Neither overflows: one is at most the largest value, the other at most the target.
         *largest = *largest - taken as u64 + missing as u64;
         excess -= taken;
         missing = 0;
@@ -274,7 +286,7 @@ fn fit_to(values: &mut [u64], sizes: &[u128], wanted: u64) {
 
 const SUMS: usize = 13;
 
-/// The sums of a tally, one by one. It is taken apart whole, so that a new one is not forgotten here.
+/// Lists the numbers of a usage. It is destructured in full, so that a new field is not forgotten.
 fn sums(usage: Usage) -> [u64; SUMS] {
     let Usage {
         tokens,
@@ -286,15 +298,15 @@ fn sums(usage: Usage) -> [u64; SUMS] {
         estimated_cost: Usd(estimated_cost),
         unpriced: _,
     } = usage;
-    let of = |Tokens { input, output, cache_read, cache_write }| [input, output, cache_read, cache_write];
-    let [a, b, c, d] = of(tokens);
-    let [e, f, g, h] = of(truncated_tokens);
+    let list = |Tokens { input, output, cache_read, cache_write }| [input, output, cache_read, cache_write];
+    let [a, b, c, d] = list(tokens);
+    let [e, f, g, h] = list(truncated_tokens);
     [a, b, c, d, e, f, g, h, messages.into(), truncated_messages.into(), turns.into(), cost, estimated_cost]
 }
 
-fn of_sums(sums: [u64; SUMS], unpriced: bool) -> Usage {
+fn from_sums(sums: [u64; SUMS], unpriced: bool) -> Usage {
     let [a, b, c, d, e, f, g, h, messages, truncated_messages, turns, cost, estimated_cost] = sums;
-    let of = |[input, output, cache_read, cache_write]: [u64; 4]| Tokens {
+    let tokens_from = |[input, output, cache_read, cache_write]: [u64; 4]| Tokens {
         input,
         output,
         cache_read,
@@ -302,8 +314,8 @@ fn of_sums(sums: [u64; SUMS], unpriced: bool) -> Usage {
     };
     let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     Usage {
-        tokens: of([a, b, c, d]),
-        truncated_tokens: of([e, f, g, h]),
+        tokens: tokens_from([a, b, c, d]),
+        truncated_tokens: tokens_from([e, f, g, h]),
         messages: count(messages),
         truncated_messages: count(truncated_messages),
         turns: count(turns),

@@ -4,14 +4,14 @@ use crate::claude::wire::{Head, ResultLine, parse};
 use longhaul_core::{Tokens, Usage, Usd};
 use std::collections::BTreeSet;
 
-/// Takes in a story of one line an event: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`,
-/// `cut ID` (ended without a reason), `stop ID`, `row ID [THREAD]`, `whole ID` (a row with its final usage),
+/// Measures a script with one event per entry: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`, `cut
+/// ID` (ended without a reason), `stop ID`, `row ID [THREAD]`, `whole ID` (a row with its final usage),
 /// `result MESSAGES OUTPUT MICRODOLLARS`, `gone`.
-fn told(story: &str) -> Usage {
-    let mut spend = UsageMeter::new(Prices::bundled().clone());
-    for event in story.split(';').map(str::trim) {
+fn usage_of(script: &str) -> Usage {
+    let mut meter = UsageMeter::new(Prices::bundled().clone());
+    for event in script.split(';').map(str::trim) {
         let words: Vec<&str> = event.split(' ').collect();
-        let word = |place: usize| words.get(place).copied().unwrap_or_default();
+        let word = |index: usize| words.get(index).copied().unwrap_or_default();
         let (id, thread) = (word(1), word(2));
         let usage = |output: &str| {
             format!(
@@ -66,26 +66,27 @@ fn told(story: &str) -> Usage {
                 )
             }
             "gone" => {
-                spend.close_all();
+                meter.close_all();
                 continue;
             }
             other => unreachable!("no event `{other}`"),
         };
         let bytes = line.as_bytes();
         match word(0) {
-            "row" | "whole" => spend.row(&parse::<Head<'_>>(bytes).expect("it is JSON").message, thread),
-            "result" => spend.settle(&parse::<ResultLine<'_>>(bytes).expect("it is JSON")),
-            _ => spend.stream_event(&parse::<Head<'_>>(bytes).expect("it is JSON")),
+            "row" | "whole" => meter.row(&parse::<Head<'_>>(bytes).expect("it is JSON").message, thread),
+            "result" => meter.on_result(&parse::<ResultLine<'_>>(bytes).expect("it is JSON")),
+            _ => meter.stream_event(&parse::<Head<'_>>(bytes).expect("it is JSON")),
         }
     }
-    spend.tally()
+    meter.usage()
 }
 
-/// Checks messages, their output, cut messages, their output, stated and estimated micro-dollars.
+/// Checks messages and their output, truncated messages and their output, and reported and estimated
+/// micro-dollars.
 fn check(
-    story: &str,
+    script: &str,
     (messages, output): (u32, u64),
-    (cut, cut_output): (u32, u64),
+    (truncated, truncated_output): (u32, u64),
     cost: u64,
     estimated: u64,
 ) {
@@ -97,26 +98,26 @@ fn check(
     };
     let expected = Usage {
         tokens: tokens(messages, output),
-        truncated_tokens: tokens(cut, cut_output),
+        truncated_tokens: tokens(truncated, truncated_output),
         messages,
-        truncated_messages: cut,
-        // Those of sub-agents, which are marked by a thread of their own, are no turns.
-        turns: messages - sub_agents_messages(story),
+        truncated_messages: truncated,
+        // Messages of sub-agents, which have a thread, are not turns.
+        turns: messages - sub_agents_messages(script),
         reported_cost: Usd(cost),
         estimated_cost: Usd(estimated),
         unpriced: false,
     };
-    assert_eq!(told(story), expected, "{story}");
+    assert_eq!(usage_of(script), expected, "{script}");
 }
 
-fn sub_agents_messages(story: &str) -> u32 {
-    let events = story.split(';').map(|event| event.trim().split(' ').collect::<Vec<_>>());
+fn sub_agents_messages(script: &str) -> u32 {
+    let events = script.split(';').map(|event| event.trim().split(' ').collect::<Vec<_>>());
     let threaded = events.filter(|event| matches!(event.last(), Some(&("t" | "u"))));
     threaded.map(|event| event[1].to_owned()).collect::<BTreeSet<_>>().len() as u32
 }
 
 #[test]
-fn messages_count_once() {
+fn counts_messages_once() {
     check("start a; delta a 40; end a 50; stop a", (1, 50), (0, 0), 0, 6600);
     check("start a; row a; row a; end a 50; row a; stop a; gone", (1, 50), (0, 0), 0, 6600);
     check("start a; end a 50; start a; delta a 400; end a 50; gone", (1, 50), (0, 0), 0, 6600);
@@ -124,13 +125,13 @@ fn messages_count_once() {
 }
 
 #[test]
-fn cut_messages_are_estimated() {
-    // Nothing is counted while it is being written.
+fn estimates_truncated_messages() {
+    // A message in progress is not counted.
     check("start a; delta a 40", (0, 0), (0, 0), 0, 0);
     check("start a; delta a 40; delta a 2; gone", (0, 0), (1, 10), 0, 5800);
     check("start a; delta a 40; cut a; stop a", (0, 0), (1, 10), 0, 5800);
     check("start a; delta a 40; stop a", (0, 0), (1, 10), 0, 5800);
-    // The same thread begins another: the first was given up.
+    // The same thread starts another message, so the first one was abandoned.
     check("start a; delta a 40; start b; end b 50; gone", (1, 50), (1, 10), 0, 12_400);
     // Another thread does not end it.
     check("start a; delta a 40; start b t; end b 50; end a 50; gone", (2, 100), (0, 0), 0, 13_200);
@@ -138,7 +139,7 @@ fn cut_messages_are_estimated() {
 }
 
 #[test]
-fn a_result_settles_what_came_before_it() {
+fn result_covers_earlier_usage() {
     check("start a; end a 50; result 1 50 7000", (1, 50), (0, 0), 7000, 0);
     check("start a; end a 50; result 1 50 7000; start b; end b 50", (2, 100), (0, 0), 7000, 6600);
     check(
@@ -148,47 +149,47 @@ fn a_result_settles_what_came_before_it() {
         15_000,
         0,
     );
-    // The agent's guess at a cut message is in its sum; ours stays.
+    // The agent's estimate for a truncated message is in its sum; ours is kept.
     check("start a; delta a 40; cut a; start b; end b 50; result 2 63 12460", (1, 50), (1, 10), 12_460, 0);
     check("result 0 0 0", (0, 0), (0, 0), 0, 0);
 }
 
 #[test]
-fn sub_agents_have_rows_alone() {
-    // Their output is known with the next result; until then it is what the rows hold.
+fn measures_sub_agents_by_rows() {
+    // Their output is known with the next result; until then it is that of the rows.
     check("row a t; row a t; gone", (1, 6), (0, 0), 0, 5720);
     check("row a t; row a t; row b t; gone", (2, 9), (0, 0), 0, 11_380);
     check("start m; end m 50; row a t; row b u; result 3 777 9000", (3, 777), (0, 0), 9000, 0);
     check("row a t; row b t; result 2 90 9000; row b t; gone", (2, 90), (0, 0), 9000, 0);
-    // A message that came whole needs no guess.
+    // The usage of a complete row is exact.
     check("whole a; gone", (1, 50), (0, 0), 0, 6600);
 }
 
 #[test]
-fn requests_that_the_stream_does_not_show_are_in_the_sum() {
-    let usage = told("start a; end a 50; result 3 170 20000");
+fn includes_requests_missing_from_stream() {
+    let usage = usage_of("start a; end a 50; result 3 170 20000");
     assert_eq!(usage.tokens, Tokens { input: 3000, cache_read: 9000, cache_write: 600, output: 170 });
     assert_eq!((usage.messages, usage.reported_cost), (1, Usd(20_000)));
 }
 
 #[test]
 fn memory_is_flat() {
-    let mut spend = UsageMeter::new(Prices::default());
+    let mut meter = UsageMeter::new(Prices::default());
     for number in 0..20_000 {
         let line = format!(r#"{{"message":{{"id":"msg{number}","model":"m","content":[]}}}}"#);
         let row = parse::<Head<'_>>(line.as_bytes()).expect("it is JSON");
-        spend.row(&row.message, &format!("thread{number}"));
+        meter.row(&row.message, &format!("thread{number}"));
     }
-    assert!(spend.live.len() <= super::LIVE_MESSAGES_MAX);
-    spend.close_all();
-    assert_eq!(spend.tally().messages, 20_000);
+    assert!(meter.live.len() <= super::LIVE_MESSAGES_MAX);
+    meter.close_all();
+    assert_eq!(meter.usage().messages, 20_000);
 }
 
 #[test]
-fn absurd_counts_are_the_largest_there_is() {
+fn saturates_absurd_counts() {
     let line = r#"{"type":"result","model_usage_since_last_result":{"a":{"inputTokens":1e30},"b":{"inputTokens":5}}}"#;
-    let mut spend = UsageMeter::new(Prices::bundled().clone());
-    spend.settle(&parse::<ResultLine<'_>>(line.as_bytes()).expect("an object"));
-    let usage = spend.tally();
+    let mut meter = UsageMeter::new(Prices::bundled().clone());
+    meter.on_result(&parse::<ResultLine<'_>>(line.as_bytes()).expect("an object"));
+    let usage = meter.usage();
     assert_eq!((usage.tokens.input, usage.tokens.total()), (u64::MAX, u64::MAX));
 }

@@ -1,5 +1,5 @@
-//! Values that read as missing when they are of another type than expected: a vendor may change one,
-//! and a run must not lose its result over a field that decides nothing.
+//! Types that treat a value of an unexpected type as missing. A vendor may change a type, and a run must not
+//! lose its result because of an irrelevant field.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The rest of a visitor: what it does not expect is skipped and reads as the default.
+/// The rest of a visitor: unexpected values are skipped and read as the default.
 macro_rules! otherwise_default {
     ($($part:ident)*) => {
         fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -50,7 +50,7 @@ macro_rules! otherwise_default {
 }
 pub(super) use otherwise_default;
 
-// The macro names its siblings from outside.
+// The macro refers to its siblings by this path.
 use super::lenient;
 
 /// A key of an object.
@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-/// A text; a missing one is empty.
+/// A string. A missing one is empty.
 #[derive(Clone, Debug, Default)]
 pub(in crate::claude) struct Text<'a>(Option<Cow<'a, str>>);
 
@@ -99,7 +99,7 @@ impl<'a> Text<'a> {
         self.as_str() == word
     }
 
-    /// The text, if it is there and not empty.
+    /// Returns the string, if it is present and not empty.
     pub(in crate::claude) fn stated(&self) -> Option<&str> {
         self.0.as_deref().filter(|text| !text.is_empty())
     }
@@ -122,7 +122,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// How long a text is on the wire, in bytes. Deltas are most of a stream, so their text is not decoded.
+/// The length of a string on the wire, in bytes. Deltas are most of a stream, so their text is not decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::claude) struct Length(pub(in crate::claude) u64);
 
@@ -134,8 +134,8 @@ impl<'de> Deserialize<'de> for Length {
     }
 }
 
-/// A number that is not negative. One that is out of range saturates, or is missing if no `f64` holds it: a line with
-/// `1e400` in it is read all the same.
+/// A number that is not negative. A value out of range saturates, or is missing if no `f64` can hold it, so a
+/// line with `1e400` is still parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::claude) struct Count(pub(in crate::claude) Option<u64>);
 
@@ -149,13 +149,13 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 impl Count {
-    /// The number; a missing one is none.
+    /// Returns the number, or zero if it is missing.
     pub(in crate::claude) fn or_zero(self) -> u64 {
         self.0.unwrap_or_default()
     }
 }
 
-/// A number with a fraction, missing if it is out of range.
+/// A number with a fraction. A value out of range is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::claude) struct Amount(pub(in crate::claude) Option<f64>);
 
@@ -169,7 +169,7 @@ fn amount(json: &str) -> Option<f64> {
     json.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Whether something is there and not false.
+/// Whether a value is present and not false.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(in crate::claude) struct Flag(pub(in crate::claude) bool);
 
@@ -195,7 +195,7 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// A list; anything else is an empty one.
+/// A list. Any other value is an empty list.
 #[derive(Clone, Debug)]
 pub(in crate::claude) struct List<T>(pub(in crate::claude) Vec<T>);
 
@@ -223,7 +223,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// An object whose keys are data; anything else is an empty one. A key that comes twice is there twice.
+/// An object whose keys are data. Any other value is an empty object. A repeated key occurs repeatedly.
 #[derive(Clone, Debug)]
 pub(in crate::claude) struct Map<'a, T>(pub(in crate::claude) Vec<(Key<'a>, T)>);
 

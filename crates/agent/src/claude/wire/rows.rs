@@ -1,5 +1,5 @@
-//! The rows of a session file, and of the stream's events what a transcript is built from. Content is
-//! kept as it is on the wire until it is wanted: most of a session file is never looked at.
+//! The rows of a session file, and the fields of stream events that a conversation is built from. Content
+//! stays unparsed until it is needed, because most of a session file never is.
 
 use super::{Flag, ResultMeta, Text, WireUsage, lenient, parse};
 use serde::de::{Deserializer, SeqAccess, Visitor};
@@ -31,8 +31,8 @@ records! {
         "content" => content: Raw<'a>,
     }
 
-    /// An event of the stream.
-    Heard {
+    /// A stream event, with the fields for a conversation.
+    ConversationEvent {
         "type" => kind: Text<'a>,
         "subtype" => subtype: Text<'a>,
         "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
@@ -44,8 +44,8 @@ records! {
         "summary" => summary: Raw<'a>,
     }
 
-    /// An event of the stream, as far as it is written down.
-    Scribed {
+    /// A stream event, with the fields for the transcript.
+    TranscriptEvent {
         "type" => kind: Text<'a>,
         "subtype" => subtype: Text<'a>,
         "session_id" => session_id: Text<'a>,
@@ -58,8 +58,8 @@ records! {
         "summary" => summary: Raw<'a>,
     }
 
-    /// An event of the stream, its message unread: a row is made of it.
-    Told {
+    /// A stream event with its message unparsed, to be written as a session row.
+    UnwrittenEvent {
         "type" => kind: Text<'a>,
         "subtype" => subtype: Text<'a>,
         "uuid" => uuid: Text<'a>,
@@ -72,13 +72,13 @@ records! {
         "tool_result_meta" => tool_result_meta: lenient::List<NonExecution<'a>>,
     }
 
-    /// What tells a session file's row from a stream's event.
-    Sign {
-        "sessionId" => of_row: Text<'a>,
-        "session_id" => of_event: Text<'a>,
+    /// Fields that distinguish a row of a session file from an event of a stream.
+    FormatSignature {
+        "sessionId" => session_file_id: Text<'a>,
+        "session_id" => stream_id: Text<'a>,
     }
 
-    /// A message, its content unread.
+    /// A message with its content unparsed.
     RowMessage {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
@@ -87,26 +87,26 @@ records! {
         "content" => content: Raw<'a>,
     }
 
-    /// Where a prompt came from, if not from a person or a host.
+    /// The origin of a prompt, unless it is from a person or a host.
     PromptOrigin {
         "kind" => kind: Text<'a>,
     }
 
-    /// What the agent's program put beside the messages.
+    /// Content that the agent program adds to the conversation.
     Attachment {
         "type" => kind: Text<'a>,
         "commandMode" => command_mode: Text<'a>,
         "prompt" => prompt: Raw<'a>,
     }
 
-    /// Why a tool call did not run, or not to its end.
+    /// The reason why a tool call did not run or did not finish.
     NonExecution {
         "id" => id: Text<'a>,
         "non_execution_kind" => kind: Text<'a>,
         "permission_decision" => permission_decision: Flag,
     }
 
-    /// A block of a message's content, its own content unread.
+    /// A content block with its own content unparsed.
     Part {
         "type" => kind: Text<'a>,
         "id" => id: Text<'a>,
@@ -120,7 +120,7 @@ records! {
     }
 }
 
-/// What every row of a session file repeats of its session.
+/// Fields that every row of a session file repeats.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(in crate::claude) struct RowContext<'a> {
@@ -139,13 +139,13 @@ pub(in crate::claude) struct RowContext<'a> {
 }
 
 impl RowContext<'_> {
-    /// Whether it is that of this session.
-    pub(in crate::claude) fn is_of(&self, session: &str) -> bool {
+    /// Returns whether the row belongs to this session.
+    pub(in crate::claude) fn belongs_to(&self, session: &str) -> bool {
         self.session_id.text().is_some_and(|id| id == session)
     }
 }
 
-/// A value as it is on the wire.
+/// A raw value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::claude) struct Raw<'a>(Option<&'a RawValue>);
 
@@ -162,23 +162,23 @@ impl Serialize for Raw<'_> {
 }
 
 impl<'a> Raw<'a> {
-    /// Whether there is none.
+    /// Returns whether the value is missing.
     pub(in crate::claude) fn is_missing(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The JSON text; a missing one is empty.
+    /// Returns the JSON text, or an empty text if it is missing.
     pub(in crate::claude) fn json(self) -> &'a str {
         self.0.map_or("", RawValue::get)
     }
 
-    /// The value, if it is a text. Half surrogate pairs, which the agent writes where it cut a text
-    /// within a sign, become replacement characters.
+    /// Returns the value if it is a string. Half surrogate pairs, which the agent writes when it truncates a
+    /// text within a character, become replacement characters.
     pub(in crate::claude) fn text(self) -> Option<String> {
         serde_json::from_str::<Lossy>(self.json()).ok().map(|text| text.0)
     }
 
-    /// A message's content as blocks: a mere text is one block of text.
+    /// Parses a message's content into blocks. A plain string is one text block.
     pub(in crate::claude) fn parts(self) -> Vec<Part<'a>> {
         if self.json().starts_with('"') {
             let text = Text::of("text");
@@ -188,7 +188,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// A text that may hold half surrogate pairs.
+/// A string that may contain half surrogate pairs.
 struct Lossy(String);
 
 impl<'de> Deserialize<'de> for Lossy {
@@ -202,12 +202,12 @@ impl<'de> Deserialize<'de> for Lossy {
             fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
                 Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
             }
-            // serde_json offers a list where bytes are asked for; that is no text.
+            // serde_json offers a list where bytes are requested, but a list is not a string.
             fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Lossy, A::Error> {
                 Err(serde::de::Error::custom("a list"))
             }
         }
-        // As bytes: only then does serde_json let half pairs pass.
+        // As bytes, because only then does serde_json accept half pairs.
         input.deserialize_bytes(LossyVisitor)
     }
 }

@@ -5,41 +5,44 @@ fn result(line: &str) -> Option<ResultLine<'_>> {
 }
 
 #[test]
-fn keys_come_in_any_order_and_twice() {
-    let read = result(r#"{"result":"a","is_error":true,"type":"result","result":"b","is_error":false}"#);
-    let read = read.expect("it is JSON");
-    assert!(read.result.is("b") && !read.is_error.0);
+fn accepts_keys_in_any_order_and_twice() {
+    let parsed = result(r#"{"result":"a","is_error":true,"type":"result","result":"b","is_error":false}"#);
+    let parsed = parsed.expect("it is JSON");
+    assert!(parsed.result.is("b") && !parsed.is_error.0);
 }
 
 #[test]
 fn fields_of_another_type_read_as_missing() {
-    let read = result(
+    let parsed = result(
         r#"{"result":{"text":"x"},"is_error":"yes","errors":"none","api_error_status":"429",
             "permission_denials":null,"total_cost_usd":"1","usage":[1],"model_usage_since_last_result":7}"#,
     );
-    let read = read.expect("it is JSON");
-    assert!(read.result.stated().is_none() && !read.is_error.0 && read.errors.0.is_empty());
-    assert_eq!((read.api_error_status.0, read.total_cost_usd.0, read.usage.input.0), (None, None, None));
+    let parsed = parsed.expect("it is JSON");
+    assert!(parsed.result.stated().is_none() && !parsed.is_error.0 && parsed.errors.0.is_empty());
+    assert_eq!(
+        (parsed.api_error_status.0, parsed.total_cost_usd.0, parsed.usage.input.0),
+        (None, None, None)
+    );
 }
 
 #[test]
-fn numbers_come_as_any_number() {
-    let read = result(r#"{"api_error_status":429.0,"total_cost_usd":1,"usage":{"input_tokens":-1}}"#);
-    let read = read.expect("it is JSON");
-    assert_eq!((read.api_error_status.0, read.total_cost_usd.0), (Some(429), Some(1.0)));
-    assert_eq!(read.usage.input.0, None);
+fn accepts_any_number_form() {
+    let parsed = result(r#"{"api_error_status":429.0,"total_cost_usd":1,"usage":{"input_tokens":-1}}"#);
+    let parsed = parsed.expect("it is JSON");
+    assert_eq!((parsed.api_error_status.0, parsed.total_cost_usd.0), (Some(429), Some(1.0)));
+    assert_eq!(parsed.usage.input.0, None);
 }
 
 #[test]
-fn keys_that_are_data_are_kept() {
+fn keeps_data_keys() {
     let check = |models: &str, expected: Option<&[(&str, u64)]>| {
         let line = format!(r#"{{"model_usage_since_last_result":{models},"is_error":true}}"#);
-        let read = result(&line).expect("it is JSON");
-        let models = read.since_last.as_ref().map(|models| {
+        let parsed = result(&line).expect("it is JSON");
+        let models = parsed.since_last.as_ref().map(|models| {
             let models = models.0.iter().map(|(name, model)| (name.as_str(), model.input.or_zero()));
             models.collect::<Vec<_>>()
         });
-        assert_eq!((models.as_deref(), read.is_error.0), (expected, true), "{line}");
+        assert_eq!((models.as_deref(), parsed.is_error.0), (expected, true), "{line}");
     };
     check(
         r#"{"claude-opus-5-5":{"inputTokens":7},"a\u0062":7,"":{}}"#,
@@ -52,7 +55,7 @@ fn keys_that_are_data_are_kept() {
 }
 
 #[test]
-fn what_is_skipped_may_be_nested_to_any_depth() {
+fn skips_values_of_any_depth() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     for key in ["unknown", "usage", "result", "errors"] {
         let line = format!(r#"{{"{key}":{deep},"is_error":true}}"#);
@@ -63,12 +66,12 @@ fn what_is_skipped_may_be_nested_to_any_depth() {
 }
 
 #[test]
-fn what_is_no_json_is_nothing() {
+fn rejects_lines_without_json() {
     for line in ["", "{", "{\"type\":\"result\"", "{\"type\":\"result\"} x", "\u{feff}{}", "{'a':1}"] {
         assert!(parse::<Head<'_>>(line.as_bytes()).is_none(), "{line}");
     }
     assert!(parse::<Head<'_>>(b"{\"type\":\"user\",\"x\":\"\xff\"}").is_none());
-    // JSON, but no event: it has no type.
+    // JSON, but not an event, because it has no type.
     for line in ["null", "[]", "7", "\"type\"", "{}"] {
         assert!(
             parse::<Head<'_>>(line.as_bytes()).is_some_and(|head| head.kind.stated().is_none()),

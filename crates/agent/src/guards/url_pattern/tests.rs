@@ -9,7 +9,8 @@ fn pattern(text: &str) -> UrlPattern {
 fn parses_patterns() {
     let check = |text: &str, expected: Expect| {
         let parsed = text.parse::<UrlPattern>();
-        let text = parsed.map(|pattern| pattern.to_string()).unwrap_or_else(|error| format!("error: {error}"));
+        let text =
+            parsed.map(|pattern| pattern.to_string()).unwrap_or_else(|error| format!("error: {error}"));
         expected.assert_eq(&text);
     };
     check(" example.com ", expect!["example.com"]);

@@ -231,10 +231,12 @@ fn long_history_keeps_its_start_and_its_end() {
     let mut builder = ConversationBuilder::default().text("I use low ranks, because the memory is small.");
     for number in 0..5_000 {
         let id = number.to_string();
-        builder = builder.text(&format!("Step {number} is next.")).command(&id, &format!("make step-{number}"));
-        builder = builder.result(&id, ToolResultKind::Ok, &"output\n".repeat(500)).write(&format!("w{id}"), &id);
+        builder =
+            builder.text(&format!("Step {number} is next.")).command(&id, &format!("make step-{number}"));
+        builder =
+            builder.result(&id, ToolResultKind::Ok, &"output\n".repeat(500)).write(&format!("w{id}"), &id);
     }
-    let builder = handoff_prompt(&builder.conversation, &context("Do it."), 12_000);
+    let prompt = handoff_prompt(&builder.conversation, &context("Do it."), 12_000);
     assert!(prompt.contains("make step-4999") && prompt.contains("bytes left out"));
     assert!(prompt.contains("- Said: Step 4950 is next.") && !prompt.contains("Step 2500 is next."));
     assert!(prompt.contains("I use low ranks, because the memory is small."));

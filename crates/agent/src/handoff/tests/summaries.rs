@@ -23,7 +23,7 @@ fn steps(count: u32) -> Conversation {
 fn summary_prompt_contains_older_work() {
     let prompt = summary_prompt(&steps(16), &context("Do it."), 900, SUMMARY_TOKENS_MAX);
     expect![[r#"
-        You condense the older part of the record of a piece of work. An agent that goes on with the work in a new session reads your summary in the place of that part. The task, the newer part of the record, the files that were changed and the calls that failed are told to it besides.
+        You summarize the older part of the record of a piece of work. An agent that continues the work in a new session reads your summary instead of that part. It also receives the task, the newer part of the record, the changed files and the failed calls.
 
         Write what matters of the older part:
 

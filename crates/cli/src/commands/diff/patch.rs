@@ -87,7 +87,7 @@ mod tests {
     fn file_content_is_not_a_heading() {
         check(
             PATCH,
-            Colors::coloured(),
+            Colors::colored(),
             expect![[r#"
             run a: 1 file changed
 

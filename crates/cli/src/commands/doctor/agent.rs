@@ -78,7 +78,7 @@ fn version(output: Result<String, String>) -> Finding {
     let output = match output {
         Ok(output) => output,
         Err(error) => {
-            let remedy = "start it by hand with `--version`, and install it anew if it fails: npm install -g \
+            let remedy = "start it by hand with `--version`, and reinstall it if it fails: npm install -g \
                           @anthropic-ai/claude-code";
             return Finding::problem(VERSION, error, remedy);
         }

@@ -23,7 +23,7 @@ pub fn check(global: &GlobalArgs) -> Finding {
             Finding::ok(CONFIGURATION, files.join(", "))
         }
         Err(Failure { error, hint, .. }) => {
-            Finding::problem(CONFIGURATION, error, hint.unwrap_or_else(|| "mend it".to_owned()))
+            Finding::problem(CONFIGURATION, error, hint.unwrap_or_else(|| "fix it".to_owned()))
         }
     }
 }

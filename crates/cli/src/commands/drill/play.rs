@@ -153,7 +153,7 @@ fn policy(scenario: &Scenario) -> Result<Policy, Failure> {
     let preset = match &run.preset {
         Some(name) => name
             .parse::<Preset>()
-            .map_err(|error| Failure::usage(error, "mend the scenario's [run] preset"))?,
+            .map_err(|error| Failure::usage(error, "fix the scenario's [run] preset"))?,
         None => Preset::Drill,
     };
     let mut policy = preset.policy();

@@ -81,7 +81,7 @@ fn print_new(
 fn unsupervised(dir: &RunDir) -> String {
     let id = dir.id();
     format!(
-        "run {id} has no supervisor; waiting for longhaul recover: `longhaul recover {id}` goes on with it"
+        "run {id} has no supervisor; recover it with `longhaul recover {id}`"
     )
 }
 

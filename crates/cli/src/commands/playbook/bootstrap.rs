@@ -64,7 +64,7 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     let destination = destination();
     let learner =
         BootstrapLearner { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
-    let stop_reason = past.learn(global, state, &plan, &mut printed)?;
+    let stop_reason = learner.learn(global, state, &plan, &mut printed)?;
     printed.print(global);
     Ok(match stop_reason {
         progress::StopReason::Cancelled(by) => by.exit_code(),

@@ -41,7 +41,7 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     }
     if args.scope.project && !global.quiet && !args.dry_run {
         let hint = "with --local they are in settings that Claude Code keeps for you alone";
-        output::print_warning(&format!("whoever takes over this file has no {program}"), Some(hint));
+        output::print_warning(&format!("other users of this file do not have {program}"), Some(hint));
     }
     Ok(code)
 }

@@ -165,7 +165,7 @@ impl WorkerTarget {
             result = self.work(global, is_worker) => result.map(Ok).map_err(|error| failure(&error)),
             Some(by) = cancels.recv() => {
                 if !(global.quiet || is_worker) {
-                    output::print_status("cancelled; what is queued is kept, and running it again goes on");
+                    output::print_status("cancelled; the queue is kept; run it again to continue");
                 }
                 Ok(Err(by))
             }
@@ -293,8 +293,8 @@ pub(super) fn learn_steps(home: &LearningPaths, global: &GlobalArgs) -> LearnSte
 
 fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
     let mut text = match learned.learned {
-        0 => "nothing new was learnt\n".to_owned(),
-        lessons => format!("{} learnt\n", counted(lessons, "lesson")),
+        0 => "nothing new was learned\n".to_owned(),
+        lessons => format!("{} learned\n", counted(lessons, "lesson")),
     };
     if !learned.failed.is_empty() {
         let retry = command(learned.judge.0);
@@ -356,12 +356,12 @@ mod tests {
         };
         let texts = JudgeKind::ALL.iter().map(|judge| text(&output(*judge), None)).collect::<String>();
         expect![[r#"
-            nothing new was learnt
+            nothing new was learned
             1 failed; `longhaul playbook learn --failed` tries again:
               /t: it
             2 transcripts for another judge: `longhaul playbook learn --judge claude`
             1 transcript for another API: see `longhaul playbook status`
-            nothing new was learnt
+            nothing new was learned
             1 failed; `longhaul playbook learn --judge claude --failed` tries again:
               /t: it
             2 transcripts for another judge: `longhaul playbook learn`

@@ -112,7 +112,7 @@ fn describe(warning: SettingsWarning) -> (&'static str, &'static str) {
             ("these settings switch all hooks off: none is called", "take `disableAllHooks` out of them")
         }
         SettingsWarning::AceHooks => (
-            "the ACE playbook hooks are called as well: sessions are told and judged twice",
+            "the ACE playbook hooks are installed too: sessions are injected and judged twice",
             "take theirs out with --replace-ace; the playbook stays as it is",
         ),
     }

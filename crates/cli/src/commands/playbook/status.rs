@@ -276,7 +276,7 @@ fn text(status: &LearningStatus) -> String {
     for judge in &status.paused_judges {
         let next = if judge.needs_person {
             let learn = command(JudgeKind::parse(judge.judge).unwrap_or(JudgeKind::Api));
-            format!("nothing is learnt before that is changed; then: {learn}")
+            format!("nothing is learned until that is fixed; then: {learn}")
         } else {
             format!("asked again from {}", coming(judge.until))
         };
@@ -304,7 +304,7 @@ fn text(status: &LearningStatus) -> String {
         }
     }
     if !status.lessons.is_empty() {
-        lines.push(format!("{} learnt, the last ones:", counted(status.learned, "lesson")));
+        lines.push(format!("{} learned, most recent:", counted(status.learned, "lesson")));
         lines.extend(status.lessons.iter().map(|lesson| {
             format!(
                 "  {}, {}: {}",

@@ -98,7 +98,7 @@ pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) ->
         (None, RunState::Waiting) => {
             format!("waiting: {}", cause(run.fault).unwrap_or("the next attempt has its time"))
         }
-        (None, RunState::Running | RunState::Finished) => "an attempt is under way".to_owned(),
+        (None, RunState::Running | RunState::Finished) => "an attempt is running".to_owned(),
     }
 }
 
@@ -106,8 +106,8 @@ fn ended(kind: OutcomeKind, reason: Option<&str>) -> String {
     let text = match kind {
         OutcomeKind::Done => "the work is done",
         OutcomeKind::Failed => "the agent gave up, or made no progress",
-        OutcomeKind::NeedsPerson => "only a person can go on",
-        OutcomeKind::Cancelled => "somebody stopped it",
+        OutcomeKind::NeedsPerson => "it needs a person",
+        OutcomeKind::Cancelled => "it was stopped by the user",
         OutcomeKind::Suspended => "a signal suspended it",
         OutcomeKind::OverBudget
         | OutcomeKind::OutOfTime

@@ -75,7 +75,7 @@ impl TimelineAttempt {
 fn stopped(cause: StopCause) -> &'static str {
     match cause {
         StopCause::Stalled | StopCause::NoProgress => "stopped: it stalled",
-        StopCause::TimedOut => "stopped: it had its time",
+        StopCause::TimedOut => "stopped: it timed out",
         StopCause::AuthRejected => "stopped: the credentials were rejected",
         StopCause::WrongSession => "stopped: it had opened another session",
         StopCause::WrapUp | StopCause::LimitReached => "stopped by a limit",
@@ -142,8 +142,8 @@ impl SliceKind {
             SliceKind::Failed => "an attempt that failed",
             SliceKind::Waiting => "waiting for the next attempt",
             SliceKind::Checking => "the work is checked",
-            SliceKind::Downtime => "the machine slept, or nobody supervised",
-            SliceKind::Finished => "over, until somebody resumed it",
+            SliceKind::Downtime => "the machine slept, or there was no supervisor",
+            SliceKind::Finished => "finished, until it was resumed",
         }
     }
 }
@@ -191,8 +191,8 @@ impl LostTimeCause {
         match self {
             LostTimeCause::Fault(fault) => phrases::fault_text(fault),
             LostTimeCause::BetweenAttempts => "pauses between attempts",
-            LostTimeCause::Unsupervised => "nobody supervised the run",
-            LostTimeCause::Downtime => "the machine slept, or nobody supervised the run",
+            LostTimeCause::Unsupervised => "the run had no supervisor",
+            LostTimeCause::Downtime => "the machine slept, or the run had no supervisor",
         }
     }
 }

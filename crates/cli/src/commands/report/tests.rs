@@ -188,7 +188,7 @@ fn runs() -> Vec<RunInput> {
         RunState::Unreadable,
         Some("cannot read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged".to_owned()),
     );
-    unreadable.hint = Some("what was done is still told by: longhaul seed --from-transcript x".to_owned());
+    unreadable.hint = Some("the work is still on record: longhaul handoff --from-transcript x".to_owned());
     let mut orphaned = Story::started().read("fff-left", "carry on", 9_000);
     orphaned.attended = false;
     vec![
@@ -353,7 +353,7 @@ fn json_has_every_run() {
     expect![[r#"
         {
           "active_ms": 0,
-          "advice": "what was done is still told by: longhaul seed --from-transcript x",
+          "advice": "the work is still on record: longhaul handoff --from-transcript x",
           "agent": "claude",
           "attempts": [],
           "attempts_total": 1,

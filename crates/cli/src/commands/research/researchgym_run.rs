@@ -41,7 +41,7 @@ pub fn directory(selector: &str) -> Result<Option<PathBuf>, Failure> {
     }
     let dir = fs::canonicalize(path).and_then(|dir| fs::read_dir(dir.join("logs")).map(|_| dir));
     let failure = |error: io::Error| {
-        Failure::usage(format!("cannot go on with {selector}: its `logs`: {error}"), DIR_HINT)
+        Failure::usage(format!("cannot resume {selector}: its `logs`: {error}"), DIR_HINT)
     };
     dir.map(Some).map_err(failure)
 }
@@ -50,11 +50,11 @@ impl ResearchGymRun {
     /// Reads a run. Returns an error if it cannot be continued.
     pub fn read(dir: &Path) -> Result<ResearchGymRun, Failure> {
         let failure = |reason: String, hint: &str| {
-            Failure::usage(format!("cannot go on with {}: {reason}", dir.display()), hint)
+            Failure::usage(format!("cannot resume {}: {reason}", dir.display()), hint)
         };
         let logs = dir.join("logs");
         let summary = json(&logs.join("cost_summary.json"))?.ok_or_else(|| {
-            let reason = "there is no logs/cost_summary.json, so that nobody knows what it has used";
+            let reason = "there is no logs/cost_summary.json, so its usage is unknown";
             failure(reason.to_owned(), DIR_HINT)
         })?;
         let number = |value: &Value, name: &str| {
@@ -79,7 +79,7 @@ impl ResearchGymRun {
         let has_session = session.is_some_and(|session| session["session_id"].is_string());
         if transcript.is_none() && !has_session {
             let reason = "there is neither logs/transcript.json nor logs/session.json";
-            return Err(failure(reason.to_owned(), "begin the task anew: longhaul research TASK_DIR"));
+            return Err(failure(reason.to_owned(), "start the task again: longhaul research TASK_DIR"));
         }
         let input = dir.join("workspace").join(super::INPUT);
         let workspace = fs::canonicalize(&input).and_then(|input| fs::read_dir(&input).map(|_| input));
@@ -113,7 +113,7 @@ impl ResearchGymRun {
 pub fn exhausted(dir: &Path, cost: Usd, active: Span) -> Failure {
     Failure::usage(
         format!(
-            "cannot go on with {}: nothing is left of what is wanted: {cost} and {active} are used",
+            "cannot resume {}: no limit has anything left: {cost} and {active} are used",
             dir.display()
         ),
         TOTALS,

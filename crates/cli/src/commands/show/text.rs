@@ -45,7 +45,7 @@ pub fn text(shown: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) 
     let outcome_text = match outcome {
         Some(outcome) => outcome_line(outcome, shown),
         None if shown.supervised => "not over".to_owned(),
-        None => "not over, and nobody supervises it".to_owned(),
+        None => "unfinished, without a supervisor".to_owned(),
     };
     line(&mut out, "outcome", &outcome_text);
     if let Some(name) = &shown.name {
@@ -187,7 +187,7 @@ fn recovered(shown: &ShowOutput) -> String {
         2 => "twice".to_owned(),
         times => format!("{times} times"),
     };
-    format!("{times}; nobody supervised it for up to {}", shown.unsupervised_ms)
+    format!("{times}; without a supervisor for up to {}", shown.unsupervised_ms)
 }
 
 fn cost(shown: &ShowOutput) -> String {
@@ -210,7 +210,7 @@ fn cost(shown: &ShowOutput) -> String {
     }
     let is_running = shown.attempts.last().is_some_and(|attempt| attempt.ended_at.is_none());
     if shown.outcome.is_none() && is_running {
-        cost.push_str("; without the attempt that is under way");
+        cost.push_str("; without the running attempt");
     }
     cost
 }
@@ -245,7 +245,7 @@ fn checks(checks: &[Check]) -> String {
             let result = phrases::check_words(result).trim_start_matches("the check ");
             format!("{} {result} ({duration})", check.number)
         }
-        (_, _) => format!("{} is under way", check.number),
+        (_, _) => format!("{} is running", check.number),
     });
     texts.collect::<Vec<_>>().join(", ")
 }
@@ -348,12 +348,12 @@ fn notes(out: &mut String, attempt: &Attempt) {
         note(out, attempt, &stopped_words(task));
     }
     for question in &attempt.answers {
-        out.push_str(&format!("    {}\n", phrases::question(question)));
+        out.push_str(&format!("    {}\n", phrases::answered(question)));
     }
     let deferred = attempt.stalls_deferred;
     match attempt.stop_cause.zip(attempt.stall) {
         Some((cause, stall)) => note(out, attempt, &phrases::stalled(cause, &stall, deferred)),
-        None if deferred > 0 => note(out, attempt, &phrases::deferred(deferred)),
+        None if deferred > 0 => note(out, attempt, &phrases::excused(deferred)),
         // The table had no room for the full text.
         None if ended_by(attempt).chars().count() > column_chars().0 => {
             note(out, attempt, &ended_by(attempt));

@@ -23,14 +23,14 @@ fn line(typed: &str, user: &str) -> CommandLine {
     let files = Files { user: reader.read(user).expect("it can be read"), project: Default::default() };
     let values = merge((&root, &keys), &files, &[], None).expect("they can be laid");
     let ordered = reorder(&root, typed.split(' ').map(OsString::from).collect());
-    let place = ordered.command.expect("a command is named");
-    let command = root.find_subcommand(ordered.arguments[place].to_str().unwrap_or_default());
+    let index = ordered.command.expect("a command is named");
+    let command = root.find_subcommand(ordered.arguments[index].to_str().unwrap_or_default());
     let command = command.expect("it is a command");
-    let said =
+    let matches =
         root.clone().ignore_errors(true).try_get_matches_from(&ordered.arguments).expect("it is partly read");
-    let said = said.subcommand_matches(command.get_name()).expect("it is named");
+    let matches = matches.subcommand_matches(command.get_name()).expect("it is named");
     let values = keys.plain().filter_map(|key| Some((key.clone(), values.get(&key.name)?.clone()))).collect();
-    CommandLine::with((&root, command), (ordered.arguments, place), values, said)
+    CommandLine::with(&root, command, ordered.arguments, index, values, matches)
 }
 
 fn check(typed: &str, user: &str, expected: Expect) {
@@ -43,7 +43,7 @@ fn check(typed: &str, user: &str, expected: Expect) {
 }
 
 #[test]
-fn what_is_configured_stands_before_what_is_typed() {
+fn inserts_configuration_before_typed_arguments() {
     check("longhaul run p", "model = 'a'\nquiet = true", expect!["longhaul run --quiet --model=a p"]);
     check("longhaul --model b run p", "model = 'a'", expect!["longhaul run --model b p"]);
     check(
@@ -59,9 +59,13 @@ fn what_is_configured_stands_before_what_is_typed() {
 }
 
 #[test]
-fn what_is_typed_sets_aside_what_it_excludes() {
+fn typed_flags_drop_excluded_keys() {
     check("longhaul run p --no-wrap-up", "wrap_up_reserve = 60", expect!["longhaul run p --no-wrap-up"]);
-    check("longhaul run p --wrap-up-reserve 9", "no_wrap_up = true", expect!["longhaul run p --wrap-up-reserve 9"]);
+    check(
+        "longhaul run p --wrap-up-reserve 9",
+        "no_wrap_up = true",
+        expect!["longhaul run p --wrap-up-reserve 9"],
+    );
     check(
         "longhaul simulate --policy archon",
         "preset = 'drill'",
@@ -81,13 +85,15 @@ fn what_is_typed_sets_aside_what_it_excludes() {
 }
 
 #[test]
-fn details_wait_for_what_they_are_details_of() {
+fn drops_details_without_their_key() {
     let details = "extended = true\ndone_when = 'x'\nstatus_every = 9\nidle_stops = 2\ncheck_attempts = 4\ncheck_timeout = 9";
     check("longhaul run p", details, expect!["longhaul run p"]);
     check(
         "longhaul run p --keep-going",
         details,
-        expect!["longhaul run --keep-improving --done-when=x --status-every=9 --max-idle-stops=2 p --keep-going"],
+        expect![
+            "longhaul run --keep-improving --done-when=x --status-every=9 --max-idle-stops=2 p --keep-going"
+        ],
     );
     // A typed flag may be a detail of a configured key.
     check(
@@ -104,7 +110,7 @@ fn details_wait_for_what_they_are_details_of() {
 
 /// Every key alone yields a valid command line, because keys that need another are in the table of details.
 #[test]
-fn no_key_alone_is_a_mistake() {
+fn accepts_each_key_alone() {
     let root = Cli::command();
     for key in Keys::for_command(&root).plain() {
         let value = match key.kind {
@@ -125,7 +131,7 @@ fn no_key_alone_is_a_mistake() {
 }
 
 #[test]
-fn each_command_reads_what_it_has_use_for() {
+fn commands_have_their_scope() {
     let check = |name: &str, expected: ConfigScope| {
         let root = Cli::command();
         assert_eq!(

@@ -23,7 +23,7 @@ fn read(owner: FileOwner, text: &str) -> Result<File, Failure> {
 }
 
 #[test]
-fn values_are_what_would_be_typed() {
+fn values_match_typed_arguments() {
     let check = |owner, text: &str, key: &str, values: &[&str], line: usize| {
         let file = read(owner, text).unwrap_or_else(|failure| panic!("{text}: {failure:?}"));
         let found = file.plain.iter().find(|setting| setting.key == key).expect("it is read");
@@ -57,7 +57,7 @@ fn values_are_what_would_be_typed() {
 }
 
 #[test]
-fn profiles_and_tables_are_kept_apart() {
+fn separates_profiles_and_tables() {
     let text = "default_profile = \"night\"\nbudget = 1\n[profile.night]\nbudget = 2\n[research]\nclaude_hours = 3\n\
                 [recover]\nwithin = \"36h\"\n";
     let file = read(FileOwner::User, text).expect("it is read");
@@ -75,7 +75,7 @@ fn profiles_and_tables_are_kept_apart() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
+fn errors_name_line_and_expected_value() {
     let check = |text: &str, error: &str, hint: &str| {
         let failure = read(FileOwner::User, text).expect_err("it is refused");
         assert_eq!(
@@ -100,12 +100,8 @@ fn what_is_wrong_is_said_with_its_line_and_what_is_wanted() {
     check("claude_hours = 3", "1: there is no key `claude_hours`", "it is a key of [research]");
     let top = "it stands at the top of a file, in no table";
     check("[recover]\nbudget = 3", "2: there is no key `budget`", top);
-    let omitted = "leave it out, and type it where it is wanted";
-    check(
-        "prompt = \"fix\"",
-        "1: `prompt` cannot be configured: what is to be done is said with each run",
-        omitted,
-    );
+    let omitted = "remove it, and pass the flag where you need it";
+    check("prompt = \"fix\"", "1: `prompt` cannot be configured: the task is given with each run", omitted);
     check("dry-run = true", "1: `dry-run` cannot be configured: it is a matter of a single call", omitted);
     check("detach = true", "1: `detach` cannot be configured: it is a matter of a single call", omitted);
     let value = "write it as the flag takes it; `longhaul config init` shows every key";
@@ -172,7 +168,7 @@ fn project_needs_trust_for_checks_and_permission_modes() {
 }
 
 #[test]
-fn a_project_may_not_set_what_a_stranger_must_not() {
+fn project_cannot_set_user_only_keys() {
     let check = |text: &str, line: usize, key: &str| {
         let failure = read(FileOwner::Project, text).expect_err("it is refused");
         let error = format!("cannot read /w/longhaul.toml:{line}: `{key}` cannot be set by a project: ");
@@ -198,7 +194,7 @@ fn a_project_may_not_set_what_a_stranger_must_not() {
 }
 
 #[test]
-fn a_projects_value_is_no_flag_of_the_agent() {
+fn project_value_cannot_be_agent_flag() {
     let failure =
         read(FileOwner::Project, "model = \"--dangerously-skip-permissions\"").expect_err("it is refused");
     assert_eq!(

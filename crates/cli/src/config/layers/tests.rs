@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Merges files and variables; returns one line for each effective value, with its origins.
-fn laid(
+fn merged(
     user: &str,
     project: &str,
-    set: &[(&str, &str)],
+    environment: &[(&str, &str)],
     profile: Option<&str>,
 ) -> Result<Vec<String>, Failure> {
     let root = Cli::command();
@@ -30,10 +30,12 @@ fn laid(
     };
     let files =
         Files { user: read(FileOwner::User, "/u", user)?, project: read(FileOwner::Project, "/p", project)? };
-    let value = |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| OsString::from(value));
-    let set = variables(&root, keys.plain(), value)?;
+    let value = |name: &str| {
+        environment.iter().find(|(variable, _)| *variable == name).map(|(_, value)| OsString::from(value))
+    };
+    let settings = variables(&root, keys.plain(), value)?;
     let chosen = profile.map(|name| ChosenProfile { name: name.to_owned(), by: "--profile".to_owned() });
-    let values = merge((&root, &keys), &files, &set, chosen.as_ref())?;
+    let values = merge((&root, &keys), &files, &settings, chosen.as_ref())?;
     Ok(values
         .iter()
         .map(|(key, value)| format!("{key} {} {}", value.values.join(","), value.origin()))
@@ -41,9 +43,9 @@ fn laid(
 }
 
 #[test]
-fn the_nearer_one_holds() {
-    let check = |user, project, set: &[(&str, &str)], profile, expected: &[&str]| {
-        assert_eq!(laid(user, project, set, profile).expect("they can be laid"), expected);
+fn nearer_layer_wins() {
+    let check = |user, project, environment: &[(&str, &str)], profile, expected: &[&str]| {
+        assert_eq!(merged(user, project, environment, profile).expect("they can be laid"), expected);
     };
     let (user, project) = ("model = 'a'", "model = 'b'");
     check(user, "", &[], None, &["model a /u:1"]);
@@ -77,9 +79,9 @@ fn the_nearer_one_holds() {
 }
 
 #[test]
-fn a_project_can_only_hold_a_run_to_less() {
+fn project_can_only_restrict_runs() {
     let check = |user, project, expected: &str| {
-        assert_eq!(laid(user, project, &[], None).expect("they can be laid"), [expected]);
+        assert_eq!(merged(user, project, &[], None).expect("they can be laid"), [expected]);
     };
     check("budget = 5", "budget = 500", "budget 5 /u:1");
     check("budget = 5", "budget = \"none\"", "budget 5 /u:1");
@@ -99,25 +101,30 @@ fn a_project_can_only_hold_a_run_to_less() {
 }
 
 #[test]
-fn of_two_that_exclude_each_other_the_nearer_one_holds() {
-    let check = |user, project, set: &[(&str, &str)], expected: &[&str]| {
-        assert_eq!(laid(user, project, set, None).expect("they can be laid"), expected);
+fn nearer_of_exclusive_keys_wins() {
+    let check = |user, project, environment: &[(&str, &str)], expected: &[&str]| {
+        assert_eq!(merged(user, project, environment, None).expect("they can be laid"), expected);
     };
     check("no_wrap_up = true", "wrap_up_reserve = 60", &[], &["wrap_up_reserve 60 /p:1"]);
     check("wrap_up_reserve = 60", "no_wrap_up = true", &[], &["no_wrap_up true /p:1"]);
-    check("wrap_up_reserve = 60", "no_wrap_up = false", &[], &["no_wrap_up  /p:1", "wrap_up_reserve 60 /u:1"]);
+    check(
+        "wrap_up_reserve = 60",
+        "no_wrap_up = false",
+        &[],
+        &["no_wrap_up  /p:1", "wrap_up_reserve 60 /u:1"],
+    );
     check("check = ['true']", "", &[("LONGHAUL_KEEP_GOING", "1")], &["keep_going true LONGHAUL_KEEP_GOING"]);
     for together in ["quiet = true\nverbose = true", "keep_going = true\ncheck = ['true']"] {
-        let failure = laid(together, "", &[], None).expect_err("they exclude each other");
+        let failure = merged(together, "", &[], None).expect_err("they exclude each other");
         assert!(failure.error.contains("/u:1") && failure.error.contains("/u:2"), "{failure:?}");
         assert!(failure.error.contains("exclude each other"), "{failure:?}");
     }
 }
 
 #[test]
-fn a_profile_that_nobody_defined_is_refused() {
+fn rejects_unknown_profile() {
     let check = |user, project, hint: &str| {
-        let failure = laid(user, project, &[], Some("nightly")).expect_err("there is none");
+        let failure = merged(user, project, &[], Some("nightly")).expect_err("there is none");
         assert_eq!(failure.error, "--profile: there is no profile `nightly`");
         assert_eq!((failure.hint.as_deref(), failure.exit_code), (Some(hint), 2));
     };
@@ -127,9 +134,9 @@ fn a_profile_that_nobody_defined_is_refused() {
 }
 
 #[test]
-fn a_variable_is_judged_like_its_flag() {
+fn validates_variables_like_flags() {
     let check = |name: &str, value: &str, error: &str| {
-        let failure = laid("", "", &[(name, value)], None).expect_err("it is refused");
+        let failure = merged("", "", &[(name, value)], None).expect_err("it is refused");
         assert_eq!((failure.error.as_str(), failure.exit_code), (error, 2));
     };
     check("LONGHAUL_KEEP_GOING", "yes", "cannot read LONGHAUL_KEEP_GOING: `yes` is neither 1 nor 0");

@@ -1,4 +1,5 @@
-//! Where events go: what cannot be written to is refused before anything is started.
+//! Opens the destination of events. A destination that cannot be written to is rejected before anything
+//! starts.
 
 use crate::args::{Destination, GlobalArgs};
 use crate::failure::Failure;
@@ -12,17 +13,17 @@ use std::path::{Path, PathBuf};
 
 const HINT: &str = "name a file that you can write to, `-` for stdout, or an open descriptor like `fd:3`";
 
-/// A destination that can be written to.
+/// An open destination.
 pub enum OpenedDestination {
-    /// What is there already stays, and is told by nobody again.
+    /// A file. Existing events stay, and are not written again.
     File(File),
-    /// Somebody reads what comes, and nothing else.
+    /// A stream. Its reader gets only new events.
     Stream(File),
-    /// The same, once somebody does.
+    /// A FIFO, which becomes a stream once it has a reader.
     Fifo(PathBuf),
 }
 
-/// Opens it. `detached` is a supervisor whose stdout nobody reads.
+/// Opens a destination. A `detached` supervisor's stdout has no reader.
 pub fn open(
     destination: &Destination,
     global: &GlobalArgs,
@@ -49,19 +50,19 @@ pub fn open(
 }
 
 fn refused(name: &str, error: &io::Error) -> Failure {
-    Failure::usage(format!("cannot tell events to {name}: {error}"), HINT)
+    Failure::usage(format!("cannot write events to {name}: {error}"), HINT)
 }
 
-/// A descriptor that this program was started with, once more and for this program alone. The one that was inherited stays
-/// as it is: what the run starts inherits it, too.
+/// Duplicates an inherited descriptor for this process alone. The inherited one stays unchanged, because the
+/// run's processes inherit it, too.
 fn descriptor(number: i32) -> io::Result<File> {
-    let own = pidfd_open(getpid(), PidfdFlags::empty());
-    let again = own.and_then(|own| pidfd_getfd(own, number, PidfdGetfdFlags::empty()));
-    let file = match again {
-        Ok(again) => File::from(again),
+    let process = pidfd_open(getpid(), PidfdFlags::empty());
+    let duplicate = process.and_then(|process| pidfd_getfd(process, number, PidfdGetfdFlags::empty()));
+    let file = match duplicate {
+        Ok(duplicate) => File::from(duplicate),
         Err(rustix::io::Errno::BADF) => return Err(io::Error::other("there is no such descriptor")),
-        // Older kernels, and containers that forbid it: what is no socket can be opened again.
-        Err(_) => File::options().write(true).open(format!("/process/self/fd/{number}"))?,
+        // Older kernels, and containers that forbid pidfd_getfd: everything except a socket can be reopened.
+        Err(_) => File::options().write(true).open(format!("/proc/self/fd/{number}"))?,
     };
     match fcntl_getfl(&file)? & OFlags::RWMODE {
         OFlags::RDONLY => Err(io::Error::other("it is open for reading only")),
@@ -71,13 +72,13 @@ fn descriptor(number: i32) -> io::Result<File> {
 
 fn file(path: &Path) -> io::Result<OpenedDestination> {
     match fs::metadata(path) {
-        // To open it waits for a reader, and nothing else may.
+        // Opening a FIFO waits for a reader, which only the writer thread may do.
         Ok(found) if found.file_type().is_fifo() => Ok(OpenedDestination::Fifo(path.to_owned())),
         Ok(found) if found.file_type().is_char_device() => {
             File::options().write(true).open(path).map(OpenedDestination::Stream)
         }
         Ok(_) | Err(_) => {
-            // Prompts are in it.
+            // Events contain prompts.
             let file = File::options().read(true).append(true).create(true).mode(0o600).open(path);
             file.map(OpenedDestination::File)
         }

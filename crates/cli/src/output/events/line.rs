@@ -1,4 +1,5 @@
-//! One event as a line of JSON: a record of the journal, and whose it is. Keys are only ever added.
+//! Formats one event as a line of JSON: a record of the journal with the id of its run. Keys are only ever
+//! added.
 
 use crate::output;
 use longhaul_core::{Moment, Record};
@@ -6,7 +7,7 @@ use longhaul_store::rfc3339;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-// What stands for the type of an event where the agent's own stand beside it.
+// The `type` of Longhaul's events among those of an agent.
 const TYPE: &str = "longhaul";
 
 #[derive(Serialize)]
@@ -21,36 +22,37 @@ struct Line<'a> {
     rest: Map<String, Value>,
 }
 
-/// That events are missing before the next one.
+/// A gap: events are missing before the next one.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EventGap<'a> {
-    /// The run's id.
+    /// Id of the run.
     run: &'a str,
-    /// The last of them.
+    /// Number of the last missing event.
     seq: u64,
-    /// How many they are.
+    /// Number of missing events.
     omitted: u64,
 }
 
-/// What tells which event a line is.
+/// Identifies the event of a line.
 #[derive(Deserialize)]
 pub struct EventPosition {
     pub run: String,
     pub seq: u64,
 }
 
-/// The record of this number, counted from 1 over the whole run, that was decided `at`.
+/// Formats a record that was decided at `at`. `seq` counts the records of the run, starting at 1.
 pub fn of(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
-    of_type(None, (run, seq), at, record)
+    of_type(None, run, seq, at, record)
 }
 
-/// The same among an agent's own events, by whose `type` ours can be told.
+/// Formats the same record for a stream that mixes it with the agent's own events. Its `type` distinguishes
+/// it.
 pub fn among_others(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
-    of_type(Some(TYPE), (run, seq), at, record)
+    of_type(Some(TYPE), run, seq, at, record)
 }
 
-fn of_type(r#type: Option<&'static str>, (run, seq): (&str, u64), at: Moment, record: &Record) -> Vec<u8> {
+fn of_type(r#type: Option<&'static str>, run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
     let Ok(Value::Object(mut rest)) = serde_json::to_value(record) else {
         unreachable!("a record is an object with string keys")
     };
@@ -59,8 +61,8 @@ fn of_type(r#type: Option<&'static str>, (run, seq): (&str, u64), at: Moment, re
     line(&Line { r#type, run, seq, at: rfc3339(own.map_or(at, Moment)), record, rest })
 }
 
-/// That the events from one number to another could not be told.
-pub fn left_out(run: &str, (from, to): (u64, u64)) -> Vec<u8> {
+/// Formats the gap left by missing events.
+pub fn left_out(run: &str, from: u64, to: u64) -> Vec<u8> {
     line(&EventGap { run, seq: to, omitted: to + 1 - from })
 }
 
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_says_whose_it_is() {
+    fn record_has_run_id() {
         let at = Moment(1_763_775_245_120);
         let record = Record::SessionOpened { at, session: SessionId::from("0e9bdb0f") };
         check(
@@ -94,7 +96,7 @@ mod tests {
                 {"type":"longhaul","run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
             "#]],
         );
-        // What has no time of its own was decided with its step.
+        // A record without a time was decided at the time of its step.
         check(
             &of("kmzxqp", 5, at, &Record::Downtime { duration: Span(2_000) }),
             &expect![[r#"
@@ -112,9 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_counted() {
+    fn gap_counts_missing_events() {
         check(
-            &left_out("kmzxqp", (5, 9)),
+            &left_out("kmzxqp", 5, 9),
             &expect![[r#"
                 {"run":"kmzxqp","seq":9,"omitted":5}
             "#]],

@@ -1,4 +1,4 @@
-//! Writes events to where they go. It runs on a thread of its own, which may wait for a reader for ever.
+//! Writes events to their destination. Runs on a separate thread, which may wait for a reader forever.
 
 use super::destination::OpenedDestination;
 use super::line::EventPosition;
@@ -7,25 +7,25 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::thread;
 use std::time::Duration;
 
-// A reader that set its pipe to not block has left it full; twenty looks a second cost nothing.
+// The interval for retrying a full non-blocking pipe; 20 retries a second cost nothing.
 const FULL_LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How each of our lines begins.
+/// The prefix of each of Longhaul's lines.
 const BEGIN: &[u8] = b"{\"run\":";
 
 /// A destination being written to.
 pub enum Sink {
     File(File),
     Stream(File),
-    /// It could not be opened.
+    /// A destination that could not be opened.
     Closed(io::Error),
 }
 
 impl Sink {
-    /// Waits for a reader of a FIFO.
+    /// Opens the sink. For a FIFO it waits for a reader.
     pub fn new(opened: OpenedDestination) -> Sink {
         match opened {
             OpenedDestination::File(file) => {
-                // Without it a line may stand behind half of another's.
+                // Without the repair, a new line could follow half of an old one.
                 let _ = repair(&file);
                 Sink::File(file)
             }
@@ -37,7 +37,8 @@ impl Sink {
         }
     }
 
-    /// The number of the last event of this run that is told there; 0 if none is, or if nobody can know.
+    /// Returns the number of this run's last event in the destination, or 0 if there is none or it cannot be
+    /// determined.
     pub fn last_of(&self, run: &str) -> u64 {
         match self {
             Sink::File(file) => last_of(file, run).unwrap_or_default(),
@@ -45,7 +46,7 @@ impl Sink {
         }
     }
 
-    /// Adds these lines, all of them or, to a file, none.
+    /// Appends these lines; to a file, either all or none of them.
     pub fn add(&mut self, lines: &[u8]) -> io::Result<()> {
         match self {
             Sink::File(file) => locked(file, |is_alone| {
@@ -74,8 +75,8 @@ fn write(stream: &mut File, mut rest: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Does something while no other supervisor writes to the file: several runs may be told in one. It is told whether
-/// that is so: some file systems have no locks.
+/// Calls `with` while no other supervisor writes to the file, because several runs may share one. The
+/// argument says whether the lock is held: some file systems have no locks.
 fn locked<T>(file: &File, with: impl FnOnce(bool) -> io::Result<T>) -> io::Result<T> {
     let is_alone = file.lock().is_ok();
     let done = with(is_alone);
@@ -83,7 +84,7 @@ fn locked<T>(file: &File, with: impl FnOnce(bool) -> io::Result<T>) -> io::Resul
     done
 }
 
-/// Has the file end with a newline: cuts off what a writer of ours did not live to finish.
+/// Makes the file end with a newline. A partial line of Longhaul's, left by a writer that died, is removed.
 fn repair(file: &File) -> io::Result<()> {
     locked(file, |is_alone| {
         let bytes = file.metadata()?.len();
@@ -112,9 +113,10 @@ fn last_of(mut file: &File, run: &str) -> io::Result<u64> {
     file.rewind()?;
     let (mut reader, mut line, mut last) = (BufReader::new(file), Vec::new(), 0);
     while reader.read_until(b'\n', &mut line)? > 0 {
-        // What is no line of ours tells of nothing.
-        let sign = serde_json::from_slice::<EventPosition>(&line).ok().filter(|sign| sign.run == run);
-        last = sign.map_or(last, |sign| sign.seq.max(last));
+        // Lines that are not Longhaul's are skipped.
+        let position =
+            serde_json::from_slice::<EventPosition>(&line).ok().filter(|position| position.run == run);
+        last = position.map_or(last, |position| position.seq.max(last));
         line.clear();
     }
     Ok(last)
@@ -126,7 +128,7 @@ mod tests {
     use std::fs::{self, File};
 
     #[test]
-    fn a_file_goes_on_where_it_ends() {
+    fn appends_to_existing_file() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("events");
         let check = |before: &str, last: u64, after: &str| {
@@ -140,10 +142,10 @@ mod tests {
         check("", 0, "next\n");
         let whole = "{\"run\":\"a\",\"seq\":7}\n{\"run\":\"b\",\"seq\":9}\n";
         check(whole, 7, &format!("{whole}next\n"));
-        // Cut in the middle of a line, and of a line's first bytes.
+        // Cut in the middle of a line, and within its prefix.
         check(&format!("{whole}{{\"run\":\"a\",\"seq\":8"), 7, &format!("{whole}next\n"));
         check(&format!("{whole}{{\"r"), 7, &format!("{whole}next\n"));
-        // What others write, stays.
+        // Lines of other programs stay.
         check("{\"run\":\"a\",\"seq\":7}\nnot ours", 7, "{\"run\":\"a\",\"seq\":7}\nnot ours\nnext\n");
     }
 }

@@ -1,5 +1,5 @@
-//! Between a run and whoever is told its events: a queue that has an end, and a thread that empties it. Neither ever makes
-//! the run wait; what does not get through is counted, and said in a line of its own.
+//! A bounded queue between a run and the reader of its events, and the thread that empties it.
+//! Never makes the run wait. Dropped events are counted and reported in a line of their own.
 
 use super::destination::OpenedDestination;
 use super::line::left_out;
@@ -10,19 +10,19 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-// A run of a week decides about 4 MB; who has not read four times as much by now, does not read.
+// A run of a week decides about 4 MB; a reader that is four times as far behind has stopped reading.
 const QUEUED_BYTES_MAX: usize = 16 << 20;
-// Whoever reads, has read by then what came last; the run is over and its outcome is told.
+// The run is finished; an active reader takes the last events within this time.
 const FLUSH: Duration = Duration::from_secs(2);
 
-/// Some events of a run that follow each other.
+/// Consecutive events of a run.
 pub struct QueuedEvents {
     pub run: String,
-    /// The number of the first of them.
+    /// Number of the first event.
     pub first: u64,
-    /// Each with its newline.
+    /// The events as lines, each with its newline.
     pub lines: Vec<Vec<u8>>,
-    /// Whether they are from before, so that they may be told already.
+    /// Whether the events are from before this process and may have been written already.
     pub known: bool,
 }
 
@@ -36,44 +36,44 @@ impl QueuedEvents {
     }
 }
 
-/// Where a run puts its events.
+/// The sending side of the queue. It never blocks.
 #[derive(Clone)]
 pub struct Queue {
     sender: mpsc::Sender<QueuedEvents>,
     shared: Arc<Shared>,
-    /// Whether events from before are wanted: those that are not told yet.
+    /// Whether earlier events are needed, to write those that the destination lacks.
     pub continues: bool,
 }
 
 #[derive(Default)]
 struct Shared {
     queued_bytes: AtomicUsize,
-    /// The last event of each run that could not be told.
-    owed: Mutex<BTreeMap<String, u64>>,
+    /// The last dropped event of each run.
+    lost: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Shared {
-    fn owe(&self, item: &QueuedEvents) {
-        let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
-        owed.insert(item.run.clone(), item.last());
+    fn mark_lost(&self, item: &QueuedEvents) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.insert(item.run.clone(), item.last());
     }
 }
 
 impl Queue {
-    /// Takes events in, at once.
+    /// Queues events without blocking. Events that do not fit are dropped.
     pub fn put(&self, item: QueuedEvents) {
         let bytes = item.bytes();
         let queued = self.shared.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         if queued + bytes > QUEUED_BYTES_MAX {
             self.shared.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            self.shared.owe(&item);
+            self.shared.mark_lost(&item);
         } else if let Err(mpsc::SendError(item)) = self.sender.send(item) {
-            self.shared.owe(&item);
+            self.shared.mark_lost(&item);
         }
     }
 }
 
-/// The thread that writes, until it is closed.
+/// The thread that writes events, until it is closed.
 pub struct Writer {
     name: String,
     is_on_stdout: bool,
@@ -81,7 +81,7 @@ pub struct Writer {
     ended: mpsc::Receiver<DroppedEvents>,
 }
 
-/// What did not get through.
+/// The events that could not be written.
 #[derive(Default)]
 struct DroppedEvents {
     events: u64,
@@ -89,97 +89,97 @@ struct DroppedEvents {
 }
 
 impl Writer {
-    /// Begins to write to a destination of this name, which may be our stdout.
+    /// Starts writing to a destination with this name, which may be this process's stdout.
     pub fn start(name: String, is_on_stdout: bool, opened: OpenedDestination) -> Writer {
         let (sender, items) = mpsc::channel();
-        let (over, ended) = mpsc::channel();
+        let (result_sender, ended) = mpsc::channel();
         let shared = Arc::new(Shared::default());
         let continues = matches!(opened, OpenedDestination::File(_));
         let queue = Queue { sender, shared: Arc::clone(&shared), continues };
-        // A thread that cannot be started is a destination that nobody reads.
+        // If the thread cannot start, all events count as dropped.
         let _ = thread::Builder::new().name("events".to_owned()).spawn(move || {
-            let missed = WriterThread::new(Sink::new(opened)).all(&items, &shared);
-            let _ = over.send(missed);
+            let dropped = WriterThread::new(Sink::new(opened)).all(&items, &shared);
+            let _ = result_sender.send(dropped);
         });
         Writer { name, is_on_stdout, queue, ended }
     }
 
-    /// Whether stdout is for events alone.
+    /// Returns whether stdout carries only events.
     pub fn is_on_stdout(&self) -> bool {
         self.is_on_stdout
     }
 
-    /// Where a run puts its events. All of them are dropped before the writer is closed.
+    /// Returns a queue for a run's events. All queues must be dropped before the writer is closed.
     pub fn queue(&self) -> Queue {
         self.queue.clone()
     }
 
-    /// Has what is queued written, for as long as a reader needs that reads. Returns what a person is to know.
+    /// Waits until an active reader has taken the queued events. Returns a warning if some were lost.
     pub fn close(self) -> Option<String> {
         let Writer { name, queue, ended, .. } = self;
         drop(queue);
-        let kept = "the run's journal.jsonl has them all";
+        let hint = "the run's journal.jsonl has them all";
         match ended.recv_timeout(FLUSH) {
             Ok(DroppedEvents { events: 0, .. }) => None,
             Ok(DroppedEvents { events, reason }) => {
                 let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-                Some(format!("{events} of the run's events did not get to {name}{reason}; {kept}"))
+                Some(format!("{events} of the run's events did not get to {name}{reason}; {hint}"))
             }
-            Err(_) => Some(format!("the last of the run's events were not taken by {name}; {kept}")),
+            Err(_) => Some(format!("the last of the run's events were not taken by {name}; {hint}")),
         }
     }
 }
 
-/// The thread's own: what is told so far.
+/// The state of the writer thread.
 struct WriterThread {
     sink: Sink,
-    /// The last event of each run that is accounted for.
-    print_labeled: BTreeMap<String, u64>,
-    missed: DroppedEvents,
+    /// The last event of each run that is written or counted as missed.
+    last_written: BTreeMap<String, u64>,
+    dropped: DroppedEvents,
 }
 
 impl WriterThread {
     fn new(sink: Sink) -> WriterThread {
-        WriterThread { sink, print_labeled: BTreeMap::new(), missed: DroppedEvents::default() }
+        WriterThread { sink, last_written: BTreeMap::new(), dropped: DroppedEvents::default() }
     }
 
     fn all(mut self, items: &mpsc::Receiver<QueuedEvents>, shared: &Shared) -> DroppedEvents {
         for item in items {
             shared.queued_bytes.fetch_sub(item.bytes(), Ordering::Relaxed);
             if let Err(error) = self.write(&item) {
-                self.missed.reason.get_or_insert_with(|| error.to_string());
-                shared.owe(&item);
+                self.dropped.reason.get_or_insert_with(|| error.to_string());
+                shared.mark_lost(&item);
             }
         }
-        let owed = std::mem::take(&mut *shared.owed.lock().unwrap_or_else(PoisonError::into_inner));
-        for (run, last) in owed {
-            let told = self.print_labeled.get(&run).copied().unwrap_or_default();
-            if told < last {
-                let gap = left_out(&run, (told + 1, last));
-                self.missed.events += last - told;
+        let lost = std::mem::take(&mut *shared.lost.lock().unwrap_or_else(PoisonError::into_inner));
+        for (run, last) in lost {
+            let last_written = self.last_written.get(&run).copied().unwrap_or_default();
+            if last_written < last {
+                let gap = left_out(&run, last_written + 1, last);
+                self.dropped.events += last - last_written;
                 let _ = self.sink.add(&gap);
             }
         }
-        self.missed
+        self.dropped
     }
 
     fn write(&mut self, item: &QueuedEvents) -> std::io::Result<()> {
         let sink = &self.sink;
-        let told = self.print_labeled.entry(item.run.clone());
-        let told = told.or_insert_with(|| match item.known {
+        let last_written = self.last_written.entry(item.run.clone());
+        let last_written = last_written.or_insert_with(|| match item.known {
             true => sink.last_of(&item.run),
             false => item.first - 1,
         });
         let mut text = Vec::new();
-        if *told + 1 < item.first {
-            text = left_out(&item.run, (*told + 1, item.first - 1));
+        if *last_written + 1 < item.first {
+            text = left_out(&item.run, *last_written + 1, item.first - 1);
         }
-        let already = (*told + 1).saturating_sub(item.first);
+        let already = (*last_written + 1).saturating_sub(item.first);
         text.extend(item.lines.iter().skip(already as usize).flatten());
         if !text.is_empty() {
             self.sink.add(&text)?;
-            self.missed.events += item.first.saturating_sub(*told + 1);
-            *told = item.last();
+            self.dropped.events += item.first.saturating_sub(*last_written + 1);
+            *last_written = item.last();
         }
         Ok(())
     }

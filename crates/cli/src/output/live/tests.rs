@@ -7,7 +7,7 @@ use longhaul_core::{
 
 const STARTED: Moment = Moment(1_000_000_000_000);
 
-/// A run that has worked for 42 minutes, in its third attempt.
+/// Returns a run that has worked for 42 minutes and is in its third attempt.
 fn view(phase: Phase) -> LiveView {
     let tokens = Tokens { input: 200_000, output: 34_567, cache_read: 1_000_000, cache_write: 0 };
     LiveView {
@@ -137,7 +137,7 @@ fn wait_is_shown_with_its_end_and_its_reason() {
         view.state.fault = Some(fault);
         let lines = lines(&view, now(), 100);
         assert!(lines[0].contains(": waiting, attempt 3, 42m 10s"), "{lines:?}");
-        // The clock time is that of the reader's zone.
+        // The time of day depends on the local time zone.
         assert!(
             lines[1].starts_with("  until ") && lines[1].ends_with(&format!(" (in 12m): {words}")),
             "{lines:?}"
@@ -149,7 +149,7 @@ fn wait_is_shown_with_its_end_and_its_reason() {
 
 #[test]
 fn headline_names_the_state() {
-    let stopping = |why| Phase::Stopping { since: now(), cause: why, level: StopLevel::Interrupt };
+    let stopping = |cause| Phase::Stopping { since: now(), cause, level: StopLevel::Interrupt };
     let finished = |kind| Outcome { kind, fault: None, limit: None, retry_at: None, cancelled_by: None };
     for (phase, words) in [
         (Phase::Starting, "starting the agent"),

@@ -1,4 +1,4 @@
-//! Each fault in words: what it means, what proved it, and what a person can do about it.
+//! Describes each fault: its meaning, its evidence, and advice for the user.
 
 use super::plural;
 use crate::run_history::AttemptHistory;
@@ -6,12 +6,12 @@ use longhaul_core::{
     AgentResult, ApiError, Continuity, Exit, Fault, StallReport, StopCause, StopReason, TerminalReason,
 };
 
-/// Returns what a fault means, as a clause.
+/// Returns the meaning of a fault, as a clause.
 pub fn fault_text(fault: Fault) -> &'static str {
     fault.describe()
 }
 
-/// The same of an attempt that was stopped by us for this reason, if it was: our own interrupt is nobody else's.
+/// Returns the cause of a failed attempt. An interrupt that Longhaul sent is described by its reason.
 pub fn cause_of(fault: Fault, stopped: Option<StopCause>) -> &'static str {
     match (fault, stopped) {
         (Fault::Interrupted, Some(StopCause::Cancelled)) => "the agent was stopped on request",
@@ -23,7 +23,7 @@ pub fn cause_of(fault: Fault, stopped: Option<StopCause>) -> &'static str {
     }
 }
 
-/// What a person can do about a run that ended with this fault.
+/// Returns advice for a run that finished with this fault.
 pub fn advice(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
@@ -61,11 +61,11 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
     }
 }
 
-/// What proved the fault of an attempt, in a few words; nothing where it had none, or nothing is on record.
+/// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence.
 pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> {
     let ended = attempt.end.as_ref()?;
     let answered = || ended.result.and_then(answer);
-    let stopped = || attempt.stop_cause.and_then(|why| stop(why, attempt.stall));
+    let stopped = || attempt.stop_cause.and_then(|cause| stop(cause, attempt.stall));
     let exited = || exit.map(exit_words);
     match ended.fault? {
         Fault::RateLimited
@@ -97,7 +97,7 @@ pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> 
     }
 }
 
-/// What the API said.
+/// Describes the API's response.
 fn answer(result: AgentResult) -> Option<String> {
     let status = result.api_status.map(|status| format!("status {status}"));
     let typed = result.api_error.and_then(|error| match error {
@@ -113,12 +113,12 @@ fn answer(result: AgentResult) -> Option<String> {
     status.or_else(|| typed.map(str::to_owned))
 }
 
-/// Why we stopped it.
-fn stop(why: StopCause, stall: Option<StallReport>) -> Option<String> {
+/// Describes why Longhaul stopped the attempt.
+fn stop(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
     if let Some(stall) = stall {
-        return Some(stall.describe(why));
+        return Some(stall.describe(cause));
     }
-    match why {
+    match cause {
         StopCause::Stalled => Some("silent for too long"),
         StopCause::NoProgress => Some("nothing was finished for too long"),
         StopCause::AuthRejected => Some("rejected twice"),
@@ -126,17 +126,17 @@ fn stop(why: StopCause, stall: Option<StallReport>) -> Option<String> {
         StopCause::MemoryLimit => Some("its processes exceeded the memory limit"),
         StopCause::WrapUp => Some("interrupted to save its work"),
         StopCause::LimitReached => Some("stopped at the limit"),
-        StopCause::Cancelled => Some("stopped, as somebody asked for"),
+        StopCause::Cancelled => Some("stopped on request"),
         StopCause::Suspended => Some("interrupted to suspend the run"),
         StopCause::DidNotExit => Some("stopped, because it did not end by itself"),
         StopCause::BackgroundStopped => Some("stopped with its background work"),
-        // The fault says it.
+        // The fault is described by its own text.
         StopCause::TimedOut => None,
     }
     .map(str::to_owned)
 }
 
-/// How a process ended.
+/// Describes how a process ended.
 pub fn exit_words(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
@@ -149,7 +149,7 @@ pub fn exit_words(exit: Exit) -> String {
     }
 }
 
-/// Those that end agents. Their numbers are the same on every system that we run on.
+/// Returns the name of a signal that can end an agent. These numbers are the same on every supported system.
 fn signal_name(signal: i32) -> Option<&'static str> {
     [
         (1, "SIGHUP"),
@@ -164,17 +164,17 @@ fn signal_name(signal: i32) -> Option<&'static str> {
     .find_map(|(number, name)| (number == signal).then_some(name))
 }
 
-/// How a history did not go on.
+/// Describes how a session failed to continue its history.
 fn broken(continuity: Continuity) -> Option<String> {
     match continuity {
         Continuity::Continued | Continuity::Unchanged => None,
-        Continuity::Branched => Some("it went on from an older part of its history"),
-        Continuity::Unrelated => Some("it went on without its history"),
+        Continuity::Branched => Some("it continued from an older part of its history"),
+        Continuity::Unrelated => Some("it continued without its history"),
     }
     .map(str::to_owned)
 }
 
-/// How an answer is missing.
+/// Describes why an answer is missing.
 fn unfinished(result: AgentResult) -> Option<String> {
     let words = match (result.terminal_reason, result.stop_reason) {
         (TerminalReason::HookStopped, _) => "a hook stopped it",

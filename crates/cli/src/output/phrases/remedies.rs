@@ -1,14 +1,14 @@
-//! What is done about a fault, in words: before it is done, and after.
+//! Describes remedies, before and after they are applied.
 
 use super::time;
 use longhaul_core::{Moment, Nudge, Remedy, Span};
 
-/// What is about to be done, from `at` on, not before `until`.
+/// Describes a remedy decided at `at`, which starts at `until` at the earliest.
 pub fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
     about_to(remedy, &time::coming(until), until.since(at))
 }
 
-/// The same, at a time that is written so, after a wait of so long.
+/// Describes a remedy that starts at `until`, a formatted time, after this wait.
 pub fn about_to(remedy: Remedy, until: &str, wait: Span) -> String {
     let when = if wait == Span::ZERO { "now".to_owned() } else { format!("at {until} (in {wait})") };
     match remedy {
@@ -28,7 +28,7 @@ pub fn about_to(remedy: Remedy, until: &str, wait: Span) -> String {
     }
 }
 
-/// What was done, after a wait.
+/// Describes an applied remedy, after a wait.
 pub fn remedied(remedy: Remedy, waited: Span) -> String {
     let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
     match remedy {

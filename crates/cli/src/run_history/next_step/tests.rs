@@ -1,4 +1,4 @@
-//! Each command that can follow a finished run, parsed as if a person had typed it.
+//! Parses each command that can follow a finished run, as if the user had typed it.
 
 use crate::args::Cli;
 use clap::CommandFactory;
@@ -44,7 +44,7 @@ fn run(outcome: Outcome, startup: Option<StartupError>, usage: Usage) -> Run {
     Run::replay(records.iter())
 }
 
-/// Asserts that clap accepts each of the commands, and returns how many there are.
+/// Asserts that clap accepts every command, and returns their number.
 fn check(run: &Run, context: CommandContext<'_>) -> usize {
     let commands = next_commands(&RunId::from("kmzqbd"), run, context);
     for command in &commands {

@@ -1,6 +1,9 @@
-//! One-line traces for the timeline: `start; spawn; open; used 3; ends 529; idle; exit 1; swept; tick`. Each word is an
-//! event for the core, which decides as it would in a run without chance; `+2s` lets time pass, `tick` lets it pass until
-//! the deadline. What the core records is told as `longhaul why` tells it.
+//! Runs one-line traces for timeline tests: `start; spawn; open; used 3; ends 529; idle; exit 1; swept;
+//! tick`.
+//!
+//! Each word is an event for the core, which decides as in a real run, but without jitter. `+2s` lets time
+//! pass, and `tick` lets it pass until the deadline. The records are formatted like the output of `longhaul
+//! why`.
 
 use crate::output::time::TimeFormat;
 use crate::output::timeline_text::{next_text, text};
@@ -16,7 +19,7 @@ use longhaul_store::WatchdogStop;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The default policy without chance, so that waits are round.
+/// Returns the default policy without jitter, so that waits are round numbers.
 pub fn plain() -> Policy {
     let mut policy = Preset::Default.policy();
     policy.backoff.jitter = Jitter::None;
@@ -24,11 +27,12 @@ pub fn plain() -> Policy {
     policy
 }
 
-/// What `longhaul why` prints of a run in which this happened; a supervised one, unless `gone` is the last word.
-pub fn told(policy: &Policy, trace: &str) -> String {
+/// Returns the output of `longhaul why` for this trace. The run is supervised unless the trace contains
+/// `gone`.
+pub fn render(policy: &Policy, trace: &str) -> String {
     let clock = TimeFormat::utc();
     let at = clock.read("2026-11-22T22:00").expect("a time");
-    let mut story = Story {
+    let mut trace_run = TraceRun {
         policy,
         at,
         run: Run::new(),
@@ -37,21 +41,22 @@ pub fn told(policy: &Policy, trace: &str) -> String {
         facts: BTreeMap::new(),
         is_supervised: true,
     };
-    let words: Vec<&str> = trace.split(';').map(str::trim).filter(|words| !words.is_empty()).collect();
-    for (place, word) in words.iter().enumerate() {
-        story.tell(word, words.get(place + 1).unwrap_or(&""));
+    let events: Vec<&str> = trace.split(';').map(str::trim).filter(|event| !event.is_empty()).collect();
+    for (index, event) in events.iter().enumerate() {
+        trace_run.handle(event, events.get(index + 1).unwrap_or(&""));
     }
-    let told: Vec<(Moment, &Record)> = story.journal.iter().map(|(at, record)| (*at, record)).collect();
-    let entries = timeline(&told, &attempts_of(told.iter().copied()), &story.facts);
-    let is_over = story.run.state().outcome().is_some();
-    let stand = RunStatus {
-        is_supervised: story.is_supervised && !is_over,
+    let records: Vec<(Moment, &Record)> =
+        trace_run.journal.iter().map(|(at, record)| (*at, record)).collect();
+    let entries = timeline(&records, &attempts_of(records.iter().copied()), &trace_run.facts);
+    let is_over = trace_run.run.state().outcome().is_some();
+    let status = RunStatus {
+        is_supervised: trace_run.is_supervised && !is_over,
         is_outcome_published: is_over,
-        now: story.at,
+        now: trace_run.at,
     };
     let context =
         CommandContext { policy, model: None, permission_mode: None, program: Path::new("/bin/claude") };
-    let next = next_step(&RunId::from("kmzqbd"), &story.run, context, stand, &clock);
+    let next = next_step(&RunId::from("kmzqbd"), &trace_run.run, context, status, &clock);
     format!("{}{}", text(&entries, &clock), next_text(&next))
 }
 
@@ -59,19 +64,19 @@ fn is_sleep(record: &Record) -> bool {
     matches!(record, Record::Downtime { .. })
 }
 
-struct Story<'a> {
+struct TraceRun<'a> {
     policy: &'a Policy,
     at: Moment,
     run: Run,
     journal: Vec<(Moment, Record)>,
-    /// What the present process has said and done.
+    /// Evidence of the current process.
     evidence: Evidence,
     facts: BTreeMap<u32, AttemptFiles>,
     is_supervised: bool,
 }
 
-impl Story<'_> {
-    fn tell(&mut self, words: &str, next: &str) {
+impl TraceRun<'_> {
+    fn handle(&mut self, words: &str, next: &str) {
         if let Some(span) = words.strip_prefix('+') {
             self.at = self.at + parse_span(span);
             return;
@@ -99,7 +104,7 @@ impl Story<'_> {
         self.facts.entry(self.run.state().attempts()).or_default()
     }
 
-    /// The event that the words stand for; nothing for what only adds to what is known.
+    /// Returns the event for these words, or `None` if they only add evidence or facts.
     fn event(&mut self, words: &str) -> Option<Event> {
         let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
         Some(match verb {
@@ -108,7 +113,7 @@ impl Story<'_> {
                 None => SessionPlan::New("s1".into()),
             }),
             "reopen" => {
-                let ask = if rest.is_empty() {
+                let request = if rest.is_empty() {
                     ResumeRequest::Continue
                 } else {
                     ResumeRequest::Prompt(rest.to_owned())
@@ -119,7 +124,7 @@ impl Story<'_> {
                     to: to.to_owned(),
                 };
                 let budget = change("budget", "1", "3");
-                Event::Reopened(ask, vec![change("permission_mode", "default", "acceptEdits"), budget])
+                Event::Reopened(request, vec![change("permission_mode", "default", "acceptEdits"), budget])
             }
             "found" => Event::SessionInspected(match rest {
                 "missing" => SessionFileState::Missing,
@@ -140,7 +145,7 @@ impl Story<'_> {
                     "live" => FoundAttempt::Running(ProcessId { pid: 7, start_ticks: 1 }),
                     _ => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..self.evidence.clone() }),
                 },
-                // Before it is told that nothing ran.
+                // The downtime that precedes the takeover is not counted.
                 last_record_at: self
                     .journal
                     .iter()
@@ -222,7 +227,7 @@ impl Story<'_> {
                 Notice::ExchangeEnded(result)
             }
             "idle" => Notice::Idle,
-            // So many turns, at ten cents each.
+            // The number of turns, at 10 cents each.
             "used" => {
                 let turns: u32 = rest.parse().expect("a number of turns");
                 let tokens = Tokens { output: u64::from(turns) * 1000, ..Tokens::default() };

@@ -35,7 +35,7 @@ pub struct Figures {
     pub workspace: String,
     pub reached: bool,
     /// Processes that were left at any end.
-    pub remaining_processes: u64,
+    pub leftover_processes: u64,
     /// Places where a session has two branches.
     pub branches: u64,
     pub repeated: Repeated,
@@ -101,7 +101,7 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
     let _ends = Ends(stage.folder().to_owned());
     let _thaw = strike.is_stop().then(|| Thaw::of(stage.folder().to_owned()));
     let mut played =
-        Played { stage: &stage, envelopes: Vec::new(), remaining_processes: 0, amiss: Vec::new() };
+        Played { stage: &stage, envelopes: Vec::new(), leftover_processes: 0, amiss: Vec::new() };
 
     let log = stage.folder().join("points");
     let orders = [strike.order(point), ("LONGHAUL_FAILPOINT_LOG", log.to_string_lossy().into_owned())];
@@ -153,7 +153,7 @@ struct Played<'a> {
     stage: &'a Stage,
     /// Of every end that told what it cost.
     envelopes: Vec<Value>,
-    remaining_processes: u64,
+    leftover_processes: u64,
     amiss: Vec<String>,
 }
 
@@ -182,7 +182,7 @@ impl Played<'_> {
     fn count_left(&mut self) {
         let (started, left) = (Instant::now(), || tidy::processes(self.stage.folder()));
         let _ = poll(|| (left().is_empty() || started.elapsed() > GRACE).then_some(()));
-        self.remaining_processes += left().len() as u64;
+        self.leftover_processes += left().len() as u64;
     }
 
     fn measured(mut self, struck: bool, account: &RequestLog) -> Figures {
@@ -195,7 +195,7 @@ impl Played<'_> {
             self.amiss.extend(workspace::differences(&expected, &files));
         }
         let (left, branches, repeated) =
-            (self.remaining_processes, branches(self.stage), repeated(self.stage));
+            (self.leftover_processes, branches(self.stage), repeated(self.stage));
         self.expect(left == 0, &format!("{left} processes are left"));
         self.expect(branches == 0, &format!("{branches} branches in a session"));
         self.expect(repeated.completed == 0, &format!("{} completed calls repeated", repeated.completed));
@@ -219,7 +219,7 @@ impl Played<'_> {
             struck,
             workspace: workspace::hash(&files),
             reached,
-            remaining_processes: left,
+            leftover_processes: left,
             branches,
             repeated,
             wasted: (account.model_requests() as u64).saturating_sub(IDEAL_REQUESTS),

@@ -56,6 +56,6 @@ impl Drop for Thaw {
 }
 
 fn is_stopped(pid: Pid) -> bool {
-    let stat = fs::read_to_string(format!("/process/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
     stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
 }

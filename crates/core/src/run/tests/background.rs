@@ -107,7 +107,7 @@ fn keep_going_wraps_up_and_stops_background_work_at_limit() {
         STARTED,
         "used 900000; ends aborted; turn; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
-            used 900000      reserve of budget; stop reserve interrupt; > interrupt
+            used 900000      reserve of budget; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (budget), left 100000 of money; > say wrap up (budget)
             turn             -
             ends ok          progress

@@ -211,8 +211,8 @@ fn ignores_cancel_before_start_and_after_finish() {
         expect![[r#"
             cancel person    -
             start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails missing agent_missing -> refused by agent_missing; > sweep
-            swept            swept 0; refused by agent_missing; > finish 25
+            spawn-fails missing agent_missing -> not_started by agent_missing; > sweep
+            swept            swept 0; not_started by agent_missing; > finish 25
             cancel term      -
         "#]],
     );

@@ -97,9 +97,9 @@ fn hanging_check_counts_as_failed() {
         DONE,
         "tick; check stopped",
         expect![[r#"
-        tick             check stopped (attempt_timeout); > end check
-        check stopped    check stopped; attempt 2 resume s1, check 1 failed; > spawn 2
-    "#]],
+            tick             check stopped (timed_out); > end check
+            check stopped    check stopped; attempt 2 resume s1, check 1 failed; > spawn 2
+        "#]],
     );
 }
 
@@ -165,9 +165,9 @@ fn time_limit_stops_check() {
         DONE,
         "tick; check stopped",
         expect![[r#"
-        tick             all of time; check stopped (limit_reached); > end check
-        check stopped    check stopped; out_of_time by limit of time; > finish 22
-    "#]],
+            tick             exhausted of time; check stopped (limit_reached); > end check
+            check stopped    check stopped; out_of_time by limit of time; > finish 22
+        "#]],
     );
     // The remaining part is for the wrap-up.
     check_rest_with(

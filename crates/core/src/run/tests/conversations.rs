@@ -11,8 +11,8 @@ fn rejects_missing_named_session() {
         expect![[r#"
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
-            exit 1           session_lost -> refused by session_lost; > sweep
-            swept            swept 0; refused by session_lost; > finish 25
+            exit 1           session_lost -> not_started by session_lost; > sweep
+            swept            swept 0; not_started by session_lost; > finish 25
         "#]],
     );
 }
@@ -84,8 +84,8 @@ fn rejects_session_in_use() {
         expect![[r#"
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
-            exit 1           session_busy -> refused by session_busy; > sweep
-            swept            swept 0; refused by session_busy; > finish 25
+            exit 1           session_busy -> not_started by session_busy; > sweep
+            swept            swept 0; not_started by session_busy; > finish 25
         "#]],
     );
 }
@@ -165,12 +165,12 @@ fn nudges_twice_for_missing_answer() {
             turn             -
             ends empty       -
             idle             input ended; > end input
-            exit 0           unfinished -> nudge finish in 0s: 2 resume s1, nudge to finish; > sweep
-            swept            swept 0; attempt 2 resume s1, nudge to finish; > spawn 2
+            exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep
+            swept            swept 0; attempt 2 resume s1, nudge to answer; > spawn 2
             spawn            spawned 7
             ends empty       -
-            exit 0           unfinished -> nudge finish in 0s: 3 resume s1, nudge to finish; > sweep
-            swept            swept 0; attempt 3 resume s1, nudge to finish; > spawn 3
+            exit 0           unfinished -> nudge answer in 0s: 3 resume s1, nudge to answer; > sweep
+            swept            swept 0; attempt 3 resume s1, nudge to answer; > spawn 3
             spawn            spawned 7
             ends empty       -
             exit 0           unfinished -> failed by unfinished; > sweep
@@ -189,7 +189,7 @@ fn forks_once_after_bad_request() {
             open             opened s1
             turn             -
             ends 400         -
-            exit 1           bad_request -> wrong_session in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
+            exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
             swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
             spawn            spawned 7
             open             opened s2
@@ -204,7 +204,7 @@ fn forks_once_after_bad_request() {
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             ends 400         -
-            exit 1           bad_request -> wrong_session in 0s: 2 new s2, task; > sweep
+            exit 1           bad_request -> try_fork in 0s: 2 new s2, task; > sweep
             swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
             spawn            spawned 7
         "#]],
@@ -221,7 +221,7 @@ fn repeats_fork_after_early_crash() {
             open             opened s1
             turn             -
             ends 400         -
-            exit 1           bad_request -> wrong_session in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
+            exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
             swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 fork s1 to s3, continue (bad_request); > sweep

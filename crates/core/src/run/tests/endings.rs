@@ -168,16 +168,16 @@ fn missing_or_unusable_agent_is_not_started() {
         "start; spawn-fails missing; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails missing agent_missing -> refused by agent_missing; > sweep
-            swept            swept 0; refused by agent_missing; > finish 25
+            spawn-fails missing agent_missing -> not_started by agent_missing; > sweep
+            swept            swept 0; not_started by agent_missing; > finish 25
         "#]],
     );
     check_run(
         "start; spawn-fails unusable; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails unusable agent_unusable, evidence kept -> refused by agent_unusable; > sweep
-            swept            swept 0; refused by agent_unusable; > finish 25
+            spawn-fails unusable agent_unusable, evidence kept -> not_started by agent_unusable; > sweep
+            swept            swept 0; not_started by agent_unusable; > finish 25
         "#]],
     );
     check_run(
@@ -185,8 +185,8 @@ fn missing_or_unusable_agent_is_not_started() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
-            exit 1           agent_unusable, evidence kept -> refused by agent_unusable; > sweep
-            swept            swept 0; refused by agent_unusable; > finish 25
+            exit 1           agent_unusable, evidence kept -> not_started by agent_unusable; > sweep
+            swept            swept 0; not_started by agent_unusable; > finish 25
         "#]],
     );
 }

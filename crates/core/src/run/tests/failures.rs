@@ -241,11 +241,11 @@ fn resumes_after_timeout_while_progressing() {
             turn             -
             tool             -
             tool-ends        progress
-            tick             stop attempt_timeout term; > term
+            tick             stop timed_out term; > term
             exit 143         attempt_timeout -> resume_while_progressing in 0s: 2 resume s1, continue (attempt_timeout); > sweep
             swept            swept 0; attempt 2 resume s1, continue (attempt_timeout); > spawn 2
             spawn            spawned 7
-            tick             stop attempt_timeout term; > term
+            tick             stop timed_out term; > term
             exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep
             swept            swept 0; out_of_time by attempt_timeout; > finish 22
         "#]],

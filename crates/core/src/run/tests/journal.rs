@@ -1,4 +1,4 @@
-//! Serialized records: they survive a round trip, and journals of older versions load.
+//! Serialized records: they survive a round trip, and every journal of a released format loads.
 
 use super::trace::{plain, records_of};
 use crate::{Policy, Record, Run, Span};
@@ -36,28 +36,23 @@ fn records_survive_a_round_trip() {
     assert_eq!(load(&text.join("\n")), records);
 }
 
-/// The journal of this version. When it changes, add fields with defaults, and keep the older journals.
+/// The journal of this version. When it changes, add fields with defaults, and leave `format-1.jsonl` as it is.
 #[test]
 fn current_journal_matches_checked_in_file() {
     expect_file!["journals/today.jsonl"].assert_eq(&journal(&full_policy()));
 }
 
-/// Never edit these files: released versions wrote them.
+/// Never edit this file: it is the journal of the first version of format 1, and must load forever.
 #[test]
-fn loads_journals_of_older_versions() {
-    let run = Run::replay(&load(include_str!("journals/0.1.0.jsonl")));
-    let state = run.state();
-    assert_eq!(state.outcome().map(|outcome| outcome.exit_code()), Some(130));
-    assert_eq!(state.attempts(), 6);
-    assert_eq!(state.usage.reported_cost.0, 160);
-    assert_eq!(state.usage.messages, 2);
-    assert_eq!(state.clocks.downtime, Span::from_hours(1));
-    assert_eq!(state.session.as_ref().map(|session| session.as_str()), None);
+fn loads_the_first_journal_of_format_1() {
+    let records = load(include_str!("journals/format-1.jsonl"));
+    let (first, today) = (Run::replay(&records), Run::replay(&records_of(&full_policy(), EVERYTHING)));
+    assert_eq!(first.state(), today.state());
 }
 
 /// Fields of later versions do not prevent loading.
 #[test]
 fn ignores_unknown_fields() {
-    let line = r#"{"record":"downtime","span":60000,"reason":"lid closed"}"#;
+    let line = r#"{"record":"downtime","duration":60000,"reason":"lid closed"}"#;
     assert_eq!(load(line), [Record::Downtime { duration: Span::from_mins(1) }]);
 }

@@ -187,7 +187,7 @@ fn warns_once_near_limit_and_finishes_at_limit() {
             surveyed 3       -
             idle             stopped at 3; said go on after stop 3, left 250000 of money; > say go on after stop 3
             turn             -
-            used 150000      reserve of budget; stop reserve interrupt; > interrupt
+            used 150000      reserve of budget; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (budget), left 100000 of money; > say wrap up (budget)
             idle             -
             turn             -
@@ -262,12 +262,12 @@ fn failed_exchange_is_not_a_stop() {
         "start; spawn; open",
         "turn; ends paused; idle; exit 0; swept",
         expect![[r#"
-        turn             -
-        ends paused      progress
-        idle             input ended; > end input
-        exit 0           unfinished -> nudge finish in 0s: 2 resume s1, nudge to finish; > sweep
-        swept            swept 0; attempt 2 resume s1, nudge to finish; > spawn 2
-    "#]],
+            turn             -
+            ends paused      progress
+            idle             input ended; > end input
+            exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep
+            swept            swept 0; attempt 2 resume s1, nudge to answer; > spawn 2
+        "#]],
     );
     // If denied tools are accepted, an exchange with a denial is a stop like any other.
     let policy = Policy { allow_denials: true, ..with_keep_going() };
@@ -322,13 +322,13 @@ fn sends_no_prompt_after_exit_at_limit() {
         FIRST,
         "turn; used 900000; ends ok; surveyed 2; exit 0; swept",
         expect![[r#"
-        turn             -
-        used 900000      reserve of budget; stop reserve interrupt; > interrupt
-        ends ok          input ended; > end input
-        surveyed 2       -
-        exit 0           stopped at 2; well -> keep_going in 0s: 2 resume s1, wrap up (budget); > sweep
-        swept            swept 0; attempt 2 resume s1, wrap up (budget), left 100000 of money; > spawn 2
-    "#]],
+            turn             -
+            used 900000      reserve of budget; stop wrap_up interrupt; > interrupt
+            ends ok          input ended; > end input
+            surveyed 2       -
+            exit 0           stopped at 2; well -> keep_going in 0s: 2 resume s1, wrap up (budget); > sweep
+            swept            swept 0; attempt 2 resume s1, wrap up (budget), left 100000 of money; > spawn 2
+        "#]],
     );
     let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
     let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..with_keep_going() };

@@ -33,7 +33,7 @@ fn wraps_up_before_budget_is_exhausted() {
             tool             -
             used 300000      -
             tool-ends        progress
-            used 200000      reserve of budget; stop reserve interrupt; > interrupt
+            used 200000      reserve of budget; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (budget), left 200000 of money; > say wrap up (budget)
             turn             -
             used 9000        -
@@ -64,7 +64,7 @@ fn time_limit_counts_only_active_time() {
             spawn            spawned 7
             turn             -
             sleep 3h         slept 3h
-            tick             reserve of time; stop reserve interrupt; > interrupt
+            tick             reserve of time; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (time), left 1m; > say wrap up (time)
             turn             -
             ends ok          progress
@@ -83,7 +83,7 @@ fn time_limit_counts_only_active_time() {
             open             opened s1
             turn             -
             sleep 3h         slept 3h
-            tick             all of wall; stop limit_reached term; > term
+            tick             exhausted of wall; stop limit_reached term; > term
             swept            -
             exit 143         well -> out_of_time by limit of wall; > sweep
             swept            swept 0; out_of_time by limit of wall; > finish 22
@@ -117,10 +117,10 @@ fn reserve_bounds_wrap_up() {
         BEGUN,
         "used 960000; ends aborted; turn; used 50000; tick; exit 143; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
             turn             -
-            used 50000       all of budget; stop limit_reached term; > term
+            used 50000       exhausted of budget; stop limit_reached term; > term
             tick             stop limit_reached kill; > kill
             exit 143         well -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
@@ -132,11 +132,11 @@ fn reserve_bounds_wrap_up() {
         "+5m; stir; tick; ends aborted; turn; stir; tick; exit 143; swept",
         expect![[r#"
             stir             -
-            tick             reserve of time; stop reserve interrupt; > interrupt
+            tick             reserve of time; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (time), left 1m; > say wrap up (time)
             turn             -
             stir             -
-            tick             all of time; stop limit_reached term; > term
+            tick             exhausted of time; stop limit_reached term; > term
             exit 143         well -> out_of_time by limit of time; > sweep
             swept            swept 0; out_of_time by limit of time; > finish 22
         "#]],
@@ -147,8 +147,8 @@ fn reserve_bounds_wrap_up() {
         BEGUN,
         "used 960000; used 50000; ends aborted; exit 0; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop reserve interrupt; > interrupt
-            used 50000       all of budget; stop limit_reached term; > term
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
+            used 50000       exhausted of budget; stop limit_reached term; > term
             ends aborted     -
             exit 0           well -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
@@ -163,8 +163,8 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
         BEGUN,
         "used 960000; tick; exit 143; swept; tick; spawn; turn; ends ok; idle; exit 0; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop reserve interrupt; > interrupt
-            tick             stop reserve term; > term
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
+            tick             stop wrap_up term; > term
             exit 143         interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
@@ -183,7 +183,7 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
         "+5m; stir; tick; ends aborted; turn; signal 9; swept; tick; spawn; turn; signal 9; swept",
         expect![[r#"
             stir             -
-            tick             reserve of time; stop reserve interrupt; > interrupt
+            tick             reserve of time; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (time), left 1m; > say wrap up (time)
             turn             -
             signal 9         crashed -> resume in 2s: 2 resume s1, wrap up (time); > sweep
@@ -204,12 +204,12 @@ fn work_finished_at_the_limit_is_done() {
         BEGUN,
         "used 960000; ends ok; idle; exit 0; swept",
         expect![[r#"
-        used 960000      reserve of budget; stop reserve interrupt; > interrupt
-        ends ok          input ended; > end input
-        idle             -
-        exit 0           progress; well -> done; > sweep
-        swept            swept 0; done; > finish 0
-    "#]],
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
+            ends ok          input ended; > end input
+            idle             -
+            exit 0           progress; well -> done; > sweep
+            swept            swept 0; done; > finish 0
+        "#]],
     );
     // Background work stops at the limit.
     check_rest_with(
@@ -239,12 +239,12 @@ fn turn_counts_once_its_tools_end() {
             tool-ends        progress
             tool             -
             used 1           -
-            tool-ends        reserve of turns; stop reserve interrupt; > interrupt
+            tool-ends        reserve of turns; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (turns), left 1 turns; > say wrap up (turns)
             turn             -
             tool             -
             used 1           -
-            tool-ends        all of turns; stop limit_reached term; > term
+            tool-ends        exhausted of turns; stop limit_reached term; > term
             exit 143         well -> out_of_time by limit of turns; > sweep
             swept            swept 0; out_of_time by limit of turns; > finish 22
         "#]],
@@ -259,7 +259,7 @@ fn stops_agent_without_wrap_up() {
         "used 999999; used 2; exit 143; swept",
         expect![[r#"
             used 999999      -
-            used 2           all of budget; stop limit_reached term; > term
+            used 2           exhausted of budget; stop limit_reached term; > term
             exit 143         well -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
@@ -271,7 +271,7 @@ fn stops_agent_without_wrap_up() {
         "+6m; stir; tick; ends aborted; turn; ends ok; idle; exit 0; swept",
         expect![[r#"
             stir             -
-            tick             reserve of time; stop reserve interrupt; > interrupt
+            tick             reserve of time; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (time), left 2m; > say wrap up (time)
             turn             -
             ends ok          progress
@@ -368,13 +368,13 @@ fn resumes_once_after_memory_limit() {
         BEGUN,
         "swells; exit 143; swept; tick; spawn; turn; swells; exit 143; swept",
         expect![[r#"
-            swells           stop memory term; > term
+            swells           stop memory_limit term; > term
             exit 143         out_of_memory -> resume_once in 32s: 2 resume s1, continue (out_of_memory); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (out_of_memory); > spawn 2
             spawn            spawned 7
             turn             -
-            swells           stop memory term; > term
+            swells           stop memory_limit term; > term
             exit 143         out_of_memory -> failed by out_of_memory; > sweep
             swept            swept 0; failed by out_of_memory; > finish 20
         "#]],
@@ -388,19 +388,19 @@ fn cancel_during_wrap_up_ends_run() {
         BEGUN,
         "used 960000; cancel person; ends aborted; exit 0; swept",
         expect![[r#"
-        used 960000      reserve of budget; stop reserve interrupt; > interrupt
-        cancel person    cancel by person
-        ends aborted     input ended; > end input
-        exit 0           interrupted -> cancelled; > sweep
-        swept            swept 0; cancelled; > finish 130
-    "#]],
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
+            cancel person    cancel by person
+            ends aborted     input ended; > end input
+            exit 0           interrupted -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
     );
     check_rest_with(
         &budget(),
         BEGUN,
         "used 960000; ends aborted; turn; cancel term; exit 143; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
             turn             -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
@@ -418,9 +418,9 @@ fn new_supervisor_counts_unsupervised_usage() {
         "used 100; recover live; used 960000; recover live; ends aborted; turn; ends ok; idle; exit 0; swept",
         expect![[r#"
             used 100         -
-            recover live     recovered (alive)
-            used 960000      reserve of budget; stop reserve interrupt; > interrupt
-            recover live     recovered (alive); > interrupt
+            recover live     recovered (agent_running)
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
+            recover live     recovered (agent_running); > interrupt
             ends aborted     said wrap up (budget), left 1000000 of money; > say wrap up (budget)
             turn             -
             ends ok          progress
@@ -435,9 +435,9 @@ fn new_supervisor_counts_unsupervised_usage() {
         BEGUN,
         "used 960000; ends aborted; recover gone; swept; tick; spawn; turn; ends ok; idle; exit 0; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
-            recover gone     recovered (gone); interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
+            recover gone     recovered (agent_gone); interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
             spawn            spawned 7
@@ -461,7 +461,7 @@ fn sends_no_prompt_after_input_close() {
             open             opened s1
             turn             -
             shells 1         -
-            used 960000      reserve of budget; stop reserve interrupt; > interrupt
+            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
             ends ok          input ended; > end input
             shells 0         -
             turn             -

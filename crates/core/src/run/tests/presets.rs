@@ -96,7 +96,7 @@ fn openclawpack_finishes_on_timeout() {
             tool             -
             tool-ends        progress, nothing forgiven
             tool             -
-            tick             stop attempt_timeout term; > term
+            tick             stop timed_out term; > term
             exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep
             swept            swept 0; out_of_time by attempt_timeout; > finish 22
         "#]],
@@ -253,7 +253,7 @@ fn keypoints_gives_up_after_three_attempts() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            tick             stop attempt_timeout term; > term
+            tick             stop timed_out term; > term
             exit 143         attempt_timeout -> resume_while_progressing in 2s: 2 resume s1, continue (attempt_timeout); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (attempt_timeout); > spawn 2

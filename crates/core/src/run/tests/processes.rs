@@ -155,8 +155,8 @@ fn stopping_idle_agent_keeps_result() {
             turn             -
             ends ok          progress
             idle             input ended; > end input
-            tick             stop lingered term; > term
-            tick             stop lingered kill; > kill
+            tick             stop did_not_exit term; > term
+            tick             stop did_not_exit kill; > kill
             signal 9         well -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
@@ -170,7 +170,7 @@ fn stopping_idle_agent_keeps_result() {
             turn             -
             ends 529         -
             idle             input ended; > end input
-            tick             stop lingered term; > term
+            tick             stop did_not_exit term; > term
             exit 143         overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
         "#]],
@@ -236,7 +236,7 @@ fn tolerates_silent_tool() {
             open             opened s1
             turn             -
             tool             -
-            tick             stop attempt_timeout term; > term
+            tick             stop timed_out term; > term
         "#]],
     );
 }
@@ -299,8 +299,8 @@ fn ignores_sleep_before_start_and_after_finish() {
         expect![[r#"
             sleep 1h         -
             start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails missing agent_missing -> refused by agent_missing; > sweep
-            swept            swept 0; refused by agent_missing; > finish 25
+            spawn-fails missing agent_missing -> not_started by agent_missing; > sweep
+            swept            swept 0; not_started by agent_missing; > finish 25
             sleep 1h         -
         "#]],
     );

@@ -17,7 +17,7 @@ fn recovers_while_launching() {
         "start; recover live; open",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            recover live     recovered (alive); spawned 7
+            recover live     recovered (agent_running); spawned 7
             open             opened s1
         "#]],
     );
@@ -25,7 +25,7 @@ fn recovers_while_launching() {
         "start; unheard open; recover gone; swept; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            recover gone     recovered (gone); opened s1; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            recover gone     recovered (agent_gone); opened s1; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
         "#]],
@@ -44,7 +44,7 @@ fn recovers_while_launching() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel term      suspend by sigterm
-            recover live     recovered (alive); spawned 7
+            recover live     recovered (agent_running); spawned 7
             exit 143         interrupted -> resume in 2s: 2 new s2, task; > sweep
             swept            swept 0
         "#]],
@@ -60,7 +60,7 @@ fn recovers_while_running() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            recover live     recovered (alive)
+            recover live     recovered (agent_running)
             open             -
             turn             -
             tool             -
@@ -78,7 +78,7 @@ fn recovers_while_running() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            recover gone     recovered (gone); crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            recover gone     recovered (agent_gone); crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept 3          swept 3
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
         "#]],
@@ -88,7 +88,7 @@ fn recovers_while_running() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
-            recover never    recovered (gone); crashed -> resume in 2s: 2 new s2, task; > sweep
+            recover never    recovered (agent_gone); crashed -> resume in 2s: 2 new s2, task; > sweep
             swept            swept 0
         "#]],
     );
@@ -107,7 +107,7 @@ fn unsupervised_work_counts() {
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
-            recover gone     recovered (finished); progress; well -> done; > sweep
+            recover gone     recovered (agent_finished); progress; well -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -116,7 +116,7 @@ fn unsupervised_work_counts() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
-            recover gone     recovered (gone); opened s1; progress; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            recover gone     recovered (agent_gone); opened s1; progress; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
         "#]],
     );
@@ -131,7 +131,7 @@ fn silence_before_recovery_is_not_silence() {
             spawn            spawned 7
             open             opened s1
             turn             -
-            recover live     recovered (alive)
+            recover live     recovered (agent_running)
             stir             -
             tick             stop stalled term; > term
         "#]],
@@ -149,11 +149,11 @@ fn recovers_while_closing() {
             turn             -
             ends ok          progress
             idle             input ended; > end input
-            recover live     recovered (alive); > end input
+            recover live     recovered (agent_running); > end input
             turn             -
             ends ok          -
             idle             -
-            tick             stop lingered term; > term
+            tick             stop did_not_exit term; > term
         "#]],
     );
     check_run(
@@ -165,7 +165,7 @@ fn recovers_while_closing() {
             turn             -
             ends ok          progress
             idle             input ended; > end input
-            recover gone     recovered (finished); well -> done; > sweep
+            recover gone     recovered (agent_finished); well -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -181,7 +181,7 @@ fn recovers_while_stopping() {
             open             opened s1
             turn             -
             tick             stop stalled term; > term
-            recover live     recovered (alive); > term
+            recover live     recovered (agent_running); > term
             tick             stop stalled kill; > kill
             signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
             swept            swept 0
@@ -195,7 +195,7 @@ fn recovers_while_stopping() {
             open             opened s1
             turn             -
             tick             stop stalled term; > term
-            recover gone     recovered (gone); stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+            recover gone     recovered (agent_gone); stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
             swept            swept 0
         "#]],
     );
@@ -256,10 +256,10 @@ fn recovers_finished_run() {
         "start; spawn-fails missing; swept; recover gone; recover never",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails missing agent_missing -> refused by agent_missing; > sweep
-            swept            swept 0; refused by agent_missing; > finish 25
-            recover gone     recovered (over); > finish 25
-            recover never    recovered (over); > finish 25
+            spawn-fails missing agent_missing -> not_started by agent_missing; > sweep
+            swept            swept 0; not_started by agent_missing; > finish 25
+            recover gone     recovered (finished); > finish 25
+            recover never    recovered (finished); > finish 25
         "#]],
     );
 }

@@ -64,11 +64,11 @@ fn resuming_without_session_starts_one() {
     check_run(
         "start; spawn-fails missing; swept; reopen",
         expect![[r#"
-        start            run started; attempt 1 new s1, task; > spawn 1
-        spawn-fails missing agent_missing -> refused by agent_missing; > sweep
-        swept            swept 0; refused by agent_missing; > finish 25
-        reopen           goes on; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
-    "#]],
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn-fails missing agent_missing -> not_started by agent_missing; > sweep
+            swept            swept 0; not_started by agent_missing; > finish 25
+            reopen           goes on; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+        "#]],
     );
     check_run(
         "start; spawn; open; bill 9; ends full; exit 1; swept; spawn; ends full; exit 1; swept; reopen",
@@ -78,7 +78,7 @@ fn resuming_without_session_starts_one() {
             open             opened s1
             ends full        -
             exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); rung seed (context_full); > spawn 2
+            swept            swept 0; attempt 2 new s2, task again (context_full); rung handoff (context_full); > spawn 2
             spawn            spawned 7
             ends full        -
             exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep

@@ -144,7 +144,7 @@ fn frozen_agent_is_never_excused() {
         "tick; sees halted 1 of 1",
         expect![[r#"
             tick             > examine
-            sees halted 1 of 1 stop stalled kill (halted, 1 of 1 busy); > kill
+            sees halted 1 of 1 stop stalled kill (frozen, 1 of 1 busy); > kill
         "#]],
     );
     check(
@@ -167,7 +167,7 @@ fn frozen_agent_under_long_tool_is_silent() {
             tool             -
             halts            -
             tick             > examine
-            sees halted 0 of 1 stop stalled kill (halted, 0 of 1 busy); > kill
+            sees halted 0 of 1 stop stalled kill (frozen, 0 of 1 busy); > kill
         "#]],
     );
 }

@@ -23,16 +23,16 @@ fn summarizes_if_configured() {
         FULL,
         "swept",
         expect![[r#"
-        swept            swept 0; attempt 2 new s2, task again (context_full); rung seed (context_full); summary ordered; > condense for 2
-    "#]],
+            swept            swept 0; attempt 2 new s2, task again (context_full); rung handoff (context_full); summary ordered; > condense for 2
+        "#]],
     );
     check_rest_with(
         &plain(),
         FULL,
         "swept",
         expect![[r#"
-        swept            swept 0; attempt 2 new s2, task again (context_full); rung seed (context_full); > spawn 2
-    "#]],
+            swept            swept 0; attempt 2 new s2, task again (context_full); rung handoff (context_full); > spawn 2
+        "#]],
     );
     // The session contains no messages, so there is nothing to summarize.
     check_rest_with(
@@ -96,20 +96,20 @@ fn stops_hanging_summary_at_timeout() {
     check(
         "stir; tick; summary killed; spawn",
         expect![[r#"
-        stir             -
-        tick             summary stopped (attempt_timeout); > end condensing
-        summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
-        spawn            spawned 7
-    "#]],
+            stir             -
+            tick             summary stopped (timed_out); > end condensing
+            summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
+            spawn            spawned 7
+        "#]],
     );
     // A partial summary is used, and time in which the machine slept does not count.
     check(
         "+30s; sleep 1h; +29s; tick; summary ok",
         expect![[r#"
-        sleep 1h         slept 1h
-        tick             summary stopped (attempt_timeout); > end condensing
-        summary ok       summary written for 5 of 14; > spawn 2, condensed
-    "#]],
+            sleep 1h         slept 1h
+            tick             summary stopped (timed_out); > end condensing
+            summary ok       summary written for 5 of 14; > spawn 2, condensed
+        "#]],
     );
     let policy = Policy { summary_timeout: Span::ZERO, ..with_summary() };
     check_rest_with(
@@ -117,9 +117,9 @@ fn stops_hanging_summary_at_timeout() {
         &format!("{FULL}; swept"),
         "tick; summary killed",
         expect![[r#"
-        tick             summary stopped (attempt_timeout); > end condensing
-        summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
-    "#]],
+            tick             summary stopped (timed_out); > end condensing
+            summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
+        "#]],
     );
 }
 
@@ -145,7 +145,7 @@ fn summarizes_once_without_progress() {
             ends full        -
             idle             input ended; > end input
             exit 1           context_full -> replace_full_session in 0s: 4 new s4, task again (context_full); > sweep
-            swept            swept 0; attempt 4 new s4, task again (context_full); rung seed (context_full); summary ordered; > condense for 4
+            swept            swept 0; attempt 4 new s4, task again (context_full); rung handoff (context_full); summary ordered; > condense for 4
         "#]],
     );
 }
@@ -165,7 +165,7 @@ fn cancel_stops_summary() {
     check(
         "tick; cancel term; summary ok; swept",
         expect![[r#"
-            tick             summary stopped (attempt_timeout); > end condensing
+            tick             summary stopped (timed_out); > end condensing
             cancel term      suspend by sigterm
             summary ok       summary written for 5 of 14; suspended; > finish 143
             swept            -
@@ -178,21 +178,21 @@ fn recovery_does_not_repeat_summary() {
     check(
         "recover summary killed; spawn",
         expect![[r#"
-            recover summary killed recovered (condensing); no summary (crashed) for 5 of 14; > spawn 2
+            recover summary killed recovered (summarizing); no summary (crashed) for 5 of 14; > spawn 2
             spawn            spawned 7
         "#]],
     );
     check(
         "recover summary ok; spawn",
         expect![[r#"
-            recover summary ok recovered (condensing); summary written for 5 of 14; > spawn 2, condensed
+            recover summary ok recovered (summarizing); summary written for 5 of 14; > spawn 2, condensed
             spawn            spawned 7
         "#]],
     );
     check(
         "recover never; spawn",
         expect![[r#"
-            recover never    recovered (condensing); no summary (crashed) for 0 of 9; > spawn 2
+            recover never    recovered (summarizing); no summary (crashed) for 0 of 9; > spawn 2
             spawn            spawned 7
         "#]],
     );
@@ -200,7 +200,7 @@ fn recovery_does_not_repeat_summary() {
         "cancel term; recover summary killed; swept",
         expect![[r#"
             cancel term      suspend by sigterm; summary stopped (suspended); > end condensing
-            recover summary killed recovered (condensing); no summary (interrupted) for 5 of 14; > spawn 2
+            recover summary killed recovered (summarizing); no summary (interrupted) for 5 of 14; > spawn 2
             swept            -
         "#]],
     );
@@ -218,7 +218,7 @@ fn recovery_does_not_repeat_summary() {
     check(
         "recover live; summary killed",
         expect![[r#"
-            recover live     recovered (alive); > end condensing
+            recover live     recovered (agent_running); > end condensing
             summary killed   no summary (interrupted) for 5 of 14; > spawn 2
         "#]],
     );

@@ -72,12 +72,7 @@ impl LiveWorld<'_> {
     }
 
     /// Prepares a program that the user chose, in the agent's working directory.
-    pub(super) fn launch(
-        &self,
-        program: &str,
-        args: Vec<String>,
-        output: &File,
-    ) -> io::Result<LaunchSpec> {
+    pub(super) fn launch(&self, program: &str, args: Vec<String>, output: &File) -> io::Result<LaunchSpec> {
         let invocation = Invocation {
             program: program.into(),
             args,

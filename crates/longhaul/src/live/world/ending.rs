@@ -66,7 +66,7 @@ impl LiveWorld<'_> {
             let _ = self.log_exec(&dir, decoder.as_ref());
             let _ = write_blocked(&self.setup.dir, dir.number(), &self.snapshot, self.clock.at());
         }
-        self.ended.push((dir, decoder));
+        self.ended_attempts.push((dir, decoder));
         evidence
     }
 
@@ -90,7 +90,7 @@ fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), Store
 }
 
 pub(super) fn usage_entries(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
-let entries = by_model.into_iter().map(|(model, usage)| ModelUsage {
+    let entries = by_model.into_iter().map(|(model, usage)| ModelUsage {
         model,
         cost: usage.reported_cost,
         estimated_cost: usage.estimated_cost,

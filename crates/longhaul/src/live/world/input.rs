@@ -69,8 +69,9 @@ impl LiveWorld<'_> {
         for notice in notices {
             let fingerprint = workspace.filter(|_| matches!(notice, Notice::ExchangeEnded(_)));
             self.events.push_back(Event::Noticed(notice));
-            self.events
-            .extend(fingerprint.map(|workspace| Event::Noticed(Notice::WorkspaceFingerprinted(workspace))));
+            self.events.extend(
+                fingerprint.map(|workspace| Event::Noticed(Notice::WorkspaceFingerprinted(workspace))),
+            );
         }
         Ok(true)
     }

@@ -39,23 +39,23 @@ impl LiveWorld<'_> {
     /// Prepares a notification if the run has started a long wait.
     pub(super) fn notice_wait(&mut self, run: &Run, at: Moment) {
         let (notify, dir) = (&self.setup.notify, &self.setup.dir);
-        if notify.is_empty() || self.notifying.wait_seen == run.state().attempts() + 1 {
+        if notify.is_empty() || self.notifier.wait_seen == run.state().attempts() + 1 {
             return;
         }
-        let notification = Notification::for_wait((dir.id(), dir.path()), run, at, &self.setup.order.prompt);
+        let notification = Notification::for_wait(dir.id(), dir.path(), run, at, &self.setup.order.prompt);
         if notification.is_some() {
-            self.notifying.wait_seen = run.state().attempts() + 1;
-            self.notifying.due = notification;
+            self.notifier.wait_seen = run.state().attempts() + 1;
+            self.notifier.due = notification;
         }
     }
 
     /// Sends the notification of a long wait that is now on disk, and reports failures of earlier calls.
     pub(super) fn notify_wait(&mut self) {
-        if let Some(notification) = self.notifying.due.take() {
+        if let Some(notification) = self.notifier.due.take() {
             let notification = self.claim_notification(notification);
             self.call(notification);
         }
-        while let Some(ended) = self.notifying.calls.try_join_next() {
+        while let Some(ended) = self.notifier.calls.try_join_next() {
             ended.ok().flatten().iter().for_each(|failure| self.setup.observer.on_notify_failure(failure));
         }
     }
@@ -65,7 +65,8 @@ impl LiveWorld<'_> {
     /// is better than sending twice.
     pub(crate) fn claim_notification(&self, notification: Notification) -> Option<Notification> {
         let has_commands = !self.setup.notify.is_empty();
-        let is_claimed = || self.setup.dir.claim_notification(&notification.name, &notification.line()).unwrap_or(false);
+        let is_claimed =
+            || self.setup.dir.claim_notification(&notification.name, &notification.line()).unwrap_or(false);
         (has_commands && is_claimed()).then_some(notification)
     }
 
@@ -80,8 +81,8 @@ impl LiveWorld<'_> {
                 reason: String::new(),
                 log: self.setup.dir.notify_log_path(&notification.name, index),
             };
-            let ends = self.notifying.ends.subscribe();
-            self.notifying.calls.spawn(async move {
+            let ends = self.notifier.ends.subscribe();
+            self.notifier.calls.spawn(async move {
                 let reason = match started {
                     Ok((agent, log)) => end(agent, log, TIME_LIMIT, ends).await,
                     Err(error) => Some(format!("it could not be started: {error}")),
@@ -126,13 +127,13 @@ impl LiveWorld<'_> {
 
     /// Waits for the running commands until they exit or time out, or until a user cancels again.
     pub(crate) async fn finish_calls(&mut self) {
-        while !self.notifying.calls.is_empty() {
+        while !self.notifier.calls.is_empty() {
             tokio::select! {
-                Some(ended) = self.notifying.calls.join_next() => {
+                Some(ended) = self.notifier.calls.join_next() => {
                     ended.ok().flatten().iter().for_each(|failure| self.setup.observer.on_notify_failure(failure));
                 }
                 Some(_) = self.setup.cancels.recv() => {
-                    self.notifying.ends.send_replace(true);
+                    self.notifier.ends.send_replace(true);
                 }
                 // All calls have ended.
                 else => break,
@@ -162,8 +163,8 @@ async fn end(
         Ok(Ok(Exit::Code(0))) => return None,
         Ok(Ok(Exit::Code(code))) => format!("it exited with {code}"),
         Ok(Ok(Exit::Signal(signal))) => format!("it was ended by signal {signal}"),
-        Ok(Ok(Exit::Unobserved | Exit::NeverSpawned)) => "nobody saw its end".to_owned(),
-        Ok(Err(error)) => format!("nobody saw its end: {error}"),
+        Ok(Ok(Exit::Unobserved | Exit::NeverSpawned)) => "its end was not observed".to_owned(),
+        Ok(Err(error)) => format!("its end was not observed: {error}"),
         Err(reason) => {
             // The whole process group, while the group certainly belongs to the command: no sweep would find
             // leftover processes.
@@ -192,7 +193,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("log");
         let (ends, _) = tokio::sync::watch::channel(false);
-        let ended = |command: &str, time_limit| {
+        let run_command = |command: &str, time_limit| {
             let log = File::create(&path).expect("it can be made");
             let invocation = Invocation {
                 program: "/bin/sh".into(),
@@ -215,15 +216,15 @@ mod tests {
             (failed, fs::read_to_string(&path).expect("a log"))
         };
         let long = Duration::from_secs(60);
-        assert_eq!(ended("cat", long), (None, "{}\n".to_owned()));
-        let (failed, log) = ended("exit 3", long);
+        assert_eq!(run_command("cat", long), (None, "{}\n".to_owned()));
+        let (failed, log) = run_command("exit 3", long);
         assert_eq!((failed.as_deref(), &*log), (Some("it exited with 3"), "longhaul: it exited with 3\n"));
         // A command that ignores SIGTERM, with child processes.
         let short = Duration::from_millis(100);
-        let (failed, _) = ended("trap '' TERM; sleep 60 & sleep 60; sleep 60", short);
+        let (failed, _) = run_command("trap '' TERM; sleep 60 & sleep 60; sleep 60", short);
         assert_eq!(failed.as_deref(), Some("it was stopped after 100ms"));
         ends.send_replace(true);
-        let (failed, _) = ended("sleep 60", long);
+        let (failed, _) = run_command("sleep 60", long);
         assert_eq!(failed.as_deref(), Some("it was ended, because the run was to end at once"));
     }
 }

@@ -52,7 +52,7 @@ impl LiveWorld<'_> {
         let output = (dir.create_stream()?, dir.create_stderr()?);
         let write_end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
         let launch = LaunchSpec {
-            input: write_end.map(|write_end| InputFifo { write_end, path: dir.input_path() }),
+            input: write_end.map(|end| InputFifo { end, path: dir.input_path() }),
             ..LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, output)
         };
         // A disk without room for this file has none for the agent's output, and the agent would work
@@ -88,7 +88,7 @@ impl LiveWorld<'_> {
 
     /// Reports the session as unknown to the agent.
     fn refuse_session(&mut self, reason: &str) {
-        self.spawn_error = Some(format!("continue the session: {why}"));
+        self.spawn_error = Some(format!("continue the session: {reason}"));
         self.events.push_back(Event::Exited(refused(StartupError::SessionUnknown)));
     }
 

@@ -66,7 +66,7 @@ impl LiveWorld<'_> {
         // For people.
         let _ = dir.write_argv(&launch.argv());
         let (process, process_id) =
-        OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
+            OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
         failpoints::agent_is(process_id.pid);
         failpoints::hit(Failpoint::Spawned);
         Ok(SummaryRun { process, dir })
@@ -93,7 +93,7 @@ impl LiveWorld<'_> {
     fn read_summary(&mut self, dir: AttemptDir, exit: Exit) -> Evidence {
         let (stream, stderr) = (dir.stream_path(), dir.stderr_path());
         let (evidence, decoder) = evidence_of(self.setup.dialect.as_ref(), &stream, &stderr, exit);
-        self.ended.push((dir, decoder));
+        self.ended_attempts.push((dir, decoder));
         evidence
     }
 

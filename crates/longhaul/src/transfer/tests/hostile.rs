@@ -1,4 +1,4 @@
-//! Files that were damaged, or made to do harm: each is refused, and nothing is created for it.
+//! Damaged or hostile files: each is refused, and nothing is created.
 
 use super::Homes;
 use crate::transfer::manifest::{Manifest, is_name};
@@ -11,14 +11,14 @@ use std::io::{Read, Write};
 use std::path::Path;
 use tar::{EntryType, Header};
 
-/// An entry as anybody could write it.
+/// An archive entry without any validation.
 struct Raw {
     name: String,
     kind: EntryType,
     content: Vec<u8>,
 }
 
-/// The entries of an export.
+/// Reads the entries of an export.
 fn entries(path: &Path) -> Vec<Raw> {
     let mut tar = tar::Archive::new(flate2::read::GzDecoder::new(File::open(path).expect("a file")));
     let entries = tar.entries().expect("entries").map(|entry| {
@@ -35,7 +35,7 @@ fn write(path: &Path, entries: &[Raw]) {
     let mut gz = GzEncoder::new(File::create(path).expect("a file"), Compression::fast());
     for Raw { name, kind, content } in entries {
         let mut header = Header::new_ustar();
-        // Not by the crate's own hand, which refuses what leads elsewhere.
+        // Written directly, because the crate's setter refuses names that lead elsewhere.
         header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
         header.set_entry_type(*kind);
         header.set_size(content.len() as u64);
@@ -57,36 +57,35 @@ fn change(entries: &mut [Raw], change: impl FnOnce(&mut Value)) {
     entries[0].content = serde_json::to_vec(&manifest).expect("JSON");
 }
 
-/// Imports what became of a sound export, and asserts that it is refused with these words and that there is
-/// nothing afterwards.
-fn refused(words: &str, spoil: impl FnOnce(&mut Vec<Raw>)) {
+/// Imports a spoiled export. Asserts that it is refused with this message and that nothing remains.
+fn refused(message: &str, spoil: impl FnOnce(&mut Vec<Raw>)) {
     let from = Homes::new();
-    from.begin();
+    from.create_run();
     let mut entries = entries(&from.export().file);
     spoil(&mut entries);
     let to = Homes::new();
     let file = to.path("file");
     write(&file, &entries);
-    refused_file(&to, &file, words);
+    refused_file(&to, &file, message);
 }
 
-fn refused_file(to: &Homes, file: &Path, words: &str) {
+fn refused_file(to: &Homes, file: &Path, message: &str) {
     let into = to.path("work");
-    let error = import(&to.home, file, to.as_is(&into)).expect_err(words);
-    assert!(error.to_string().contains(words), "`{words}` is not in `{error}`");
+    let error = import(&to.home, file, to.as_is(&into)).expect_err(message);
+    assert!(error.to_string().contains(message), "`{message}` is not in `{error}`");
     assert!(error.hint().is_some(), "{error} has no hint");
     assert_eq!(fs::read_dir(to.home.runs_path()).expect("runs").count(), 0, "{error}");
     assert_eq!(fs::read_dir(into).expect("work").count(), 0, "{error}");
-    let mut left: Vec<_> =
+    let mut remaining: Vec<_> =
         fs::read_dir(to.home.path()).expect("home").map(|entry| entry.expect("entry").file_name()).collect();
-    left.retain(|name| name != "runs");
-    assert_eq!(left, [""; 0], "{error}");
+    remaining.retain(|name| name != "runs");
+    assert_eq!(remaining, [""; 0], "{error}");
 }
 
 #[test]
-fn a_sound_file_is_taken_in() {
+fn imports_a_valid_file() {
     let (from, to) = (Homes::new(), Homes::new());
-    from.begin();
+    from.create_run();
     let exported = from.export();
     write(&to.path("file"), &entries(&exported.file));
     let into = to.path("work");
@@ -98,7 +97,7 @@ fn a_sound_file_is_taken_in() {
 }
 
 #[test]
-fn other_entries_than_named_are_refused() {
+fn refuses_entries_that_differ_from_the_manifest() {
     refused("stands where its manifest has", |entries| entries.swap(1, 2));
     refused("`../../out` stands where", |entries| entries[1].name = "../../out".to_owned());
     refused("cut short", |entries| drop(entries.pop()));
@@ -114,7 +113,7 @@ fn other_entries_than_named_are_refused() {
 }
 
 #[test]
-fn only_plain_files_are_taken() {
+fn accepts_only_plain_files() {
     let kinds = [
         EntryType::Symlink,
         EntryType::Link,
@@ -173,9 +172,9 @@ fn names_stay_below_the_run() {
 }
 
 #[test]
-fn manifests_that_promise_nonsense_are_refused() {
-    let check = |words: &str, pointer: &str, value: Value| {
-        refused(words, |entries| {
+fn refuses_invalid_manifests() {
+    let check = |message: &str, pointer: &str, value: Value| {
+        refused(message, |entries| {
             change(entries, |manifest| *manifest.pointer_mut(pointer).expect("a field") = value);
         });
     };
@@ -195,7 +194,7 @@ fn workspace(below: &str) -> Value {
 }
 
 #[test]
-fn the_directory_to_work_in_stays_below_the_workspace() {
+fn the_working_directory_stays_below_the_workspace() {
     let members = ["run/plan.json", "run/journal.jsonl", "workspace.bundle"]
         .map(|name| json!({ "name": name, "bytes": 0, "sha256": "" }));
     let flaw = |change: fn(&mut Value)| {
@@ -225,11 +224,11 @@ fn the_directory_to_work_in_stays_below_the_workspace() {
 }
 
 #[test]
-fn a_newer_format_is_left_to_the_version_that_wrote_it() {
+fn refuses_a_newer_format() {
     let from = Homes::new();
-    from.begin();
+    from.create_run();
     let mut entries = entries(&from.export().file);
-    // Nothing else of it is understood.
+    // This version understands no other field of it.
     entries[0].content = json!({ "format": 2, "longhaul": "9.1.0", "run": 7 }).to_string().into_bytes();
     let to = Homes::new();
     write(&to.path("file"), &entries);
@@ -240,22 +239,22 @@ fn a_newer_format_is_left_to_the_version_that_wrote_it() {
 }
 
 #[test]
-fn journals_of_newer_versions_and_damaged_plans_are_refused() {
+fn refuses_journals_of_newer_versions_and_damaged_plans() {
     let with = |name: &'static str, content: &'static [u8]| {
         move |entries: &mut Vec<Raw>| {
-            let place = entries.iter().position(|entry| entry.name == name).expect("a member");
+            let index = entries.iter().position(|entry| entry.name == name).expect("a member");
             let file = tempfile::NamedTempFile::new().expect("a file");
             fs::write(file.path(), content).expect("written");
             let member = crate::transfer::archive::member(name.to_owned(), file.path()).expect("a member");
-            change(entries, |manifest| manifest["members"][place - 1] = json!(member));
-            entries[place].content = content.to_vec();
+            change(entries, |manifest| manifest["members"][index - 1] = json!(member));
+            entries[index].content = content.to_vec();
         }
     };
     let newer = br#"{"format":1,"seq":1,"at":1,"records":[{"record":"from_the_future"}]}
 "#;
     let refused = |content: &'static [u8], name| {
         let from = Homes::new();
-        from.begin();
+        from.create_run();
         let mut entries = entries(&from.export().file);
         with(name, content)(&mut entries);
         let to = Homes::new();
@@ -274,9 +273,9 @@ fn journals_of_newer_versions_and_damaged_plans_are_refused() {
 }
 
 #[test]
-fn file_that_unpacks_to_much_more_needs_consent() {
+fn a_file_that_unpacks_to_much_more_needs_consent() {
     let (from, to) = (Homes::new(), Homes::new());
-    from.begin();
+    from.create_run();
     let run = from.home.find("@").expect("a run");
     fs::write(run.path().join("zeros"), vec![0; 20 << 20]).expect("written");
     let file = from.export().file;
@@ -287,9 +286,9 @@ fn file_that_unpacks_to_much_more_needs_consent() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_refused() {
+fn refuses_a_truncated_file() {
     let from = Homes::new();
-    from.begin();
+    from.create_run();
     let whole = fs::read(from.export().file).expect("a file");
     let to = Homes::new();
     let file = to.path("file");

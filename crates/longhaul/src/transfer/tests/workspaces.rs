@@ -1,4 +1,4 @@
-//! Workspaces of every shape come back as they were, and the one that they come from is not touched.
+//! Tests that workspaces of every kind are restored exactly, and that the original workspace stays unchanged.
 
 use super::Homes;
 use crate::transfer::restore::restore;
@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything that a person may have done, without commits.
+/// Every kind of uncommitted change.
 const CHANGES: &str = "
     printf changed > modified; printf changed > staged; git add staged
     printf one > both; git add both; printf two > both
@@ -24,67 +24,68 @@ const COMMITS: &str = "
     for name in modified staged both deleted removed old script; do printf first > $name; done
     git add -A; git commit -qm first; printf kept > kept; git add -A; git commit -qm second";
 
-/// Plays a script in a directory, without settings of whoever runs the tests.
+/// Runs a script in a directory, without the git settings of the user who runs the tests.
 fn shell(dir: &Path, script: &str) -> String {
     let mut command = Command::new("sh");
     command.args(["-ec", script]).current_dir(dir).env("HOME", dir).env("GIT_CONFIG_NOSYSTEM", "1");
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
         command.env_remove(name);
     }
-    for who in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{who}_NAME"), "me").env(format!("GIT_{who}_EMAIL"), "me@example.com");
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "me").env(format!("GIT_{role}_EMAIL"), "me@example.com");
     }
     let output = command.output().expect("there is a shell");
     assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Every file below a directory, with its content, whether it can be executed, and where it links to.
+/// Returns every file below a directory, with its content, its executable bit and its link target.
 fn files(dir: &Path, skip: &[&str]) -> BTreeMap<PathBuf, String> {
     use std::os::unix::fs::PermissionsExt;
-    let mut found = BTreeMap::new();
+    let mut result = BTreeMap::new();
     for entry in fs::read_dir(dir).expect("a directory") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_owned();
         if skip.iter().any(|skip| name == *skip) {
             continue;
         }
-        let kind = fs::symlink_metadata(&path).expect("it was listed");
-        if kind.is_dir() {
-            let below = files(&path, skip).into_iter();
-            found.extend(below.map(|(file, content)| (Path::new(&name).join(file), content)));
-        } else if kind.is_symlink() {
-            found.insert(name.into(), format!("link to {}", fs::read_link(&path).expect("a link").display()));
+        let metadata = fs::symlink_metadata(&path).expect("it was listed");
+        if metadata.is_dir() {
+            let children = files(&path, skip).into_iter();
+            result.extend(children.map(|(file, content)| (Path::new(&name).join(file), content)));
+        } else if metadata.is_symlink() {
+            result
+                .insert(name.into(), format!("link to {}", fs::read_link(&path).expect("a link").display()));
         } else {
             let content = fs::read(&path).expect("a file");
-            let executable = kind.permissions().mode() & 0o100 != 0;
-            found.insert(name.into(), format!("{executable} {content:?}"));
+            let executable = metadata.permissions().mode() & 0o100 != 0;
+            result.insert(name.into(), format!("{executable} {content:?}"));
         }
     }
-    found
+    result
 }
 
 const STATE: &str = "git --no-optional-locks status --porcelain -z; git rev-parse -q --verify HEAD || echo none; \
                      git symbolic-ref -q HEAD || echo detached; git log --oneline -q 2>&1 || true";
 
-/// Takes the workspace in `work`, makes it anew, and asserts that nobody could tell the two apart, nor
-/// whether the first was ever looked at.
-fn comes_back(shape: &str, top: &str, prepare: &str, worked_in: &str) -> Workspace {
-    let place = Homes::new();
-    let work = fs::canonicalize(place.path("work")).expect("a path");
+/// Captures the workspace in `work`, restores it, and asserts that both are equal and that the original did
+/// not change.
+fn check_round_trip(shape: &str, top: &str, prepare: &str, subdirectory: &str) -> Workspace {
+    let homes = Homes::new();
+    let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(&work, prepare);
     let top = work.join(top);
-    let cwd = top.join(worked_in);
+    let cwd = top.join(subdirectory);
     let state = shell(&top, STATE);
     let before = files(&work, &[]);
 
-    let (scratch, into) = (place.path("scratch"), place.path("into"));
+    let (scratch, into) = (homes.path("scratch"), homes.path("into"));
     for dir in [&scratch, &into] {
         fs::create_dir(dir).expect("a new directory");
     }
     assert_eq!(top_of(&cwd).expect("git works"), Some(top.clone()), "{shape}");
     let snapshot = WorkspaceSnapshot::take(&top, &cwd, &[], &scratch).expect(shape);
-    let bundle = place.path("bundle");
+    let bundle = homes.path("bundle");
     snapshot.bundle(&bundle).expect(shape);
     assert_eq!(files(&work, &[]), before, "{shape}: the workspace was touched");
 
@@ -102,8 +103,8 @@ fn comes_back(shape: &str, top: &str, prepare: &str, worked_in: &str) -> Workspa
 }
 
 #[test]
-fn workspaces_come_back_as_they_were() {
-    let check = |shape: &str, prepare: &str| comes_back(shape, "", prepare, "");
+fn restores_workspaces() {
+    let check = |shape: &str, prepare: &str| check_round_trip(shape, "", prepare, "");
     check("clean", &format!("git init -qb main; {COMMITS}"));
     let main = check("changed", &format!("git init -qb main; {COMMITS}; {CHANGES}"));
     assert_eq!((main.branch.as_deref(), main.omitted.len()), (Some("main"), 0));
@@ -112,7 +113,7 @@ fn workspaces_come_back_as_they_were() {
     let unborn = check("unborn", "git init -qb trunk; printf a > a; git add a; printf b > b; printf c >> a");
     assert_eq!((unborn.head, unborn.branch.as_deref()), (None, Some("trunk")));
     check("empty", "git init -qb trunk");
-    // A change that git tells by the index's time alone: same size, same second.
+    // A change that git detects by the index's time alone: same size, same second.
     let then = "touch -d @1000000000";
     let racy = format!(
         "{COMMITS}; git config core.trustctime false; printf one > f; {then} f; git add f; printf two > f
@@ -128,58 +129,58 @@ fn workspaces_come_back_as_they_were() {
 }
 
 #[test]
-fn workspaces_that_share_a_repository_come_back() {
+fn restores_workspaces_that_share_a_repository() {
     let clone = format!("mkdir origin; cd origin; git init -qb main; {COMMITS}; cd ..;");
     let shallow = format!("{clone} git clone -q --depth 1 \"file://$PWD/origin\" top; cd top; {CHANGES}");
-    assert_eq!(comes_back("shallow", "top", &shallow, "").shallow.len(), 1);
+    assert_eq!(check_round_trip("shallow", "top", &shallow, "").shallow.len(), 1);
     let worktree = format!("{clone} cd origin; git worktree add -q -b side ../top; cd ../top; {CHANGES}");
-    comes_back("worktree", "top", &worktree, "");
+    check_round_trip("worktree", "top", &worktree, "");
     let borrowed = format!("{clone} git clone -q --shared origin top; cd top; {CHANGES}");
-    comes_back("borrowed objects", "top", &borrowed, "");
+    check_round_trip("borrowed objects", "top", &borrowed, "");
 }
 
 #[test]
-fn a_directory_below_the_top_is_remembered() {
+fn restores_the_working_directory_below_the_top() {
     let prepare = format!("git init -qb main; {COMMITS}; mkdir -p 'a b/c'; printf x > 'a b/c/x'; {CHANGES}");
-    let workspace = comes_back("below", "", &prepare, "a b/c");
+    let workspace = check_round_trip("below", "", &prepare, "a b/c");
     assert_eq!(workspace.subdirectory.as_path(), Path::new("a b/c"));
 }
 
 #[test]
-fn repositories_inside_are_named_and_left_out() {
+fn omits_nested_repositories_and_lists_them() {
     let nested = "git init -q nested; cd nested; printf n > n; git add n; git commit -qm n; cd ..";
-    let place = Homes::new();
-    let work = fs::canonicalize(place.path("work")).expect("a path");
+    let homes = Homes::new();
+    let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(&work, &format!("git init -qb main; {COMMITS}; {nested}"));
-    fs::create_dir(place.path("scratch")).expect("a new directory");
-    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
+    fs::create_dir(homes.path("scratch")).expect("a new directory");
+    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch")).expect("taken");
     assert_eq!(snapshot.workspace.omitted, ["nested".into()]);
 }
 
 #[test]
-fn files_behind_a_filter_are_named() {
-    let place = Homes::new();
-    let work = fs::canonicalize(place.path("work")).expect("a path");
+fn lists_filtered_files() {
+    let homes = Homes::new();
+    let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(
         &work,
         "git init -qb main; printf '*.big filter=away' > .gitattributes; printf x > plain; printf x > a.big
          git config filter.away.clean 'printf pointer'; git add -A; git commit -qm 1; printf y > 'b c.big'",
     );
-    fs::create_dir(place.path("scratch")).expect("a new directory");
-    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
+    fs::create_dir(homes.path("scratch")).expect("a new directory");
+    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch")).expect("taken");
     assert_eq!(snapshot.workspace.filtered, ["a.big".into(), "b c.big".into()]);
 }
 
 #[test]
-fn conflicts_come_back_as_files() {
-    let place = Homes::new();
-    let work = fs::canonicalize(place.path("work")).expect("a path");
+fn restores_conflicts_as_files() {
+    let homes = Homes::new();
+    let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(
         &work,
         "git init -qb main; printf 1 > f; git add f; git commit -qm 1; git checkout -qb side; printf 2 > f
          git commit -qam 2; git checkout -q main; printf 3 > f; git commit -qam 3; git merge -q side || true",
     );
-    let (scratch, into, bundle) = (place.path("scratch"), place.path("into"), place.path("bundle"));
+    let (scratch, into, bundle) = (homes.path("scratch"), homes.path("into"), homes.path("bundle"));
     for dir in [&scratch, &into] {
         fs::create_dir(dir).expect("a new directory");
     }
@@ -190,33 +191,33 @@ fn conflicts_come_back_as_files() {
     assert_eq!(shell(&into, "git status --porcelain"), " M f\n");
 }
 
-/// A program of the repository's must not run because somebody moves a run.
+/// A program of the repository must not run during an export.
 #[test]
-fn no_hook_runs() {
+fn runs_no_hook() {
     let hooks = "post-index-change reference-transaction pre-commit post-checkout fsmonitor-watchman";
     let prepare = format!(
         "git init -qb main; {COMMITS}; for hook in {hooks}; do
          printf '#!/bin/sh\\ntouch \"%s\"/../hooked' \"$PWD\" > .git/hooks/$hook; chmod +x .git/hooks/$hook; done
          git config core.fsmonitor .git/hooks/fsmonitor-watchman"
     );
-    let place = Homes::new();
-    let work = fs::canonicalize(place.path("work")).expect("a path");
+    let homes = Homes::new();
+    let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(&work, &prepare);
-    fs::create_dir(place.path("scratch")).expect("a new directory");
+    fs::create_dir(homes.path("scratch")).expect("a new directory");
     shell(&work, "git add -A; rm ../hooked");
-    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &place.path("scratch")).expect("taken");
-    snapshot.bundle(&place.path("bundle")).expect("written");
-    assert!(!place.path("hooked").exists());
+    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch")).expect("taken");
+    snapshot.bundle(&homes.path("bundle")).expect("written");
+    assert!(!homes.path("hooked").exists());
 }
 
 #[test]
-fn git_says_why_it_cannot() {
-    let place = Homes::new();
-    let work = fs::canonicalize(place.path("work")).expect("a path");
+fn reports_errors_of_git() {
+    let homes = Homes::new();
+    let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(&work, &format!("git init -qb main; {COMMITS}; git init -q nested"));
-    fs::create_dir(place.path("scratch")).expect("a new directory");
-    let taken = WorkspaceSnapshot::take(&work, &work, &[], &place.path("scratch"));
-    let error = taken.err().expect("git adds no repository without a commit");
+    fs::create_dir(homes.path("scratch")).expect("a new directory");
+    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch"));
+    let error = snapshot.err().expect("git adds no repository without a commit");
     assert!(error.to_string().starts_with("git add: error: 'nested/' does not have a commit"), "{error}");
     assert!(error.hint().is_some());
     fs::write(work.join(".git"), "gitdir: /nowhere").expect_err("it is a directory");
@@ -226,10 +227,10 @@ fn git_says_why_it_cannot() {
 }
 
 #[test]
-fn what_is_not_in_git_stays_behind() {
-    let place = Homes::new();
-    place.begin();
-    let exported = place.export();
+fn omits_a_workspace_outside_of_git() {
+    let homes = Homes::new();
+    homes.create_run();
+    let exported = homes.export();
     assert_eq!(
         (exported.no_workspace, exported.manifest.workspace),
         (Some(WorkspaceOmitted::NotInGit), None)
@@ -242,21 +243,21 @@ fn what_is_not_in_git_stays_behind() {
 
     let ignored = Homes::new();
     shell(&ignored.path(""), "git init -q; printf work > .gitignore");
-    ignored.begin();
+    ignored.create_run();
     assert_eq!(ignored.export().no_workspace, Some(WorkspaceOmitted::NotInGit));
-    let gone = Homes::new();
-    gone.begin();
-    fs::remove_dir(gone.path("work")).expect("it is empty");
-    assert_eq!(gone.export().no_workspace, Some(WorkspaceOmitted::Gone));
+    let without_workspace = Homes::new();
+    without_workspace.create_run();
+    fs::remove_dir(without_workspace.path("work")).expect("it is empty");
+    assert_eq!(without_workspace.export().no_workspace, Some(WorkspaceOmitted::Gone));
 }
 
-/// A home or an exported file inside of the workspace is not packed into itself.
+/// A home or an exported file inside the workspace is not exported.
 #[test]
-fn what_is_ours_is_not_in_the_snapshot() {
-    let place = Homes::new();
-    shell(&place.path(""), "git init -qb main; printf x > work/x");
-    place.begin();
-    let exported = place.export();
+fn omits_the_home_and_the_exported_file() {
+    let homes = Homes::new();
+    shell(&homes.path(""), "git init -qb main; printf x > work/x");
+    homes.create_run();
+    let exported = homes.export();
     let to = Homes::new();
     let into = to.path("new");
     let destination = ImportDestination { as_is: false, ..to.as_is(&into) };
@@ -267,42 +268,42 @@ fn what_is_ours_is_not_in_the_snapshot() {
 }
 
 #[test]
-fn a_failure_leaves_the_directory_as_it_was() {
-    let place = Homes::new();
-    shell(&place.path("work"), "git init -qb main; printf x > x");
-    place.begin();
-    let exported = place.export();
+fn a_failed_import_leaves_the_directory_unchanged() {
+    let homes = Homes::new();
+    shell(&homes.path("work"), "git init -qb main; printf x > x");
+    homes.create_run();
+    let exported = homes.export();
     let to = Homes::new();
-    // Its agent is not here.
+    // The agent is not installed here.
     let missing = to.path("missing");
-    let with = |into: &Path| {
+    let refused_without_agent = |into: &Path| {
         let destination =
             ImportDestination { into, as_is: false, allow_large: false, agent_path: Some(&missing) };
         import(&to.home, &exported.file, destination).expect_err("there is no agent");
     };
     let (empty, new) = (to.path("work"), to.path("not/yet/there"));
-    with(&empty);
-    with(&new);
+    refused_without_agent(&empty);
+    refused_without_agent(&new);
     assert!(empty.exists() && !to.path("not").exists());
-    // The run cannot get its name; the workspace is made by then.
-    let taken = ImportDestination { into: &new, as_is: false, allow_large: false, agent_path: None };
+    // The run cannot get its name, but the workspace exists by then.
+    let destination = ImportDestination { into: &new, as_is: false, allow_large: false, agent_path: None };
     let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     let day = to.home.runs_path().join(day);
     fs::create_dir_all(&day).expect("made");
     let error = {
         let run = day.join(exported.manifest.run.as_str());
         fs::write(&run, "in the way").expect("written");
-        let error = import(&to.home, &exported.file, taken).expect_err("the id is taken");
+        let error = import(&to.home, &exported.file, destination).expect_err("the id is taken");
         fs::remove_file(run).expect("it is ours");
         error
     };
     assert!(error.to_string().contains("a run of this id is in"), "{error}");
     assert!(!to.path("not").exists());
-    // As an import that was killed would leave it.
+    // The state after a killed import.
     fs::create_dir_all(new.join(".longhaul-import/left")).expect("made");
-    import(&to.home, &exported.file, taken).expect("nothing is in the way any more");
+    import(&to.home, &exported.file, destination).expect("nothing is in the way any more");
     assert_eq!(files(&new, &[".git"]).into_keys().collect::<Vec<_>>(), [PathBuf::from("x")]);
-    let again = ImportDestination { into: &empty, ..taken };
+    let again = ImportDestination { into: &empty, ..destination };
     assert!(
         matches!(import(&to.home, &exported.file, again), Err(TransferError::Store(_))),
         "it is here already"
@@ -313,19 +314,19 @@ fn a_failure_leaves_the_directory_as_it_was() {
 }
 
 #[test]
-fn a_workspace_that_is_there_is_compared() {
-    let place = Homes::new();
-    shell(&place.path("work"), "git init -qb main; printf x > x; git add x; git commit -qm x; printf y > y");
-    place.begin();
-    let exported = place.export();
-    let check = |prepare: &str, arrival| {
+fn compares_an_existing_workspace() {
+    let homes = Homes::new();
+    shell(&homes.path("work"), "git init -qb main; printf x > x; git add x; git commit -qm x; printf y > y");
+    homes.create_run();
+    let exported = homes.export();
+    let check = |prepare: &str, expected| {
         let to = Homes::new();
         let into = to.path("work");
         shell(&into, prepare);
         let imported = import(&to.home, &exported.file, to.as_is(&into)).expect("imported");
-        assert_eq!(imported.workspace, arrival, "{prepare}");
+        assert_eq!(imported.workspace, expected, "{prepare}");
     };
-    // Whatever its history: the files are what the agent sees.
+    // The history does not matter, because the agent only sees the files.
     check("git init -q; printf x > x; printf y > y", WorkspaceMatch::Same);
     check("git init -q; printf x > x", WorkspaceMatch::Different);
     check("printf x > x; printf y > y", WorkspaceMatch::Unknown);
@@ -334,10 +335,10 @@ fn a_workspace_that_is_there_is_compared() {
 #[test]
 fn files_that_would_fill_the_disk_need_consent() {
     let (from, to) = (Homes::new(), Homes::new());
-    from.begin();
+    from.create_run();
     let work = from.path("work");
     fs::create_dir_all(&work).expect("it is made");
-    // One object, and fifty files.
+    // One object with fifty files.
     shell(
         &work,
         "git init -qb main; head -c 1000000 /dev/zero > 0; for i in $(seq 50); do cp 0 $i; done; git add -A",

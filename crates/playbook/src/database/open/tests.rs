@@ -33,11 +33,11 @@ fn queued(transcript: &str) -> Queued {
 
 fn transcripts(paths: &LearningPaths) -> Vec<String> {
     let learning = open(paths);
-    let known = learning.known(|db| {
+    let transcripts = learning.known(|db| {
         let mut statement = db.prepare("SELECT transcript FROM queue ORDER BY transcript")?;
         statement.query_map([], |row| row.get(0))?.collect()
     });
-    known.expect("a queue")
+    transcripts.expect("a queue")
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn moves_damaged_database_aside() {
         let (_dir, paths) = temporary_paths();
         let damaged_bytes = damage(intact(&paths));
         fs::write(paths.database(), &damaged_bytes).expect("a file");
-        for end in BESIDE {
+        for end in SIDE_FILES {
             drop(fs::remove_file(with_end(&paths.database(), end)));
         }
 
@@ -232,7 +232,7 @@ fn fifty_processes_enqueue_without_database() {
     let children: Vec<_> = (0..50)
         .map(|_| {
             let mut command = Command::new(&this);
-            command.args(["--exact", "learning::open::tests::enqueues_for_another_test"]);
+            command.args(["--exact", "database::open::tests::enqueues_for_another_test"]);
             command.env(CHILD, dir.path()).stdout(std::process::Stdio::null()).spawn().expect("a process")
         })
         .collect();

@@ -1,8 +1,12 @@
 //! Finds, inserts and removes the hooks in Claude Code's settings.
 //!
 //! Format, seen with 2.1.330:
-//! `{"hooks": {"<event>": [{"matcher": "…", "hooks": [{"type": "command", "command": "…", "timeout":
-//! 10}]}]}}`.
+//!
+//! ```text
+//! {"hooks": {"<event>": [{"matcher": "…", "hooks": [
+//!     {"type": "command", "command": "…", "timeout": 10}
+//! ]}]}}
+//! ```
 
 use super::spans::{Item, items, named, with, without};
 use crate::hooks::HookEvent;

@@ -55,10 +55,10 @@ impl InstallError {
                 "take its comments out: Claude Code ignores settings with comments; nothing was changed"
             }
             InstallError::NotJson { has_comments: false, .. } => {
-                "mend it: Claude Code ignores it as it is; nothing was changed"
+                "fix it: Claude Code ignores the file as it is; nothing was changed"
             }
             InstallError::Shape { .. } => {
-                "mend it: Claude Code complains about it as well; nothing was changed"
+                "fix it: Claude Code rejects it too; nothing was changed"
             }
             InstallError::ChangedMeanwhile { .. } => "try again; nothing was changed",
         }

@@ -235,43 +235,43 @@ fn rejects_invalid_settings_unchanged() {
     check(
         "{\"model\": \"opus\",}",
         expect![
-            "cannot understand FILE: trailing comma at line 1 column 18; mend it: Claude Code ignores it as it is; nothing was changed"
+            "cannot understand FILE: trailing comma at line 1 column 18; fix it: Claude Code ignores the file as it is; nothing was changed"
         ],
     );
     check(
         "{\"model\":",
         expect![
-            "cannot understand FILE: EOF while parsing a value at line 1 column 9; mend it: Claude Code ignores it as it is; nothing was changed"
+            "cannot understand FILE: EOF while parsing a value at line 1 column 9; fix it: Claude Code ignores the file as it is; nothing was changed"
         ],
     );
     check(
         "[]",
         expect![
-            "cannot understand FILE: the whole is not an object; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: the whole is not an object; fix it: Claude Code rejects it too; nothing was changed"
         ],
     );
     check(
         "7",
         expect![
-            "cannot understand FILE: the whole is not an object; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: the whole is not an object; fix it: Claude Code rejects it too; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": []}"#,
         expect![
-            "cannot understand FILE: `hooks` is not an object; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: `hooks` is not an object; fix it: Claude Code rejects it too; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": null}"#,
         expect![
-            "cannot understand FILE: `hooks` is not an object; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: `hooks` is not an object; fix it: Claude Code rejects it too; nothing was changed"
         ],
     );
     check(
         r#"{"hooks": {"SessionEnd": {}}}"#,
         expect![
-            "cannot understand FILE: `hooks.SessionEnd` is not an array; mend it: Claude Code complains about it as well; nothing was changed"
+            "cannot understand FILE: `hooks.SessionEnd` is not an array; fix it: Claude Code rejects it too; nothing was changed"
         ],
     );
 }

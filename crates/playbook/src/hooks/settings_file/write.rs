@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Replaces `before` with `after`.
 pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), InstallError> {
-    let failed = |action: &'static str| move |cause| InstallError::Io { action, path: path.to_owned(), cause };
+    let failed =
+        |action: &'static str| move |cause| InstallError::Io { action, path: path.to_owned(), cause };
     let real = resolve_links(path).map_err(failed("follow the link"))?;
     let dir = real.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(dir).map_err(failed("make the directory of"))?;

@@ -3,7 +3,7 @@
 
 use super::{ApiJudge, Judge, JudgeError, RequestEvent, RequestObserver, RetryAdvice};
 use crate::JudgeSettings;
-use crate::judge::testing::{START, ROLL, SimulatedClock, api, policy, settings};
+use crate::judge::testing::{ROLL, START, SimulatedClock, api, policy, settings};
 use crate::settings::Credential;
 use longhaul_agent::Prices;
 use longhaul_core::{ApiCallPolicy, Fault, Moment, Span, Tokens, draw};
@@ -26,7 +26,7 @@ impl RequestObserver for Seen {
             }
         };
         let text = format!("{}: {text}", at.since(START));
-        self.0.lock().expect("nobody panics with it").push(text);
+        self.0.lock().expect("no test panics with it").push(text);
     }
 }
 
@@ -45,7 +45,7 @@ async fn ask_by(policy: ApiCallPolicy, side: &str) -> Outcome {
         .expect("the settings are sound")
         .with_observer(seen.clone());
     let replied = judge.ask("What is learnt?").await.map(|reply| reply.text);
-    let seen = seen.0.lock().expect("nobody panics with it").clone();
+    let seen = seen.0.lock().expect("no test panics with it").clone();
     Outcome { replied, requests: api.account().requests.len(), slept: clock.slept(), seen }
 }
 
@@ -161,8 +161,13 @@ async fn never_retries_other_4xx() {
 
 #[tokio::test]
 async fn never_retries_invalid_response() {
-    check_not_retried("{ html = {} }", "APIResponseValidationError", Fault::Network, RetryAdvice::Later(None))
-        .await;
+    check_not_retried(
+        "{ html = {} }",
+        "APIResponseValidationError",
+        Fault::Network,
+        RetryAdvice::Later(None),
+    )
+    .await;
 }
 
 #[tokio::test]

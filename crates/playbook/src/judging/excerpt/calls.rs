@@ -52,7 +52,9 @@ impl ToolOutcomes<'_> {
         let outcome = match self.results.get(call.id.as_str()) {
             None => "no result was recorded".to_owned(),
             Some(result) => match result.kind {
-                ToolResultKind::Ok if USER_QUESTION_TOOLS.contains(&call.name.as_str()) => with_text("answered", result),
+                ToolResultKind::Ok if USER_QUESTION_TOOLS.contains(&call.name.as_str()) => {
+                    with_text("answered", result)
+                }
                 ToolResultKind::Ok => "ok".to_owned(),
                 ToolResultKind::Error | ToolResultKind::Unknown => failed(result),
             },

@@ -1,4 +1,5 @@
 //! Removes likely secrets from text that a judge sees.
+//!
 //! The list of patterns is short and closed, and guarantees nothing: an unknown form of secret is sent, as it
 //! was sent to the model that wrote it.
 

@@ -98,8 +98,8 @@ fn adjusted_cosine(a: &Text, b: &Text, dot: f64) -> f64 {
 }
 
 /// Returns whether texts have different meanings despite common words: another number, flag or name, a
-/// replaced word, another negation, or swapped sides.
-/// A synonym looks like a replaced word, so such texts stay separate.
+/// replaced word, another negation, or swapped sides. A synonym looks like a replaced word, so such texts
+/// stay separate.
 fn has_different_meaning(a: &Text, b: &Text) -> bool {
     let has_own = |a: &Text, b: &Text| a.words.words.iter().any(|word| !b.has(word));
     let is_directed = a.words.is_directed || b.words.is_directed;

@@ -157,7 +157,7 @@ pub(super) fn words(text: &str) -> Words {
 /// Returns whether every character of a word matters. A hyphen or an apostrophe between letters is plain
 /// English.
 fn is_exact(piece: &str, bare: &str) -> bool {
-    let is_plain = |sign: char| sign.is_alphabetic() || sign == '-' || sign == '\'';
+    let is_plain = |c: char| c.is_alphabetic() || c == '-' || c == '\'';
     piece.contains('`') || piece.starts_with('-') && piece.len() > 1 || !bare.chars().all(is_plain)
 }
 

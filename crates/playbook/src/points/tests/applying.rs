@@ -15,24 +15,27 @@ const SMALL: &str = "
     kpt_001 2/1 the api folder is vendored
 ";
 
-fn told(learned: &Applied) -> String {
-    let Applied { playbook, changes: told } = learned;
-    let done: String = told.applied.iter().map(|done| format!("{}\n", json!(done))).collect();
-    let skipped: String =
-        told.skipped.iter().map(|not| format!("not {}: {}\n", not.description, not.reason)).collect();
+fn render(result: &Applied) -> String {
+    let Applied { playbook, changes } = result;
+    let applied: String = changes.applied.iter().map(|change| format!("{}\n", json!(change))).collect();
+    let skipped: String = changes
+        .skipped
+        .iter()
+        .map(|change| format!("not {}: {}\n", change.description, change.reason))
+        .collect();
     let numbers = Playbook::read(&playbook.text()).expect("a playbook").0;
     assert_eq!(&numbers, playbook);
-    format!("{}{done}{skipped}", written(playbook))
+    format!("{}{applied}{skipped}", written(playbook))
 }
 
 fn check(operations: Value, expected: Expect) {
     let operations = operations.as_array().expect("a list");
-    let learned = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
-    expected.assert_eq(&told(&learned));
+    let result = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
+    expected.assert_eq(&render(&result));
 }
 
 #[test]
-fn what_was_done_is_counted() {
+fn summarizes_changes_in_one_line() {
     let operations = json!([
         {"type": "ADD", "text": "use pnpm"},
         {"type": "UPDATE", "target_id": "pat-003", "text": "keep functions on one screen"},
@@ -40,13 +43,13 @@ fn what_was_done_is_counted() {
         {"type": "DELETE", "target_id": "nobody"},
     ]);
     let operations = operations.as_array().expect("a list");
-    let learned = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
-    assert_eq!(learned.changes.summary_line(), "2 new, 1 changed, 2 gone, 1 not done");
+    let result = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
+    assert_eq!(result.changes.summary_line(), "2 new, 1 changed, 2 gone, 1 not done");
     assert_eq!(ChangeSummary::default().summary_line(), "nothing changed");
 }
 
 #[test]
-fn every_operation_does_what_it_says() {
+fn applies_operations() {
     check(
         json!([
             {"type": "ADD", "text": "use pnpm", "section": " user preferences"},
@@ -76,7 +79,7 @@ fn every_operation_does_what_it_says() {
 }
 
 #[test]
-fn what_cannot_be_done_is_passed_over_with_its_reason() {
+fn skips_invalid_operations_with_reason() {
     check(
         json!([
             {"type": "ADD", "text": "run the linter first", "section": "OTHERS"},
@@ -117,8 +120,8 @@ fn what_cannot_be_done_is_passed_over_with_its_reason() {
 }
 
 #[test]
-fn a_name_is_never_given_twice() {
-    let named = |playbook: &Playbook, text: &str| -> PointId {
+fn never_reuses_ids() {
+    let id_of = |playbook: &Playbook, text: &str| -> PointId {
         playbook
             .points()
             .find(|(_, point)| point.text == text)
@@ -134,19 +137,19 @@ fn a_name_is_never_given_twice() {
         &playbook(SMALL),
         json!([{"type": "DELETE", "target_id": "pat-003"}, add("sort imports by crate")]),
     );
-    assert_eq!(named(&first, "sort imports by crate").as_str(), "pat-004");
+    assert_eq!(id_of(&first, "sort imports by crate").as_str(), "pat-004");
     let second = apply(&first, json!([{"type": "DELETE", "target_id": "pat-004"}]));
     assert!(second.text().contains("\"last_numbers\": {\n    \"pat\": 4\n  }"), "{}", second.text());
-    // Another program writes the file in between, and keeps what it does not know.
+    // Another program rewrites the file and preserves unknown fields.
     let (second, _) = Playbook::read(&second.text()).expect("a playbook");
     let third = apply(&second, json!([add("name tests after what they show")]));
-    assert_eq!(named(&third, "name tests after what they show").as_str(), "pat-005");
-    // With the highest there again, nothing is left to be kept.
+    assert_eq!(id_of(&third, "name tests after what they show").as_str(), "pat-005");
+    // Once the highest number exists again, nothing needs to be reserved.
     assert!(!third.text().contains("last_numbers"));
 }
 
 #[test]
-fn tags_are_counted_and_harm_is_pruned() {
+fn counts_tags_and_prunes_harmful_points() {
     let tag = |name: &str, tag| Tag { name: name.into(), tag, rationale: String::new() };
     let reflection = Reflection {
         analysis: String::new(),
@@ -157,7 +160,7 @@ fn tags_are_counted_and_harm_is_pruned() {
             tag("gone", Verdict::Helpful),
         ],
     };
-    let learned = apply(&playbook(SMALL), &reflection, &[], &WordOverlap, THRESHOLD);
+    let result = apply(&playbook(SMALL), &reflection, &[], &WordOverlap, THRESHOLD);
     expect![[r###"
         ## PATTERNS & APPROACHES
         pat-001 6/0 run the linter first
@@ -169,14 +172,14 @@ fn tags_are_counted_and_harm_is_pruned() {
         {"did":"harmed","name":"pat-003"}
         {"did":"pruned","harmful":3,"helpful":1,"name":"pat-003","section":"PATTERNS & APPROACHES","text":"keep functions short"}
         not tag: there is no point [gone]
-    "###]].assert_eq(&told(&learned));
-    // What did harm as often as it helped stays, and so does what was never judged.
-    let kept = playbook("pat-001 3/3 a\npat-002 0/0 b\npat-003 0/2 c\npat-004 9/8 d");
-    assert_eq!(apply(&kept, &Reflection::default(), &[], &WordOverlap, THRESHOLD).playbook, kept);
+    "###]].assert_eq(&render(&result));
+    // A point that did harm as often as it helped stays, and so does one without ratings.
+    let unchanged = playbook("pat-001 3/3 a\npat-002 0/0 b\npat-003 0/2 c\npat-004 9/8 d");
+    assert_eq!(apply(&unchanged, &Reflection::default(), &[], &WordOverlap, THRESHOLD).playbook, unchanged);
 }
 
 #[test]
-fn what_nobody_here_knows_is_kept_through_everything() {
+fn preserves_unknown_fields() {
     let text = r#"{"version": "1.2", "sections": {
         "OTHERS": [
             {"name": "oth-001", "text": "one", "helpful": 1, "harmful": 0, "by": "me", "tags": ["x"]},

@@ -99,7 +99,8 @@ fn selects_relevant_points_of_large_playbook() {
         );
         format!("{} -{}", names.join(" "), injection.omitted)
     };
-    let frame = render(&playbook("a 0/0 b"), "", None).map_or(0, |injection| estimated_tokens(&injection.text));
+    let frame =
+        render(&playbook("a 0/0 b"), "", None).map_or(0, |injection| estimated_tokens(&injection.text));
     let selections = [
         names("the websocket reconnects for ever", frame + 160),
         names("write a database migration", frame + 160),

@@ -5,8 +5,7 @@ use expect_test::{Expect, expect};
 fn check(text: &str, expected: Expect) {
     let result = match Playbook::read(text) {
         Ok((playbook, warnings)) => {
-            let warnings: String = warnings.iter().map(|warning| format!("odd: {warning}
-")).collect();
+            let warnings: String = warnings.iter().map(|warning| format!("odd: {warning}\n")).collect();
             let findings: String =
                 playbook.lint().iter().map(|finding| format!("finding: {finding}\n")).collect();
             format!("{}{warnings}{findings}", written(&playbook))
@@ -26,7 +25,7 @@ fn round_trips_foreign_file() {
         \"curator\": null,\n  \"seen\": [\n    {\n      \"a\": 1.5\n    }\n  ]\n}";
     let (playbook, warnings) = Playbook::read(text).expect("a playbook");
     assert_eq!(playbook.text(), text);
-    assert_eq!(warnings, ["sections.RECIPES: is no section of a playbook; kept, and told to nobody"]);
+    assert_eq!(warnings, ["sections.RECIPES: is not a section of a playbook; it is kept but never injected"]);
 }
 
 #[test]

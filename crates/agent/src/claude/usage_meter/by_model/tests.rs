@@ -8,13 +8,19 @@ use std::fmt::Write;
 
 const OPUS: &str = "claude-opus-5-5";
 
-/// Takes in a story of one line an event: `MODEL INPUT OUTPUT` is a message, `guess MODEL INPUT` a sub-agent's without
-/// its final usage, `cut MODEL INPUT BYTES`, `states MODEL INPUT OUTPUT MICRODOLLARS, …` a result by model,
-/// `costs MICRODOLLARS` one that states a sum alone, `plain MODEL INPUT OUTPUT MICRODOLLARS` one of the plain format.
-/// A model that is `-` is missing.
-fn told(story: &str) -> UsageMeter {
-    let mut spend = UsageMeter::new(Prices::bundled().clone());
-    let events = story.split(';').map(str::trim).filter(|event| !event.is_empty());
+/// Measures a script with one event per entry:
+///
+/// - `MODEL INPUT OUTPUT`: a message
+/// - `guess MODEL INPUT`: a sub-agent's message without its final usage
+/// - `cut MODEL INPUT BYTES`: a truncated message
+/// - `states MODEL INPUT OUTPUT MICRODOLLARS, …`: a result by model
+/// - `costs MICRODOLLARS`: a result with only a sum
+/// - `plain MODEL INPUT OUTPUT MICRODOLLARS`: a result of the plain format
+///
+/// A model `-` is missing.
+fn meter_after(script: &str) -> UsageMeter {
+    let mut meter = UsageMeter::new(Prices::bundled().clone());
+    let events = script.split(';').map(str::trim).filter(|event| !event.is_empty());
     for (number, event) in events.enumerate() {
         let words: Vec<&str> = event.split(' ').collect();
         let id = format!("m{number}");
@@ -30,7 +36,7 @@ fn told(story: &str) -> UsageMeter {
         };
         match words.as_slice() {
             ["guess", model, input] => {
-                heard(&mut spend, &row(message(model, input, "1", "null")), "t");
+                feed_row(&mut meter, &row(message(model, input, "1", "null")), "t");
             }
             ["cut", model, input, bytes] => {
                 let text = "x".repeat(bytes.parse().expect("a number"));
@@ -39,70 +45,71 @@ fn told(story: &str) -> UsageMeter {
                 );
                 let stop = format!(r#"{{"event":{{"type":"message_stop"}},"api_message_id":"{id}"}}"#);
                 for line in [start(message(model, input, "1", "null")), delta, stop] {
-                    spend.stream_event(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON"));
+                    meter.stream_event(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON"));
                 }
             }
             ["states", ..] => {
                 let reported =
                     event["states".len()..].split(',').map(str::trim).filter(|part| !part.is_empty());
-                let reported: Vec<String> = reported.map(stated_model).collect();
-                result(&mut spend, &format!(r#""model_usage_since_last_result":{{{}}}"#, reported.join(",")));
+                let reported: Vec<String> = reported.map(reported_model).collect();
+                result(&mut meter, &format!(r#""model_usage_since_last_result":{{{}}}"#, reported.join(",")));
             }
-            ["costs", cost] => result(&mut spend, &format!(r#""total_cost_usd":{}"#, dollars(cost))),
+            ["costs", cost] => result(&mut meter, &format!(r#""total_cost_usd":{}"#, dollars(cost))),
             ["plain", model, input, output, cost] => result(
-                &mut spend,
+                &mut meter,
                 &format!(
                     r#""modelUsage":{{"{model}":{{}}}},"usage":{{"input_tokens":{input},"output_tokens":{output}}},"total_cost_usd":{}"#,
                     dollars(cost)
                 ),
             ),
             [model, input, output] => {
-                heard(&mut spend, &row(message(model, input, output, "\"end_turn\"")), "");
+                feed_row(&mut meter, &row(message(model, input, output, "\"end_turn\"")), "");
             }
             other => unreachable!("no event {other:?}"),
         }
     }
-    spend.close_all();
-    spend
+    meter.close_all();
+    meter
 }
 
-fn heard(spend: &mut UsageMeter, line: &str, thread: &str) {
-    spend.row(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON").message, thread);
+fn feed_row(meter: &mut UsageMeter, line: &str, thread: &str) {
+    meter.row(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON").message, thread);
 }
 
-fn result(spend: &mut UsageMeter, fields: &str) {
-    spend.settle(&parse::<ResultLine<'_>>(format!("{{{fields}}}").as_bytes()).expect("it is JSON"));
+fn result(meter: &mut UsageMeter, fields: &str) {
+    meter.on_result(&parse::<ResultLine<'_>>(format!("{{{fields}}}").as_bytes()).expect("it is JSON"));
 }
 
 fn dollars(micro: &str) -> f64 {
     micro.parse::<f64>().expect("micro-dollars") / 1e6
 }
 
-fn stated_model(words: &str) -> String {
+fn reported_model(words: &str) -> String {
     let [name, input, output, cost] = words.split(' ').collect::<Vec<_>>()[..] else {
         unreachable!("not a model: {words}")
     };
     format!(r#""{name}":{{"inputTokens":{input},"outputTokens":{output},"costUSD":{}}}"#, dollars(cost))
 }
 
-fn parts(spend: &UsageMeter) -> Vec<(String, Usage)> {
-    let parts = spend.by_model();
+fn parts(meter: &UsageMeter) -> Vec<(String, Usage)> {
+    let parts = meter.by_model();
     let sum = parts.iter().fold(Usage::default(), |sum, (_, part)| sum.plus(*part));
-    assert_eq!(sum, spend.tally(), "{parts:#?}");
+    assert_eq!(sum, meter.usage(), "{parts:#?}");
     assert!(parts.is_sorted_by(|one, other| one.0 < other.0), "{parts:#?}");
     parts
 }
 
-/// Checks each model's input and output, messages and micro-dollars, stated and (after `~`) estimated.
-fn check(story: &str, expected: Expect) {
+/// Checks the input, output, messages and reported micro-dollars of each model, and after `~` the estimated
+/// ones.
+fn check(script: &str, expected: Expect) {
     let mut text = String::new();
-    for (name, usage) in parts(&told(story)) {
+    for (name, usage) in parts(&meter_after(script)) {
         let name = if name.is_empty() { "-" } else { &name };
         let Usage {
             tokens,
             truncated_tokens,
             messages,
-            truncated_messages: cut_messages,
+            truncated_messages,
             turns,
             reported_cost: cost,
             estimated_cost,
@@ -114,9 +121,13 @@ fn check(story: &str, expected: Expect) {
         if estimated_cost.0 > 0 {
             write!(text, " ~{}", estimated_cost.0).expect("a text takes all");
         }
-        if cut_messages > 0 {
-            write!(text, " cut {} {} ({cut_messages})", truncated_tokens.input, truncated_tokens.output)
-                .expect("a text takes all");
+        if truncated_messages > 0 {
+            write!(
+                text,
+                " cut {} {} ({truncated_messages})",
+                truncated_tokens.input, truncated_tokens.output
+            )
+            .expect("a text takes all");
         }
         text.push_str(if unpriced { " unpriced\n" } else { "\n" });
     }
@@ -124,7 +135,7 @@ fn check(story: &str, expected: Expect) {
 }
 
 #[test]
-fn what_no_result_follows_is_priced_by_model() {
+fn prices_usage_without_result_by_model() {
     check("", expect![[""]]);
     check(
         "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; claude-opus-5-5 1000 50",
@@ -147,7 +158,7 @@ fn what_no_result_follows_is_priced_by_model() {
             claude-sonnet-4-5 0 0 (0) $0 ~3150 cut 1000 10 (1)
         "#]],
     );
-    // A millionth is left by rounding: each of them costs half a millionth more than it says.
+    // Rounding leaves a millionth: each part costs half a millionth more than shown.
     check(
         "claude-haiku-5-5 5 0; claude-haiku-5-5-20260101 5 0; claude-haiku-5-5[1m] 5 0",
         expect![[r#"
@@ -156,7 +167,7 @@ fn what_no_result_follows_is_priced_by_model() {
             claude-haiku-5-5[1m] 5 0 (1) $0 ~1
         "#]],
     );
-    // Nobody said which, of two and of one.
+    // Messages without a model, next to two models and to one.
     check(
         "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; - 100 5",
         expect![[r#"
@@ -180,7 +191,7 @@ fn what_no_result_follows_is_priced_by_model() {
 }
 
 #[test]
-fn a_result_says_what_each_model_cost() {
+fn result_reports_cost_by_model() {
     check(
         "claude-opus-5-5 1000 50; claude-haiku-5-5 1000 50; states claude-opus-5-5 1000 50 7000, claude-haiku-5-5 1000 50 130",
         expect![[r#"
@@ -188,7 +199,7 @@ fn a_result_says_what_each_model_cost() {
             claude-opus-5-5 1000 50 (1) $7000
         "#]],
     );
-    // Two results, and what follows them.
+    // Two results, and usage after them.
     check(
         "claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 7000; claude-haiku-5-5 1000 50; \
          states claude-haiku-5-5 1000 50 130; claude-haiku-5-5 1000 50",
@@ -205,7 +216,7 @@ fn a_result_says_what_each_model_cost() {
             claude-opus-5-5 1000 50 (1) $7000
         "#]],
     );
-    // What sub-agents wrote is only known by the result.
+    // The output of sub-agents is only known from the result.
     check(
         "claude-opus-5-5 1000 50; guess claude-haiku-5-5 1000; guess claude-haiku-5-5 1000; \
          states claude-opus-5-5 1000 50 7000, claude-haiku-5-5 2000 777 600",
@@ -214,7 +225,7 @@ fn a_result_says_what_each_model_cost() {
             claude-opus-5-5 1000 50 (1) $7000
         "#]],
     );
-    // A message that was cut stays with its model, and so does what the statement leaves out of it.
+    // A truncated message stays with its model, as does the cost that the report omits.
     check(
         "claude-opus-5-5 1000 50; cut claude-sonnet-4-5 1000 40; states claude-opus-5-5 1000 50 5000, claude-sonnet-4-5 1000 1 3015",
         expect![[r#"
@@ -232,7 +243,7 @@ fn a_result_says_what_each_model_cost() {
 }
 
 #[test]
-fn names_are_those_that_are_stated() {
+fn uses_reported_names() {
     check(
         "claude-sonnet-4-5-20250929 1000 50; states claude-sonnet-4-5[1m] 1000 50 3750; claude-sonnet-4-5-20250929 1000 50",
         expect![[r#"
@@ -245,7 +256,7 @@ fn names_are_those_that_are_stated() {
             us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 (1) $3750
         "#]],
     );
-    // One name begins with the other, and yet they are two.
+    // One name starts with the other, but they are two models.
     check(
         "claude-opus-5 1000 50; claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 5000, claude-opus-5 1000 50 6250",
         expect![[r#"
@@ -253,7 +264,7 @@ fn names_are_those_that_are_stated() {
             claude-opus-5-5 1000 50 (1) $5000
         "#]],
     );
-    // In a later turn, of which the result does not count it yet.
+    // In a later exchange, whose result does not include it yet.
     check(
         "claude-sonnet-4-5-20250929 1000 50; states claude-sonnet-4-5[1m] 1000 50 3750; \
          claude-sonnet-4-5-20250929 1000 50; claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 5000",
@@ -281,7 +292,7 @@ fn names_are_those_that_are_stated() {
 }
 
 #[test]
-fn a_gateway_answers_by_another_name() {
+fn matches_names_of_gateways() {
     check(
         "glm-4.6 1000 50; glm-4.6 1000 50; states claude-opus-5-5 2000 100 10000",
         expect![[r#"
@@ -295,7 +306,7 @@ fn a_gateway_answers_by_another_name() {
             claude-opus-5-5 1000 50 (1) $5000
         "#]],
     );
-    // Two other names: by what they were given, and by all that they used.
+    // Two other names, matched by their prompts and by their total usage.
     check(
         "glm-4.5 1000 50; glm-4.6 2000 100; states claude-opus-5-5 2100 200 10000, claude-haiku-5-5 1000 50 125",
         expect![[r#"
@@ -316,7 +327,8 @@ fn a_gateway_answers_by_another_name() {
             claude-opus-5-5 1000 50 (1) $5000
         "#]],
     );
-    // A sub-agent's message that the result does not count yet, beside a request that the stream does not show.
+    // A sub-agent's message that the result does not include yet, next to a request that the stream does not
+    // show.
     check(
         "guess glm-4.6 5000; states claude-opus-5-5 100 5 500",
         expect![[r#"
@@ -324,7 +336,7 @@ fn a_gateway_answers_by_another_name() {
             glm-4.6 0 0 (0 of 1) $0
         "#]],
     );
-    // Messages of which the result counts a part.
+    // Messages that the result includes in part.
     check(
         "glm-4.6 1000 50; glm-4.5 1000 50; glm-4 1000 50; states claude-opus-5-5 1200 60 5000",
         expect![[r#"
@@ -333,7 +345,7 @@ fn a_gateway_answers_by_another_name() {
             glm-4.5 1000 50 (1) $0
         "#]],
     );
-    // Which of two asked for it, nobody says.
+    // It is unknown which of two models was requested.
     check(
         "glm-4.6 1000 50; states claude-opus-5-5 1000 60 5200, claude-sonnet-4-5 1000 60 3900",
         expect![[r#"
@@ -345,8 +357,8 @@ fn a_gateway_answers_by_another_name() {
 }
 
 #[test]
-fn a_mere_sum_is_split() {
-    // By the prices of the table, which are as 5 to 3.75.
+fn splits_reported_sum() {
+    // By the prices of the table, whose ratio is 5 to 3.75.
     check(
         "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; costs 17500",
         expect![[r#"
@@ -354,7 +366,7 @@ fn a_mere_sum_is_split() {
             claude-sonnet-4-5 1000 50 (1) $7500
         "#]],
     );
-    // By output, where the table has none of them.
+    // By output if the table has no price for them.
     check(
         "house-7b 1000 100; house-70b 1000 300; costs 4000",
         expect![[r#"
@@ -369,7 +381,7 @@ fn a_mere_sum_is_split() {
             house-7b 1000 100 (1) $2000
         "#]],
     );
-    // What is no sum is none.
+    // An invalid sum is ignored.
     check(
         "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; costs -1",
         expect![[r#"
@@ -390,7 +402,7 @@ fn a_mere_sum_is_split() {
             claude-opus-5-5 2000 100 (2) $12000
         "#]],
     );
-    // Without any message, it is the one model's of the process.
+    // Without any message, it belongs to the only model of the process.
     check(
         "claude-opus-5-5 1000 50; costs 7000; costs 12000",
         expect![[r#"
@@ -412,7 +424,7 @@ fn a_mere_sum_is_split() {
 }
 
 #[test]
-fn sums_are_split_without_a_rest() {
+fn splits_without_remainder() {
     let check = |sum: u64, weights: &[u64], expected: &[u64]| assert_eq!(split(sum, weights), expected);
     check(100, &[1, 1, 2], &[25, 25, 50]);
     check(100, &[1, 1, 1], &[33, 33, 34]);
@@ -425,12 +437,12 @@ fn sums_are_split_without_a_rest() {
 }
 
 #[test]
-fn the_largest_makes_up_for_a_difference() {
-    let check = |values: &[u64], wanted: u64, expected: &[u64]| {
+fn adjusts_largest_value() {
+    let check = |values: &[u64], target: u64, expected: &[u64]| {
         let mut fitted = values.to_vec();
         let sizes: Vec<u128> = (0..values.len() as u128).collect();
-        fit_to(&mut fitted, &sizes, wanted);
-        assert_eq!(fitted, expected, "{values:?} to {wanted}");
+        fit_to(&mut fitted, &sizes, target);
+        assert_eq!(fitted, expected, "{values:?} to {target}");
     };
     check(&[2, 5, 3], 10, &[2, 5, 3]);
     check(&[2, 5, 3], 11, &[2, 6, 3]);
@@ -445,26 +457,26 @@ fn the_largest_makes_up_for_a_difference() {
 
 #[test]
 fn memory_is_flat() {
-    let mut spend = UsageMeter::new(Prices::default());
-    let message = |spend: &mut UsageMeter, number: u32, model: &str| {
+    let mut meter = UsageMeter::new(Prices::default());
+    let message = |meter: &mut UsageMeter, number: u32, model: &str| {
         let line = format!(
             r#"{{"message":{{"id":"m{number}","model":"{model}","usage":{{"output_tokens":7}},"stop_reason":"end_turn"}}}}"#
         );
-        heard(spend, &line, "");
+        feed_row(meter, &line, "");
     };
-    message(&mut spend, 1000, &"x".repeat(1000));
+    message(&mut meter, 1000, &"x".repeat(1000));
     for number in 0..1000 {
-        message(&mut spend, number, &format!("model{number}"));
+        message(&mut meter, number, &format!("model{number}"));
         if number % 90 == 89 {
-            result(&mut spend, &format!(r#""total_cost_usd":{number}"#));
+            result(&mut meter, &format!(r#""total_cost_usd":{number}"#));
         }
     }
-    message(&mut spend, 1001, OPUS);
-    spend.close_all();
-    let parts = parts(&spend);
-    // Nobody is one of them: too long a name came first.
+    message(&mut meter, 1001, OPUS);
+    meter.close_all();
+    let parts = parts(&meter);
+    // One part has no name: it collects the name that is too long and all names beyond the limit.
     assert_eq!(parts.len(), MODELS_MAX);
     assert!(parts[0].0.is_empty() && parts[0].1.messages > 900, "{:?}", parts[0]);
     assert!(parts.iter().all(|(name, _)| name.len() < 10), "{parts:?}");
-    assert!(spend.shares.settled.0.len() <= MODELS_MAX);
+    assert!(meter.shares.committed.0.len() <= MODELS_MAX);
 }

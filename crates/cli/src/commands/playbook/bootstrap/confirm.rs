@@ -25,7 +25,7 @@ pub fn confirm_cost(plan: &BootstrapPlan) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::not_started(
-        "nothing was learnt: you did not say yes",
+        "nothing was learned: not confirmed",
         "--limit and --since take fewer sessions",
         None,
     ))

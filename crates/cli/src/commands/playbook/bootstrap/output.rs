@@ -176,7 +176,7 @@ impl BootstrapOutput {
             let spent = Usd::from_dollars(self.cost_usd).filter(|spent| *spent > Usd::ZERO);
             let spent = spent.map(|spent| format!(", for {}", money(spent))).unwrap_or_default();
             let learned = self.count(SessionProgress::Learned);
-            text += &format!("{learned} of {} learnt from{spent}\n", counted(sessions, "session"));
+            text += &format!("{learned} of {} learned{spent}\n", counted(sessions, "session"));
         }
         if let Some(stopped) = &self.stopped {
             text += &format!("{stopped}\n");

@@ -98,7 +98,7 @@ impl BootstrapLearner {
             let spent = spent_since(&learning, started).map_err(|error| learn::failure(&error))?;
             printed.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
-                let message = format!("the budget of {} is exhausted; run it again to go on", money(budget));
+                let message = format!("the budget of {} is exhausted; run it again to continue", money(budget));
                 return Ok(Some(Stop { reason: StopReason::Outcome(OutcomeKind::OverBudget), message }));
             }
             screen.start_session(index, &planned.session.path, spent);
@@ -180,20 +180,20 @@ impl BootstrapLearner {
 /// Returns why no further session starts, or `None` if one does.
 fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
     if let Some(reason) = report.person {
-        let message = format!("{reason}; what is queued is kept, and running it again goes on");
+        let message = format!("{reason}; the queue is kept; run it again to continue");
         return Some(Stop { reason: StopReason::Outcome(OutcomeKind::NeedsPerson), message });
     }
     // Entries for another judge or another API do not block this one.
     let until = report.waits.filter(|_| result == SessionProgress::Waits)?;
     let message = format!(
-        "the judge has no answer now, and is left alone until {}; running it again goes on",
+        "the judge does not answer and is paused until {}; run it again then",
         coming(until)
     );
     Some(Stop { reason: StopReason::Outcome(OutcomeKind::RetryLater), message })
 }
 
 fn cancelled(by: CancelSource) -> Stop {
-    let message = "cancelled; what is queued is kept, and running it again goes on".to_owned();
+    let message = "cancelled; the queue is kept; run it again to continue".to_owned();
     Stop { reason: StopReason::Cancelled(by), message }
 }
 

@@ -3,7 +3,7 @@
 use super::source::Source;
 use crate::api_judge::{self, SystemClock};
 use crate::args::GlobalArgs;
-use crate::args::keypoints::ExtractArgs;
+use crate::args::playbook::ExtractArgs;
 use crate::commands::playbook::templates;
 use crate::failure::Failure;
 use crate::output::time::TimeFormat;
@@ -32,7 +32,7 @@ pub fn ask(
 ) -> Result<Extraction, Failure> {
     let playbook = playbook(args, project)?;
     if source.slice.is_empty() {
-        output::print_status("nobody said anything in this transcript");
+        output::print_status("this transcript contains no messages");
         return Ok(Extraction::default());
     }
     let clock = Arc::new(SystemClock::new());

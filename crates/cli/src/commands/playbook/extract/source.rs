@@ -1,6 +1,6 @@
 //! Reads a transcript completely and parses it before any other step.
 
-use crate::args::keypoints::ExtractArgs;
+use crate::args::playbook::ExtractArgs;
 use crate::failure::Failure;
 use crate::open_home;
 use longhaul_playbook::judging::Excerpt;

@@ -36,7 +36,7 @@ impl Progress {
                 output::print_status(&format!("{}: the curator has answered", name(item)))
             }
             WorkerEvent::Learned(item, result) => {
-                output::print_status(&format!("{}: learnt: {result}", name(item)))
+                output::print_status(&format!("{}: learned: {result}", name(item)))
             }
             WorkerEvent::Empty(item, reason) => {
                 output::print_status(&format!("{}: nothing to learn: {reason}", name(item)))
@@ -48,7 +48,7 @@ impl Progress {
                 output::print_status(&format!("{}: {reason}; it waits until {}", name(item), coming(until)));
             }
             WorkerEvent::NeedsPerson { reason, .. } => {
-                let hint = format!("what is queued is kept; `{}` goes on with it", command(self.kind));
+                let hint = format!("the queue is kept; `{}` continues with it", command(self.kind));
                 output::print_error(reason, Some(&hint));
             }
             WorkerEvent::SetAside(path) => warn_damaged_database(path),

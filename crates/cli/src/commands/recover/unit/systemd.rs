@@ -17,12 +17,12 @@ pub(super) fn text(unit: &Unit) -> String {
         "# {MARK}
 [Unit]
 Description=Longhaul: recover runs whose supervisor died
-# A supervisor that dies again and again is left to a person.
+# A supervisor that keeps dying needs a person.
 StartLimitIntervalSec=600
 StartLimitBurst=5
 
 [Service]
-# Started is started: it supervises for as long as the runs take.
+# It is active at once, and supervises as long as the runs take.
 Type=exec
 ExecStart={env_program}{command}
 # A supervisor that was killed is replaced. One that said how its runs ended has done its work.

@@ -19,12 +19,12 @@ fn renders_systemd_unit() {
         # Written by longhaul, which replaces and removes it as a whole.
         [Unit]
         Description=Longhaul: recover runs whose supervisor died
-        # A supervisor that dies again and again is left to a person.
+        # A supervisor that keeps dying needs a person.
         StartLimitIntervalSec=600
         StartLimitBurst=5
 
         [Service]
-        # Started is started: it supervises for as long as the runs take.
+        # It is active at once, and supervises as long as the runs take.
         Type=exec
         ExecStart=/usr/bin/env "/opt/my 100%% \"tools\"/$$x/it's\\longhaul" recover --active-within 168h "50%% of $$HOME" "a \"b\" \\c" "<&>" ""
         # A supervisor that was killed is replaced. One that said how its runs ended has done its work.

@@ -107,7 +107,7 @@ fn escapes_text_of_a_run() {
     // The task, name, directory, agent, model, error, hint and two calls.
     assert!(text.matches("&lt;img src=x onerror=alert(1)&gt;").count() >= 12, "{text}");
     assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'));
-    assert!(!super::super::text::text(&report, &clock()).contains(['\u{202e}', '\u{1b}']));
+    assert!(!text::text(&report, &clock()).contains(['\u{202e}', '\u{1b}']));
 }
 
 #[test]

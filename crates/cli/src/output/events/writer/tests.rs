@@ -16,8 +16,8 @@ fn file() -> (TempDir, std::path::PathBuf) {
     (dir, path)
 }
 
-/// Puts these into a file, and returns what a person is told.
-fn told(path: &Path, items: Vec<QueuedEvents>) -> Option<String> {
+/// Writes these events to a file and returns the warning.
+fn write_events(path: &Path, items: Vec<QueuedEvents>) -> Option<String> {
     let opened = File::options().read(true).append(true).create(true).open(path).expect("it can be made");
     let writer = Writer::start("events".to_owned(), false, OpenedDestination::File(opened));
     items.into_iter().for_each(|item| writer.queue().put(item));
@@ -29,11 +29,11 @@ fn check(path: &Path, expected: &Expect) {
 }
 
 #[test]
-fn nothing_is_told_twice_or_left_out() {
+fn writes_each_event_once() {
     let (_dir, path) = file();
-    assert_eq!(told(&path, vec![item(1, 2, false)]), None);
-    // Another supervisor knows all that was before, and tells what the dead one did not.
-    assert_eq!(told(&path, vec![item(1, 1, true), item(2, 2, true), item(4, 1, false)]), None);
+    assert_eq!(write_events(&path, vec![item(1, 2, false)]), None);
+    // Another supervisor knows all earlier events and writes those that are missing.
+    assert_eq!(write_events(&path, vec![item(1, 1, true), item(2, 2, true), item(4, 1, false)]), None);
     check(
         &path,
         &expect![[r#"
@@ -46,10 +46,10 @@ fn nothing_is_told_twice_or_left_out() {
 }
 
 #[test]
-fn another_run_of_the_same_name_is_told_from_its_beginning() {
+fn writes_new_run_with_same_name_from_start() {
     let (_dir, path) = file();
     fs::write(&path, "{\"run\":\"a\",\"seq\":40}\n").expect("written");
-    assert_eq!(told(&path, vec![item(1, 1, false)]), None);
+    assert_eq!(write_events(&path, vec![item(1, 1, false)]), None);
     check(
         &path,
         &expect![[r#"
@@ -60,9 +60,9 @@ fn another_run_of_the_same_name_is_told_from_its_beginning() {
 }
 
 #[test]
-fn what_is_missing_is_said_where_it_is_missing() {
+fn reports_gap_in_its_place() {
     let (_dir, path) = file();
-    let missed = told(&path, vec![item(1, 1, false), item(4, 1, false)]);
+    let missed = write_events(&path, vec![item(1, 1, false), item(4, 1, false)]);
     assert_eq!(
         missed.as_deref(),
         Some("2 of the run's events did not get to events; the run's journal.jsonl has them all")
@@ -78,7 +78,7 @@ fn what_is_missing_is_said_where_it_is_missing() {
 }
 
 #[test]
-fn a_destination_that_fails_is_counted() {
+fn counts_events_of_failed_destination() {
     let full = File::options().write(true).open("/dev/full").expect("it is always there");
     let writer = Writer::start("full".to_owned(), false, OpenedDestination::Stream(full));
     writer.queue().put(item(1, 3, false));
@@ -87,7 +87,7 @@ fn a_destination_that_fails_is_counted() {
 }
 
 #[test]
-fn nobody_waits_for_a_reader() {
+fn never_waits_for_reader() {
     let (reader, pipe) = std::io::pipe().expect("a pipe");
     let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
     let started = Instant::now();
