@@ -72,7 +72,7 @@ struct Table {
     #[serde(default)]
     tools: Vec<Spanned<String>>,
     #[serde(default)]
-    looking: Vec<Spanned<String>>,
+    read_only_tools: Vec<Spanned<String>>,
     #[serde(default)]
     harmless: Vec<Spanned<String>>,
     #[serde(default)]
@@ -97,8 +97,8 @@ impl EffectRules {
             toml_table::each(text, table.program, |row: ProgramRow| ProgramRule::new(row, &harmless))?;
         let names = programs.iter().flat_map(|program| program.names.clone()).collect();
         let tools = toml_table::each(text, table.tools, pattern)?;
-        let looking = toml_table::each(text, table.looking, pattern)?;
-        Ok(EffectRules { tools, read_only_tools: looking, programs, names })
+        let read_only_tools = toml_table::each(text, table.read_only_tools, pattern)?;
+        Ok(EffectRules { tools, read_only_tools, programs, names })
     }
 
     /// Adds the rules of another table.

@@ -172,10 +172,11 @@ impl Model {
             return Err(format!("{name} = {price}, expected dollars per million tokens, 0 to {DOLLARS_MAX}"));
         }
         if row.long_context_above.is_some() != row.long_context_factor.is_some() {
-            return Err("`above` and `above_factor` go together, expected both or none".to_owned());
+            return Err("`long_context_above` and `long_context_factor` go together, expected both or none"
+                .to_owned());
         }
         if let Some(factor) = row.long_context_factor.filter(|factor| !(0.0..=FACTOR_MAX).contains(factor)) {
-            return Err(format!("above_factor = {factor}, expected a factor from 0 to {FACTOR_MAX}"));
+            return Err(format!("long_context_factor = {factor}, expected a factor from 0 to {FACTOR_MAX}"));
         }
         let rates = |factor: f64| {
             let nano = |dollars: f64| (dollars * factor * 1000.0).round() as u64;
@@ -311,7 +312,7 @@ cache_read = 0
             "input =",
             "inptu =",
             expect![
-                "line 5: unknown field `inptu`, expected one of `names`, `input`, `output`, `cache_write`, `cache_write_hour`, `cache_read`, `above`, `above_factor`"
+                "line 5: unknown field `inptu`, expected one of `names`, `input`, `output`, `cache_write`, `cache_write_hour`, `cache_read`, `long_context_above`, `long_context_factor`"
             ],
         );
         check("output = 2.5\n", "", expect!["line 3: missing field `output`"]);
@@ -333,13 +334,17 @@ cache_read = 0
         );
         check(
             "input = 1\n",
-            "input = 1\nabove = 100\n",
-            expect!["line 3: `above` and `above_factor` go together, expected both or none"],
+            "input = 1\nlong_context_above = 100\n",
+            expect![
+                "line 3: `long_context_above` and `long_context_factor` go together, expected both or none"
+            ],
         );
         check(
             "input = 1\n",
-            "input = 1\nabove = 100\nabove_factor = -1\n",
-            expect!["line 3: above_factor = -1, expected a factor from 0 to 1000"],
+            "input = 1\nlong_context_above = 100\nabove_factor = -1\n",
+            expect![
+                "line 7: unknown field `above_factor`, expected one of `names`, `input`, `output`, `cache_write`, `cache_write_hour`, `cache_read`, `long_context_above`, `long_context_factor`"
+            ],
         );
         check("input = 1\n", "input = = 1\n", expect!["line 5: extra `=`, expected nothing"]);
     }

@@ -320,7 +320,7 @@ mod tests {
             usage_limit Later(Some(Moment(1795410000000))): ask Claude Code: retry_later: It said so.
             overloaded Later(None): ask Claude Code: retry_later: It said so.
             auth NeedsPerson: ask Claude Code: needs_person: It said so.
-            agent_missing NeedsPerson: ask Claude Code: refused: It said so.; LONGHAUL_AGENT_PATH names its program
+            agent_missing NeedsPerson: ask Claude Code: not_started: It said so.; LONGHAUL_AGENT_PATH names its program
             context_full Never: ask Claude Code: failed: It said so.
             model_unknown NeedsPerson: ask Claude Code: failed: It said so.
             refused Never: ask Claude Code: failed: It said so.

@@ -51,10 +51,10 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     });
     let named = [
         ("keep_going", true),
-        ("extended", flags.keep_improving),
+        ("keep_improving", flags.keep_improving),
         ("done_when", flags.done_when.is_some()),
         ("status_every", flags.status_every.is_some()),
-        ("idle_stops", flags.max_idle_stops.is_some()),
+        ("max_idle_stops", flags.max_idle_stops.is_some()),
     ];
     let named = named.into_iter().filter(|(_, named)| *named);
     resolved.origins.extend(named.map(|(name, _)| (name.to_owned(), "flag".to_owned())));

@@ -31,7 +31,7 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
     // An id contains no slash; a request that could be either is an id first.
     if request.contains('/') {
         return by_path(request).ok_or_else(|| {
-            let error = format!("find run `{request}`: this is no directory with a plan.json");
+            let error = format!("cannot find run `{request}`: this is no directory with a plan.json");
             Failure::usage(error, "name the directory of a run, or its id")
         });
     }

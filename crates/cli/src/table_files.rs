@@ -15,7 +15,7 @@ const TABLE_BYTES_MAX: u64 = 1 << 20;
 const PRICES_HINT: &str = "it begins with `dated = \"2026-11-21\"`; a `[[model]]` has `names = [\"…\"]` and, in dollars per million \
                            tokens, input, output, cache_write, cache_write_hour and cache_read";
 const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below `[[program]]` both `names = [\"deploy.sh\"]` and \
-                            `begins = [\"prod\"]`";
+                            `starts_with = [\"prod\"]`";
 
 /// Creates the dialect with the tables that the flags name.
 pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {

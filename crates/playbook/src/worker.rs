@@ -303,7 +303,7 @@ impl Worker<'_> {
         item: &Item,
     ) -> Result<Result<Slice, Result<String, String>>, LearningError> {
         let path = &item.queued.transcript;
-        let refused = |cause: std::io::Error| Err(Err(format!("read {}: {cause}", path.display())));
+        let refused = |cause: std::io::Error| Err(Err(format!("cannot read {}: {cause}", path.display())));
         if let Some(slice) = learning.unfinished(item)? {
             // A slice with a reflection is not read again.
             if slice.state != SliceState::Started {
@@ -313,7 +313,7 @@ impl Worker<'_> {
                 Ok(true) => return Ok(Ok(slice)),
                 Ok(false) => learning.replaced(&slice, self.clock.now().at)?,
                 Err(cause) => {
-                    let reason = format!("read {}: {cause}", path.display());
+                    let reason = format!("cannot read {}: {cause}", path.display());
                     let state = SliceState::Failed;
                     learning.end(item, &slice, self.clock.now().at, state, &reason)?;
                     return Ok(Err(Err(reason)));
@@ -347,7 +347,7 @@ impl Worker<'_> {
             match transcript::read(&item.queued.transcript, slice.part) {
                 Ok(bytes) => bytes,
                 Err(cause) => {
-                    let reason = format!("read {}: {cause}", item.queued.transcript.display());
+                    let reason = format!("cannot read {}: {cause}", item.queued.transcript.display());
                     return Ok(Err(StepError::Never(reason)));
                 }
             }

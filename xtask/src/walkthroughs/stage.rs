@@ -163,7 +163,9 @@ impl WalkthroughRig {
         let started = Instant::now();
         while !condition() {
             if started.elapsed() > PATIENCE {
-                return Err(io::Error::other(format!("timed out after {PATIENCE:?} waiting for {description}")));
+                return Err(io::Error::other(format!(
+                    "timed out after {PATIENCE:?} waiting for {description}"
+                )));
             }
             sleep(PROBE_INTERVAL);
         }

@@ -108,7 +108,12 @@ fn check(script: &str, expected: Expect) {
 #[test]
 fn finds_commands_in_scripts() {
     check("cd x && cargo test && git push 2>&1 | tail -3; echo ok", expect!["git push 2>&1"]);
-    check("set -e\n# publish\nnpm publish\ngit push &", expect!["npm publish\ngit push"]);
+    check(
+        "set -e\n# publish\nnpm publish\ngit push &",
+        expect![[r#"
+        npm publish
+        git push"#]],
+    );
     check("env X=1 sudo -u me git -C dir push", expect!["env X=1 sudo -u me git -C dir push"]);
     check(
         "GIT_SSH=x timeout -k 5 30 nice -n 5 git push",
@@ -118,7 +123,12 @@ fn finds_commands_in_scripts() {
     check("for x in a b; do { git push $x; }; done", expect!["git push $x"]);
     check("bash -lc 'cd x && git push origin \"a b\"'", expect![[r#"git push origin "a b""#]]);
     check("sudo sh -e -c \"git push\"", expect!["git push"]);
-    check("eval \"git push\"; x=$(npm publish)", expect!["git push\nnpm publish"]);
+    check(
+        "eval \"git push\"; x=$(npm publish)",
+        expect![[r#"
+        git push
+        npm publish"#]],
+    );
     check("bash <<EOF\ngit push\nEOF", expect!["git push"]);
     check("echo a | xargs -n 1 git push origin", expect!["xargs -n 1 git push origin"]);
     check("sh -c 'sh -c \"sh -c git\\ push\"'", expect!["git push"]);
@@ -138,7 +148,7 @@ fn classifies_tools_by_name() {
 
 #[test]
 fn parses_user_table() {
-    let text = "[[program]]\nnames = [\"deploy\"]\nends = [\"prod*\"]\n";
+    let text = "[[program]]\nnames = [\"deploy\"]\nends_with = [\"prod*\"]\n";
     let effects = EffectRules::parse(text).expect("the table is valid");
     assert_eq!(
         effects.scope("Bash", "deploy to prod-1"),
@@ -149,7 +159,8 @@ fn parses_user_table() {
 
 #[test]
 fn user_table_extends_bundled_table() {
-    let text = "tools = [\"WebFetch\"]\n[[program]]\nnames = [\"deploy.sh\", \"git\"]\nbegins = [\"prod\"]\n";
+    let text =
+        "tools = [\"WebFetch\"]\n[[program]]\nnames = [\"deploy.sh\", \"git\"]\nstarts_with = [\"prod\"]\n";
     let effects =
         EffectRules::parse(text).expect("the table is valid").merged_with(EffectRules::bundled().clone());
     let scope = |script: &str| match effects.scope("Bash", script) {
@@ -189,7 +200,7 @@ fn rejects_invalid_tables() {
     );
     check("harmless = [\"-n\", \"n\"]", expect![[r#"line 1: "n" is no option (options begin with "-")"#]]);
     check(
-        "[[program]]\nnames = [\"x\"]\nbegins = [\"a||b\"]",
+        "[[program]]\nnames = [\"x\"]\nstarts_with = [\"a||b\"]",
         expect![[r#"line 1: empty pattern in "a||b" (write "*" for anything)"#]],
     );
     check(
@@ -199,7 +210,7 @@ fn rejects_invalid_tables() {
     check(
         "[[program]]\nname = [\"x\"]",
         expect![
-            "line 2: unknown field `name`, expected one of `names`, `begins`, `has`, `ends`, `options`, `harmless`, `inside`, `valued`"
+            "line 2: unknown field `name`, expected one of `names`, `starts_with`, `contains`, `ends_with`, `options`, `harmless`, `workspace_only`, `options_with_value`"
         ],
     );
     check("tools = [\"a\",\n= 3", expect!["line 2: unexpected `=` in array, expected value, `]`"]);

@@ -9,7 +9,7 @@ const REASON_CHARS_MAX: usize = 400;
 
 /// The text after the task, in a full and in a minimal handoff prompt.
 pub(crate) const AFTER_TASK: [&str; 2] = [
-    "\n\n(This continues earlier work on the task above. The earlier session could not be continued:  ",
+    "\n\n(This continues earlier work on the task above. The earlier session could not be continued: ",
     "\n\n(Earlier work on this could not be continued. Look at the state of the workspace first, and do not ",
 ];
 

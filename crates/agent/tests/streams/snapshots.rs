@@ -20,103 +20,103 @@ fn emits_notices() {
     check(
         "success-session-state",
         expect![[r#"
-            TurnBegan
+            ExchangeStarted
             SessionOpened(SessionId("2692ea9c-dfaa-4752-96ba-8bc8fe35e9c1"))
             MessageEnded
-            ToolBegan
+            ToolStarted
             ToolEnded
-            Stirred
+            Activity
             Used(1 messages, $0.0057)
             MessageEnded
             MessageEnded
-            ToolBegan
-            ToolBegan
+            ToolStarted
+            ToolStarted
             ToolEnded
             ToolEnded
             Used(2 messages, $0.0118)
             MessageEnded
             Used(3 messages, $0.0203)
-            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
-            Idled"#]],
+            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
+            Idle"#]],
     );
     check(
         "success-background-bash",
         expect![[r#"
             SessionOpened(SessionId("167d1327-eced-4e23-9b9c-37c21c0c42fc"))
-            TurnBegan
+            ExchangeStarted
             MessageEnded
-            ToolBegan
+            ToolStarted
             BackgroundChanged(1)
-            Stirred
+            Activity
             ToolEnded
             Used(1 messages, $0.0057)
             MessageEnded
             Used(2 messages, $0.0132)
-            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
-            Stirred
+            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
+            Activity
             BackgroundChanged(0)
-            TurnBegan
+            ExchangeStarted
             MessageEnded
             Used(3 messages, $0.0198)
-            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
     check(
         "stream-cut-recovered",
         expect![[r#"
             SessionOpened(SessionId("0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"))
-            TurnBegan
-            Stirred
+            ExchangeStarted
+            Activity
             Used(0 messages, $0.0058)
             Retrying { attempt: 1, status: None, delay: Span(616) }
-            Stirred
+            Activity
             MessageEnded
-            Stirred
+            Activity
             Used(1 messages, $0.0124)
-            Stirred
+            Activity
             Used(1 messages, $0.0125)
-            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
     check(
         "usage-limit-self-waiting",
         expect![[r#"
             SessionOpened(SessionId("4b5b6a8e-00de-404e-8dcd-026a73142c28"))
-            TurnBegan
+            ExchangeStarted
             RateLimitChanged(RateLimit { status: Rejected, resets_at: Some(Moment(1795305081000)) })
             Retrying { attempt: 1, status: Some(429), delay: Span(21109) }
             MessageEnded
             RateLimitChanged(RateLimit { status: Allowed, resets_at: None })
             Used(1 messages, $0.0033)
-            TurnEnded(TurnResult { is_error: false, ending: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
     check(
         "killed-sigint-mid-tool",
         expect![[r#"
             SessionOpened(SessionId("9209e1b1-6cd8-483f-bcf4-9384b1cec7e6"))
-            TurnBegan
-            Stirred
+            ExchangeStarted
+            Activity
             MessageEnded
-            Stirred
-            ToolBegan
-            Stirred
+            Activity
+            ToolStarted
+            Activity
             Used(1 messages, $0.0066)
-            Stirred
+            Activity
             ToolEnded
-            Stirred
+            Activity
             MessageEnded
-            Stirred
-            ToolBegan
-            Stirred
+            Activity
+            ToolStarted
+            Activity
             Used(2 messages, $0.0132)
-            Stirred
+            Activity
             ToolEnded
-            Stirred
+            Activity
             Used(2 messages, $0.0132)
-            TurnEnded(TurnResult { is_error: true, ending: Aborted, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            ExchangeEnded(AgentResult { is_error: true, terminal_reason: Aborted, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
     check(
         "startup-resume-unknown",
         expect![[r#"
             Used(0 messages, $0.0000)
-            TurnEnded(TurnResult { is_error: true, ending: Unstated, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            ExchangeEnded(AgentResult { is_error: true, terminal_reason: NotReported, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
 }

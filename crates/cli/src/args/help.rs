@@ -1,7 +1,8 @@
 //! The texts of the help that are not those of one flag: the groups of commands, and examples for each command.
 
 /// The layout of the help of `longhaul` itself: its commands come in groups, before its few flags.
-pub(super) const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
+pub(super) const TEMPLATE: &str =
+    "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
 /// The groups of `longhaul -h`.
 pub(super) const COMMANDS: &str = "\

@@ -13,7 +13,12 @@ use std::path::PathBuf;
 #[derive(Debug, Default, Args)]
 pub struct RunArgs {
     /// The task; `-` reads it from stdin
-    #[arg(value_name = "PROMPT", required_unless_present = "prompt_file", conflicts_with = "prompt_file", help_heading = "Task")]
+    #[arg(
+        value_name = "PROMPT",
+        required_unless_present = "prompt_file",
+        conflicts_with = "prompt_file",
+        help_heading = "Task"
+    )]
     pub prompt: Option<String>,
     /// Read the task from a file
     #[arg(long, value_name = "FILE", help_heading = "Task")]
@@ -56,7 +61,13 @@ pub struct RunArgs {
     ///
     /// Names like `example.com`, `*.example.com` or `example.com:443`. The agent runs commands in its own
     /// sandbox, and does not start if the sandbox is unavailable.
-    #[arg(long, value_name = "HOST", value_delimiter = ',', help_heading = "Guards and questions", hide_short_help = true)]
+    #[arg(
+        long,
+        value_name = "HOST",
+        value_delimiter = ',',
+        help_heading = "Guards and questions",
+        hide_short_help = true
+    )]
     pub network: Vec<String>,
     /// Let the agent ask questions, and answer VALUE if KEY matches or occurs in the text
     ///
@@ -75,7 +86,12 @@ pub struct RunArgs {
     /// Patterns: `example.com` with everything below it, `*.example.com`, `example.com:8080`,
     /// `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. See docs/guards.md for what
     /// guards inspect and miss.
-    #[arg(long = "block-url", value_name = "PATTERN", help_heading = "Guards and questions", hide_short_help = true)]
+    #[arg(
+        long = "block-url",
+        value_name = "PATTERN",
+        help_heading = "Guards and questions",
+        hide_short_help = true
+    )]
     pub block_urls: Vec<UrlPattern>,
     /// Deny tool calls that name a URL in this file
     ///
@@ -85,7 +101,12 @@ pub struct RunArgs {
     /// Deny tool calls that name this file or folder, or anything below it
     ///
     /// Absolute, below `~`, or relative to the working directory.
-    #[arg(long = "block-path", value_name = "PATH", help_heading = "Guards and questions", hide_short_help = true)]
+    #[arg(
+        long = "block-path",
+        value_name = "PATH",
+        help_heading = "Guards and questions",
+        hide_short_help = true
+    )]
     pub block_paths: Vec<String>,
     /// Keep partial messages in the stream file after the run
     #[arg(long, help_heading = "Task", hide_short_help = true)]
@@ -127,7 +148,13 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Task")]
     pub dry_run: bool,
     /// Arguments passed to the agent unchanged
-    #[arg(last = true, value_name = "AGENT ARGS", allow_hyphen_values = true, help_heading = "Agent and session", hide_short_help = true)]
+    #[arg(
+        last = true,
+        value_name = "AGENT ARGS",
+        allow_hyphen_values = true,
+        help_heading = "Agent and session",
+        hide_short_help = true
+    )]
     pub agent_args: Vec<String>,
     /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]

@@ -68,7 +68,10 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         }
         FollowEnd::Orphaned => Err(Failure::not_started(
             format!("cannot follow run {}: it has no supervisor", dir.id()),
-            format!("continue it with `longhaul recover {0}`, or stop it with `longhaul cancel {0}`", dir.id()),
+            format!(
+                "continue it with `longhaul recover {0}`, or stop it with `longhaul cancel {0}`",
+                dir.id()
+            ),
             None,
         )),
     }

@@ -391,8 +391,8 @@ mod tests {
             (not said)               $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
             total                     $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
-            cost at API prices; subscriptions are billed differently; more than that
-            where it says >: some models have no price
+            cost at API prices; subscriptions are billed differently; more than that where it says >: some
+            models have no price
         "#]]
         .assert_eq(&text(&costs(), 200));
     }
@@ -405,8 +405,8 @@ mod tests {
             (not said)               >$0.1100   1000      20
             total                     >$12.45   2000      40
 
-            cost at API prices; subscriptions are billed differently; more than that
-            where it says >: some models have no price
+            cost at API prices; subscriptions are billed differently; more than that where it says >: some
+            models have no price
         "#]]
         .assert_eq(&text(&costs(), 80));
     }
@@ -424,8 +424,8 @@ mod tests {
             -       $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
             total    $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
-            cost at API prices; subscriptions are billed differently; more than that
-            where it says >: some models have no price
+            cost at API prices; subscriptions are billed differently; more than that where it says >: some
+            models have no price
         "#]].assert_eq(&text(&costs, 120));
         let narrow = text(&costs, 60);
         expect![[r#"
@@ -434,8 +434,8 @@ mod tests {
             -       >$0.1100   1000      20
             total    >$12.45   2000      40
 
-            cost at API prices; subscriptions are billed differently; more than that
-            where it says >: some models have no price
+            cost at API prices; subscriptions are billed differently; more than that where it says >: some
+            models have no price
         "#]]
         .assert_eq(&narrow);
     }

@@ -165,7 +165,10 @@ pub fn print(
                         format!("Summary of older work for a new session, within {timeout}: {command}\n")
                     })
                     .unwrap_or_default(),
-                guards.iter().map(|(name, patterns)| format!("{name}: {}\n", patterns.join(", "))).collect::<String>(),
+                guards
+                    .iter()
+                    .map(|(name, patterns)| format!("{name}: {}\n", patterns.join(", ")))
+                    .collect::<String>(),
                 order.checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
                 resolved.preset,
                 policy_lines(&resolved.policy),
@@ -222,11 +225,11 @@ fn policy_lines(policy: &Policy) -> String {
         ("max_failed_checks", policy.check.map_or_else(none, |check| check.failures_max.to_string())),
         ("check_timeout", policy.check.and_then(|check| check.timeout).map_or_else(none, span)),
         ("keep_going", policy.keep_going.is_some().to_string()),
-        ("progress_resets", policy.progress_resets_retries.to_string()),
-        ("overload_cap", span(policy.early_overload_cap)),
-        ("overload_young", span(policy.early_overload_period)),
+        ("progress_resets_retries", policy.progress_resets_retries.to_string()),
+        ("early_overload_cap", span(policy.early_overload_cap)),
+        ("early_overload_period", span(policy.early_overload_period)),
         ("reset_jitter", span(policy.reset_jitter)),
-        ("attempt_timeout_rule", word(rule)),
+        ("attempt_timeout_action", word(rule)),
         ("exit_timeout", span(policy.exit_timeout)),
         ("stop_grace", span(policy.stop_grace)),
         ("allow_denials", policy.allow_denials.to_string()),

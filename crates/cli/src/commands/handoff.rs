@@ -52,7 +52,9 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         return Ok(SummaryOutcome::Written(None));
     };
     let without = |reason: &str| {
-        output::print_status(&format!("no summary by {model}: {reason}; older work is listed in one line per step"));
+        output::print_status(&format!(
+            "no summary by {model}: {reason}; older work is listed in one line per step"
+        ));
         Ok(SummaryOutcome::Written(None))
     };
     let agent_spec = match agent_spec(args) {

@@ -24,7 +24,7 @@ pub fn man(args: &ManArgs) -> Result<u8, Failure> {
         clap_mangen::generate_to(tree, dir)
     };
     write().map_err(|error| {
-        let error = format!("write manual pages to {}: {error}", dir.display());
+        let error = format!("cannot write manual pages to {}: {error}", dir.display());
         Failure::usage(error, "name a directory that you can write to, like ~/.local/share/man/man1")
     })?;
     Ok(0)

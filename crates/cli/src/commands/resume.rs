@@ -103,10 +103,7 @@ fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failu
     let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
     let is_finished = Run::replay(history.records()).state().outcome().is_some();
     if !is_locked && !is_finished && !global.quiet {
-        print_status(&format!(
-            "the supervisor of run {} died; recovering it",
-            dir.id()
-        ));
+        print_status(&format!("the supervisor of run {} died; recovering it", dir.id()));
     }
     Ok(())
 }

@@ -173,7 +173,7 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
 /// Validates the flags and prepares a run.
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let mut resolved = resolve(&args.policy, args.resume_or_new.is_some());
-    for (name, table) in [("prices", &args.prices_file), ("effects", &args.effects_file)] {
+    for (name, table) in [("prices_file", &args.prices_file), ("effects_file", &args.effects_file)] {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
     resolved.policy.summarize = args.handoff_summary.is_some();

@@ -44,8 +44,7 @@ impl ActiveRun {
         let background = background_of(&row);
         let suffix =
             (!background.is_empty()).then(|| format!("; in the background: {}", background.join("; ")));
-        let activity_text =
-            activity(&row, output::now()).unwrap_or_default() + &suffix.unwrap_or_default();
+        let activity_text = activity(&row, output::now()).unwrap_or_default() + &suffix.unwrap_or_default();
         ActiveRun { row, activity: activity_text, background }
     }
 }

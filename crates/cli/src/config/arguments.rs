@@ -20,10 +20,10 @@ const PROFILE_VARIABLE: &str = "LONGHAUL_PROFILE";
 /// Keys that refine another key, with that key. Configured alone they have no effect and are no mistake,
 /// because the user may set them in advance. Typed alone they are a mistake.
 const DETAILS: &[(&str, &str)] = &[
-    ("extended", "keep_going"),
+    ("keep_improving", "keep_going"),
     ("done_when", "keep_going"),
     ("status_every", "keep_going"),
-    ("idle_stops", "keep_going"),
+    ("max_idle_stops", "keep_going"),
     ("max_failed_checks", "check"),
     ("check_timeout", "check"),
     ("learn_judge", "learn"),
@@ -250,7 +250,7 @@ pub fn variables<'a>(
             (ValueKind::Switch, "0") => Vec::new(),
             (ValueKind::Switch, "1") => vec!["true".to_owned()],
             (ValueKind::Switch, _) => {
-                let error = format!("read {variable}: `{text}` is neither 1 nor 0");
+                let error = format!("cannot read {variable}: `{text}` is neither 1 nor 0");
                 return Err(Failure::usage(error, "set it to 1, or unset it"));
             }
             (
@@ -274,7 +274,7 @@ pub fn variables<'a>(
 fn text_of(variable: &str, value: Option<OsString>) -> Result<Option<String>, Failure> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let text = value.into_string().map_err(|value| {
-        let error = format!("read {variable}: `{}` is not UTF-8", value.to_string_lossy());
+        let error = format!("cannot read {variable}: `{}` is not UTF-8", value.to_string_lossy());
         Failure::usage(error, "fix it, or unset it")
     });
     text.map(Some)

@@ -83,7 +83,7 @@ fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
         let outside = fs::canonicalize(value).is_ok_and(|real| !real.starts_with(folder));
         if outside {
             let error = format!(
-                "read {}: `{}` is `{value}`, which is not in the project",
+                "cannot read {}: `{}` is `{value}`, which is not in the project",
                 setting.origin, setting.key
             );
             return Err(Failure::usage(error, "name a file below the folder of longhaul.toml"));

@@ -43,7 +43,7 @@ const TYPED_ONLY: &[(&str, &str)] = &[
     ("list", ONE_CALL),
     ("install", ONE_CALL),
     ("uninstall", ONE_CALL),
-    ("print", ONE_CALL),
+    ("print_service", ONE_CALL),
     ("json", "`output_format` sets the format"),
     ("no_config", "it decides whether files are read at all"),
     ("help", ONE_CALL),
@@ -254,7 +254,7 @@ mod tests {
         check(None, "block_url", ValueKind::List);
         check(None, "keep_going", ValueKind::Switch);
         check(None, "max_retries", ValueKind::Count);
-        check(None, "idle_stops", ValueKind::Count);
+        check(None, "max_idle_stops", ValueKind::Count);
         check(None, "max_turns", ValueKind::Amount);
         check(None, "stall_timeout", ValueKind::Amount);
         check(None, "budget", ValueKind::Amount);
@@ -263,7 +263,7 @@ mod tests {
         check(None, "output_format", ValueKind::Text);
         check(None, "quiet", ValueKind::Switch);
         check(Some("research"), "claude_hours", ValueKind::Amount);
-        check(Some("recover"), "within", ValueKind::Amount);
+        check(Some("recover"), "active_within", ValueKind::Amount);
         assert!(keys.find(None, "claude_hours").is_none() && keys.find(None, "prompt").is_none());
         for (flag, _) in TYPED_ONLY.iter().filter(|(flag, _)| !["help", "version"].contains(flag)) {
             assert!(keys.typed_only(flag).is_some(), "no command has a flag `{flag}`");

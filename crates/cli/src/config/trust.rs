@@ -54,7 +54,7 @@ const LIMITS: &[&str] = &["budget", "max_tokens", "time_limit", "wall_limit", "m
 
 const FORBIDDEN: &[&str] = &["deny_tools", "block_url", "block_path"];
 
-const GUARDS: &[&str] = &["allow_tools", "block_urls_file", "effects"];
+const GUARDS: &[&str] = &["allow_tools", "block_urls_file", "effects_file"];
 
 const SPEAKS: &str = "it is sent to the agent as your own words";
 const LEARNS: &str = "it sends your conversation to a model, at your cost";
@@ -73,19 +73,19 @@ const REASONS: &[(&str, &str)] = &[
     ("learn", LEARNS),
     ("learn_judge", LEARNS),
     ("learn_tokens", LEARNS),
-    ("prices", "it decides when the budget is exhausted"),
+    ("prices_file", "it decides when the budget is exhausted"),
     ("notify", "it is a command that is run"),
     ("events", "it names a file that is written"),
     ("runs_dir", "it decides where your runs are stored"),
     ("answer", SPEAKS),
-    ("answers", SPEAKS),
+    ("answers_file", SPEAKS),
     ("answer_defaults", SPEAKS),
     ("wrap_up_prompt", SPEAKS),
     ("keep_going", GOES_ON),
-    ("extended", GOES_ON),
+    ("keep_improving", GOES_ON),
     ("done_when", GOES_ON),
     ("status_every", GOES_ON),
-    ("idle_stops", GOES_ON),
+    ("max_idle_stops", GOES_ON),
     ("output_format", PRINTS),
     ("quiet", PRINTS),
     ("verbose", PRINTS),

@@ -19,7 +19,7 @@ const OTHERS: [&str; 9] = [
 ];
 
 /// Prefixes of variables for tests, drills and benchmarks.
-const INTERNAL: [&str; 7] = ["TEST_", "SCRIPTED_", "DRILL_", "SWEEP", "CRASH", "STORE_", "CORPUS"];
+const INTERNAL: [&str; 7] = ["TEST_", "SCRIPTED_", "DRILL_", "SWEEP", "FAILPOINT", "STORE_", "CORPUS"];
 
 /// Returns a warning for each unknown variable, with the most similar known one.
 pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(String, String)> {

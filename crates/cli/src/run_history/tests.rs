@@ -41,7 +41,8 @@ fn folds_outage_into_one_entry() {
             22:00:00  +0s     started in a new session
             22:46:00  +46m    attempt 1: 12 turns, 34 tool calls in 46m, $1.20; the API is overloaded (status
                               529); resumed after 2s
-            22:46:03  +46m    attempts 2 to 4: the API is overloaded (status 529), 3 attempts over 29s; waited 27s in total
+            22:46:03  +46m    attempts 2 to 4: the API is overloaded (status 529), 3 attempts over 29s; waited
+                              27s in total
             23:56:32  +1h56m  attempt 5: 3 turns, 5 tool calls in 1h 10m, $0.3000; the agent crashed (signal 9,
                               SIGKILL); ended 2 processes that it left behind; resumed after 2s
             23:56:34  +1h56m  attempt 6: 1 turn in 0s, $0.1000; the agent says that it is done
@@ -139,7 +140,8 @@ fn advises_on_faults_without_retry() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 1 turn in 0s, $0.1000; the agent was denied tools that it needed (2
                               tool calls were denied)
-            22:00:00  +0s     finished: needs_person (the agent was denied tools that it needed) after 1 attempt in 0s, $0.1000
+            22:00:00  +0s     finished: needs_person (the agent was denied tools that it needed) after 1 attempt
+                              in 0s, $0.1000
             next: allow the tools by a permission mode, or accept that they were denied
                   longhaul resume kmzqbd --permission-mode acceptEdits
                   longhaul resume kmzqbd --permission-mode bypassPermissions
@@ -156,7 +158,8 @@ fn stall_shows_its_observations() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:07:00  +7m     the agent was silent and something of it worked, so it had more time: no output for 7m, no tool running, socket open, its child process busy
+            22:07:00  +7m     the agent was silent and something of it worked, so it had more time: no output
+                              for 7m, no tool running, socket open, its child process busy
             22:14:10  +14m    attempt 1: nothing finished in 14m 10s; the agent stalled (no output for 14m, no
                               tool running, its processes could not be inspected); it had to be killed; ended 1
                               process that it left behind; resumed after 2s
@@ -230,9 +233,9 @@ fn exhausted_budget_finishes_run() {
             22:00:00  +0s     started in a new session
             22:20:00  +20m    the budget is down to its reserve
             22:20:00  +20m    asked the agent to save its work
-            22:20:00  +20m    the budget is used up
+            22:20:00  +20m    the budget is exhausted
             22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent ended by itself
-            22:20:00  +20m    finished: over_budget (the budget is used up) after 1 attempt in 20m, $2.00
+            22:20:00  +20m    finished: over_budget (the budget is exhausted) after 1 attempt in 20m, $2.00
             next: the budget stopped the run; raise it to continue
                   longhaul resume kmzqbd --add-budget 2.00
         "#]],
@@ -286,7 +289,8 @@ fn folds_keep_going_prompts() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:00:00  +0s     the agent stopped 4 times, and said 2 times that the work is finished; asked it to continue 3 times
+            22:00:00  +0s     the agent stopped 4 times, and said 2 times that the work is finished; asked it to
+                              continue 3 times
             22:18:00  +18m    attempt 1: 7 turns in 18m, $0.7000; the agent says that it is done
             22:18:00  +18m    finished: done after 1 attempt in 18m, $0.7000
             next: nothing to do
@@ -306,8 +310,8 @@ fn shows_cancel_source_and_resume() {
             22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped on request
             22:05:00  +5m     finished: cancelled after 1 attempt in 5m, $0.2000
             2026-11-24
-            00:05:00  +1d02h  resumed to continue (1d 2h: after it finished)
-                              permission mode default -> acceptEdits, budget $1.00 -> $3.00
+            00:05:00  +1d02h  resumed to continue (1d 2h after it finished): permission mode default ->
+                              acceptEdits, budget $1.00 -> $3.00
             00:05:00  +1d02h  attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
             00:05:00  +1d02h  finished: done after 2 attempts in 5m, $0.3000
             next: nothing to do
@@ -342,14 +346,15 @@ fn shows_orphaned_run() {
     check(
         "start; spawn; open; +3h; orphaned 1h; gone",
         expect![[r#"
-        2026-11-22
-        22:00:00  +0s     started in a new session
-        2026-11-23
-        01:00:00  +3h00m  its supervisor had died and it wrote nothing for 1h: the watchdog stopped the agent, with 2 processes
-        next: the run has no supervisor: the agent is working (attempt 1)
-              longhaul recover kmzqbd
-              longhaul cancel kmzqbd
-    "#]],
+            2026-11-22
+            22:00:00  +0s     started in a new session
+            2026-11-23
+            01:00:00  +3h00m  its supervisor had died and it wrote nothing for 1h: the watchdog stopped the
+                              agent, with 2 processes
+            next: the run has no supervisor: the agent is working (attempt 1)
+                  longhaul recover kmzqbd
+                  longhaul cancel kmzqbd
+        "#]],
     );
     check(
         "start; spawn; open; used 2; tool; +3h; sleep 1h; recover live; used 1; ends ok; idle; exit 0; swept",

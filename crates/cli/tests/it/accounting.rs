@@ -1,6 +1,5 @@
 //! A run reports its outcome, usage and time correctly and without delay. Tests with an agent run with the
-//! scripted
-//! agent and with the real Claude Code.
+//! scripted agent and with the real Claude Code.
 
 use crate::call::until;
 use crate::harness::Stage;

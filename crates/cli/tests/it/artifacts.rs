@@ -37,14 +37,14 @@ fn format_messages(messages: &[Value]) -> String {
         let excerpt: String =
             text.unwrap_or_default().lines().next().unwrap_or_default().chars().take(50).collect();
         let (attempt, kind, origin) = (&message["attempt"], field("kind"), field("origin"));
-        writeln!(out, "{attempt} {kind} by {origin}: {} {excerpt}", field("tool")).expect("a string takes all");
+        writeln!(out, "{attempt} {kind} by {origin}: {} {excerpt}", field("tool"))
+            .expect("a string takes all");
     }
     out
 }
 
 /// Asserts that the transcript holds every message of the run's streams exactly once, and the first prompt of
-/// each
-/// attempt.
+/// each attempt.
 pub fn is_complete(run: &RunDir) {
     let messages = transcript(run);
     for attempt in run.attempts().expect("there are attempts") {
@@ -66,7 +66,7 @@ pub fn is_complete(run: &RunDir) {
             "attempt {number}: {prompts:?}"
         );
         // A full disk has no room for the stored prompt; the user's own prompt is in the plan.
-        if let (Some(format_messages), [prompt]) = (attempt.prompt().expect("it can be read"), &prompts[..]) {
+        if let (Some(stored), [prompt]) = (attempt.prompt().expect("it can be read"), &prompts[..]) {
             assert_eq!(prompt["content"], stored, "attempt {number}");
         }
     }
@@ -320,12 +320,8 @@ fn run_is_created_and_found_in_the_requested_directory() {
             run.path().display()
         );
         let path = run.path().to_str().expect("the stage has a plain name");
-        let shown = stage.longhaul(["show", path, "--output-format", "json"]).end();
-        assert_eq!(
-            (shown.code, parsed_text(&shown.stdout)["id"].as_str()),
-            (0, Some("exp-2.1")),
-            "{shown:?}"
-        );
+        let show = stage.longhaul(["show", path, "--output-format", "json"]).end();
+        assert_eq!((show.code, parsed_text(&show.stdout)["id"].as_str()), (0, Some("exp-2.1")), "{show:?}");
 
         // `recover` finds the run by its directory alone, from a home that does not list it.
         let home = stage.folder().join("another-home");
@@ -342,9 +338,9 @@ fn run_is_created_and_found_in_the_requested_directory() {
         cancel.says(&["it has ended as done"]);
         is_complete(&run);
 
-        let again = stage.run(agent, &["p"]).args(location).against(server).end();
-        again.envelope(25);
-        again.says(&["begin run exp-2.1", "a run of this id is in", path, "--run-id"]);
+        let duplicate = stage.run(agent, &["p"]).args(location).against(server).end();
+        duplicate.envelope(25);
+        duplicate.says(&["begin run exp-2.1", "a run of this id is in", path, "--run-id"]);
     });
 }
 
@@ -493,8 +489,8 @@ fn keys(value: &Value) -> BTreeSet<String> {
 fn every_file_and_every_key_is_documented() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let args = ["--preset", "researchgym", "--deny-tools", "WebFetch", "--check", "true", "--budget", "100"];
-    let named = ["p", "--permission-mode", "bypassPermissions"];
-    let run = stage.run(&stage.agent(), &named).args(args).against(&server).start();
+    let base_args = ["p", "--permission-mode", "bypassPermissions"];
+    let run = stage.run(&stage.agent(), &base_args).args(args).against(&server).start();
     until("the tool runs", || stage.work().join("begun").exists());
     run.kill();
     assert_eq!(recover(&stage, &server, &[]).end().code, 0);
@@ -530,10 +526,10 @@ fn every_file_and_every_key_is_documented() {
     let rare = rare.iter().map(String::as_str).chain(others);
     assert_eq!(absent, rare.collect::<Vec<_>>());
 
-    let format_messages: BTreeSet<String> = transcript(&run).iter().flat_map(keys).collect();
+    let used: BTreeSet<String> = transcript(&run).iter().flat_map(keys).collect();
     let documented = rows("logs/transcript.jsonl");
-    assert!(format_messages.is_subset(&documented), "{:?}", format_messages.difference(&documented));
-    let absent = documented.difference(&format_messages).map(String::as_str).collect::<Vec<_>>();
+    assert!(used.is_subset(&documented), "{:?}", used.difference(&documented));
+    let absent = documented.difference(&used).map(String::as_str).collect::<Vec<_>>();
     // Other tests cover these keys.
     assert_eq!(
         absent,

@@ -1,6 +1,5 @@
 //! Background work that outlives an exchange: Longhaul waits for it, notifies the model when it ends, and
-//! names the
-//! commands that it stops. Tests with an agent run with every available agent.
+//! names the commands that it stops. Tests with an agent run with every available agent.
 
 use crate::call::{Started, until};
 use crate::harness::{Stage, claude_code};
@@ -176,8 +175,8 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
         let resumed = stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).end().envelope(0);
         assert_eq!(resumed["result"], "All is done.", "{resumed}");
         let prompt = stage.only_run().attempt(2).prompt().expect("it can be read").expect("there is one");
-        let named = format!("cannot start again what the task still needs:\n- `{ENDLESS}`, output in /");
-        assert!(prompt.contains(&named) && prompt.contains("\nstep 1\nstep 2\n"), "{prompt}");
+        let item = format!("cannot start again what the task still needs:\n- `{ENDLESS}`, output in /");
+        assert!(prompt.contains(&item) && prompt.contains("\nstep 1\nstep 2\n"), "{prompt}");
         assert_eq!(prompt.matches(ENDLESS).count(), 1, "{prompt}");
     });
 }
@@ -206,8 +205,8 @@ fn text_output_names_stopped_background_work() {
     let message = format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
     assert!(unwrapped(&ended.stdout).contains(&format!("note {message}")), "{ended:?}");
     assert!(ended.stderr.contains("the agent's background work is out of time; stopping it"), "{ended:?}");
-    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
-    assert!(unwrapped(&shown).contains(&format!("attempt 1: {message}")), "{shown}");
+    let show = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+    assert!(unwrapped(&show).contains(&format!("attempt 1: {message}")), "{show}");
 }
 
 #[test]

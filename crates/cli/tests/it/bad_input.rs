@@ -77,8 +77,11 @@ fn missing_agent_error_lists_the_usual_directories() {
         stage.user_home().join(".local/bin"),
         stage.user_home().join(".claude/local"),
     ];
-    let envelope =
-        assert_rejected(&ended, "agent_missing", &["npm install -g @anthropic-ai/claude-code", "--agent-path"]);
+    let envelope = assert_rejected(
+        &ended,
+        "agent_missing",
+        &["npm install -g @anthropic-ai/claude-code", "--agent-path"],
+    );
     ended.says(&dirs.each_ref().map(|dir| dir.to_str().expect("the stage has a plain name")));
     assert_eq!(envelope["run"]["id"], Value::Null);
     let named = stage.longhaul(["run", "p", "--agent-path", "/nowhere/claude"]).end();

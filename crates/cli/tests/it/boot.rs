@@ -1,5 +1,5 @@
-//! Runs are gone on with at boot: the service is written, enabled by a systemctl that stands in for the real one, and
-//! taken back, and nothing else of the user's is touched.
+//! Recovery at boot: Longhaul writes the service, enables it with a fake systemctl, and removes it again.
+//! Nothing else of the user's is touched.
 #![cfg(target_os = "linux")]
 
 use crate::call::{Call, Ended};
@@ -9,12 +9,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-/// A stage with a systemctl that writes down what it is asked, and then does this.
+/// Returns a stage whose `systemctl` logs its arguments and then runs this script.
 fn stage(systemctl: &str) -> Stage {
     let stage = Stage::new();
     fs::create_dir(stage.folder().join("bin")).expect("the stage is new");
-    let asked = stage.folder().join("asked");
-    stage.script("bin/systemctl", &format!("echo \"$@\" >> '{}'\n{systemctl}", asked.display()));
+    let log = stage.folder().join("asked");
+    stage.script("bin/systemctl", &format!("echo \"$@\" >> '{}'\n{systemctl}", log.display()));
     stage
 }
 
@@ -22,7 +22,7 @@ fn recover(stage: &Stage, args: &[&str]) -> Call {
     stage.longhaul(["recover"]).args(args).env("PATH", stage.folder().join("bin"))
 }
 
-fn asked(stage: &Stage) -> String {
+fn systemctl_calls(stage: &Stage) -> String {
     fs::read_to_string(stage.folder().join("asked")).unwrap_or_default()
 }
 
@@ -30,39 +30,39 @@ fn service(stage: &Stage) -> PathBuf {
     stage.user_home().join(".config/systemd/user/longhaul-recover.service")
 }
 
-/// The file from which the service reads the agent's variables.
+/// Returns the file from which the service reads the agent's environment variables.
 fn env_file(stage: &Stage) -> PathBuf {
     stage.user_home().join(".config/longhaul/agent.env")
 }
 
-/// The commands that were printed to write that file.
+/// Returns the printed commands that write that file.
 fn printed_commands(ended: &Ended) -> Vec<&str> {
     ended.stderr.lines().filter_map(|line| line.strip_prefix("  ")).collect()
 }
 
-fn fine(ended: &Ended, words: &[&str]) {
+fn assert_success(ended: &Ended, fragments: &[&str]) {
     assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:?}");
-    for word in words {
-        assert!(ended.stderr.contains(word), "no `{word}` in {ended:?}");
+    for fragment in fragments {
+        assert!(ended.stderr.contains(fragment), "no `{fragment}` in {ended:?}");
     }
 }
 
 #[test]
-fn the_service_is_installed_and_taken_back() {
+fn service_is_installed_and_removed() {
     let stage = stage("");
     let install = ["--install", "--active-within", "36h"];
     let call =
         recover(&stage, &install).env("ANTHROPIC_API_KEY", "sk-secret").env("CLAUDE_CONFIG_DIR", "/c d");
     let path = service(&stage);
-    let told = [
+    let expected = [
         path.to_str().expect("a plain name"),
         "loginctl enable-linger",
         "ANTHROPIC_API_KEY, CLAUDE_CONFIG_DIR are set here, but not in this file",
         &env_file(&stage).display().to_string(),
     ];
-    fine(&call.end(), &told);
+    assert_success(&call.end(), &expected);
     let enable = "--user daemon-reload\n--user enable longhaul-recover.service\n";
-    assert_eq!(asked(&stage), enable);
+    assert_eq!(systemctl_calls(&stage), enable);
     let written = fs::read_to_string(&path).expect("the service is written");
     let mode = fs::metadata(&path).expect("it is there").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -74,18 +74,18 @@ fn the_service_is_installed_and_taken_back() {
     ] {
         assert!(written.contains(&line), "no `{line}` in {written}");
     }
-    for word in ["sk-secret", "/c d"] {
-        assert!(!written.contains(word), "{word} is in {written}");
+    for secret in ["sk-secret", "/c d"] {
+        assert!(!written.contains(secret), "{secret} is in {written}");
     }
 
-    // Once more is as good as once.
-    fine(&recover(&stage, &install).env("CLAUDE_CONFIG_DIR", "/c d").end(), &[]);
+    // A second installation changes nothing.
+    assert_success(&recover(&stage, &install).env("CLAUDE_CONFIG_DIR", "/c d").end(), &[]);
     assert_eq!(fs::read_to_string(&path).expect("it is there"), written);
-    fine(&recover(&stage, &["--uninstall"]).end(), &["removed"]);
+    assert_success(&recover(&stage, &["--uninstall"]).end(), &["removed"]);
     let disable = "--user disable longhaul-recover.service\n--user daemon-reload\n";
-    assert_eq!(asked(&stage), [enable, enable, disable].concat());
+    assert_eq!(systemctl_calls(&stage), [enable, enable, disable].concat());
     assert!(!path.exists());
-    fine(&recover(&stage, &["--uninstall"]).end(), &["nothing to remove"]);
+    assert_success(&recover(&stage, &["--uninstall"]).end(), &["nothing to remove"]);
     assert!(!stage.home().exists(), "the runs are none of its business");
 }
 
@@ -96,7 +96,7 @@ fn printed_commands_write_the_variables_of_this_shell() {
     let shell = |call: Call| call.env("ANTHROPIC_API_KEY", secret).env("HTTPS_PROXY", "http://127.0.0.1:1");
     let install = || recover(&stage, &["--install"]);
     let first = shell(install()).end();
-    fine(&first, &["ANTHROPIC_API_KEY, HTTPS_PROXY are set here"]);
+    assert_success(&first, &["ANTHROPIC_API_KEY, HTTPS_PROXY are set here"]);
     assert!(!first.stderr.contains("sk "), "{first:?}");
     for command in printed_commands(&first) {
         let ended = shell(stage.program("sh")).args(["-c", command]).end();
@@ -104,36 +104,36 @@ fn printed_commands_write_the_variables_of_this_shell() {
     }
     let path = env_file(&stage);
     assert_eq!(fs::metadata(&path).expect("it is written").permissions().mode() & 0o777, 0o600);
-    // launchd has a shell read it.
+    // launchd runs a shell that reads the file.
     let read = format!(". {}; printf %s \"$ANTHROPIC_API_KEY\"", path.display());
     assert_eq!(stage.program("sh").args(["-c", &read]).end().stdout, secret);
     let text = fs::read_to_string(&path).expect("it is written");
     let mut lines: Vec<_> = text.lines().collect();
-    // The environment has no order.
+    // The environment is unordered.
     lines.sort_unstable();
     assert_eq!(lines, [&format!("ANTHROPIC_API_KEY='{secret}'"), "HTTPS_PROXY='http://127.0.0.1:1'"]);
 
     let second = shell(install()).end();
-    fine(&second, &[path.to_str().expect("a plain name")]);
+    assert_success(&second, &[path.to_str().expect("a plain name")]);
     assert_eq!(printed_commands(&second), [""; 0], "nothing is missing");
-    // One more is added to the others.
+    // Another variable is added to the existing ones.
     let third = shell(install()).env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1").end();
-    fine(&third, &["ANTHROPIC_BASE_URL is set here, but not in this file"]);
+    assert_success(&third, &["ANTHROPIC_BASE_URL is set here, but not in this file"]);
     assert_eq!(printed_commands(&third).len(), 1, "{third:?}");
     let odd = shell(install()).env("ANTHROPIC_CUSTOM_HEADERS", "a: 1\nb: 2").end();
-    fine(&odd, &["add ANTHROPIC_CUSTOM_HEADERS with an editor"]);
+    assert_success(&odd, &["add ANTHROPIC_CUSTOM_HEADERS with an editor"]);
     assert_eq!(printed_commands(&odd), [""; 0], "{odd:?}");
 }
 
 #[test]
-fn file_of_variables_that_others_can_read_is_reported() {
+fn readable_environment_file_is_reported() {
     let stage = stage("");
     let path = env_file(&stage);
     fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the stage can be written");
     fs::write(&path, "ANTHROPIC_API_KEY=sk-1\n").expect("the stage can be written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("it is ours");
     let chmod = format!("chmod 600 {}", path.display());
-    fine(&recover(&stage, &["--install"]).end(), &["others can read this file", &chmod]);
+    assert_success(&recover(&stage, &["--install"]).end(), &["others can read this file", &chmod]);
     let finding = |call: Call| {
         let printed: Value = serde_json::from_str(&call.end().stdout).expect("JSON");
         let findings = printed["findings"].as_array().expect("findings").clone();
@@ -143,66 +143,69 @@ fn file_of_variables_that_others_can_read_is_reported() {
     let open = finding(doctor()).expect("the service is installed");
     assert_eq!((&open["state"], &open["remedy"]), (&"warning".into(), &chmod.into()), "{open}");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is ours");
-    let whole = finding(doctor().env("ANTHROPIC_API_KEY", "sk-2")).expect("the service is installed");
-    assert_eq!(whole["state"], "ok", "{whole}");
+    let complete = finding(doctor().env("ANTHROPIC_API_KEY", "sk-2")).expect("the service is installed");
+    assert_eq!(complete["state"], "ok", "{complete}");
     let missing = finding(doctor().env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")).expect("it is installed");
-    let words = missing["found"].as_str().expect("words");
-    assert!(missing["state"] == "warning" && words.contains("does not set ANTHROPIC_BASE_URL:"), "{missing}");
-    fine(&recover(&stage, &["--uninstall"]).end(), &["removed"]);
+    let message = missing["found"].as_str().expect("words");
+    assert!(
+        missing["state"] == "warning" && message.contains("does not set ANTHROPIC_BASE_URL:"),
+        "{missing}"
+    );
+    assert_success(&recover(&stage, &["--uninstall"]).end(), &["removed"]);
     assert_eq!(finding(doctor()), None);
 }
 
 #[test]
-fn printing_changes_nothing() {
+fn print_service_changes_nothing() {
     let stage = stage("");
     let config = stage.folder().join("config");
     let printed = recover(&stage, &["--print-service"]).env("XDG_CONFIG_HOME", &config).end();
     assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));
-    assert!(!config.exists() && asked(&stage).is_empty());
-    fine(&recover(&stage, &["--install", "--quiet"]).env("XDG_CONFIG_HOME", &config).end(), &[]);
+    assert!(!config.exists() && systemctl_calls(&stage).is_empty());
+    assert_success(&recover(&stage, &["--install", "--quiet"]).env("XDG_CONFIG_HOME", &config).end(), &[]);
     let path = config.join("systemd/user/longhaul-recover.service");
     assert_eq!(fs::read_to_string(path).expect("it is written there"), printed.stdout);
     assert!(!stage.user_home().join(".config").exists());
 }
 
 #[test]
-fn what_longhaul_did_not_write_is_left_alone() {
+fn foreign_service_is_not_changed() {
     let stage = stage("");
     let path = service(&stage);
     fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the stage can be written");
     fs::write(&path, "[Service]\nExecStart=/bin/true\n").expect("the stage can be written");
     for flag in ["--install", "--uninstall"] {
-        let refused = recover(&stage, &[flag]).end();
-        refused.envelope(25);
-        refused.says(&["longhaul did not write it", "hint: move it"]);
+        let failed = recover(&stage, &[flag]).end();
+        failed.envelope(25);
+        failed.says(&["longhaul did not write it", "hint: move it"]);
     }
     assert_eq!(fs::read_to_string(&path).expect("it is there"), "[Service]\nExecStart=/bin/true\n");
-    assert_eq!(asked(&stage), "");
+    assert_eq!(systemctl_calls(&stage), "");
 }
 
-/// As in a container, or over a connection without a session.
+/// systemctl fails like this in a container, or over a connection without a user session.
 #[test]
-fn a_manager_that_does_not_answer_is_no_success() {
+fn failing_systemctl_is_an_error() {
     let stage = stage("echo 'Failed to connect to bus: No medium found' >&2; exit 1");
-    let refused = recover(&stage, &["--install"]).end();
-    refused.envelope(25);
-    refused.says(&[
+    let failed = recover(&stage, &["--install"]).end();
+    failed.envelope(25);
+    failed.says(&[
         "Failed to connect to bus",
         "is written",
         "systemctl --user enable longhaul-recover.service",
     ]);
     assert!(service(&stage).exists());
-    fine(&recover(&stage, &["--uninstall"]).end(), &["could not disable", "removed"]);
+    assert_success(&recover(&stage, &["--uninstall"]).end(), &["could not disable", "removed"]);
     assert!(!service(&stage).exists());
 
     fs::remove_file(stage.folder().join("bin/systemctl")).expect("the file is ours");
-    let refused = recover(&stage, &["--install"]).end();
-    refused.envelope(25);
-    refused.says(&["start systemctl", "systemctl --user enable longhaul-recover.service"]);
+    let failed = recover(&stage, &["--install"]).end();
+    failed.envelope(25);
+    failed.says(&["start systemctl", "systemctl --user enable longhaul-recover.service"]);
 }
 
 #[test]
-fn flags_that_contradict_each_other() {
+fn contradicting_flags_are_rejected() {
     let stage = stage("");
     for args in [
         ["--install", "@"],
@@ -217,5 +220,5 @@ fn flags_that_contradict_each_other() {
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
         ended.says(&["cannot be used with"]);
     }
-    assert_eq!(asked(&stage), "");
+    assert_eq!(systemctl_calls(&stage), "");
 }

@@ -1,5 +1,6 @@
-//! Learning from the past sessions of a project: found, said what they cost, learnt from once, and gone on with after
-//! whatever stopped it. By the Messages API, and by each agent that there is.
+//! `playbook bootstrap`: learning from the past sessions of a project. It finds them, estimates the cost,
+//! learns from each once, and continues after an interruption. Tests cover the Messages API and each
+//! available agent.
 
 use crate::call::{Call, Ended, until};
 use crate::harness::{Stage, claude_code};
@@ -13,12 +14,12 @@ use std::fs::{self, File};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// What a judge says, whichever of its two questions it is asked.
+/// Returns a server whose model gives the same answer to both questions of the judge.
 fn judges() -> Server {
     judges_with("")
 }
 
-/// The same, with this happening to its answers.
+/// Returns the same server, with this fault in its answers.
 fn judges_with(fault: &str) -> Server {
     let answer = json!({
         "analysis": "The tests need a database.", "bullet_tags": [], "reasoning": "It was missed twice.",
@@ -30,17 +31,17 @@ fn judges_with(fault: &str) -> Server {
     ))
 }
 
-/// So many past sessions of the stage's project, and one of another.
+/// Creates this many past sessions of the stage's project, and one of another project. Returns their files.
 fn past(stage: &Stage, sessions: u32) -> Vec<PathBuf> {
     let folder = stage.user_home().join(".claude/projects/any-name");
     fs::create_dir_all(&folder).expect("the stage can be written");
-    let session = |name: String, cwd: &Path, said: &str| {
+    let session = |name: String, cwd: &Path, prompt: &str| {
         let row = |role: &str, text: &str| {
             let uuid = format!("{name}-{role}");
             json!({ "type": role, "uuid": uuid, "sessionId": "s", "cwd": cwd, "message": { "role": role, "content": text } })
         };
         let path = folder.join(format!("{name}.jsonl"));
-        let rows = [row("user", said), row("assistant", "I start the tests.")];
+        let rows = [row("user", prompt), row("assistant", "I start the tests.")];
         fs::write(&path, rows.map(|row| format!("{row}\n")).concat()).expect("the stage can be written");
         path
     };
@@ -59,20 +60,20 @@ fn printed(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{}{}", ended.stdout, ended.stderr))
 }
 
-/// What came of each session, by its file.
-fn came(printed: &Value) -> Vec<String> {
+/// Returns the result of each session, preceded by the name of its file.
+fn results(printed: &Value) -> Vec<String> {
     let sessions = printed["sessions"].as_array().expect("sessions are told");
-    let word = |session: &Value| {
+    let line = |session: &Value| {
         let path = PathBuf::from(session["transcript"].as_str().expect("it has a path"));
         let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
         format!("{name} {}", session["came"].as_str().expect("it came to something"))
     };
-    sessions.iter().map(word).collect()
+    sessions.iter().map(line).collect()
 }
 
-fn skipped(printed: &Value) -> Vec<&str> {
-    let skipped = printed["skipped"].as_array().expect("what is skipped is told");
-    skipped.iter().map(|skipped| skipped["reason"].as_str().expect("there is a reason")).collect()
+fn skip_reasons(printed: &Value) -> Vec<&str> {
+    let sessions = printed["skipped"].as_array().expect("what is skipped is told");
+    sessions.iter().map(|session| session["reason"].as_str().expect("there is a reason")).collect()
 }
 
 fn points(stage: &Stage) -> Value {
@@ -81,30 +82,30 @@ fn points(stage: &Stage) -> Value {
 }
 
 #[test]
-fn the_past_is_learnt_from_once() {
+fn past_sessions_are_learned_from_once() {
     let (stage, server) = (Stage::new(), judges());
     past(&stage, 3);
     let planned = bootstrap(&stage, &["--dry-run"]).against(&server).end();
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     let plan = printed(&planned);
-    assert_eq!(came(&plan), ["s1 open", "s2 open", "s3 open"]);
+    assert_eq!(results(&plan), ["s1 open", "s2 open", "s3 open"]);
     assert!(plan["estimated_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{plan}");
     assert!(!stage.work().join(".claude").exists(), "a plan writes nothing");
     let named =
         stage.longhaul(["playbook", "bootstrap", "--dry-run", "--project"]).args([stage.work()]).end();
-    assert_eq!(came(&printed(&named)), came(&plan));
+    assert_eq!(results(&printed(&named)), results(&plan));
 
-    let asked = bootstrap(&stage, &[]).against(&server).end();
-    assert_eq!(asked.code, 2, "{}", asked.stderr);
-    assert!(asked.stderr.contains("nobody can be asked whether it may"), "{}", asked.stderr);
+    let unconfirmed = bootstrap(&stage, &[]).against(&server).end();
+    assert_eq!(unconfirmed.code, 2, "{}", unconfirmed.stderr);
+    assert!(unconfirmed.stderr.contains("nobody can be asked whether it may"), "{}", unconfirmed.stderr);
     let unlimited = bootstrap(&stage, &["--budget", "none"]).against(&server).end();
     assert!(unlimited.stderr.contains("nobody can be asked whether it may"), "{}", unlimited.stderr);
     assert_eq!(server.api.account().side.len(), 0, "nothing was asked by then");
 
     let first = bootstrap(&stage, &["--yes", "--limit", "2"]).against(&server).end();
     assert_eq!(first.code, 0, "{}{}", first.stdout, first.stderr);
-    assert_eq!(came(&printed(&first)), ["s1 learnt", "s2 learnt"]);
-    assert_eq!(skipped(&printed(&first)), ["beyond_limit"]);
+    assert_eq!(results(&printed(&first)), ["s1 learnt", "s2 learnt"]);
+    assert_eq!(skip_reasons(&printed(&first)), ["beyond_limit"]);
     let point = json!([{ "name": "ctx-001", "text": "Start the database before the tests.", "helpful": 0, "harmful": 0 }]);
     assert_eq!(points(&stage), point);
     let state = fs::read_to_string(stage.work().join(".claude/bootstrap_state.json")).expect("it is noted");
@@ -114,54 +115,58 @@ fn the_past_is_learnt_from_once() {
     assert_eq!(noted.iter().map(|session| &session["key_points_after"]).collect::<Vec<_>>(), [1, 1]);
 
     let second = bootstrap(&stage, &["--yes"]).against(&server).end();
-    assert_eq!(came(&printed(&second)), ["s3 learnt"], "{}", second.stderr);
-    assert_eq!(skipped(&printed(&second)), ["learnt", "learnt"]);
+    assert_eq!(results(&printed(&second)), ["s3 learnt"], "{}", second.stderr);
+    assert_eq!(skip_reasons(&printed(&second)), ["learnt", "learnt"]);
     assert!(printed(&second)["cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{}", second.stdout);
-    // Whatever the project says: what was judged is not judged again.
+    // A session that was judged is not judged again, even if the project's state file is lost.
     fs::remove_file(stage.work().join(".claude/bootstrap_state.json")).expect("it was there");
     let third = bootstrap(&stage, &["--yes"]).against(&server).end();
-    assert_eq!((third.code, came(&printed(&third))), (0, Vec::new()));
-    assert_eq!(skipped(&printed(&third)), ["nothing_new"; 3]);
+    assert_eq!((third.code, results(&printed(&third))), (0, Vec::new()));
+    assert_eq!(skip_reasons(&printed(&third)), ["nothing_new"; 3]);
     assert_eq!(server.api.account().side.len(), 6, "two questions a session");
 }
 
 #[test]
-fn without_a_key_it_is_queued_and_gone_on_with() {
+fn sessions_wait_for_an_api_key() {
     let (stage, server) = (Stage::new(), judges());
     past(&stage, 2);
     let stopped = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_API_KEY", "").end();
-    let told = printed(&stopped);
-    assert_eq!(came(&told), ["s1 waits", "s2 open"], "{}", stopped.stderr);
-    assert!(told["stopped"].as_str().is_some_and(|why| why.starts_with("no API key is set")), "{told}");
+    let report = printed(&stopped);
+    assert_eq!(results(&report), ["s1 waits", "s2 open"], "{}", stopped.stderr);
+    assert!(
+        report["stopped"].as_str().is_some_and(|reason| reason.starts_with("no API key is set")),
+        "{report}"
+    );
     assert_ne!(stopped.code, 0);
     assert!(!stage.work().join(".claude/bootstrap_state.json").exists());
     let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
     assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
-    assert_eq!(came(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
+    assert_eq!(results(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
 }
 
-/// Whoever works: what waits is not told as done. An address is the same one with a password in it, which is written down
-/// nowhere.
+/// A waiting session is never reported as done, no matter which worker holds the queue. A URL with a password
+/// is the same destination, and the password is never stored.
 #[test]
-fn what_another_worker_leaves_for_later_waits() {
+fn sessions_wait_for_another_worker() {
     let (stage, server) = (Stage::new(), judges());
     past(&stage, 2);
-    let place = LearningPaths::in_home(&stage.home());
-    drop(LearningDb::open(&place).expect("a database can be made"));
+    let paths = LearningPaths::in_home(&stage.home());
+    drop(LearningDb::open(&paths).expect("a database can be made"));
     let api = server.api.url();
-    let database = Connection::open(place.database()).expect("it is there");
-    let silent = "INSERT INTO judge_backoff VALUES ('api', ?, 0, 1, 4102444800000, 0, 'the API is overloaded')";
-    database.execute(silent, [&api]).expect("it can be written");
+    let database = Connection::open(paths.database()).expect("it is there");
+    let backoff =
+        "INSERT INTO judge_backoff VALUES ('api', ?, 0, 1, 4102444800000, 0, 'the API is overloaded')";
+    database.execute(backoff, [&api]).expect("it can be written");
     let mut options = File::options();
     let options = options.create(true).append(true).mode(0o600);
-    let lock = options.open(place.worker_lock(&api, JudgeKind::Api)).expect("it can be written");
+    let lock = options.open(paths.worker_lock(&api, JudgeKind::Api)).expect("it can be written");
     lock.lock().expect("nobody holds it");
     let secret = api.replace("http://", "http://me:secret@");
     let ended = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_BASE_URL", secret).end();
     assert_eq!(ended.code, 75, "{}{}", ended.stdout, ended.stderr);
-    let told = printed(&ended);
-    assert_eq!(came(&told), ["s1 waits", "s2 open"]);
-    assert!(told["stopped"].as_str().is_some_and(|why| why.contains("left alone until")), "{told}");
+    let report = printed(&ended);
+    assert_eq!(results(&report), ["s1 waits", "s2 open"]);
+    assert!(report["stopped"].as_str().is_some_and(|reason| reason.contains("left alone until")), "{report}");
     let waiting: String = database
         .query_row("SELECT group_concat(destination) FROM queue", [], |row| row.get(0))
         .expect("it can be read");
@@ -180,17 +185,17 @@ fn ctrl_c_loses_nothing() {
     let cancelled = learning.end();
     assert_eq!(cancelled.code, 130, "{}", cancelled.stderr);
     assert!(
-        printed(&cancelled)["stopped"].as_str().is_some_and(|why| why.starts_with("cancelled")),
+        printed(&cancelled)["stopped"].as_str().is_some_and(|reason| reason.starts_with("cancelled")),
         "{}",
         cancelled.stdout
     );
     let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
     assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
-    assert_eq!(came(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
+    assert_eq!(results(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
 }
 
 #[test]
-fn what_makes_no_sense_is_said_before_anything_is_done() {
+fn invalid_settings_are_rejected_before_anything_starts() {
     let stage = Stage::new();
     past(&stage, 1);
     let check = |args: &[&str], (name, value): (&str, &str), expected: &str| {
@@ -214,11 +219,11 @@ fn what_makes_no_sense_is_said_before_anything_is_done() {
     assert_ne!(broken.code, 0);
 }
 
-/// The judge's own sessions teach nothing and are told nothing: a hook of the user's that is called in them sees the variable
-/// that says so, and what judges has no tools.
+/// Longhaul does not learn from the judge's own sessions. The user's hooks see `LONGHAUL_JUDGE` in them, and
+/// the judge has no tools.
 #[test]
 fn claude_code_judges_and_does_not_judge_itself() {
-    let story: fn(&Path, &Stage) = |agent, stage| {
+    let scenario: fn(&Path, &Stage) = |agent, stage| {
         let server = judges();
         past(stage, 1);
         let hook = |event: &str| {
@@ -235,7 +240,7 @@ fn claude_code_judges_and_does_not_judge_itself() {
             .against(&server)
             .end();
         assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
-        assert_eq!(came(&printed(&ended)), ["s1 learnt"], "{}", ended.stderr);
+        assert_eq!(results(&printed(&ended)), ["s1 learnt"], "{}", ended.stderr);
         assert_eq!(points(stage)[0]["text"], "Start the database before the tests.");
         let runs = stage.runs();
         assert_eq!(runs.len(), 2, "a run for each question");
@@ -247,10 +252,10 @@ fn claude_code_judges_and_does_not_judge_itself() {
         let called = fs::read_to_string(stage.folder().join("called")).unwrap_or_default();
         assert!(called.lines().all(|line| line.ends_with(" 1")), "{called}");
     };
-    with_each_agent("claude_code_judges_and_does_not_judge_itself", story);
+    with_each_agent("claude_code_judges_and_does_not_judge_itself", scenario);
 }
 
-/// What its run says of the failure is what a judge says: this question will never be answered.
+/// The judge reports the failure of its run: this question will never get an answer.
 #[test]
 fn claude_code_says_why_it_cannot_judge() {
     with_each_agent("claude_code_says_why_it_cannot_judge", |agent, stage| {
@@ -260,17 +265,17 @@ fn claude_code_says_why_it_cannot_judge() {
         past(stage, 1);
         let judge = ["--yes", "--judge", "claude"];
         let ended = bootstrap(stage, &judge).env("LONGHAUL_AGENT_PATH", agent).against(&server).end();
-        assert_eq!(came(&printed(&ended)), ["s1 failed"], "{}", ended.stderr);
+        assert_eq!(results(&printed(&ended)), ["s1 failed"], "{}", ended.stderr);
         assert!(ended.stderr.contains("ask Claude Code: failed: "), "{}", ended.stderr);
         assert_ne!(ended.code, 0);
         assert!(!stage.work().join(".claude/bootstrap_state.json").exists(), "it may be tried again");
     });
 }
 
-fn with_each_agent(test: &str, story: fn(&Path, &Stage)) {
+fn with_each_agent(test: &str, scenario: fn(&Path, &Stage)) {
     let stage = Stage::new();
-    story(&stage.agent(), &stage);
+    scenario(&stage.agent(), &stage);
     if let Some(claude) = claude_code(test) {
-        story(&claude, &Stage::new());
+        scenario(&claude, &Stage::new());
     }
 }

@@ -1,4 +1,5 @@
-//! A Chromium without a window, asked and told over a pipe. It reads files, reaches no host, and is gone when its test is.
+//! A headless Chromium that tests control over a pipe. It reads files, reaches no host, and exits with its
+//! test.
 
 use crate::call::poll;
 use crate::harness::Stage;
@@ -14,15 +15,16 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-// What it is asked takes milliseconds; its start takes seconds on a machine with other work.
-const PATIENCE: Duration = Duration::from_secs(60);
+// A request takes milliseconds; the start takes seconds on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A network of its own, in which there is nothing. Its flags keep it from resolving names, but it still asks the system for
-/// a way to some address at its start.
-const ALONE: [&str; 2] = ["unshare", "-rn"];
+/// A network namespace without any host. The browser's flags keep it from resolving names, but at its start
+/// it still asks the system for a route to some address.
+const ISOLATED_NETWORK: [&str; 2] = ["unshare", "-rn"];
 
-/// What keeps it from every host, from the user's own browser, and from what a test's folder has no place for. Whoever is
-/// root has no sandbox; nothing but our own page is shown in it.
+/// Flags that keep the browser away from every host and from the user's own browser, and turn off features
+/// that need more than a test directory. Chromium has no sandbox under root, but it only shows Longhaul's own
+/// page.
 const FLAGS: [&str; 15] = [
     "--headless",
     "--remote-debugging-pipe",
@@ -46,38 +48,39 @@ pub struct Browser {
     child: Child,
     stderr: PathBuf,
     answers: Receiver<Value>,
-    /// The page, as it is called in what is asked.
+    /// Session id of the page, sent with each request.
     session: Value,
-    asked: u64,
-    /// What it told without being asked, since a page was opened.
+    /// Id of the last request.
+    last_id: u64,
+    /// Events received since a page was opened.
     events: Vec<Value>,
 }
 
-/// What came of opening a page.
+/// Result of opening a page.
 pub struct Visit {
     /// Errors and warnings of the page and of the browser about it.
     pub complaints: Vec<String>,
-    /// What was read for it, by URL.
+    /// URLs that the page requested.
     pub requests: Vec<String>,
 }
 
 impl Browser {
-    /// Starts a Chromium: the program that `LONGHAUL_TEST_CHROMIUM` names, else `chromium` on PATH. Where there is none, what
-    /// it is wanted for is left out.
-    pub fn start(stage: &Stage, what: &str) -> Option<Browser> {
+    /// Starts the Chromium that `LONGHAUL_TEST_CHROMIUM` names, or else `chromium` on `PATH`. If there is
+    /// none, skips the test named `test` and returns `None`.
+    pub fn start(stage: &Stage, test: &str) -> Option<Browser> {
         let Some(chromium) = chromium() else {
             skip_test(
-                what,
+                test,
                 "there is no Chromium",
                 "install chromium, or name one by LONGHAUL_TEST_CHROMIUM",
             );
             return None;
         };
         let stderr = stage.folder().join("browser.err");
-        // It wants to be asked on one descriptor and to answer on another, neither of them a standard one.
+        // Chromium reads requests on descriptor 3 and answers on descriptor 4.
         let mut child = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>&2", "sh"])
-            .args(alone())
+            .args(network_isolation())
             .arg(chromium)
             .args(FLAGS)
             .arg(format!("--user-data-dir={}", stage.folder().join("browser").display()))
@@ -88,22 +91,22 @@ impl Browser {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(File::create(&stderr).expect("the stage can be written"))
-            // What it starts is ended with it.
+            // Its own process group, so that `drop` also kills its child processes.
             .process_group(0)
             .spawn()
             .expect("there is a shell");
-        let (told, answers) = channel();
+        let (sender, answers) = channel();
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         thread::spawn(move || {
             for message in stdout.split(0).map_while(Result::ok) {
                 let message = serde_json::from_slice(&message).expect("it speaks JSON");
-                if told.send(message).is_err() {
+                if sender.send(message).is_err() {
                     return;
                 }
             }
         });
         let mut browser =
-            Browser { child, stderr, answers, session: Value::Null, asked: 0, events: Vec::new() };
+            Browser { child, stderr, answers, session: Value::Null, last_id: 0, events: Vec::new() };
         let page = browser.ask("Target.createTarget", json!({ "url": "about:blank" }));
         let page = json!({ "targetId": page["targetId"], "flatten": true });
         browser.session = browser.ask("Target.attachToTarget", page)["sessionId"].clone();
@@ -114,7 +117,7 @@ impl Browser {
         Some(browser)
     }
 
-    /// From now on it has a screen of this size, a phone's if it is narrow, in the `light` or in the `dark`.
+    /// Sets the size of the screen, a phone's if it is narrow, and the color scheme, `light` or `dark`.
     pub fn is_a_screen(&mut self, width: u32, height: u32, scheme: &str) {
         let screen =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
@@ -123,26 +126,27 @@ impl Browser {
         self.ask("Emulation.setEmulatedMedia", features);
     }
 
-    /// Opens a page, and waits until all of it is there.
+    /// Opens a page and waits until it is fully loaded.
     pub fn open(&mut self, url: &str) -> Visit {
         self.events.clear();
         let opened = self.ask("Page.navigate", json!({ "url": url }));
         assert_eq!(opened["errorText"], Value::Null, "{url}: {opened}");
-        // Of this page: the end of another one may still be told.
+        // Only events of this page: the load event of the previous one may still arrive.
         let is_there = |event: &Value| {
-            let told = &event["params"];
-            told["name"] == "load" && told["loaderId"] == opened["loaderId"]
+            let params = &event["params"];
+            params["name"] == "load" && params["loaderId"] == opened["loaderId"]
         };
         while !self.events.iter().any(is_there) {
-            let event = self.heard("the page");
+            let event = self.receive("the page");
             self.events.push(event);
         }
-        let of = |methods: &[&str]| -> Vec<&Value> {
+        let events_of = |methods: &[&str]| -> Vec<&Value> {
             let method = |event: &&Value| methods.iter().any(|method| event["method"] == *method);
             self.events.iter().filter(method).map(|event| &event["params"]).collect()
         };
-        let complaints = of(&["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"]);
-        let requests = of(&["Network.requestWillBeSent", "Network.webSocketCreated"]);
+        let complaints =
+            events_of(&["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"]);
+        let requests = events_of(&["Network.requestWillBeSent", "Network.webSocketCreated"]);
         let url = |request: &&Value| request["request"]["url"].as_str().unwrap_or("(none)").to_owned();
         Visit {
             complaints: complaints.iter().map(ToString::to_string).collect(),
@@ -150,36 +154,37 @@ impl Browser {
         }
     }
 
-    /// What an expression is on this page.
+    /// Returns the value of a JavaScript expression on this page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
-        let asked = json!({ "expression": expression, "returnByValue": true });
-        let told = self.ask("Runtime.evaluate", asked);
-        assert_eq!(told["exceptionDetails"], Value::Null, "{expression}: {told}");
-        told["result"]["value"].clone()
+        let params = json!({ "expression": expression, "returnByValue": true });
+        let answer = self.ask("Runtime.evaluate", params);
+        assert_eq!(answer["exceptionDetails"], Value::Null, "{expression}: {answer}");
+        answer["result"]["value"].clone()
     }
 
-    /// What is on the screen, as Base64. Whoever wants to look at it names a folder by `LONGHAUL_TEST_PICTURES`.
+    /// Returns a screenshot in Base64. Also saves it in the directory that `LONGHAUL_TEST_PICTURES` names, if
+    /// it is set.
     pub fn picture(&mut self, name: &str) -> String {
-        let told = self.ask("Page.captureScreenshot", json!({ "format": "png" }));
-        let picture = told["data"].as_str().expect("a picture").to_owned();
+        let answer = self.ask("Page.captureScreenshot", json!({ "format": "png" }));
+        let picture = answer["data"].as_str().expect("a picture").to_owned();
         if let Some(folder) = env::var_os("LONGHAUL_TEST_PICTURES") {
-            keep(&picture, &Path::new(&folder).join(format!("{name}.png")));
+            save_picture(&picture, &Path::new(&folder).join(format!("{name}.png")));
         }
         picture
     }
 
     fn ask(&mut self, method: &str, params: Value) -> Value {
-        self.asked += 1;
-        let mut message = json!({ "id": self.asked, "method": method, "params": params });
+        self.last_id += 1;
+        let mut message = json!({ "id": self.last_id, "method": method, "params": params });
         if !self.session.is_null() {
             message["sessionId"] = self.session.clone();
         }
         let stdin = self.child.stdin.as_mut().expect("stdin is piped");
         let sent = stdin.write_all(format!("{message}\0").as_bytes());
-        assert!(sent.is_ok(), "{method}: it is gone: {}", self.complaint());
+        assert!(sent.is_ok(), "{method}: it is gone: {}", self.stderr_text());
         loop {
-            let answer = self.heard(method);
-            if answer["id"] == self.asked {
+            let answer = self.receive(method);
+            if answer["id"] == self.last_id {
                 assert_eq!(answer["error"], Value::Null, "{method}");
                 return answer["result"].clone();
             }
@@ -187,33 +192,34 @@ impl Browser {
         }
     }
 
-    /// The next thing that it tells. It is not waited for for ever.
-    fn heard(&self, what: &str) -> Value {
-        let received = self.answers.recv_timeout(PATIENCE);
-        received.unwrap_or_else(|error| panic!("{what}: {error}: {}", self.complaint()))
+    /// Returns the next message from the browser. Panics if none arrives in time.
+    fn receive(&self, context: &str) -> Value {
+        let received = self.answers.recv_timeout(TIMEOUT);
+        received.unwrap_or_else(|error| panic!("{context}: {error}: {}", self.stderr_text()))
     }
 
-    fn complaint(&self) -> String {
+    fn stderr_text(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 }
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It was not waited for, so that the number is its own, and that of its group.
+        // The child was not reaped, so its PID and its process group still belong to it.
         let group = Pid::from_raw(self.child.id().cast_signed()).expect("a child has a number");
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
-        // What it had started is gone as soon as somebody has noticed.
+        // Its child processes disappear once init has reaped them.
         let _ = poll(|| test_kill_process_group(group).is_err().then_some(()));
     }
 }
 
-/// What gives it a network of its own, where this user may have one.
-fn alone() -> &'static [&'static str] {
-    let mut tried = Command::new(ALONE[0]);
-    let tried = tried.args(&ALONE[1..]).arg("true").stderr(Stdio::null()).status();
-    if tried.is_ok_and(|status| status.success()) { &ALONE } else { &[] }
+/// Returns the command that isolates the browser's network. It is empty if this user may not create
+/// namespaces.
+fn network_isolation() -> &'static [&'static str] {
+    let mut command = Command::new(ISOLATED_NETWORK[0]);
+    let status = command.args(&ISOLATED_NETWORK[1..]).arg("true").stderr(Stdio::null()).status();
+    if status.is_ok_and(|status| status.success()) { &ISOLATED_NETWORK } else { &[] }
 }
 
 fn chromium() -> Option<PathBuf> {
@@ -222,7 +228,7 @@ fn chromium() -> Option<PathBuf> {
     env::var_os("LONGHAUL_TEST_CHROMIUM").map(PathBuf::from).or_else(on_path)
 }
 
-fn keep(picture: &str, path: &Path) {
+fn save_picture(picture: &str, path: &Path) {
     let file = File::create(path).expect("the folder of the pictures can be written");
     let mut decode = Command::new("base64").arg("-d").stdin(Stdio::piped()).stdout(file).spawn();
     let decode = decode.as_mut().expect("there is base64");

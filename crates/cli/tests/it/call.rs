@@ -1,4 +1,5 @@
-//! A program being called: started, told things, signalled, waited for, and what it printed. Nothing waits for ever.
+//! Calls to programs: starts them, writes their stdin, sends signals, waits, and reads their output. Every
+//! wait has a timeout.
 
 use crate::harness::LONGHAUL;
 use crate::schemas::Called;
@@ -13,19 +14,19 @@ use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-// The longest a test waits for anything; a drill on a machine with other work takes more than a minute.
-const PATIENCE: Duration = Duration::from_secs(180);
+// A drill on a busy machine takes more than a minute.
+const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Commands for people: they print text, and JSON only with `--json`.
+/// Commands for people. They print text, and JSON only with `--json`.
 const FOR_PEOPLE: [&str; 15] = [
     "runs", "status", "show", "why", "cost", "doctor", "gc", "ledger", "config", "schema", "export",
     "import", "drill", "simulate", "playbook",
 ];
-/// Flags that say what is printed.
+/// Flags that select the output format.
 const FORMATS: [&str; 8] =
     ["--output-format", "--json", "--text", "--csv", "--list", "--print-service", "--help", "--version"];
 
-/// A program about to be started.
+/// A program to start.
 pub struct Call {
     command: Command,
     args: Vec<OsString>,
@@ -58,31 +59,32 @@ impl Call {
         self
     }
 
-    /// With the address and the dummy key of this server in the environment.
+    /// Sets the address and the dummy key of this server in the environment.
     pub fn against(mut self, server: &Server) -> Call {
         self.command.envs(server.api.environment());
         self
     }
 
-    /// Prints what a person sees: without the `--json` that tests of commands for people need.
+    /// Prints text for people: leaves out the `--json` that tests of these commands otherwise get.
     pub fn in_text(mut self) -> Call {
         self.prints_text = true;
         self
     }
 
-    /// Adds `--json` to commands for people, because a test reads objects.
+    /// Adds `--json` to commands for people, because tests read JSON.
     fn add_json(&mut self) {
-        let behind = self.args.iter().position(|arg| arg == "--").unwrap_or(self.args.len());
-        let own = &self.args[..behind];
-        let command = own.iter().filter_map(|arg| arg.to_str()).find(|arg| !arg.starts_with('-'));
+        let separator = self.args.iter().position(|arg| arg == "--").unwrap_or(self.args.len());
+        let before_separator = &self.args[..separator];
+        let command =
+            before_separator.iter().filter_map(|arg| arg.to_str()).find(|arg| !arg.starts_with('-'));
         let is_for_people = command.is_some_and(|command| FOR_PEOPLE.contains(&command));
-        let is_formatted = own.iter().filter_map(|arg| arg.to_str()).any(|arg| {
+        let is_formatted = before_separator.iter().filter_map(|arg| arg.to_str()).any(|arg| {
             FORMATS.iter().any(|flag| {
                 arg.strip_prefix(flag).is_some_and(|rest| matches!(rest.get(..1), None | Some("=")))
             })
         });
         if is_for_people && !is_formatted && !self.prints_text {
-            self.args.insert(behind, "--json".into());
+            self.args.insert(separator, "--json".into());
         }
     }
 
@@ -95,11 +97,11 @@ impl Call {
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = self.command.spawn().expect("the program can be started");
         let mut stdin = child.stdin.take().expect("stdin is piped");
-        // One that does not read its input closes it.
+        // A program that does not read its input closes it.
         let _ = stdin.write_all(&self.stdin);
         drop(stdin);
-        let stdout = collect(child.stdout.take().expect("stdout is piped"));
-        let stderr = collect(child.stderr.take().expect("stderr is piped"));
+        let stdout = read_to_end_in_thread(child.stdout.take().expect("stdout is piped"));
+        let stderr = read_to_end_in_thread(child.stderr.take().expect("stderr is piped"));
         Started { child: Some(child), stdout: Some(stdout), stderr: Some(stderr), at: Instant::now(), called }
     }
 
@@ -113,7 +115,7 @@ impl Call {
     }
 }
 
-fn collect(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+fn read_to_end_in_thread(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let _ = from.read_to_end(&mut bytes);
@@ -126,13 +128,13 @@ fn text(pipe: Option<JoinHandle<Vec<u8>>>) -> String {
     String::from_utf8(bytes).expect("everything that is printed is UTF-8")
 }
 
-/// A program that runs. It does not outlive its test.
+/// A running program. It does not outlive its test.
 pub struct Started {
     child: Option<Child>,
     stdout: Option<JoinHandle<Vec<u8>>>,
     stderr: Option<JoinHandle<Vec<u8>>>,
     at: Instant,
-    /// What was called, if that was the binary under test.
+    /// The call, if the program is the binary under test.
     called: Option<Called>,
 }
 
@@ -143,14 +145,14 @@ impl Started {
         kill_process(pid, signal).expect("a child that was not waited for keeps its number");
     }
 
-    /// Ends it as a machine without memory would: at once, and without a word. What it started stays.
+    /// Kills it with SIGKILL, as an out-of-memory killer does. Its child processes stay.
     pub fn kill(mut self) {
         let mut child = self.child.take().expect("it is waited for once");
         child.kill().expect("a child can be killed");
         child.wait().expect("a killed child ends");
     }
 
-    /// The same, and returns what it had printed on stdout and stderr, once nobody has these pipes any more.
+    /// Kills it and returns its stdout and stderr, once no process holds these pipes.
     pub fn killed(mut self) -> (String, String) {
         let (stdout, stderr) = (self.stdout.take(), self.stderr.take());
         self.kill();
@@ -163,13 +165,13 @@ impl Started {
         self.end_or_killed().expect("nobody kills it")
     }
 
-    /// Waits for its end; nothing if that was a SIGKILL that the test had it send to itself.
+    /// Waits for its end. Returns `None` if it ended with a SIGKILL that the test had it send to itself.
     pub fn end_or_killed(mut self) -> Option<Ended> {
         let mut child = self.child.take().expect("it is waited for once");
         let Some(status) = poll(|| child.try_wait().expect("a child can be waited for")) else {
             child.kill().expect("a child can be killed");
             child.wait().expect("a killed child ends");
-            panic!("it did not end in {PATIENCE:?}");
+            panic!("it did not end in {TIMEOUT:?}");
         };
         let duration = self.at.elapsed();
         if status.signal() == Some(Signal::KILL.as_raw()) {
@@ -192,7 +194,7 @@ impl Started {
 impl Drop for Started {
     fn drop(&mut self) {
         if self.child.is_some() {
-            // A supervisor that is told to end takes its agent with it.
+            // A supervisor that receives SIGTERM stops its agent too.
             self.signal(Signal::TERM);
             if let Some(mut child) = self.child.take() {
                 let _ = child.wait();
@@ -201,7 +203,7 @@ impl Drop for Started {
     }
 }
 
-/// A program that has ended.
+/// A finished program.
 #[derive(Debug)]
 pub struct Ended {
     pub code: i32,
@@ -226,19 +228,19 @@ impl Ended {
         envelope
     }
 
-    /// Asserts that a refusal says all of this on stderr, an error and a hint among it.
-    pub fn says(&self, words: &[&str]) {
-        for word in words.iter().chain(&["error:"]) {
-            assert!(self.stderr.contains(word), "no `{word}` in {self:?}");
+    /// Asserts that stderr contains an error and all of these fragments.
+    pub fn says(&self, fragments: &[&str]) {
+        for fragment in fragments.iter().chain(&["error:"]) {
+            assert!(self.stderr.contains(fragment), "no `{fragment}` in {self:?}");
         }
     }
 }
 
-/// Looks again and again until there is something, for as long as a test is patient.
-pub fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let end = Instant::now() + PATIENCE;
+/// Calls `probe` until it returns a value. Returns `None` after a timeout.
+pub fn poll<T>(mut probe: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + TIMEOUT;
     while Instant::now() < end {
-        if let Some(found) = look() {
+        if let Some(found) = probe() {
             return Some(found);
         }
         thread::sleep(Duration::from_millis(5));
@@ -246,7 +248,10 @@ pub fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
-/// Waits until something holds.
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    assert!(poll(|| holds().then_some(())).is_some(), "timed out after {PATIENCE:?} waiting until {what}");
+/// Waits until a condition holds. Panics after a timeout.
+pub fn until(condition: &str, mut holds: impl FnMut() -> bool) {
+    assert!(
+        poll(|| holds().then_some(())).is_some(),
+        "timed out after {TIMEOUT:?} waiting until {condition}"
+    );
 }

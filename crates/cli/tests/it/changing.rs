@@ -1,4 +1,5 @@
-//! Settings that change when a run resumes or runs again: they hold, the journal names them, and the rest stays.
+//! Changes of settings by `resume` and `rerun`: they take effect, the journal names them, and other settings
+//! stay.
 
 use crate::call::Ended;
 use crate::harness::Stage;
@@ -11,10 +12,10 @@ fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).expect("JSON is printed")
 }
 
-/// The changes that the timeline of the last run names.
+/// Returns the latest changes in the timeline of the last run.
 fn changes(stage: &Stage) -> Value {
-    let why = json(&stage.longhaul(["why", "@", "--output-format", "json"]).end());
-    let entries = why["entries"].as_array().expect("a timeline");
+    let timeline = json(&stage.longhaul(["why", "@", "--output-format", "json"]).end());
+    let entries = timeline["entries"].as_array().expect("a timeline");
     let found = entries.iter().rev().find(|entry| !entry["changes"].is_null());
     found.expect("an entry has changes")["changes"].clone()
 }
@@ -41,11 +42,11 @@ fn resume_changes_settings_and_journals_them() {
             changed("check_timeout", "none", "30m"),
         ]);
         assert_eq!(changes(stage), expected);
-        let why = stage.longhaul(["why", "@", "--output-format", "text"]).end();
-        let words = "permission mode default -> bypassPermissions, deny tools none -> WebFetch, check none -> 1 command, \
+        let text = stage.longhaul(["why", "@", "--output-format", "text"]).end();
+        let expected = "permission mode default -> bypassPermissions, deny tools none -> WebFetch, check none -> 1 command, \
                      budget $1.00 -> $3.00";
-        let lines = why.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(lines.contains(words), "{why:?}");
+        let lines = text.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(lines.contains(expected), "{text:?}");
         let plan = stage.only_run().plan().expect("a plan");
         assert_eq!((plan.model.as_deref(), plan.checks.len()), (Some("haiku"), 1));
         assert_eq!(plan.origins.get("model").map(String::as_str), Some("flag"));
@@ -57,8 +58,8 @@ fn rerun_and_fork_change_settings_of_the_new_run_alone() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     stage.run(&stage.agent(), &["p", "--run-id", "old"]).against(&server).end().envelope(23);
     let free = ["--permission-mode", "bypassPermissions", "--max-turns", "9"];
-    for again in [&["rerun", "old"][..], &["resume", "old", "--fork"]] {
-        stage.longhaul(again).args(free).against(&server).end().envelope(0);
+    for command in [&["rerun", "old"][..], &["resume", "old", "--fork"]] {
+        stage.longhaul(command).args(free).against(&server).end().envelope(0);
         let plan = stage.runs()[0].plan().expect("a plan");
         assert_eq!(plan.permission_mode.as_deref(), Some("bypassPermissions"));
         assert_eq!(plan.policy.limits.turns, Some(9));
@@ -68,13 +69,13 @@ fn rerun_and_fork_change_settings_of_the_new_run_alone() {
 }
 
 #[test]
-fn unfinished_run_keeps_the_settings_that_its_agent_started_with() {
+fn unfinished_run_keeps_the_settings_of_its_agent() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
-    let refused = stage.longhaul(["resume", "@", "--model", "haiku"]).against(&server).end();
-    refused.envelope(25);
+    let rejected = stage.longhaul(["resume", "@", "--model", "haiku"]).against(&server).end();
+    rejected.envelope(25);
     let id = stage.only_run().id().to_string();
-    refused.says(&["the run has not ended", &format!("longhaul cancel {id}")]);
+    rejected.says(&["the run has not ended", &format!("longhaul cancel {id}")]);
     stage.longhaul(["resume", "@", "--budget", "7"]).against(&server).end().envelope(0);
     assert_eq!(changes(&stage), json!([{"setting": "budget", "from": "none", "to": "7"}]));
 }
@@ -92,8 +93,8 @@ fn invalid_changes_are_usage_errors() {
         &["--add-budget", "1"],
     ] {
         for command in ["resume", "rerun"] {
-            let refused = stage.longhaul([command, "@"]).args(change).against(&server).end();
-            assert_eq!(refused.code, 2, "{command} {change:?}: {refused:?}");
+            let rejected = stage.longhaul([command, "@"]).args(change).against(&server).end();
+            assert_eq!(rejected.code, 2, "{command} {change:?}: {rejected:?}");
         }
     }
     assert_eq!(stage.longhaul(["run", "p", "--model", ""]).end().code, 2);
@@ -101,7 +102,7 @@ fn invalid_changes_are_usage_errors() {
 }
 
 #[test]
-fn second_run_in_a_directory_is_warned_of() {
+fn second_run_in_a_directory_causes_a_warning() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let first = in_mid_tool(&stage, &stage.agent(), &server);
     let id = stage.only_run().id().to_string();

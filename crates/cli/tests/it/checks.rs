@@ -1,4 +1,5 @@
-//! Checks: the agent's word that the work is done is not taken for it. Every story is told with each agent that there is.
+//! Checks: Longhaul verifies the agent's done claim with commands. Tests with an agent run with every
+//! available agent.
 
 use crate::call::until;
 use crate::harness::Stage;
@@ -8,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// A model that says too early that it is done, and mends what it is told, one thing at a time.
+/// A scenario with a model that claims too early that it is done, and fixes one reported problem at a time.
 const EARLY: &str = r#"
 name = "early"
 summary = "a model that claims success too early"
@@ -48,7 +49,7 @@ bash = { command = "echo four >> parts" }
 text = "Now all four are there."
 "#;
 
-/// Finds the first part that is missing.
+/// Reports the first missing part.
 const CHECK: &str = "for part in one two three four; do grep -qx $part parts || { echo part $part is missing; exit 1; }; done";
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
@@ -57,21 +58,21 @@ fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -
 }
 
 #[test]
-fn a_false_claim_is_not_believed() {
+fn false_done_claim_is_rejected_by_the_check() {
     with_each_agent_at(EARLY, "claiming success too early", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--check", CHECK], 0);
         assert_eq!(envelope["result"], "Now all four are there.", "{envelope}");
-        // Four claims in one session, each in an attempt of its own, and three of them false.
+        // Four done claims in one session, each in its own attempt. Three of them are false.
         assert_eq!(envelope["run"]["attempts"], 4, "{envelope}");
         let parts = fs::read_to_string(stage.work().join("parts")).expect("the parts are there");
         assert_eq!(parts, "one\ntwo\nthree\nfour\n");
-        let said = fs::read_to_string(stage.only_run().check_output_path(2)).expect("what it said is kept");
-        assert!(said.ends_with("part three is missing\n"), "{said}");
+        let output = fs::read_to_string(stage.only_run().check_output_path(2)).expect("what it said is kept");
+        assert!(output.ends_with("part three is missing\n"), "{output}");
     });
 }
 
 #[test]
-fn work_that_never_passes_is_no_success() {
+fn work_that_never_passes_its_check_fails() {
     with_each_agent_at(EARLY, "never passing", |stage, agent, server| {
         let args =
             ["--check", "true", "--check", "echo this is never enough; false", "--max-failed-checks", "2"];
@@ -83,16 +84,17 @@ fn work_that_never_passes_is_no_success() {
 }
 
 #[test]
-fn a_check_that_hangs_is_ended_with_all_that_it_started() {
+fn hanging_check_is_stopped_with_its_processes() {
     let stage = Stage::new();
     let server = Server::plays(EARLY);
-    let args = ["--check", "sleep 300 & setsid sleep 300", "--check-timeout", "1s", "--max-failed-checks", "1"];
+    let args =
+        ["--check", "sleep 300 & setsid sleep 300", "--check-timeout", "1s", "--max-failed-checks", "1"];
     let envelope = run(&stage, &stage.agent(), &server, &args, 24);
     assert_eq!(envelope["run"]["outcome"], "check_failed", "{envelope}");
 }
 
 #[test]
-fn a_check_survives_its_supervisor() {
+fn check_runs_again_after_its_supervisor_died() {
     let stage = Stage::new();
     let server = Server::plays(EARLY);
     let slow = "echo judged >> judged; sleep 1; grep -qx one parts";
@@ -102,18 +104,18 @@ fn a_check_survives_its_supervisor() {
     started.kill();
     let envelope = recover(&stage, &server, &[]).end().envelope(0);
     assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-    // What nobody read is asked again.
+    // No supervisor read the first result, so the check runs again.
     let judged = fs::read_to_string(stage.work().join("judged")).expect("it was judged");
     assert_eq!(judged, "judged\njudged\n");
 }
 
 #[test]
-fn a_check_that_cannot_be_run_is_refused() {
+fn invalid_check_is_rejected() {
     let stage = Stage::new();
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
         assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(words);
+        ended.says(fragments);
     };
     check(&["--check", "no-such-program --fast"], &["there is no program `no-such-program`"]);
     check(&["--check", "if then"], &["the shell cannot read it"]);

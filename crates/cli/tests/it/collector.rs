@@ -1,4 +1,5 @@
-//! A collector of OpenTelemetry on the loopback interface: it takes OTLP in each of its three forms, and keeps what it was told.
+//! An OpenTelemetry collector on the loopback interface. It accepts all three encodings of OTLP and stores
+//! the data.
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -41,22 +42,22 @@ pub struct Collector {
     _runtime: Runtime,
 }
 
-/// What it was told.
+/// Everything the collector received.
 #[derive(Default)]
-pub struct Told {
+pub struct Received {
     pub spans: Vec<Span>,
-    /// Of each metric and its attributes, the last sum of each of those who told it.
+    /// The last sum for each metric, set of attributes and start time.
     pub points: Vec<Point>,
     pub resource: BTreeMap<String, String>,
-    /// The paths and the headers of all requests over HTTP.
+    /// Paths and headers of all HTTP requests.
     pub requests: Vec<(String, HeaderMap)>,
-    /// Everything that was sent, as text.
+    /// Debug text of all received requests.
     pub raw: String,
-    /// What the next requests are answered instead of being heard.
-    pub refuse: Option<StatusCode>,
+    /// Status that rejects the next HTTP requests, if set.
+    pub rejection: Option<StatusCode>,
 }
 
-/// A figure of a metric.
+/// A data point of a metric.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub metric: String,
@@ -66,62 +67,62 @@ pub struct Point {
 }
 
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Told>>);
+struct Shared(Arc<Mutex<Received>>);
 
 impl Collector {
     pub fn start() -> Collector {
-        let told = Shared::default();
+        let requests = Shared::default();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("there is a runtime");
         let (http, grpc) = runtime.block_on(async {
             let listen = || TcpListener::bind("127.0.0.1:0");
             let (http, grpc) = (listen().await.expect("a port"), listen().await.expect("a port"));
             let addresses = [&http, &grpc].map(|listener| listener.local_addr().expect("it listens"));
-            let received = Router::new()
+            let router = Router::new()
                 .route("/v1/traces", post(traces))
                 .route("/v1/metrics", post(metrics))
-                .with_state(told.clone());
-            tokio::spawn(async move { serve(http, received).await });
+                .with_state(requests.clone());
+            tokio::spawn(async move { serve(http, router).await });
             let server = tonic::transport::Server::builder()
                 .add_service(
-                    TraceServiceServer::new(told.clone())
+                    TraceServiceServer::new(requests.clone())
                         .accept_compressed(tonic::codec::CompressionEncoding::Gzip),
                 )
-                .add_service(MetricsServiceServer::new(told.clone()));
+                .add_service(MetricsServiceServer::new(requests.clone()));
             tokio::spawn(server.serve_with_incoming(TcpIncoming::from(grpc)));
             (format!("http://{}", addresses[0]), format!("http://{}", addresses[1]))
         });
-        Collector { requests: told, http, grpc, _runtime: runtime }
+        Collector { requests, http, grpc, _runtime: runtime }
     }
 
-    pub fn told(&self) -> MutexGuard<'_, Told> {
+    pub fn received(&self) -> MutexGuard<'_, Received> {
         self.requests.lock()
     }
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, Received> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hear_spans(&self, request: ExportTraceServiceRequest) {
-        let mut told = self.lock();
-        told.raw += &format!("{request:?}");
+    fn add_spans(&self, request: ExportTraceServiceRequest) {
+        let mut received = self.lock();
+        received.raw += &format!("{request:?}");
         for resource in request.resource_spans {
-            told.resource = resource.resource.map(|found| plain(&found.attributes)).unwrap_or_default();
-            told.spans.extend(resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
+            received.resource = resource.resource.map(|found| plain(&found.attributes)).unwrap_or_default();
+            received.spans.extend(resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
         }
     }
 
-    fn hear_metrics(&self, request: ExportMetricsServiceRequest) {
-        let mut told = self.lock();
-        told.raw += &format!("{request:?}");
+    fn add_metrics(&self, request: ExportMetricsServiceRequest) {
+        let mut received = self.lock();
+        received.raw += &format!("{request:?}");
         let scopes = request.resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
         for metric in scopes.flat_map(|scope| scope.metrics) {
-            let point = |attributes: &[KeyValue], began: u64, sum: f64| Point {
+            let point = |attributes: &[KeyValue], started_at: u64, sum: f64| Point {
                 metric: metric.name.clone(),
                 attributes: plain(attributes),
-                started_at: began,
+                started_at,
                 sum,
             };
             let points: Vec<Point> = match metric.data.as_ref().expect("it has some") {
@@ -147,21 +148,21 @@ impl Shared {
                 other => panic!("nobody said that there are such: {other:?}"),
             };
             for point in points {
-                let same = |known: &&mut Point| {
-                    (&known.metric, &known.attributes, known.started_at)
+                let is_same = |existing: &&mut Point| {
+                    (&existing.metric, &existing.attributes, existing.started_at)
                         == (&point.metric, &point.attributes, point.started_at)
                 };
-                match told.points.iter_mut().find(same) {
-                    Some(known) => *known = point,
-                    None => told.points.push(point),
+                match received.points.iter_mut().find(is_same) {
+                    Some(existing) => *existing = point,
+                    None => received.points.push(point),
                 }
             }
         }
     }
 }
 
-impl Told {
-    /// The sum of a metric over whatever has these attributes.
+impl Received {
+    /// Returns the sum of a metric over all points with these attributes.
     pub fn sum(&self, metric: &str, with: &[(&str, &str)]) -> f64 {
         let has = |point: &&Point| {
             with.iter().all(|(name, value)| point.attributes.get(*name).is_some_and(|found| found == value))
@@ -170,20 +171,30 @@ impl Told {
     }
 }
 
-async fn traces(State(told): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> impl IntoResponse {
-    hear(&told, &uri, headers, &body, Shared::hear_spans)
+async fn traces(
+    State(requests): State<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> impl IntoResponse {
+    receive(&requests, &uri, headers, &body, Shared::add_spans)
 }
 
-async fn metrics(State(told): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> impl IntoResponse {
-    hear(&told, &uri, headers, &body, Shared::hear_metrics)
+async fn metrics(
+    State(requests): State<Shared>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> impl IntoResponse {
+    receive(&requests, &uri, headers, &body, Shared::add_metrics)
 }
 
-fn hear<R: Message + Default + serde::de::DeserializeOwned>(
-    told: &Shared,
+fn receive<R: Message + Default + serde::de::DeserializeOwned>(
+    requests: &Shared,
     uri: &Uri,
     headers: HeaderMap,
     body: &[u8],
-    hear: fn(&Shared, R),
+    add: fn(&Shared, R),
 ) -> impl IntoResponse + use<R> {
     let is_json = headers["content-type"] == "application/json";
     let mut unpacked = Vec::new();
@@ -193,19 +204,19 @@ fn hear<R: Message + Default + serde::de::DeserializeOwned>(
     } else {
         body
     };
-    let refused = {
-        let mut told = told.lock();
-        told.requests.push((uri.path().to_owned(), headers));
-        told.refuse
+    let status = {
+        let mut received = requests.lock();
+        received.requests.push((uri.path().to_owned(), headers));
+        received.rejection
     };
-    if let Some(refused) = refused {
-        return (refused, [("content-type", "text/plain"), ("location", "/elsewhere")], Vec::new());
+    if let Some(status) = status {
+        return (status, [("content-type", "text/plain"), ("location", "/elsewhere")], Vec::new());
     }
     if is_json {
-        hear(told, serde_json::from_slice(body).expect("it is OTLP in JSON"));
+        add(requests, serde_json::from_slice(body).expect("it is OTLP in JSON"));
         (StatusCode::OK, [("content-type", "application/json"), ("location", "")], b"{}".to_vec())
     } else {
-        hear(told, R::decode(body).expect("it is OTLP in protocol buffers"));
+        add(requests, R::decode(body).expect("it is OTLP in protocol buffers"));
         (StatusCode::OK, [("content-type", "application/x-protobuf"), ("location", "")], Vec::new())
     }
 }
@@ -216,7 +227,7 @@ impl TraceService for Shared {
         &self,
         request: Request<ExportTraceServiceRequest>,
     ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        self.hear_spans(request.into_inner());
+        self.add_spans(request.into_inner());
         Ok(Response::new(ExportTraceServiceResponse::default()))
     }
 }
@@ -227,12 +238,12 @@ impl MetricsService for Shared {
         &self,
         request: Request<ExportMetricsServiceRequest>,
     ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
-        self.hear_metrics(request.into_inner());
+        self.add_metrics(request.into_inner());
         Ok(Response::new(ExportMetricsServiceResponse::default()))
     }
 }
 
-/// Attributes by name, as text.
+/// Returns the attributes by name, as text.
 pub fn plain(attributes: &[KeyValue]) -> BTreeMap<String, String> {
     attributes.iter().map(|pair| (pair.key.clone(), text(pair.value.as_ref()))).collect()
 }

@@ -1,11 +1,11 @@
-//! Completions and manual pages are those of the command tree, as people see it.
+//! Completions and manual pages match the visible commands.
 
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
 use crate::tidy;
 use std::fs;
 
-/// The values that the script of fish receives for these words, the last of which is incomplete.
+/// Returns the completions that fish receives for these words, the last of which is incomplete.
 fn offered(stage: &Stage, words: &[&str]) -> Vec<String> {
     let call = stage.longhaul(["--", "longhaul"]).args(words).env("LONGHAUL_COMPLETE", "fish");
     let answer = call.end();
@@ -37,7 +37,7 @@ fn completions_offer_the_ids_and_names_of_runs() {
 }
 
 #[test]
-fn bash_completes_a_run() {
+fn bash_completes_run_ids() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "onlyrun"];
     stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
@@ -49,7 +49,7 @@ fn bash_completes_a_run() {
 }
 
 #[test]
-fn help_of_a_command_is_that_of_its_flag() {
+fn help_command_prints_the_same_as_the_flag() {
     let stage = Stage::new();
     for command in [&["run"][..], &["playbook", "learn"]] {
         let by_word = stage.longhaul(["help"]).args(command).end();
@@ -64,7 +64,7 @@ fn help_of_a_command_is_that_of_its_flag() {
 }
 
 #[test]
-fn completions_and_pages_have_what_people_see() {
+fn completions_and_pages_list_visible_commands() {
     let stage = Stage::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = stage.longhaul(["completions", shell]).end();
@@ -100,7 +100,7 @@ fn completions_and_pages_have_what_people_see() {
         run.contains("keep\\-going") && run.contains(".TH longhaul-run 1") && !run.contains("detached"),
         "{run}"
     );
-    let in_vain = stage.longhaul(["man", "--dir"]).args([stage.agent().join("man")]).end();
-    assert_eq!(in_vain.code, 2, "{in_vain:?}");
-    in_vain.says(&["write manual pages to", "hint:"]);
+    let failed = stage.longhaul(["man", "--dir"]).args([stage.agent().join("man")]).end();
+    assert_eq!(failed.code, 2, "{failed:?}");
+    failed.says(&["write manual pages to", "hint:"]);
 }

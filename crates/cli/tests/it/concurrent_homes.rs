@@ -1,5 +1,5 @@
-//! Two homes of one user, each with a run of the same id: harnesses give fixed ones. Neither knows of the other, and neither
-//! touches a process of the other's.
+//! Two homes of one user with a run of the same id each, because harnesses use fixed ids. Neither home sees
+//! the other's run or touches its processes.
 
 use crate::call::{Call, until};
 use crate::harness::Stage;
@@ -12,7 +12,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Two steps, the first of which takes until it is let go.
+/// A scenario of two steps. The first lasts until the file `go` exists.
 const HELD: &str = r#"
 name = "held"
 summary = "two steps, the first of which takes until it is let go"
@@ -39,61 +39,62 @@ fn run(stage: &Stage, agent: &Path, server: &Server) -> Call {
     stage.run(agent, &args).against(server)
 }
 
-/// The same agent, which crashes when it is started for the first time.
+/// Returns a script that crashes on its first start and runs this agent afterwards.
 fn crashing(stage: &Stage, agent: &Path) -> PathBuf {
     let crash = "test -e crashed || { touch crashed; echo 'Segmentation fault' >&2; exit 1; }";
     stage.script("crashing", &format!("{crash}\nexec '{}' \"$@\"", agent.display()))
 }
 
-/// Lets the agent of this stage go on.
-fn let_go(stage: &Stage) {
+/// Lets the agent of this stage finish its first step.
+fn release_agent(stage: &Stage) {
     fs::write(stage.work().join("go"), "").expect("the work can be written");
 }
 
-/// Asserts that the run of this stage was done as if it had been alone.
-fn done_alone(stage: &Stage, envelope: &Value) {
+/// Asserts that the other home did not affect the run of this stage.
+fn assert_done_undisturbed(stage: &Stage, envelope: &Value) {
     assert_eq!(envelope["run"]["id"], ID);
     assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
     assert_eq!(steps(stage), "one\ntwo\n");
 }
 
 #[test]
-fn a_sweep_spares_a_run_of_the_same_id() {
+fn sweep_spares_a_run_of_the_same_id() {
     with_each_agent_at(HELD, "two runs of one id", |stage, agent, server| {
         let held = run(stage, agent, server).start();
         until("the tool runs", || stage.work().join("begun").exists());
 
-        let (neighbour, work) = (Stage::new(), Server::plays(crate::server::WORK));
-        let ended = run(&neighbour, &crashing(&neighbour, agent), &work).end();
+        let (neighbor, work) = (Stage::new(), Server::plays(crate::server::WORK));
+        let ended = run(&neighbor, &crashing(&neighbor, agent), &work).end();
         assert_eq!(ended.envelope(0)["run"]["attempts"], 2, "there is an end of an attempt to sweep after");
 
-        let_go(stage);
-        done_alone(stage, &held.end().envelope(0));
+        release_agent(stage);
+        assert_done_undisturbed(stage, &held.end().envelope(0));
     });
 }
 
 #[test]
-fn an_orphan_is_found_by_its_own_home_alone() {
+fn orphaned_run_is_found_only_by_its_home() {
     with_each_agent_at(HELD, "an orphan of the same id", |stage, agent, server| {
         let held = run(stage, agent, server).start();
         until("the tool runs", || stage.work().join("begun").exists());
         held.kill();
         let orphan = agent_of(&stage.only_run());
 
-        let (neighbour, work) = (Stage::new(), Server::plays(crate::server::WORK));
-        run(&neighbour, agent, &work).end().envelope(0);
-        let of = |stage: &Stage| processes_with(&RunMarker::load(&stage.only_run()).expect("a plan")).len();
-        assert_eq!(of(&neighbour), 0);
-        assert!(of(stage) > 0 && !is_gone(orphan));
+        let (neighbor, work) = (Stage::new(), Server::plays(crate::server::WORK));
+        run(&neighbor, agent, &work).end().envelope(0);
+        let process_count =
+            |stage: &Stage| processes_with(&RunMarker::load(&stage.only_run()).expect("a plan")).len();
+        assert_eq!(process_count(&neighbor), 0);
+        assert!(process_count(stage) > 0 && !is_gone(orphan));
 
         let recovered = recover(stage, server, &[]);
-        let_go(stage);
-        done_alone(stage, &recovered.end().envelope(0));
+        release_agent(stage);
+        assert_done_undisturbed(stage, &recovered.end().envelope(0));
     });
 }
 
-/// The directory of the one run, under another name on another day.
-fn moved(stage: &Stage) {
+/// Moves the directory of the only run to another name on another day.
+fn move_run(stage: &Stage) {
     let run = stage.only_run();
     let day = run.path().ancestors().nth(2).expect("runs are filed by days").join("2001-01-01");
     fs::create_dir(&day).expect("the home can be written");
@@ -102,50 +103,50 @@ fn moved(stage: &Stage) {
 }
 
 #[test]
-fn a_moved_run_finds_its_agent() {
+fn moved_run_finds_its_agent() {
     let (stage, server) = (Stage::new(), Server::plays(HELD));
     let held = run(&stage, &stage.agent(), &server).start();
     until("the tool runs", || stage.work().join("begun").exists());
     held.kill();
-    moved(&stage);
+    move_run(&stage);
     let recovered = recover(&stage, &server, &[]);
-    let_go(&stage);
+    release_agent(&stage);
     let envelope = recovered.end().envelope(0);
     assert_eq!((&envelope["run"]["id"], &envelope["run"]["attempts"]), (&"elsewhere".into(), &1.into()));
     assert_eq!(steps(&stage), "one\ntwo\n");
 }
 
-/// As an older version began it: its plan has no mark, and its processes carry the id alone.
+/// Older versions write no run marker to the plan, and their processes carry the run's id alone.
 #[test]
-fn a_run_of_an_older_version_is_found_by_its_id() {
+fn run_of_an_older_version_is_found_by_its_id() {
     let (stage, server) = (Stage::new(), Server::plays(HELD));
-    let older =
-        stage.script("older", &format!("unset LONGHAUL_RUN_MARKER; exec '{}' \"$@\"", stage.agent().display()));
+    let older = stage
+        .script("older", &format!("unset LONGHAUL_RUN_MARKER; exec '{}' \"$@\"", stage.agent().display()));
     let held = run(&stage, &older, &server).start();
     until("the tool runs", || stage.work().join("begun").exists());
     held.kill();
     let older = stage.only_run();
     older.replace_plan(&Plan { marker: None, ..older.plan().expect("a plan") }).expect("it is ours");
 
-    // A run of this version, and of its id, is none of its own.
-    let (neighbour, others) = (Stage::new(), Server::plays(HELD));
-    let other = run(&neighbour, &neighbour.agent(), &others).start();
-    until("the tool runs", || neighbour.work().join("begun").exists());
+    // The recovery must not affect a run of the current version with the same id.
+    let (neighbor, other_server) = (Stage::new(), Server::plays(HELD));
+    let other = run(&neighbor, &neighbor.agent(), &other_server).start();
+    until("the tool runs", || neighbor.work().join("begun").exists());
     let recovered = recover(&stage, &server, &[]);
-    let_go(&stage);
-    done_alone(&stage, &recovered.end().envelope(0));
-    let_go(&neighbour);
-    done_alone(&neighbour, &other.end().envelope(0));
+    release_agent(&stage);
+    assert_done_undisturbed(&stage, &recovered.end().envelope(0));
+    release_agent(&neighbor);
+    assert_done_undisturbed(&neighbor, &other.end().envelope(0));
 }
 
-/// So that copies of its directory can go on at the same time.
+/// Copies of the run's directory can then run at the same time.
 #[test]
-fn a_run_that_is_over_gets_a_new_mark_when_it_is_resumed() {
+fn resuming_a_finished_run_replaces_its_marker() {
     let (stage, server) = (Stage::new(), Server::plays(crate::server::WORK));
     run(&stage, &stage.agent(), &server).end().envelope(0);
-    let mark = || RunMarker::load(&stage.only_run()).expect("a plan");
-    let first = mark();
+    let marker = || RunMarker::load(&stage.only_run()).expect("a plan");
+    let first = marker();
     stage.longhaul(["resume", "@", "once more"]).against(&server).end().envelope(0);
-    assert_ne!(mark(), first);
-    assert_eq!(mark().run().as_str(), ID);
+    assert_ne!(marker(), first);
+    assert_eq!(marker().run().as_str(), ID);
 }

@@ -1,5 +1,5 @@
-//! What is configured: read from the user's and the project's files and from the environment, and refused where it is wrong
-//! or not a project's to decide.
+//! Configuration: Longhaul reads the user's and the project's files and the environment, and rejects invalid
+//! settings and settings that a project must not decide.
 
 use crate::call::{Call, Ended};
 use crate::harness::Stage;
@@ -10,14 +10,14 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-/// Writes the user's own file.
+/// Writes the user's configuration file.
 fn user(stage: &Stage, text: &str) -> PathBuf {
     let folder = stage.user_home().join(".config/longhaul");
     fs::create_dir_all(&folder).expect("the stage can be written");
     stage.file("user/.config/longhaul/config.toml", text)
 }
 
-/// Writes the project's file.
+/// Writes the project's configuration file.
 fn project(stage: &Stage, text: &str) -> PathBuf {
     stage.file("work/longhaul.toml", text)
 }
@@ -27,25 +27,25 @@ fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).expect("it is JSON")
 }
 
-/// What a run in the work folder would be.
+/// A dry run in the work directory.
 fn dry(stage: &Stage, args: &[&str]) -> Call {
     stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "json"]).args(args)
 }
 
 #[test]
-fn a_run_says_where_each_of_its_values_comes_from() {
+fn run_records_the_origin_of_each_setting() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
-    let own = user(&stage, "permission_mode = \"bypassPermissions\"\nmax_retries = 7\nbudget = 50\n");
-    let of_project = project(&stage, "model = \"opus\"\nmax_retries = 8\n\n[profile.short]\nbudget = 3\n");
+    let user_file = user(&stage, "permission_mode = \"bypassPermissions\"\nmax_retries = 7\nbudget = 50\n");
+    let project_file = project(&stage, "model = \"opus\"\nmax_retries = 8\n\n[profile.short]\nbudget = 3\n");
     let call = stage.run(&stage.agent(), &["p", "--profile", "short", "--stall-timeout", "9m"]);
     call.against(&server).env("LONGHAUL_RETRY_BASE", "1s").end().envelope(0);
     let plan = stage.only_run().plan().expect("there is a plan");
-    let real = |path: &PathBuf| fs::canonicalize(path).expect("it is there").display().to_string();
+    let canonical = |path: &PathBuf| fs::canonicalize(path).expect("it is there").display().to_string();
     let expected = [
-        ("budget", format!("{}:5 (profile short)", real(&of_project))),
-        ("max_retries", format!("{}:2", real(&of_project))),
-        ("model", format!("{}:1", real(&of_project))),
-        ("permission_mode", format!("{}:1", own.display())),
+        ("budget", format!("{}:5 (profile short)", canonical(&project_file))),
+        ("max_retries", format!("{}:2", canonical(&project_file))),
+        ("model", format!("{}:1", canonical(&project_file))),
+        ("permission_mode", format!("{}:1", user_file.display())),
         ("preset", "default".to_owned()),
         ("retry_base", "LONGHAUL_RETRY_BASE".to_owned()),
         ("stall_timeout", "flag".to_owned()),
@@ -59,20 +59,20 @@ fn a_run_says_where_each_of_its_values_comes_from() {
 }
 
 #[test]
-fn a_dry_run_shows_what_is_configured() {
+fn dry_run_shows_the_configuration() {
     let stage = Stage::new();
-    let own =
-        user(&stage, "check = [\"true\"]\ncheck_attempts = 4\nagent_args = [\"--add-dir\", \"/srv\"]\n");
+    let user_file =
+        user(&stage, "check = [\"true\"]\nmax_failed_checks = 4\nagent_args = [\"--add-dir\", \"/srv\"]\n");
     let plan = json(&dry(&stage, &[]).end());
-    assert_eq!(plan["changed"]["max_failed_checks"], format!("{}:2", own.display()));
+    assert_eq!(plan["changed"]["max_failed_checks"], format!("{}:2", user_file.display()));
     assert_eq!(plan["checks"], serde_json::json!(["true"]));
     let args = plan["command"]["args"].as_array().expect("a list");
     assert!(args.iter().any(|arg| arg == "--add-dir"), "{args:?}");
     let text = dry(&stage, &["--output-format", "text"]).end();
     assert_eq!(text.code, 2, "a flag is given once: {text:?}");
     let text = stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "text"]).end();
-    assert!(text.stdout.contains(&format!("Set by:\n  agent_args: {}:3\n", own.display())), "{text:?}");
-    // What is typed holds, and sets aside what it excludes.
+    assert!(text.stdout.contains(&format!("Set by:\n  agent_args: {}:3\n", user_file.display())), "{text:?}");
+    // Flags take precedence, and drop configured settings that they exclude.
     let plan = json(&dry(&stage, &["--keep-going", "--budget", "none"]).end());
     assert_eq!((&plan["checks"], &plan["changed"]["check"]), (&serde_json::json!([]), &Value::Null));
     let plan = json(&dry(&stage, &["--no-config"]).end());
@@ -83,12 +83,12 @@ fn a_dry_run_shows_what_is_configured() {
 }
 
 #[test]
-fn a_file_that_is_wrong_starts_nothing() {
+fn invalid_file_starts_nothing() {
     let stage = Stage::new();
-    let check = |words: &[&str]| {
+    let check = |fragments: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p"]).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-        ended.says(words);
+        ended.says(fragments);
         ended.says(&["hint:"]);
         assert!(!stage.home().exists(), "something was begun");
     };
@@ -102,7 +102,7 @@ fn a_file_that_is_wrong_starts_nothing() {
     check(&["work/longhaul.toml:2: `agent_path` cannot be set by a project", ".config/longhaul/config.toml"]);
     project(&stage, "dry_run = true\n");
     check(&["`dry_run` cannot be configured: it is a matter of a single call"]);
-    // Of the user's own files nothing is told to a stranger, on whatever way.
+    // A project's file cannot make Longhaul print the content of the user's own files.
     let secret = stage.file("secret", "s3cret: [");
     project(&stage, &format!("block_urls_file = \"{}\"\n", secret.display()));
     check(&["longhaul.toml:1: `block_urls_file` is ", "which is not in the project"]);
@@ -119,22 +119,22 @@ fn a_file_that_is_wrong_starts_nothing() {
     check(&["work/longhaul.toml: No such file", "--no-config"]);
     fs::remove_file(&file).expect("it is there");
     user(&stage, "budget = \"lots\"\n");
-    let words = [".config/longhaul/config.toml:1: `budget` is `lots`: expected an amount in dollars"];
-    check(&words);
+    let message = [".config/longhaul/config.toml:1: `budget` is `lots`: expected an amount in dollars"];
+    check(&message);
     for args in [&["simulate", "--runs", "1"][..], &["recover"], &["research", "task"]] {
         let ended = stage.longhaul(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(&words);
+        ended.says(&message);
     }
 }
 
 #[test]
-fn a_file_that_nobody_may_read_is_refused() {
+fn unreadable_file_is_rejected() {
     let stage = Stage::new();
     let file = project(&stage, "budget = 1\n");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("the file is ours");
     if fs::read(&file).is_ok() {
-        // To root every file is readable.
+        // Root can read every file.
         return;
     }
     let ended = dry(&stage, &[]).end();
@@ -143,14 +143,14 @@ fn a_file_that_nobody_may_read_is_refused() {
 }
 
 #[test]
-fn a_project_is_looked_for_where_the_agent_works() {
+fn project_file_is_searched_from_the_working_directory() {
     let stage = Stage::new();
     let deep = stage.work().join("src/deep");
     fs::create_dir_all(&deep).expect("the stage can be written");
     fs::create_dir(stage.folder().join("other")).expect("the stage can be written");
     let link = stage.folder().join("other/link");
     symlink(&deep, &link).expect("the stage can be written");
-    // Above the link is one project, above what it leads to another.
+    // The link is in one project and its target in another.
     stage.file("other/longhaul.toml", "model = \"of the link\"\n");
     let found = |folder: &PathBuf| {
         let cwd = folder.to_str().expect("a plain name");
@@ -171,13 +171,13 @@ fn a_project_is_looked_for_where_the_agent_works() {
     project(&stage, "model = \"of its target\"\n");
     let expected = fs::canonicalize(stage.work()).expect("it is there").join("longhaul.toml");
     assert_eq!(found(&link), Some(format!("{}:1", expected.display())));
-    // The nearest one alone.
+    // Only the nearest file counts.
     stage.file("work/src/longhaul.toml", "max_retries = 2\n");
     assert_eq!(found(&deep), None);
 }
 
 #[test]
-fn a_projects_choice_cannot_be_one_of_the_users_profiles() {
+fn project_cannot_select_a_profile_of_the_user() {
     let stage = Stage::new();
     user(&stage, "[profile.daring]\npermission_mode = \"bypassPermissions\"\n");
     project(&stage, "default_profile = \"daring\"\n");
@@ -198,24 +198,25 @@ fn a_projects_choice_cannot_be_one_of_the_users_profiles() {
 }
 
 #[test]
-fn a_complaint_about_what_nobody_typed_names_the_file() {
+fn error_about_a_configured_setting_names_the_file() {
     let stage = Stage::new();
-    let own = user(&stage, "wall_limit = \"30m\"\n");
+    let user_file = user(&stage, "wall_limit = \"30m\"\n");
     let ended = dry(&stage, &["--time-limit", "1h"]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&[&format!("`wall_limit` is set by {}:1", own.display())]);
+    ended.says(&[&format!("`wall_limit` is set by {}:1", user_file.display())]);
     assert!(!ended.stderr.contains("`time_limit` is set"), "{ended:?}");
-    let own = user(&stage, "agent_path = \"claude\"\ncheck = [\"frobnicate\"]\n");
+    let user_file = user(&stage, "agent_path = \"claude\"\ncheck = [\"frobnicate\"]\n");
     let ended = stage.longhaul(["run", "p"]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["there is no program `frobnicate`", &format!("`check` is set by {}:2", own.display())]);
+    ended
+        .says(&["there is no program `frobnicate`", &format!("`check` is set by {}:2", user_file.display())]);
     let ended = stage.longhaul(["run", "p", "--check", "true"]).end();
     ended.envelope(25);
-    ended.says(&["check --agent-path", &format!("`agent_path` is set by {}:1", own.display())]);
+    ended.says(&["check --agent-path", &format!("`agent_path` is set by {}:1", user_file.display())]);
 }
 
 #[test]
-fn what_only_looks_goes_on_without_a_file_that_is_wrong() {
+fn read_only_commands_ignore_an_invalid_file() {
     let stage = Stage::new();
     user(&stage, "quiet = 3\n");
     let ended = stage.longhaul(["drill", "--list"]).end();
@@ -224,9 +225,9 @@ fn what_only_looks_goes_on_without_a_file_that_is_wrong() {
         ended.stderr.contains("warning: cannot read ") && ended.stderr.contains("going on without it"),
         "{ended:?}"
     );
-    let shown = stage.longhaul(["config", "show"]).end();
-    assert_eq!(shown.code, 2, "{shown:?}");
-    shown.says(&["`quiet` wants `true` or `false`"]);
+    let show = stage.longhaul(["config", "show"]).end();
+    assert_eq!(show.code, 2, "{show:?}");
+    show.says(&["`quiet` wants `true` or `false`"]);
     for args in [&["config", "path"][..], &["config", "schema"], &["completions", "zsh"], &["man"]] {
         let ended = stage.longhaul(args).end();
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}: {ended:?}");
@@ -239,7 +240,7 @@ fn what_only_looks_goes_on_without_a_file_that_is_wrong() {
 }
 
 #[test]
-fn research_heeds_what_the_user_guards() {
+fn research_applies_the_users_settings() {
     let stage = Stage::new();
     let task = stage.folder().join("task");
     fs::create_dir(&task).expect("the stage can be written");
@@ -249,7 +250,7 @@ fn research_heeds_what_the_user_guards() {
         "model = \"haiku\"\ndeny_tools = [\"WebFetch\"]\nmax_retries = 2\nidle_stops = 5\nbackground_wait = \"1m\"\n\n\
          [research]\nclaude_hours = 2\nhandoff_summary = \"haiku\"\n",
     );
-    // The folder that it is called from is no project.
+    // The current directory is not the project.
     stage.file("longhaul.toml", "model = \"opus\"\n");
     let call = stage.longhaul(["research", "task", "--dry_run", "--output-format", "json", "--agent-path"]);
     let plan = json(&call.args([stage.agent()]).end());
@@ -264,19 +265,19 @@ fn research_heeds_what_the_user_guards() {
 }
 
 #[test]
-fn what_is_shown_is_what_holds() {
+fn config_show_prints_effective_values() {
     let stage = Stage::new();
-    let own = user(&stage, "preset = \"archon\"\n\n[recover]\nwithin = \"36h\"\n");
+    let user_file = user(&stage, "preset = \"archon\"\n\n[recover]\nwithin = \"36h\"\n");
     let show = |args: &[&str]| stage.longhaul(["config", "show", "--output-format", "json"]).args(args).end();
     let values = json(&show(&[]));
     assert_eq!((&values["preset"], &values["max_retries"]), (&"archon".into(), &2.into()));
     assert_eq!((&values["recover.within"], &values["model"]), (&"36h".into(), &Value::Null));
     let values = json(&show(&["--origin"]));
-    assert_eq!(values["preset"]["origin"], format!("{}:1", own.display()));
+    assert_eq!(values["preset"]["origin"], format!("{}:1", user_file.display()));
     assert_eq!(values["max_retries"], serde_json::json!({ "value": 2, "origin": "preset archon" }));
     assert_eq!(values["keep_going"], serde_json::json!({ "value": false, "origin": "default" }));
     let text = stage.longhaul(["config", "show", "--origin", "--output-format", "text"]).end().stdout;
-    assert!(text.contains(&format!("# {}:1\n", own.display())), "{text}");
+    assert!(text.contains(&format!("# {}:1\n", user_file.display())), "{text}");
     assert!(text.contains("\n[recover]\nwithin = \"36h\""), "{text}");
     let nowhere = show(&["--cwd", "/nowhere"]);
     assert_eq!(nowhere.code, 2, "{nowhere:?}");
@@ -284,7 +285,7 @@ fn what_is_shown_is_what_holds() {
 }
 
 #[test]
-fn a_new_file_is_written_once() {
+fn config_init_writes_a_file_once() {
     let stage = Stage::new();
     for (args, path) in [
         (&["config", "init"][..], stage.folder().join("longhaul.toml")),
@@ -293,11 +294,11 @@ fn a_new_file_is_written_once() {
         let path = path.display().to_string();
         let written = stage.longhaul(args).args(["--output-format", "text"]).end();
         assert_eq!((written.code, written.stdout.trim()), (0, path.as_str()), "{written:?}");
-        let again = stage.longhaul(args).end();
-        assert_eq!(again.code, 2, "{again:?}");
-        again.says(&[&path, "hint: nothing was changed"]);
+        let second = stage.longhaul(args).end();
+        assert_eq!(second.code, 2, "{second:?}");
+        second.says(&[&path, "hint: nothing was changed"]);
     }
-    // As it is, it changes nothing.
+    // An unedited new file changes no setting.
     let values = json(&stage.longhaul(["config", "show", "--origin", "--output-format", "json"]).end());
     assert!(
         values.as_object().is_some_and(|rows| rows.values().all(|row| row["origin"] == "default")),
@@ -307,9 +308,9 @@ fn a_new_file_is_written_once() {
     assert_eq!((&path["user"]["exists"], &path["project"]["exists"]), (&true.into(), &true.into()));
 }
 
-/// A supervisor of its own reads what the command line reads.
+/// The detached supervisor reads the same configuration as the command line.
 #[test]
-fn a_detached_run_is_configured_alike() {
+fn detached_run_has_the_same_configuration() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     user(&stage, "permission_mode = \"bypassPermissions\"\n");
     project(&stage, "max_retries = 9\n");
@@ -347,7 +348,7 @@ fn trusted_project_sets_check_and_permission_mode_until_it_changes() {
     let record = fs::read_dir(&records).expect("records").next().expect("one").expect("an entry").path();
     let mode = |path: &PathBuf| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!((mode(&record), mode(&records)), (0o600, 0o700));
-    // What was typed goes before it.
+    // Flags take precedence over it.
     let typed = json(&dry(&stage, &["--permission-mode", "plan"]).end());
     assert!(!typed["command"]["args"].to_string().contains("acceptEdits"), "{typed}");
 
@@ -360,11 +361,11 @@ fn trusted_project_sets_check_and_permission_mode_until_it_changes() {
     let revoked = trust(&["--revoke", "--output-format", "text"]);
     assert!(revoked.stdout.contains("not trusted"), "{revoked:?}");
     assert_eq!(dry(&stage, &[]).end().code, 2);
-    // Trust widens nothing else.
+    // Trust does not allow other settings.
     fs::write(&file, "notify = [\"true\"]\n").expect("the stage can be written");
-    let refused = trust(&[]);
-    assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["`notify` cannot be set by a project"]);
+    let rejected = trust(&[]);
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.says(&["`notify` cannot be set by a project"]);
     assert_eq!(stage.longhaul(["config", "trust"]).end().code, 2, "there is no file");
 }
 

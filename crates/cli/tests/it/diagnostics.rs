@@ -1,4 +1,5 @@
-//! Texts on noteworthy events: asked for in each of three ways, there after a recovery, and never the reason for a failure.
+//! Diagnostic texts on noteworthy events: each of three settings enables them, they exist after a recovery,
+//! and they never fail a run.
 
 use crate::call::Call;
 use crate::harness::Stage;
@@ -9,7 +10,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// The API is overloaded once.
+/// A scenario in which the API is overloaded once.
 const OVERLOADED: &str = r#"
 name = "overloaded"
 summary = "529 once"
@@ -25,20 +26,20 @@ status = { code = 529 }
 "#;
 
 fn run(stage: &Stage, args: &[&str]) -> Call {
-    let slow =
+    let policy =
         ["--preset", "drill", "--inner-retries", "0", "--retry-jitter", "none", "--retry-base", "200ms"];
-    stage.run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions"]).args(slow).args(args)
+    stage.run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions"]).args(policy).args(args)
 }
 
-/// Carries a run out that meets one fault.
-fn carry(stage: &Stage, call: Call) {
+/// Performs a run with one fault.
+fn run_with_fault(stage: &Stage, call: Call) {
     let server = Server::plays(OVERLOADED);
     let ended = call.against(&server).end();
     assert_eq!(ended.envelope(0)["run"]["attempts"], 2, "{ended:?}");
     tidy::check(stage);
 }
 
-/// The names of the texts in a folder, without their times.
+/// Returns the file names in a directory, without their timestamps.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -56,7 +57,7 @@ fn in_project(stage: &Stage) -> Vec<String> {
     names(&stage.work().join(".claude/diagnostic"))
 }
 
-fn flag(stage: &Stage) {
+fn enable_in_project(stage: &Stage) {
     fs::create_dir_all(stage.work().join(".claude")).expect("the stage can be written");
     fs::write(stage.work().join(".claude/diagnostic_mode"), "").expect("the stage can be written");
 }
@@ -64,36 +65,36 @@ fn flag(stage: &Stage) {
 const TEXTS: [&str; 3] = ["fault_overloaded.txt", "outcome_done.txt", "wait.txt"];
 
 #[test]
-fn nothing_is_written_unasked() {
+fn diagnostics_are_off_by_default() {
     let stage = Stage::new();
-    carry(&stage, run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "0"));
+    run_with_fault(&stage, run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "0"));
     assert!(!stage.only_run().diagnostic_path().exists());
     assert!(!stage.work().join(".claude").exists());
 }
 
 #[test]
-fn a_flag_asks() {
+fn flag_enables_diagnostics() {
     let stage = Stage::new();
-    carry(&stage, run(&stage, &["--diagnostic"]));
+    run_with_fault(&stage, run(&stage, &["--diagnostic"]));
     assert_eq!(in_run(&stage), TEXTS);
     assert_eq!(in_project(&stage), [""; 0]);
 }
 
 #[test]
-fn a_variable_asks() {
+fn variable_enables_diagnostics() {
     let stage = Stage::new();
-    carry(&stage, run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "1"));
+    run_with_fault(&stage, run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "1"));
     assert_eq!(in_run(&stage), TEXTS);
-    let refused = run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "maybe").end();
-    assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["LONGHAUL_DIAGNOSTIC", "`maybe` is neither 1 nor 0", "set it to 1"]);
+    let rejected = run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "maybe").end();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.says(&["LONGHAUL_DIAGNOSTIC", "`maybe` is neither 1 nor 0", "set it to 1"]);
 }
 
 #[test]
-fn a_file_of_the_project_asks() {
+fn project_file_enables_diagnostics() {
     let stage = Stage::new();
-    flag(&stage);
-    carry(&stage, run(&stage, &[]));
+    enable_in_project(&stage);
+    run_with_fault(&stage, run(&stage, &[]));
     assert_eq!(in_run(&stage), TEXTS);
     assert_eq!(in_project(&stage), TEXTS);
     let folder = stage.work().join(".claude/diagnostic");
@@ -107,21 +108,21 @@ fn a_file_of_the_project_asks() {
 }
 
 #[test]
-fn a_project_that_cannot_be_written_fails_nothing() {
+fn unwritable_project_does_not_fail_the_run() {
     let stage = Stage::new();
-    flag(&stage);
-    // Whoever runs this as root may write into any directory, but not into a file as if it were one.
+    enable_in_project(&stage);
+    // Root may write to any directory, but not to a file as if it were a directory.
     fs::write(stage.work().join(".claude/diagnostic"), "in the way").expect("the stage can be written");
     let folder = stage.work().join(".claude");
     fs::set_permissions(&folder, Permissions::from_mode(0o555)).expect("the folder is ours");
-    carry(&stage, run(&stage, &[]));
+    run_with_fault(&stage, run(&stage, &[]));
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("the folder is ours");
     assert_eq!(in_run(&stage), TEXTS);
     assert_eq!(tidy::everything(&folder).len(), 2, "something was written");
 }
 
 #[test]
-fn a_recovered_run_goes_on_with_it() {
+fn recovered_run_continues_diagnostics() {
     with_each_agent("texts after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--diagnostic"]).kill();
         let recovered = recover(stage, server, &["@"]).end();

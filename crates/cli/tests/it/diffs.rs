@@ -1,4 +1,4 @@
-//! What a run changed: all of it and nothing else, whatever lay in the workspace before and comes after, and without a
+//! The changes that a run made: complete, without earlier or later changes to the workspace, and without a
 //! trace in the user's repository.
 
 use crate::call::{Ended, until};
@@ -12,7 +12,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Two commits, and work that somebody has not committed: changed, staged, removed, not added, put away.
+/// A repository with two commits and uncommitted work: changed, staged, deleted, untracked and stashed.
 pub const REPOSITORY: &str = "
     git init -qb main; git config user.name me; git config user.email me@example.com
     printf '*.log\\n' > .gitignore; mkdir sub
@@ -22,7 +22,7 @@ pub const REPOSITORY: &str = "
     echo away > put-away; git stash -q; echo mine >> mine; echo staged > staged; git add staged; rm put-away
     echo mine > not-added; echo log > before.log";
 
-/// A turn with one command, and an answer.
+/// A scenario with one command, followed by an answer.
 pub fn does(command: &str) -> String {
     let command = command.replace('\\', "\\\\").replace('"', "\\\"");
     WORK.replace("echo hello > hello.txt", &command)
@@ -30,7 +30,7 @@ pub fn does(command: &str) -> String {
 
 pub const FREE: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
-/// A run of the scripted agent that carries out this command in the workspace.
+/// Has the scripted agent run this command in the workspace.
 pub fn ran(stage: &Stage, command: &str) -> Ended {
     let server = Server::plays(&does(command));
     let ended = stage.run(&stage.agent(), &FREE).against(&server).end();
@@ -38,7 +38,7 @@ pub fn ran(stage: &Stage, command: &str) -> Ended {
     ended
 }
 
-/// The same in this repository.
+/// Has the scripted agent run this command in a new stage with this repository.
 pub fn ran_in(repository: &str, command: &str) -> Stage {
     let stage = Stage::new();
     shell(&stage, &stage.work(), repository);
@@ -69,25 +69,25 @@ fn parsed(ended: &Ended) -> Value {
     serde_json::from_str(text_of(ended)).expect("an object is printed")
 }
 
-/// The paths that it names, and what became of each.
-pub fn told(diff: &Value) -> String {
+/// Lists the status and path of each changed file.
+pub fn changed_files(diff: &Value) -> String {
     let files = diff["files"].as_array().expect("a list").iter();
-    let words = files.map(|file| {
-        let word = |key: &str| file[key].as_str().map_or_else(|| file[key].to_string(), str::to_owned);
-        format!("{} {}", word("status"), word("path"))
+    let lines = files.map(|file| {
+        let field = |key: &str| file[key].as_str().map_or_else(|| file[key].to_string(), str::to_owned);
+        format!("{} {}", field("status"), field("path"))
     });
-    words.collect::<Vec<_>>().join(", ")
+    lines.collect::<Vec<_>>().join(", ")
 }
 
 const CHANGES: &str = "printf 'one\\nTWO\\nthree\\n' > changed; rm deleted; git mv old sub/new; git commit -qm 'Moved' -- old sub/new; \
                        printf '\\0\\1' > binary; echo noise > after.log; echo new > sub/added";
 
 #[test]
-fn a_run_is_told_by_what_it_changed() {
+fn diff_shows_the_changes_of_a_run() {
     with_each_agent_at(&does(CHANGES), "showing what a run changed", |stage, agent, server| {
         shell(stage, &stage.work(), REPOSITORY);
         stage.run(agent, &FREE).against(server).end().envelope(0);
-        // What somebody else does later is not the run's.
+        // Later changes are not part of the run.
         shell(
             stage,
             &stage.work(),
@@ -130,7 +130,7 @@ fn a_run_is_told_by_what_it_changed() {
             rename to sub/new
         "#]],
         );
-        // It can be taken elsewhere.
+        // The patch applies to another clone.
         shell(stage, stage.folder(), "git clone -q work clone; git -C clone checkout -q main~2");
         let patch = text(stage, &[]);
         let apply = stage.program("git").args(["-C", "clone", "apply"]).stdin(patch).end();
@@ -172,7 +172,7 @@ fn a_run_is_told_by_what_it_changed() {
         "#]],
         );
 
-        let told = json(stage, &[]);
+        let summary = json(stage, &[]);
         let keys = |value: &Value| {
             value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ")
         };
@@ -181,22 +181,25 @@ fn a_run_is_told_by_what_it_changed() {
             at branch head tree
             at branch head now tree
             binary deletions from insertions path status"#]]
-        .assert_eq(&[&told, &told["from"], &told["to"], &told["files"][0]].map(keys).join("\n"));
+        .assert_eq(&[&summary, &summary["from"], &summary["to"], &summary["files"][0]].map(keys).join("\n"));
         assert_eq!(
-            told["totals"],
+            summary["totals"],
             serde_json::json!({ "files": 5, "insertions": 2, "deletions": 4 }),
-            "{told}"
+            "{summary}"
         );
-        assert_eq!(told["commits"][0]["subject"], "Moved");
-        assert_eq!((&told["to"]["now"], &told["to"]["head"]), (&false.into(), &told["commits"][0]["id"]));
+        assert_eq!(summary["commits"][0]["subject"], "Moved");
         assert_eq!(
-            (&told["from"]["branch"], &told["run"]),
+            (&summary["to"]["now"], &summary["to"]["head"]),
+            (&false.into(), &summary["commits"][0]["id"])
+        );
+        assert_eq!(
+            (&summary["from"]["branch"], &summary["run"]),
             (&"main".into(), &stage.only_run().id().as_str().into())
         );
 
-        let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
-        assert!(shown.contains("  changed     5 files, +2 -4; longhaul diff "), "{shown}");
-        assert_eq!(parsed(&stage.longhaul(["show", "@"]).end())["changed"], told["totals"]);
+        let show = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+        assert!(show.contains("  changed     5 files, +2 -4; longhaul diff "), "{show}");
+        assert_eq!(parsed(&stage.longhaul(["show", "@"]).end())["changed"], summary["totals"]);
     });
 }
 
@@ -205,7 +208,7 @@ fn check(stage: &Stage, args: &[&str], expected: Expect) {
 }
 
 #[test]
-fn a_run_that_changed_nothing_says_so() {
+fn diff_reports_no_changes() {
     let stage = ran_in(REPOSITORY, "cat mine > /dev/null; touch old");
     assert_eq!(text(&stage, &[]), "run RUN changed nothing\n");
     assert_eq!(text(&stage, &["--name-only"]), "");
@@ -213,8 +216,8 @@ fn a_run_that_changed_nothing_says_so() {
         ran_in(REPOSITORY, "git commit -qm empty --allow-empty; git commit -qam 'All that was there'");
     assert_eq!(text(&commits, &["--stat"]), "run RUN: no file changed; 2 commits on main\n");
     let elsewhere = ran_in(REPOSITORY, "git checkout -q --orphan other; git commit -qm 'From here'");
-    let told = text(&elsewhere, &[]);
-    assert!(told.starts_with("run RUN: no file changed; HEAD went from "), "{told}");
+    let text = text(&elsewhere, &[]);
+    assert!(text.starts_with("run RUN: no file changed; HEAD went from "), "{text}");
     let first = ran_in(
         "git init -qb trunk; git config user.name me; git config user.email me@example.com; echo a > a",
         "echo b > b; git add b; git commit -qm First",
@@ -231,7 +234,7 @@ fn a_run_that_changed_nothing_says_so() {
 }
 
 #[test]
-fn the_users_repository_is_not_touched() {
+fn users_repository_is_not_touched() {
     let stage = Stage::new();
     let git = stage.work().join(".git");
     shell(&stage, &stage.work(), REPOSITORY);
@@ -244,10 +247,8 @@ fn the_users_repository_is_not_touched() {
     assert_eq!(text(&stage, &["--name-only"]), "mine\nnew\n");
 }
 
-/// A repository says which programs git is to start. It may be an agent who wrote that.
-/// The records of runs may lie in the repository.
 #[test]
-fn without_git_a_run_goes_on_and_says_what_else_tells() {
+fn run_works_without_git_and_diff_names_alternatives() {
     let stage = Stage::new();
     ran(&stage, "echo hello > hello.txt");
     let ended = diff(&stage, &[]);
@@ -265,7 +266,7 @@ fn without_git_a_run_goes_on_and_says_what_else_tells() {
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["git could not be started", "log --since=", "longhaul logs "]);
 
-    // One that was begun by a version that recorded nothing.
+    // A run of an older version that recorded no changes.
     fs::remove_file(stage.only_run().path().join("changes.json")).expect("it was written");
     let ended = diff(&stage, &["@"]);
     assert_eq!(ended.code, 2, "{ended:?}");
@@ -282,35 +283,39 @@ fn without_git_a_run_goes_on_and_says_what_else_tells() {
 }
 
 #[test]
-fn a_run_under_way_is_compared_with_now() {
-    // Long enough to look.
+fn unfinished_run_is_compared_with_the_current_workspace() {
+    // Long enough to call `diff` in the meantime.
     let work = STEPS.replace("sleep 2", "sleep 6");
     with_each_agent_at(&work, "showing what a run changed so far", |stage, agent, server| {
         shell(stage, &stage.work(), REPOSITORY);
         let run = in_mid_tool(stage, agent, server);
-        let at_work = diff(stage, &[]);
-        assert_eq!(at_work.code, 0, "{at_work:?}");
-        assert_eq!(at_work.stderr, "the run has not finished: compared with the current workspace\n");
-        assert!(at_work.stdout.contains("+one\n") && !at_work.stdout.contains("+two\n"), "{at_work:?}");
+        let unfinished = diff(stage, &[]);
+        assert_eq!(unfinished.code, 0, "{unfinished:?}");
+        assert_eq!(unfinished.stderr, "the run has not finished: compared with the current workspace\n");
+        assert!(
+            unfinished.stdout.contains("+one\n") && !unfinished.stdout.contains("+two\n"),
+            "{unfinished:?}"
+        );
         assert_eq!(json(stage, &[])["to"]["now"], true);
         run.kill();
-        // Its beginning is that of its first supervisor, and its end is recorded by the last one.
+        // The first supervisor recorded the start, and the last one records the end.
         recover(stage, server, &[]).end().envelope(0);
-        let over = text(stage, &["--name-only"]);
-        assert_eq!(over, "begun\nsteps\n");
-        let began = json(stage, &[])["from"]["at"].clone();
+        let names = text(stage, &["--name-only"]);
+        assert_eq!(names, "begun\nsteps\n");
+        let started_at = json(stage, &[])["from"]["at"].clone();
 
         let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(server).end();
         assert_eq!(resumed.code, 0, "{resumed:?}");
-        let told = json(stage, &[]);
-        assert_eq!((&told["from"]["at"], &told["to"]["now"]), (&began, &false.into()), "{told}");
-        assert_eq!(self::told(&told), "added begun, added steps");
+        let diff = json(stage, &[]);
+        assert_eq!((&diff["from"]["at"], &diff["to"]["now"]), (&started_at, &false.into()), "{diff}");
+        assert_eq!(changed_files(&diff), "added begun, added steps");
         shell(stage, &stage.work(), "rm begun steps");
-        assert_eq!(text(stage, &["--name-only"]), over, "what is removed later was there");
+        assert_eq!(text(stage, &["--name-only"]), names, "what is removed later was there");
     });
 }
 
-/// A `PATH` on which git waits for as long as there is a file `hold`, and says so by a file `held`.
+/// Returns a `PATH` whose git waits while the file `hold` exists, and creates the file `held` when it starts
+/// waiting.
 fn slow_git(stage: &Stage, seconds: u32) -> String {
     let bin = stage.folder().join("bin");
     fs::create_dir(&bin).expect("the stage is new");
@@ -323,7 +328,7 @@ fn slow_git(stage: &Stage, seconds: u32) -> String {
 }
 
 #[test]
-fn who_dies_while_the_end_is_recorded_is_replaced() {
+fn takeover_finishes_recording_the_changes() {
     let stage = Stage::new();
     shell(&stage, &stage.work(), REPOSITORY);
     let path = slow_git(&stage, 3);
@@ -343,7 +348,7 @@ fn who_dies_while_the_end_is_recorded_is_replaced() {
 }
 
 #[test]
-fn a_slow_git_is_not_waited_for() {
+fn slow_git_does_not_delay_the_run() {
     let stage = Stage::new();
     shell(&stage, &stage.work(), &format!("{REPOSITORY}; touch ../hold"));
     let path = slow_git(&stage, 600);
@@ -364,15 +369,15 @@ fn a_slow_git_is_not_waited_for() {
 }
 
 #[test]
-fn a_run_that_moved_is_compared_where_it_is() {
-    let here = ran_in(REPOSITORY, "echo new > new; echo more >> mine; git commit -qam all");
-    assert_eq!(here.longhaul(["export", "@", "--output", "moved"]).end().code, 0);
-    let there = Stage::new();
-    let moved: PathBuf = here.folder().join("moved");
-    let agent: &Path = &there.agent();
+fn moved_run_is_compared_at_its_new_location() {
+    let source = ran_in(REPOSITORY, "echo new > new; echo more >> mine; git commit -qam all");
+    assert_eq!(source.longhaul(["export", "@", "--output", "moved"]).end().code, 0);
+    let target = Stage::new();
+    let moved: PathBuf = source.folder().join("moved");
+    let agent: &Path = &target.agent();
     let import =
-        there.longhaul(["import"]).args([&moved]).args(["--into", "there", "--agent-path"]).args([agent]);
+        target.longhaul(["import"]).args([&moved]).args(["--into", "there", "--agent-path"]).args([agent]);
     let imported = import.end();
     assert_eq!(imported.code, 0, "{imported:?}");
-    assert_eq!(text(&there, &[]), text(&here, &[]));
+    assert_eq!(text(&target, &[]), text(&source, &[]));
 }

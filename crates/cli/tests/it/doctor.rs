@@ -1,5 +1,5 @@
-//! What `doctor` finds in a place where all is well, and in places where something is wrong. It starts nothing but the agent's
-//! `--version` and changes nothing.
+//! `longhaul doctor` on a working and on a broken installation. It starts only the agent with `--version` and
+//! changes nothing.
 
 use crate::call::{Call, until};
 use crate::harness::{Stage, claude_code};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// `doctor` in a place where nothing is wrong: an agent, a key, and what the sandbox needs.
+/// A call of `doctor` on a working installation, with an agent, a key, and the tools for the sandbox.
 fn doctor(stage: &Stage, agent: &Path) -> Call {
     let tools = stage.folder().join("tools");
     if !tools.exists() {
@@ -33,23 +33,23 @@ fn json(call: Call, code: i32) -> Value {
     serde_json::from_str(&ended.stdout).expect("one object")
 }
 
-/// What was found by one check: its state, the words, and what to do.
-fn found(told: &Value, check: &str) -> (String, String, String) {
-    let findings = told["findings"].as_array().expect("a list");
+/// Returns the finding of one check: its state, message and remedy.
+fn finding_of(report: &Value, check: &str) -> (String, String, String) {
+    let findings = report["findings"].as_array().expect("a list");
     let finding = findings.iter().find(|finding| finding["check"] == check);
-    let finding = finding.unwrap_or_else(|| panic!("no {check} in {told}"));
+    let finding = finding.unwrap_or_else(|| panic!("no {check} in {report}"));
     let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     (text("state"), text("found"), text("remedy"))
 }
 
 #[test]
-fn all_is_well() {
+fn working_installation_has_no_findings() {
     let stage = Stage::new();
     let agent = stage.agent();
     let call = doctor(&stage, &agent).args(["--output-format", "text"]);
     let before = everything(stage.folder());
     let text = call.end();
-    // The machine's own.
+    // These lines vary by machine.
     let varying = ["ok  disk           ", "ok  memory         ", "ok  clock          "];
     expect![[r#"
         ok  configuration  no file
@@ -185,25 +185,28 @@ fn all_is_well() {
     assert_eq!(everything(stage.folder()), before, "looking makes nothing");
 }
 
-/// The page tells of every check, and of no other.
+/// The page documents exactly the existing checks.
 #[test]
-fn every_check_is_on_its_page() {
+fn page_documents_every_check() {
     let stage = Stage::new();
-    let told = json(doctor(&stage, &stage.agent()), 0);
-    let findings = told["findings"].as_array().expect("a list");
-    let found: Vec<&str> = findings.iter().filter_map(|finding| finding["check"].as_str()).collect();
+    let report = json(doctor(&stage, &stage.agent()), 0);
+    let findings = report["findings"].as_array().expect("a list");
+    let checks: Vec<&str> = findings.iter().filter_map(|finding| finding["check"].as_str()).collect();
     let page = include_str!("../../../../docs/doctor.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    assert_eq!(rows.collect::<Vec<_>>(), found);
+    assert_eq!(rows.collect::<Vec<_>>(), checks);
 }
 
 #[test]
-fn an_agent_that_cannot_be_used_is_a_problem() {
+fn unusable_agent_is_a_problem() {
     let stage = Stage::new();
-    let check = |agent: &Path, code: i32, check: &str, state: &str, words: &str| {
-        let told = json(doctor(&stage, agent), code);
-        let (is, says, remedy) = found(&told, check);
-        assert!(is == state && says.contains(words) && !remedy.is_empty(), "{words}: {told}");
+    let check = |agent: &Path, code: i32, check: &str, state: &str, fragment: &str| {
+        let report = json(doctor(&stage, agent), code);
+        let (actual_state, message, remedy) = finding_of(&report, check);
+        assert!(
+            actual_state == state && message.contains(fragment) && !remedy.is_empty(),
+            "{fragment}: {report}"
+        );
     };
     check(Path::new("/nowhere/claude"), 1, "agent", "problem", "there is no such file");
     check(
@@ -221,59 +224,59 @@ fn an_agent_that_cannot_be_used_is_a_problem() {
         "1.0.3 (Claude Code) is older",
     );
     check(&stage.script("other", "env"), 0, "version", "warning", "it is not known");
-    // It gets nothing of the environment but where it finds things, and what it starts ends with it.
-    let asks = "test -z \"$ANTHROPIC_API_KEY$LONGHAUL_HOME\" && test -n \"$HOME\" && echo 2.1.330";
-    let told = json(doctor(&stage, &stage.script("asks", asks)), 0);
-    assert_eq!(found(&told, "version").0, "ok", "{told}");
+    // The agent receives only the variables it needs to find files, and its child processes are stopped with
+    // it.
+    let script = "test -z \"$ANTHROPIC_API_KEY$LONGHAUL_HOME\" && test -n \"$HOME\" && echo 2.1.330";
+    let report = json(doctor(&stage, &stage.script("asks", script)), 0);
+    assert_eq!(finding_of(&report, "version").0, "ok", "{report}");
     check(&stage.script("hangs", "sleep 300 & sleep 300"), 1, "version", "problem", "within 10 s");
 }
 
 #[test]
-fn what_is_wrong_with_the_surroundings_is_told() {
+fn environment_problems_are_reported() {
     let stage = Stage::new();
     let agent = stage.agent();
-    let check = |call: Call, code: i32, check: &str, state: &str, words: &str| {
-        let told = json(call, code);
-        let (is, says, remedy) = found(&told, check);
-        assert!(is == state && says.contains(words), "{check}: {told}");
-        assert_eq!(remedy.is_empty(), state == "ok", "{check}: {told}");
+    let check = |call: Call, code: i32, check: &str, state: &str, fragment: &str| {
+        let report = json(call, code);
+        let (actual_state, message, remedy) = finding_of(&report, check);
+        assert!(actual_state == state && message.contains(fragment), "{check}: {report}");
+        assert_eq!(remedy.is_empty(), state == "ok", "{check}: {report}");
     };
-    let here = || doctor(&stage, &agent);
-    check(here().without_env("ANTHROPIC_API_KEY"), 0, "login", "warning", "neither");
-    check(here().env("CLAUDE_CODE_MAX_RETRIES", "99"), 0, "inner_retries", "ok", "--inner-retries");
-    check(here().env("API_TIMEOUT_MS", "5000"), 0, "api_timeout", "warning", "5 s");
-    check(here().env("PATH", stage.folder()), 0, "sandbox", "warning", "bubblewrap and socat");
+    let call_doctor = || doctor(&stage, &agent);
+    check(call_doctor().without_env("ANTHROPIC_API_KEY"), 0, "login", "warning", "neither");
+    check(call_doctor().env("CLAUDE_CODE_MAX_RETRIES", "99"), 0, "inner_retries", "ok", "--inner-retries");
+    check(call_doctor().env("API_TIMEOUT_MS", "5000"), 0, "api_timeout", "warning", "5 s");
+    check(call_doctor().env("PATH", stage.folder()), 0, "sandbox", "warning", "bubblewrap and socat");
 
     let file = stage.file("file", "");
-    check(here().env("LONGHAUL_HOME", &file), 1, "home", "problem", "is not a directory");
-    check(here().env("CLAUDE_CONFIG_DIR", &file), 1, "sessions", "problem", "is not a directory");
+    check(call_doctor().env("LONGHAUL_HOME", &file), 1, "home", "problem", "is not a directory");
+    check(call_doctor().env("CLAUDE_CONFIG_DIR", &file), 1, "sessions", "problem", "is not a directory");
 
     let broken = stage.file("longhaul.toml", "\nmax_retries = \"many\"\n");
-    check(here(), 1, "configuration", "problem", "longhaul.toml:2");
-    check(here().args(["--no-config"]), 0, "configuration", "ok", "no file");
+    check(call_doctor(), 1, "configuration", "problem", "longhaul.toml:2");
+    check(call_doctor().args(["--no-config"]), 0, "configuration", "ok", "no file");
     fs::write(&broken, "max_retries = 9\n").expect("it can be written");
-    check(here(), 0, "configuration", "ok", "longhaul.toml");
-    check(here().args(["--profile", "absent"]), 1, "configuration", "problem", "`absent`");
+    check(call_doctor(), 0, "configuration", "ok", "longhaul.toml");
+    check(call_doctor().args(["--profile", "absent"]), 1, "configuration", "problem", "`absent`");
 }
 
-/// The agent that is configured is the one that is looked at.
 #[test]
-fn the_configured_agent_is_looked_at() {
+fn doctor_checks_the_configured_agent() {
     let stage = Stage::new();
     let folder = stage.user_home().join(".config/longhaul");
     fs::create_dir_all(&folder).expect("the stage can be written");
     fs::write(folder.join("config.toml"), "agent_path = \"/nowhere/claude\"\n")
         .expect("the stage can be written");
-    let told = json(stage.longhaul(["doctor"]), 1);
-    assert!(found(&told, "agent").1.contains("/nowhere/claude"), "{told}");
+    let report = json(stage.longhaul(["doctor"]), 1);
+    assert!(finding_of(&report, "agent").1.contains("/nowhere/claude"), "{report}");
 }
 
 #[test]
-fn runs_that_nobody_has_are_told() {
+fn orphaned_runs_are_reported() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let agent = stage.agent();
     let running = in_mid_tool(&stage, &agent, &server);
-    let orphaned = || found(&json(doctor(&stage, &agent), 0), "orphaned_runs");
+    let orphaned = || finding_of(&json(doctor(&stage, &agent), 0), "orphaned_runs");
     assert_eq!(orphaned().1, "none");
     running.kill();
     until("its lock is gone", || orphaned().0 == "warning");
@@ -282,17 +285,17 @@ fn runs_that_nobody_has_are_told() {
     recover(&stage, &server, &[]).end().envelope(0);
     assert_eq!(orphaned().1, "none");
 
-    // A damaged ledger is left as it is, and what it would tell is told all the same.
+    // A damaged ledger is not changed, and the orphaned runs are reported without it.
     let path = stage.home().join("ledger.sqlite3");
     fs::write(&path, "garbage").expect("it can be written");
-    let told = json(doctor(&stage, &agent), 0);
-    let (state, _, remedy) = found(&told, "ledger");
+    let report = json(doctor(&stage, &agent), 0);
+    let (state, _, remedy) = finding_of(&report, "ledger");
     assert_eq!(
         (state.as_str(), remedy.as_str()),
         ("warning", "rebuild it: longhaul ledger rebuild"),
-        "{told}"
+        "{report}"
     );
-    assert_eq!(found(&told, "orphaned_runs").0, "ok");
+    assert_eq!(finding_of(&report, "orphaned_runs").0, "ok");
     assert_eq!(fs::read(&path).expect("it is there"), b"garbage");
     assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0);
 }
@@ -301,7 +304,7 @@ fn runs_that_nobody_has_are_told() {
 fn the_real_agent_tells_its_version() {
     let Some(claude) = claude_code("the_real_agent_tells_its_version") else { return };
     let stage = Stage::new();
-    let told = json(doctor(&stage, &claude), 0);
-    assert_eq!(found(&told, "version").1, "2.1.330 (Claude Code), (tested version)");
+    let report = json(doctor(&stage, &claude), 0);
+    assert_eq!(finding_of(&report, "version").1, "2.1.330 (Claude Code), (tested version)");
     assert_eq!(everything(&stage.user_home()), Vec::<PathBuf>::new(), "the agent writes nothing");
 }

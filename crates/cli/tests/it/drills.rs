@@ -1,13 +1,13 @@
-//! Every drill that ships, with the scripted agent and with the real Claude Code: the scorecard agrees.
+//! Runs every bundled drill with the scripted agent and with the real Claude Code.
 //!
-//! The real one is left out, loudly, where there is none: see [`claude_code`].
+//! If Claude Code is not installed, its tests are skipped with a message: see [`claude_code`].
 
 use crate::call::Ended;
 use crate::harness::{Stage, claude_code};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// One test a scenario and agent, so that they run beside each other.
+/// Defines one test per scenario and agent, so that they run in parallel.
 macro_rules! drills {
     ($($name:ident),* $(,)?) => {
         const DRILLED: &[&str] = &[$(stringify!($name)),*];
@@ -69,7 +69,7 @@ fn agrees(stage: &Stage, args: &[&str]) {
     assert_eq!(card["processes_left"], 0);
 }
 
-/// The one scorecard that was printed.
+/// Returns the only printed scorecard.
 fn card(ended: &Ended) -> Value {
     let mut cards: Vec<Value> = serde_json::from_str(&ended.stdout).unwrap_or_default();
     assert_eq!(cards.len(), 1, "{ended:?}");
@@ -85,7 +85,7 @@ fn every_scenario_is_drilled() {
     assert_eq!(listed, DRILLED.iter().map(|name| name.replace('_', "-")).collect());
 }
 
-/// A drill of a test's own.
+/// A scenario that is not bundled.
 const SMALL: &str = r#"
 name = "small"
 summary = "one file"
@@ -109,23 +109,23 @@ fn drill(toml: &str) -> Ended {
 }
 
 #[test]
-fn a_scenario_from_a_file_is_drilled() {
+fn scenario_from_a_file_is_drilled() {
     let ended = drill(SMALL);
     assert_eq!((ended.code, &card(&ended)["agrees"]), (0, &true.into()), "{ended:?}");
 }
 
-/// A check that cannot fail proves nothing: each of these expects something that does not happen.
+/// Each case expects something that does not happen, so that the drill must fail.
 #[test]
-fn a_drill_that_does_not_end_as_expected_says_so() {
-    let check = |right: &str, wrong: &str, words: &str| {
-        let toml = SMALL.replace(right, wrong);
+fn drill_reports_unmet_expectations() {
+    let check = |original: &str, replacement: &str, fragment: &str| {
+        let toml = SMALL.replace(original, replacement);
         assert_ne!(toml, SMALL);
         let ended = drill(&toml);
-        assert_eq!((ended.code, &card(&ended)["agrees"]), (20, &false.into()), "{wrong}: {ended:?}");
+        assert_eq!((ended.code, &card(&ended)["agrees"]), (20, &false.into()), "{replacement}: {ended:?}");
         let stage = Stage::new();
         let file = stage.file("own.toml", &toml).display().to_string();
         let text = stage.longhaul(["drill", &file, "--output-format", "text"]).end();
-        assert!(text.stdout.contains("FAIL") && text.stdout.contains(words), "{text:?}");
+        assert!(text.stdout.contains("FAIL") && text.stdout.contains(fragment), "{text:?}");
     };
     check(
         "outcome = \"done\"\nexit = 0",
@@ -139,10 +139,10 @@ fn a_drill_that_does_not_end_as_expected_says_so() {
 }
 
 #[test]
-fn a_scenario_that_cannot_be_played_is_wrong_usage() {
-    let check = |ended: &Ended, words: &[&str]| {
+fn invalid_scenario_is_a_usage_error() {
+    let check = |ended: &Ended, fragments: &[&str]| {
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-        ended.says(words);
+        ended.says(fragments);
         ended.says(&["hint:", "--list"]);
     };
     check(&Stage::new().longhaul(["drill", "tornado"]).end(), &["tornado"]);
@@ -154,7 +154,7 @@ fn a_scenario_that_cannot_be_played_is_wrong_usage() {
 }
 
 #[test]
-fn a_seed_drawn_by_chance_is_printed() {
+fn random_seed_is_printed() {
     let stage = Stage::new();
     let file = stage.file("own.toml", SMALL).display().to_string();
     let ended = stage.longhaul(["drill", &file, "--random-seed"]).end();

@@ -1,5 +1,5 @@
-//! `--events`: a run's decisions as lines of JSON, for programs. They are those of the journal, each once and in order,
-//! whoever supervises the run and whatever becomes of those who are told.
+//! `--events`: a run's decisions as lines of JSON, for programs. They match the journal, each record once and
+//! in order, even if the supervisor is replaced or a reader fails.
 
 use crate::call::{Ended, until};
 use crate::harness::{LONGHAUL, Stage};
@@ -25,8 +25,8 @@ fn events(path: &Path) -> Vec<Value> {
     parsed(&fs::read_to_string(path).expect("there are events"))
 }
 
-/// What a journal has to tell.
-fn journalled(run: &RunDir) -> Vec<Value> {
+/// Returns the events that correspond to the journal's records.
+fn journaled_events(run: &RunDir) -> Vec<Value> {
     let history = Journal::load(&run.journal_path()).expect("the journal can be read");
     let mut events = Vec::new();
     for entry in &history.entries {
@@ -41,48 +41,48 @@ fn journalled(run: &RunDir) -> Vec<Value> {
     events
 }
 
-fn run_finished(events: &[Value]) -> bool {
+fn is_finished(events: &[Value]) -> bool {
     events.last().is_some_and(|last| last["record"] == "run_finished")
 }
 
 #[test]
-fn a_run_is_told_as_it_is_journalled() {
+fn events_match_the_journal() {
     with_each_agent("telling its events", |stage, agent, server| {
         let file = stage.folder().join("events.jsonl");
         let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--events"];
         let ended = stage.run(agent, &free).args([&file]).against(server).end();
         done_in(stage, &ended.envelope(0), 1);
-        assert_eq!(events(&file), journalled(&stage.only_run()));
-        assert!(run_finished(&events(&file)));
+        assert_eq!(events(&file), journaled_events(&stage.only_run()));
+        assert!(is_finished(&events(&file)));
         assert_eq!(ended.stderr, "");
     });
 }
 
 #[test]
-fn each_event_is_told_once_whoever_supervises() {
+fn takeover_does_not_repeat_events() {
     with_each_agent("telling the rest of its events", |stage, agent, server| {
         let file = stage.folder().join("events.jsonl");
         let to = file.display().to_string();
         let started = in_mid_tool_with(stage, agent, server, &["--events", &to]);
-        until("something is told", || fs::read_to_string(&file).is_ok_and(|told| told.lines().count() > 2));
+        until("something is told", || fs::read_to_string(&file).is_ok_and(|text| text.lines().count() > 2));
         started.kill();
         let run = stage.only_run();
-        // A line that its writer did not live to finish, and one that it did not live to begin.
-        let whole = fs::read_to_string(&file).expect("there are events");
-        let torn = whole.trim_end().rsplit_once('\n').map_or("", |(rest, _)| rest);
+        // One line is torn and one is missing, as after a crash during a write.
+        let complete = fs::read_to_string(&file).expect("there are events");
+        let torn = complete.trim_end().rsplit_once('\n').map_or("", |(rest, _)| rest);
         fs::write(&file, &torn[..torn.len() - 10]).expect("it can be cut");
         let ended = recover(stage, server, &["--events", &to]).end();
         done_in(stage, &ended.envelope(0), 1);
-        assert_eq!(events(&file), journalled(&run));
+        assert_eq!(events(&file), journaled_events(&run));
         let ended = stage.longhaul(["resume", "@", "--repeat-task", "--events", &to]).against(server).end();
         ended.envelope(0);
-        assert_eq!(events(&file), journalled(&run));
+        assert_eq!(events(&file), journaled_events(&run));
     });
 }
 
-/// Dies at one point after the other, until there is none left.
+/// Kills the supervisor at every third failpoint, until none is left.
 #[test]
-fn whatever_kills_a_supervisor_everything_is_told_once() {
+fn events_are_complete_wherever_the_supervisor_is_killed() {
     for point in (1..).step_by(3) {
         let (stage, server) = (Stage::new(), Server::plays(WORK));
         let file = stage.folder().join("events.jsonl");
@@ -95,7 +95,7 @@ fn whatever_kills_a_supervisor_everything_is_told_once() {
             let to = file.display().to_string();
             recover(&stage, &server, &["@", "--events", &to]).end().envelope(0);
         }
-        assert_eq!(events(&file), journalled(&stage.only_run()), "point {point}");
+        assert_eq!(events(&file), journaled_events(&stage.only_run()), "point {point}");
         let received = fs::read_to_string(stage.work().join("heard")).expect("its outcome is told");
         assert_eq!(received.lines().count(), 1, "point {point}: {received}");
         if ended.is_some() {
@@ -106,37 +106,37 @@ fn whatever_kills_a_supervisor_everything_is_told_once() {
 }
 
 #[test]
-fn stdout_can_be_for_events_alone() {
+fn stdout_can_be_reserved_for_events() {
     let stage = Stage::new();
     let ended = work(&stage, &["--events", "-"]);
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert_eq!(parsed(&ended.stdout), journalled(&stage.only_run()));
+    assert_eq!(parsed(&ended.stdout), journaled_events(&stage.only_run()));
 
-    // Who comes late hears all of it, and once.
+    // A later `attach` writes all events, and writes them once.
     let file = stage.folder().join("events.jsonl");
     for _ in 0..2 {
         let attached = stage.longhaul(["attach", "@", "--events"]).args([&file]).end();
         attached.envelope(0);
-        assert_eq!(events(&file), journalled(&stage.only_run()));
+        assert_eq!(events(&file), journaled_events(&stage.only_run()));
     }
     let attached = stage.longhaul(["attach", "@", "--events", "-"]).end();
     assert_eq!((attached.code, attached.stdout), (0, ended.stdout));
 }
 
 #[test]
-fn a_run_that_ends_badly_says_so_on_stderr_where_stdout_is_taken() {
+fn unsuccessful_run_is_reported_on_stderr_if_stdout_has_events() {
     let stage = Stage::new();
-    let refused = stage.longhaul(["run", "p", "--agent-path", "/nowhere", "--events", "-"]).end();
-    assert_eq!((refused.code, refused.stdout.as_str()), (25, ""), "{refused:?}");
-    refused.says(&["/nowhere"]);
-    let cut = work(&stage, &["--events", "-", "--max-turns", "1"]);
-    assert_eq!(cut.code, 22, "{cut:?}");
-    assert!(run_finished(&parsed(&cut.stdout)), "{cut:?}");
-    assert!(cut.stderr.contains(" finished: out_of_time"), "{cut:?}");
+    let failed = stage.longhaul(["run", "p", "--agent-path", "/nowhere", "--events", "-"]).end();
+    assert_eq!((failed.code, failed.stdout.as_str()), (25, ""), "{failed:?}");
+    failed.says(&["/nowhere"]);
+    let limited = work(&stage, &["--events", "-", "--max-turns", "1"]);
+    assert_eq!(limited.code, 22, "{limited:?}");
+    assert!(is_finished(&parsed(&limited.stdout)), "{limited:?}");
+    assert!(limited.stderr.contains(" finished: out_of_time"), "{limited:?}");
 }
 
 #[test]
-fn an_open_descriptor_is_told() {
+fn events_can_be_written_to_an_open_descriptor() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
     let script = format!("exec '{LONGHAUL}' \"$@\" 3>>events.jsonl");
@@ -144,62 +144,65 @@ fn an_open_descriptor_is_told() {
     let call = stage.program("sh").args(["-c", &script, "sh", "run", "--cwd"]).args([stage.work()]);
     let ended = call.args(["--agent-path"]).args([stage.agent()]).args(free).against(&server).end();
     ended.envelope(0);
-    assert_eq!(events(&stage.folder().join("events.jsonl")), journalled(&stage.only_run()));
+    assert_eq!(events(&stage.folder().join("events.jsonl")), journaled_events(&stage.only_run()));
 }
 
 #[test]
-fn who_does_not_listen_delays_nobody() {
+fn unread_events_do_not_delay_the_run() {
     let stage = Stage::new();
     let fifo = stage.folder().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("there is mkfifo").success());
     let ended = work(&stage, &["--events", &fifo.display().to_string()]);
     ended.envelope(0);
     assert!(ended.stderr.contains("warning: the last of the run's events were not taken by"), "{ended:?}");
-    // A disk without room.
+    // A full disk.
     let ended = work(&stage, &["--events", "/dev/full"]);
     ended.envelope(0);
-    let told = journalled(&stage.runs()[0]).len();
-    let words = format!("warning: {told} of the run's events did not get to /dev/full: No space left");
-    assert!(ended.stderr.contains(&words), "{ended:?}");
+    let count = journaled_events(&stage.runs()[0]).len();
+    let warning = format!("warning: {count} of the run's events did not get to /dev/full: No space left");
+    assert!(ended.stderr.contains(&warning), "{ended:?}");
     assert_eq!(work(&stage, &["--quiet", "--events", "/dev/full"]).stderr, "");
 }
 
 #[test]
-fn several_runs_may_be_told_in_one_file() {
+fn several_runs_can_write_events_to_one_file() {
     let stage = Stage::new();
     let file = stage.folder().join("events.jsonl");
     let to = file.display().to_string();
     work(&stage, &["--events", &to]).envelope(0);
     work(&stage, &["--events", &to]).envelope(0);
-    let told = events(&file);
+    let all = events(&file);
     for run in stage.runs() {
-        let own: Vec<_> = told.iter().filter(|event| event["run"] == run.id().as_str()).cloned().collect();
-        assert_eq!(own, journalled(&run));
+        let of_run: Vec<_> = all.iter().filter(|event| event["run"] == run.id().as_str()).cloned().collect();
+        assert_eq!(of_run, journaled_events(&run));
     }
 }
 
 #[test]
-fn what_cannot_be_told_is_refused_before_anything_is_started() {
+fn invalid_event_target_is_rejected_before_anything_starts() {
     let stage = Stage::new();
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-        ended.says(words);
+        ended.says(fragments);
     };
-    check(&["--events", "/nowhere/events"], &["cannot write events to /nowhere/events: No such file", "`fd:3`"]);
+    check(
+        &["--events", "/nowhere/events"],
+        &["cannot write events to /nowhere/events: No such file", "`fd:3`"],
+    );
     check(&["--events", "/"], &["cannot write events to /: Is a directory"]);
     check(&["--events", "fd:77"], &["cannot write events to fd:77: there is no such descriptor"]);
     check(&["--events", "fd:0x3"], &["fd:0x3"]);
     for format in ["json", "text", "stream-json"] {
-        let words = ["--output-format prints on stdout, too", "leave out --output-format"];
-        check(&["--events", "-", "--output-format", format], &words);
+        let fragments = ["--output-format prints on stdout, too", "leave out --output-format"];
+        check(&["--events", "-", "--output-format", format], &fragments);
     }
     check(&["--events", "-", "--detach"], &["has no stdout", "attach RUN --events -"]);
     assert!(stage.runs().is_empty());
 }
 
 #[test]
-fn a_run_that_is_left_alone_is_told_too() {
+fn detached_run_writes_events() {
     let stage = Stage::new();
     let file = stage.folder().join("events.jsonl");
     let server = Server::plays(WORK);
@@ -207,7 +210,7 @@ fn a_run_that_is_left_alone_is_told_too() {
     let started = stage.run(&stage.agent(), &free).args([&file]).against(&server).end();
     assert_eq!(started.code, 0, "{started:?}");
     stage.longhaul(["attach", "@"]).end().envelope(0);
-    until("all of it is told", || run_finished(&events(&file)));
-    assert_eq!(events(&file), journalled(&stage.only_run()));
+    until("all of it is told", || is_finished(&events(&file)));
+    assert_eq!(events(&file), journaled_events(&stage.only_run()));
     assert_eq!(events(&file)[0]["record"], json!("run_started"));
 }

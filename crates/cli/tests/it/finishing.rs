@@ -1,5 +1,5 @@
-//! The tool by which an agent says that its work is finished: it is offered, allowed and answered in every mode and
-//! past every guard. Every story is told with each agent that there is.
+//! The `finish` tool, with which an agent claims that its work is done: it is offered, allowed and answered
+//! in every permission mode and with every guard. Tests run with every available agent.
 
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::with_each_agent_at;
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{env, fs};
 
-/// The model says that it is finished, and then why.
+/// A scenario in which the model claims that it is finished, by the tool and then by a line.
 const FINISHING: &str = r#"
 name = "finishing"
 summary = "the tool is called, and a last word said"
@@ -31,8 +31,8 @@ call = { name = "mcp__longhaul__finish", input = { summary = "All tests pass." }
 text = "There is nothing left to do.\n\nALL DONE"
 "#;
 
-/// Carries out a run whose agent is offered the tool by this program, and may use no other than these if any are
-/// named.
+/// Performs a run whose `finish` tool is served by this program. If `allow_tools` is not empty, the agent may
+/// use no other tools.
 fn run(
     agent: &Path,
     server: &Server,
@@ -98,17 +98,17 @@ fn events(stream: &[u8]) -> Vec<Value> {
     stream.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// How often that stream says that the work is finished, and whether its evidence does.
-fn claimed(stream: &[u8], claims: &DoneSignals) -> (usize, bool) {
+/// Returns how many done claims that stream has, and whether its evidence has one.
+fn done_claims(stream: &[u8], claims: &DoneSignals) -> (usize, bool) {
     let mut decoder = Claude::new().decoder(&Guards::default(), claims);
     let mut notices = Vec::new();
     decoder.feed(stream, &mut notices);
-    let said = notices.iter().filter(|notice| **notice == Notice::ClaimedDone).count();
-    (said, decoder.evidence(Exit::Code(0), "").claimed_done)
+    let count = notices.iter().filter(|notice| **notice == Notice::ClaimedDone).count();
+    (count, decoder.evidence(Exit::Code(0), "").claimed_done)
 }
 
 #[test]
-fn the_tool_is_called_and_answered_in_every_mode_and_past_every_guard() {
+fn tool_is_answered_in_every_mode_and_with_every_guard() {
     with_each_agent_at(FINISHING, "finishing", |_, agent, server| {
         for (mode, allow_tools) in [("default", &[][..]), ("plan", &[]), ("default", &["Read"])] {
             let (stage, report) = run(agent, server, LONGHAUL, mode, allow_tools);
@@ -123,27 +123,27 @@ fn the_tool_is_called_and_answered_in_every_mode_and_past_every_guard() {
                 answers.map(|event| &event["message"]["content"][0]["content"][0]["text"]).collect();
             assert_eq!(answers, ["Recorded. You will be asked once to confirm that the work is done."]);
             let by_tool = DoneSignals { tool: true, line: None };
-            assert_eq!(claimed(&stream, &by_tool), (1, true));
+            assert_eq!(done_claims(&stream, &by_tool), (1, true));
             let by_line = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
-            assert_eq!(claimed(&stream, &by_line), (1, true));
-            assert_eq!(claimed(&stream, &DoneSignals::default()), (0, false));
+            assert_eq!(done_claims(&stream, &by_line), (1, true));
+            assert_eq!(done_claims(&stream, &DoneSignals::default()), (0, false));
         }
     });
 }
 
 #[test]
-fn a_tool_that_cannot_be_served_fails_nothing() {
+fn unavailable_tool_does_not_fail_the_run() {
     with_each_agent_at(FINISHING, "without the tool", |_, agent, server| {
         let (stage, report) = run(agent, server, "/nonexistent/longhaul", "default", &[]);
         assert_eq!(report.outcome.kind, OutcomeKind::Done, "{report:?}");
-        // The call came back as an error: nothing was noted.
+        // The call returned an error, so there is no done claim.
         let by_tool = DoneSignals { tool: true, line: None };
-        assert_eq!(claimed(&stream(&stage), &by_tool), (0, false));
+        assert_eq!(done_claims(&stream(&stage), &by_tool), (0, false));
     });
 }
 
 #[test]
-fn a_run_that_goes_on_is_offered_the_tool_by_whoever_carries_it_out_then() {
+fn resumed_run_is_offered_the_tool_by_the_new_supervisor() {
     with_each_agent_at(FINISHING, "finishing later", |_, agent, server| {
         let (stage, _) = run(agent, server, "/nonexistent/longhaul", "default", &[]);
         let resumed = stage.longhaul(["resume", "@", "Look once more."]).against(server).end();

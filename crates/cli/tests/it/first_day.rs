@@ -1,5 +1,5 @@
-//! What somebody types who has read the README's first page: what is left out has a meaning, what is wrong says what would
-//! be right, and a terminal shows at a glance what to see to. What an agent is does not matter here.
+//! The first commands of a new user: defaults make sense, errors name the correct usage, and a terminal marks
+//! success. Tests use the scripted agent only.
 
 use crate::call::{Ended, until};
 use crate::harness::Stage;
@@ -11,30 +11,30 @@ use std::fs;
 
 const FREE: [&str; 4] = ["p", "--permission-mode", "bypassPermissions", "--run-id"];
 
-/// A run of this id that is done.
+/// Performs a run with this id that finishes as done.
 fn work(stage: &Stage, server: &Server, id: &str) {
     let ended = stage.run(&stage.agent(), &FREE).args([id]).against(server).end();
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
-fn says(ended: &Ended, words: &[&str]) {
-    for word in words {
-        assert!(ended.stderr.contains(word), "no `{word}` in {ended:?}");
+fn assert_stderr_has(ended: &Ended, fragments: &[&str]) {
+    for fragment in fragments {
+        assert!(ended.stderr.contains(fragment), "no `{fragment}` in {ended:?}");
     }
 }
 
 #[test]
-fn before_the_first_run_lists_say_that_there_is_none() {
+fn lists_report_that_there_are_no_runs() {
     let stage = Stage::new();
     let text = |args: &[&str]| stage.longhaul(args).args(["--output-format", "text"]).end();
-    says(&text(&["runs"]), &["no runs yet", "`longhaul run`"]);
-    says(&text(&["runs", "--state", "failed"]), &["no run matches"]);
+    assert_stderr_has(&text(&["runs"]), &["no runs yet", "`longhaul run`"]);
+    assert_stderr_has(&text(&["runs", "--state", "failed"]), &["no run matches"]);
     assert!(text(&["cost"]).stdout.starts_with("no spending in the last 30 days"));
     assert_eq!(text(&["cost", "--all"]).stdout, "no spending\n");
 }
 
 #[test]
-fn a_command_that_looks_takes_the_last_run() {
+fn read_only_commands_default_to_the_last_run() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     work(&stage, &server, "first");
     work(&stage, &server, "last");
@@ -42,62 +42,66 @@ fn a_command_that_looks_takes_the_last_run() {
         let (named, unnamed) = (stage.longhaul([command, "last"]).end(), stage.longhaul([command]).end());
         assert_eq!((named.code, &named.stdout), (0, &unnamed.stdout), "{command}: {unnamed:?}");
     }
-    // What ends a run wants to be told which.
+    // A command that ends a run needs an explicit run.
     assert_eq!(stage.longhaul(["cancel"]).end().code, 2);
 }
 
 #[test]
-fn whoever_leaves_a_run_is_told_that_it_goes_on() {
+fn detaching_says_run_continues() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
-    let told = stage.folder().join("told.jsonl");
-    let attached = stage.longhaul(["attach", "--events"]).args([&told]).start();
-    until("it follows", || fs::metadata(&told).is_ok_and(|told| told.len() > 0));
+    let events = stage.folder().join("told.jsonl");
+    let attached = stage.longhaul(["attach", "--events"]).args([&events]).start();
+    until("it follows", || fs::metadata(&events).is_ok_and(|file| file.len() > 0));
     attached.signal(Signal::INT);
-    let left = attached.end();
-    assert_eq!(left.code, 130, "{left:?}");
+    let detached = attached.end();
+    assert_eq!(detached.code, 130, "{detached:?}");
     let id = stage.only_run().id().to_string();
-    says(&left, &[&format!("run {id} goes on"), &format!("`longhaul cancel {id}` ends it")]);
+    assert_stderr_has(&detached, &[&format!("run {id} goes on"), &format!("`longhaul cancel {id}` ends it")]);
     run.end().envelope(0);
 }
 
 #[test]
-fn a_run_that_is_over_has_nothing_to_cancel() {
+fn finished_run_cannot_be_cancelled() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     work(&stage, &server, "one");
-    let refused = stage.longhaul(["cancel", "one"]).end();
-    assert_eq!(refused.code, 25, "{refused:?}");
-    refused.says(&["run one has already finished: done", "`longhaul why one`"]);
+    let cancel = stage.longhaul(["cancel", "one"]).end();
+    assert_eq!(cancel.code, 25, "{cancel:?}");
+    cancel.says(&["run one has already finished: done", "`longhaul why one`"]);
 }
 
 #[test]
-fn a_drill_says_how_its_run_is_looked_at() {
+fn drill_names_the_commands_to_inspect_its_run() {
     let stage = Stage::new();
     let text =
         |args: &[&str]| stage.longhaul(["drill", "refusal", "--output-format", "text"]).args(args).end();
-    says(&text(&[]), &["--keep"]);
-    let kept = text(&["--keep"]);
-    let said = |before: &str| {
-        let line = kept.stderr.lines().find_map(|line| line.trim_start().strip_prefix(before));
+    assert_stderr_has(&text(&[]), &["--keep"]);
+    let drill = text(&["--keep"]);
+    let word_after = |prefix: &str| {
+        let line = drill.stderr.lines().find_map(|line| line.trim_start().strip_prefix(prefix));
         line.and_then(|rest| rest.split(' ').next()).expect("it is said").to_owned()
     };
-    let (home, run) = (said("export LONGHAUL_HOME="), said("longhaul why "));
-    let why = stage.longhaul(["why", &run, "--output-format", "text"]).env("LONGHAUL_HOME", home).end();
-    assert!(why.code == 0 && why.stdout.starts_with(&format!("run {run}: failed")), "{why:?}");
-    fs::remove_dir_all(said("kept ")).expect("it is there");
+    let (home, run) = (word_after("export LONGHAUL_HOME="), word_after("longhaul why "));
+    let explanation =
+        stage.longhaul(["why", &run, "--output-format", "text"]).env("LONGHAUL_HOME", home).end();
+    assert!(
+        explanation.code == 0 && explanation.stdout.starts_with(&format!("run {run}: failed")),
+        "{explanation:?}"
+    );
+    fs::remove_dir_all(word_after("kept ")).expect("it is there");
 }
 
 #[test]
-fn a_report_is_a_page_where_its_file_is_called_one() {
+fn report_format_follows_the_file_name() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     work(&stage, &server, "one");
-    let check = |file: &str, more: &[&str], begins: &str| {
+    let check = |file: &str, more: &[&str], prefix: &str| {
         let path = stage.folder().join(file);
         let args = ["report", "--output-format", "text", "-o"];
         let ended = stage.longhaul(args).args([&path]).args(more).end();
         assert_eq!(ended.code, 0, "{ended:?}");
         let written = fs::read_to_string(path).expect("it is written");
-        assert!(written.to_lowercase().starts_with(begins), "{file}: {written}");
+        assert!(written.to_lowercase().starts_with(prefix), "{file}: {written}");
     };
     check("page.html", &[], "<!doctype html>");
     check("page.txt", &[], "longhaul report");
@@ -105,18 +109,18 @@ fn a_report_is_a_page_where_its_file_is_called_one() {
 }
 
 #[test]
-fn a_terminal_shows_at_a_glance_what_is_well() {
+fn success_is_green_on_a_terminal() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     work(&stage, &server, "one");
-    let check = |args: &[&str], words: &str| {
+    let check = |args: &[&str], text: &str| {
         let painted = on_a_screen(&stage, args, &[("PAGER", "cat")]);
-        assert!(painted.contains(&format!("\x1b[32m{words}\x1b[0m")), "{args:?}: {painted}");
-        for no in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-            let plain = on_a_screen(&stage, args, &[("PAGER", "cat"), no]);
-            assert!(plain.contains(words) && !plain.contains('\x1b'), "{args:?} {no:?}: {plain}");
+        assert!(painted.contains(&format!("\x1b[32m{text}\x1b[0m")), "{args:?}: {painted}");
+        for without_color in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+            let plain = on_a_screen(&stage, args, &[("PAGER", "cat"), without_color]);
+            assert!(plain.contains(text) && !plain.contains('\x1b'), "{args:?} {without_color:?}: {plain}");
         }
         let piped = stage.longhaul(args).args(["--output-format", "text"]).end();
-        assert!(piped.stdout.contains(words) && !piped.stdout.contains('\x1b'), "{piped:?}");
+        assert!(piped.stdout.contains(text) && !piped.stdout.contains('\x1b'), "{piped:?}");
     };
     check(&["runs"], "done");
     check(&["why"], "done");
@@ -124,11 +128,11 @@ fn a_terminal_shows_at_a_glance_what_is_well() {
 }
 
 #[test]
-fn a_run_that_is_resumed_after_a_crash_says_that_it_crashed() {
+fn resuming_an_orphaned_run_reports_the_crash() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let resumed = stage.longhaul(["resume", "@"]).against(&server).end();
     resumed.envelope(0);
     let id = stage.only_run().id().to_string();
-    says(&resumed, &[&format!("the supervisor of run {id} died; recovering it")]);
+    assert_stderr_has(&resumed, &[&format!("the supervisor of run {id} died; recovering it")]);
 }

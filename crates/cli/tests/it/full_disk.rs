@@ -1,5 +1,5 @@
-//! A disk that is really full: a small tmpfs of the test's own, in a mount namespace that ends with it. (At which call of
-//! the store it is full, the sweep varies.)
+//! A disk that is really full: a small tmpfs in the test's own mount namespace. The sweep tests cover a disk
+//! that is full at each single call of the store.
 
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Three steps; the disk is filled during the second.
+/// A scenario of three steps. The disk is filled during the second.
 const STEPS: &str = r#"
 name = "steps"
 summary = "three steps, the second of which takes a while"
@@ -32,8 +32,8 @@ bash = { command = "grep -qs three steps || echo three >> steps" }
 text = "All three steps are taken."
 "#;
 
-/// Runs until the disk is full, makes room, recovers, and keeps the journal; `$1` is longhaul, `$2` the agent. What is told
-/// lands beside the home, on a disk that has room.
+/// Runs until the disk is full, frees space, recovers, and copies the journal. `$1` is longhaul, `$2` the
+/// agent. All output goes to files outside the home, on a disk that has space.
 const SCRIPT: &str = r#"
 mkdir -m 700 "$LONGHAUL_HOME"
 mount -t tmpfs -o size=2m,mode=700 tmpfs "$LONGHAUL_HOME" || exit 77
@@ -50,24 +50,24 @@ cp "$LONGHAUL_HOME"/runs/*/*/journal.jsonl journal
 "#;
 
 #[test]
-fn a_run_whose_disk_is_full_breaks_off_and_goes_on_when_there_is_room() {
+fn run_stops_on_a_full_disk_and_recovers_when_there_is_space() {
     let stage = Stage::new();
-    if !breaks_off(&stage, &stage.agent()) {
-        let why = "this system lets nobody mount a tmpfs of his own";
+    if !run_on_full_disk(&stage, &stage.agent()) {
+        let reason = "this system lets nobody mount a tmpfs of his own";
         skip_test(
             "a full disk",
-            why,
+            reason,
             "let this user have namespaces of his own: `unshare -rm true` shows it",
         );
         return;
     }
     if let Some(claude) = claude_code("a full disk") {
-        breaks_off(&Stage::new(), &claude);
+        run_on_full_disk(&Stage::new(), &claude);
     }
 }
 
-/// Whether it could be tried; asserts what must hold if so.
-fn breaks_off(stage: &Stage, agent: &Path) -> bool {
+/// Performs the test. Returns `false` if this system does not allow it.
+fn run_on_full_disk(stage: &Stage, agent: &Path) -> bool {
     let server = Server::plays(STEPS);
     let mut script = stage.program("unshare").args(["-rm", "sh", "-c", SCRIPT, "sh", LONGHAUL]);
     script = script.args([agent]).against(&server);
@@ -76,28 +76,28 @@ fn breaks_off(stage: &Stage, agent: &Path) -> bool {
         return false;
     }
     assert_eq!(ended.code, 0, "{ended:?}");
-    let told = |name: &str| fs::read_to_string(stage.folder().join(name)).expect("it is kept");
-    let parsed = |name: &str| serde_json::from_str::<Value>(&told(name)).expect("an envelope is printed");
-    let (words, envelope) = (told("run.err"), parsed("run.out"));
-    assert_eq!(told("run.code"), "26\n", "{words}{envelope}");
+    let content = |name: &str| fs::read_to_string(stage.folder().join(name)).expect("it is kept");
+    let parsed = |name: &str| serde_json::from_str::<Value>(&content(name)).expect("an envelope is printed");
+    let (stderr, envelope) = (content("run.err"), parsed("run.out"));
+    assert_eq!(content("run.code"), "26\n", "{stderr}{envelope}");
     let id = envelope["run"]["id"].as_str().expect("the run is named");
-    for word in [
+    for fragment in [
         "error:",
         "no space left on device",
         &format!("make room, and continue it with `longhaul recover {id}`"),
     ] {
-        assert!(words.contains(word), "no `{word}` in {words}");
+        assert!(stderr.contains(fragment), "no `{fragment}` in {stderr}");
     }
     assert_eq!(envelope["run"]["outcome"], "incomplete", "{envelope}");
     let envelope = parsed("recover.out");
-    assert_eq!(told("recover.code"), "0\n", "{}", told("recover.err"));
+    assert_eq!(content("recover.code"), "0\n", "{}", content("recover.err"));
     assert_eq!(
         (&envelope["result"], &envelope["run"]["id"]),
         (&"All three steps are taken.".into(), &id.into())
     );
-    assert_eq!(told("work/steps"), "one\ntwo\nthree\n");
+    assert_eq!(content("work/steps"), "one\ntwo\nthree\n");
     assert!(
-        told("journal").lines().all(|line| serde_json::from_str::<Value>(line).is_ok()),
+        content("journal").lines().all(|line| serde_json::from_str::<Value>(line).is_ok()),
         "the journal is torn"
     );
     true

@@ -1,6 +1,6 @@
-//! Guards that look at what a call is about: one that names a blocked URL is not made, however it is written, and also
-//! not under a supervisor that takes over from a dead one. No call here would reach anything: a name below `.example`
-//! leads nowhere. Every story is told with each agent that there is.
+//! Guards that inspect the arguments of a call: a call that names a blocked URL or path is denied, however
+//! the agent spells it, and also after a takeover. No call in these tests could reach a host: names below
+//! `.example` do not resolve. Tests run with every available agent.
 
 use crate::call::until;
 use crate::harness::{Stage, claude_code};
@@ -10,8 +10,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Ways to a blocked URL, and steps that only look like one.
-const WAYS: &str = r#"
+/// A scenario with several spellings of a blocked URL, and steps that only resemble one.
+const URLS: &str = r#"
 name = "ways"
 summary = "ways to a blocked URL, and harmless steps"
 prompt = "p"
@@ -36,7 +36,7 @@ write = { path = "refs.bib", content = "url = {https://blocked.example/7}" }
 text = "That is all that I could do."
 "#;
 
-/// Ways to a file that is blocked, and to files beside it.
+/// A scenario with several spellings of a blocked file, and with files next to it.
 const FILES: &str = r#"
 name = "files"
 summary = "ways to a blocked file, and files beside it"
@@ -75,9 +75,10 @@ fn stream(stage: &Stage) -> String {
 }
 
 #[test]
-fn a_call_that_names_a_blocked_url_is_not_made() {
-    with_each_agent_at(WAYS, "blocking a URL", |stage, agent, server| {
-        let envelope = run(stage, agent, server, &["--block-url", "blocked.example", "--keep-partial-messages"]);
+fn call_with_a_blocked_url_is_denied() {
+    with_each_agent_at(URLS, "blocking a URL", |stage, agent, server| {
+        let envelope =
+            run(stage, agent, server, &["--block-url", "blocked.example", "--keep-partial-messages"]);
         assert_eq!(envelope["run"]["denied"], 4, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         let is_there = |name: &str| stage.work().join(name).exists();
@@ -92,22 +93,22 @@ fn a_call_that_names_a_blocked_url_is_not_made() {
 }
 
 #[test]
-fn a_list_of_urls_is_kept_with_the_run() {
-    with_each_agent_at(WAYS, "blocking a list of URLs", |stage, agent, server| {
+fn list_of_urls_is_stored_with_the_run() {
+    with_each_agent_at(URLS, "blocking a list of URLs", |stage, agent, server| {
         let list =
             stage.file("blocked.yaml", "blocked_urls:\n  - other.example\n  - https://*.blocked.example/\n");
         let list = list.display().to_string();
         let envelope = run(stage, agent, server, &["--block-urls-file", &list, "--block-url", "a.test"]);
-        // Only what is below the host.
+        // The pattern blocks only names below the host.
         assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
         let plan = stage.only_run().plan().expect("the plan can be read");
         assert_eq!(plan.guards.block_urls, ["a.test", "other.example", "https://*.blocked.example/"]);
     });
 }
 
-/// The agent's program has the API search, by a request of its own.
+/// Claude Code searches through the API, in a separate request.
 #[test]
-fn a_search_is_not_to_find_what_is_blocked() {
+fn search_excludes_blocked_hosts() {
     let Some(claude) = claude_code("blocking what a search finds") else { return };
     let stage = Stage::new();
     let server = Server::plays(
@@ -131,14 +132,14 @@ text = "That is all that I could do."
     assert_eq!(envelope["run"]["denied"], 0, "{envelope}");
     let account = server.api.account();
     let filtered: Vec<_> =
-        account.requests.iter().filter(|asked| !asked.blocked_domains.is_empty()).collect();
-    // Of the other host a part may be found, and the API takes whole hosts.
+        account.requests.iter().filter(|request| !request.blocked_domains.is_empty()).collect();
+    // Only a part of the other host is blocked, and the API can only exclude whole hosts.
     assert_eq!(filtered.len(), 1, "{:?}", account.requests);
     assert_eq!(filtered[0].blocked_domains, ["blocked.example"]);
 }
 
 #[test]
-fn a_call_that_names_a_blocked_path_is_not_made() {
+fn call_with_a_blocked_path_is_denied() {
     with_each_agent_at(FILES, "blocking a path", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--block-path", "answers", "--block-path", "~/.ssh"]);
         assert_eq!(envelope["run"]["denied"], 3, "{envelope}");
@@ -152,7 +153,7 @@ fn a_call_that_names_a_blocked_path_is_not_made() {
 }
 
 #[test]
-fn a_dry_run_shows_what_is_blocked() {
+fn dry_run_shows_the_guards() {
     let stage = Stage::new();
     let args = [
         "p",
@@ -164,21 +165,21 @@ fn a_dry_run_shows_what_is_blocked() {
         "--deny-tools",
         "Web*",
     ];
-    let shown = |format: &str| stage.run(&stage.agent(), &args).args(["--output-format", format]).end();
-    let text = shown("text").stdout;
+    let dry_run = |format: &str| stage.run(&stage.agent(), &args).args(["--output-format", format]).end();
+    let text = dry_run("text").stdout;
     assert!(
         text.contains("block_paths: answers\nblock_urls: https://A.test/x/*\ndeny_tools: Web*\n"),
         "{text}"
     );
-    let json: Value = serde_json::from_str(&shown("json").stdout).expect("a plan is shown");
+    let json: Value = serde_json::from_str(&dry_run("json").stdout).expect("a plan is shown");
     assert_eq!(json["guards"]["block_urls"][0], "https://A.test/x/*", "{json}");
     assert!(stage.runs().is_empty());
 }
 
 #[test]
-fn who_takes_over_blocks_the_same() {
-    let then = r#"bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }"#;
-    with_each_agent_at(&late(then), "blocking after a recovery", |stage, agent, server| {
+fn takeover_keeps_the_blocked_urls() {
+    let step = r#"bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }"#;
+    with_each_agent_at(&late(step), "blocking after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--block-url", "https://blocked.example/papers/*"]).kill();
         until("it asks about the step that is blocked", || {
             stream(stage).matches(r#""hook_callback""#).count() == 2
@@ -192,14 +193,14 @@ fn who_takes_over_blocks_the_same() {
 }
 
 #[test]
-fn what_blocks_nothing_is_wrong_usage() {
+fn invalid_pattern_is_a_usage_error() {
     let stage = Stage::new();
-    let wrong = |args: &[&str], words: &[&str]| {
+    let assert_rejected = |args: &[&str], fragments: &[&str]| {
         let ended = stage.longhaul(["run", "p"]).args(args).end();
         assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(words);
+        ended.says(fragments);
     };
-    for (pattern, says) in [
+    for (pattern, message) in [
         ("", "empty pattern"),
         ("*", "names no host"),
         ("http://", "names no host"),
@@ -208,15 +209,15 @@ fn what_blocks_nothing_is_wrong_usage() {
         ("a.test:0", "no port"),
         ("10.0.0.0/8", "range of addresses"),
     ] {
-        wrong(&["--block-url", pattern], &[says]);
+        assert_rejected(&["--block-url", pattern], &[message]);
     }
-    for (path, says) in
+    for (path, message) in
         [("", "empty path"), ("/", "holds the folder"), (".", "holds the folder"), ("~x/y", "home folder")]
     {
-        wrong(&["--block-path", path], &[says, "hint:"]);
+        assert_rejected(&["--block-path", path], &[message, "hint:"]);
     }
     let file = |name: &str, text: &[u8]| stage.file(name, text).display().to_string();
-    for (path, says) in [
+    for (path, message) in [
         ("/nowhere/blocked.txt".to_owned(), "No such file"),
         (file("empty.txt", b"# nothing\n"), "no pattern in it"),
         (file("torn.json", b"{\"urls\": ["), "no JSON"),
@@ -224,7 +225,7 @@ fn what_blocks_nothing_is_wrong_usage() {
         (file("wrong.txt", b"a.test\nhttp://\n"), "line 2"),
         (file("latin.txt", b"caf\xe9.test"), "UTF-8"),
     ] {
-        wrong(&["--block-urls-file", &path], &[says, "hint:"]);
+        assert_rejected(&["--block-urls-file", &path], &[message, "hint:"]);
     }
     assert!(stage.runs().is_empty());
 }

@@ -1,5 +1,5 @@
-//! What an agent may not do: denied whatever permits it, also by the supervisor that takes over from a dead one. While
-//! there is none, a guarded agent waits. Every story is told with each agent that there is.
+//! Guards: a tool that a guard denies is never used, whatever else permits it, also after a takeover. A
+//! guarded agent without a supervisor waits. Tests run with every available agent.
 
 use crate::call::until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
@@ -13,10 +13,10 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
-/// A guard that no step of the work meets.
+/// A guard that matches no step of the scenario.
 const GUARDED: [&str; 2] = ["--deny-tools", "WebFetch"];
 
-/// One step by a tool, one by another.
+/// A scenario of two steps with different tools.
 const TOOLS: &str = r#"
 name = "tools"
 summary = "one step by a tool, one by another"
@@ -36,10 +36,10 @@ write = { path = "written", content = "yes" }
 text = "That is all that I could do."
 "#;
 
-/// A step by another tool.
+/// A step with another tool.
 const WRITES: &str = r#"write = { path = "written", content = "yes" }"#;
 
-/// A command in the background that ends after the answer, and is answered in turn.
+/// A scenario with a background command that ends after the answer. The model then answers its notification.
 const BACKGROUND: &str = r#"
 name = "background"
 summary = "a command outlives the answer"
@@ -63,14 +63,14 @@ fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     envelope
 }
 
-/// How often the agent has asked so far.
-fn questions(stage: &Stage) -> usize {
+/// Returns the number of calls that the agent has submitted to the guards so far.
+fn guard_requests(stage: &Stage) -> usize {
     let stream = stage.only_run().attempt(1).stream_path();
     fs::read_to_string(stream).unwrap_or_default().matches(r#""hook_callback""#).count()
 }
 
 #[test]
-fn a_denied_tool_is_not_used() {
+fn denied_tool_is_not_used() {
     with_each_agent_at(TOOLS, "denying a tool", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--deny-tools", "Bash,Web*"]);
         assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
@@ -80,9 +80,9 @@ fn a_denied_tool_is_not_used() {
         assert!(!run.attempt(1).input_path().exists(), "nobody reads from it any more");
         let plan = run.plan().expect("the plan can be read");
         assert_eq!(plan.guards.deny_tools, ["Bash", "Web*"]);
-        let shown = stage.longhaul(["show", "@", "--output-format", "json"]).end();
-        let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
-        assert_eq!(shown["attempts"][0]["denied"], 1, "{shown}");
+        let show = stage.longhaul(["show", "@", "--output-format", "json"]).end();
+        let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
+        assert_eq!(show["attempts"][0]["denied"], 1, "{show}");
         let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
         assert!(text.contains("attempt 1: 1 tool call was denied"), "{text}");
     });
@@ -98,14 +98,14 @@ fn only_allowed_tools_are_used() {
 }
 
 #[test]
-fn a_guarded_agent_waits_for_the_next_supervisor() {
+fn guarded_agent_waits_for_the_next_supervisor() {
     with_each_agent("waiting at a guard", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &GUARDED).kill();
         let run = stage.only_run();
         let input = fs::symlink_metadata(run.attempt(1).input_path()).expect("it has an input of its own");
         assert!(input.file_type().is_fifo() && input.permissions().mode() & 0o777 == 0o600);
-        until("it asks about its third step", || questions(stage) == 3);
-        // An agent whose input had ended would refuse itself every tool, and call that a success.
+        until("it asks about its third step", || guard_requests(stage) == 3);
+        // If its input had closed, the agent would deny itself every tool and report success.
         assert_eq!(steps(stage), "one\ntwo\n");
         assert!(!is_gone(agent_of(&run)));
         let stream = || fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
@@ -113,18 +113,18 @@ fn a_guarded_agent_waits_for_the_next_supervisor() {
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
-        // The answer was to the question that had been open: it was not asked again, and not called off.
-        assert_eq!(questions(stage), 3);
+        // The supervisor answered the open request. The agent neither repeated nor cancelled it.
+        assert_eq!(guard_requests(stage), 3);
         assert!(!stream().contains("control_cancel_request") && !stream().contains("non_execution_kind"));
         assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
     });
 }
 
 #[test]
-fn who_takes_over_denies_the_same() {
+fn takeover_keeps_the_denied_tools() {
     with_each_agent_at(&late(WRITES), "denying after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--deny-tools", "Write"]).kill();
-        until("it asks about the tool that is denied", || questions(stage) == 2);
+        until("it asks about the tool that is denied", || guard_requests(stage) == 2);
         let envelope = recover(stage, server, &[]).end().envelope(0);
         assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
@@ -134,7 +134,7 @@ fn who_takes_over_denies_the_same() {
 }
 
 #[test]
-fn a_guarded_agent_is_adopted_in_mid_tool_and_its_turn_goes_on() {
+fn guarded_agent_is_adopted_during_a_tool_call() {
     with_each_agent("adopting a guarded agent", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &GUARDED).kill();
         let ended = recover(stage, server, &[]).end();
@@ -144,16 +144,16 @@ fn a_guarded_agent_is_adopted_in_mid_tool_and_its_turn_goes_on() {
     });
 }
 
-/// Its input has not ended: it does not leave by itself.
+/// The agent's input is still open, so the agent does not exit on its own.
 #[test]
-fn a_guarded_agent_that_finished_alone_is_believed_and_let_go() {
+fn result_of_a_guarded_agent_that_finished_alone_is_accepted() {
     with_each_agent_at(&late(WRITES), "a guarded agent that finished alone", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &GUARDED).kill();
-        // The guard passes what is asked meanwhile only when somebody is there again.
-        until("it asks about its second step", || questions(stage) == 2);
-        let second = recover(stage, server, &[]);
+        // A supervisor must run to answer the request.
+        until("it asks about its second step", || guard_requests(stage) == 2);
+        let recovery = recover(stage, server, &[]);
         until("the second step is taken", || stage.work().join("written").exists());
-        second.kill();
+        recovery.kill();
         let stream = stage.only_run().attempt(1).stream_path();
         let has_result = || fs::read_to_string(&stream).unwrap_or_default().contains(r#""type":"result""#);
         until("its turn is over", has_result);
@@ -166,7 +166,7 @@ fn a_guarded_agent_that_finished_alone_is_believed_and_let_go() {
 }
 
 #[test]
-fn when_a_guarded_agent_and_its_supervisor_die_the_session_goes_on() {
+fn session_continues_after_a_guarded_agent_and_its_supervisor_died() {
     with_each_agent("losing both, guarded", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &GUARDED).kill();
         let agent = agent_of(&stage.only_run());
@@ -179,7 +179,7 @@ fn when_a_guarded_agent_and_its_supervisor_die_the_session_goes_on() {
 }
 
 #[test]
-fn a_guarded_run_is_cancelled_like_any_other() {
+fn guarded_run_can_be_cancelled() {
     with_each_agent("cancelling a guarded run", |stage, agent, server| {
         let run = in_mid_tool_with(stage, agent, server, &GUARDED);
         assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
@@ -190,10 +190,10 @@ fn a_guarded_run_is_cancelled_like_any_other() {
 }
 
 #[test]
-fn an_orphan_that_waits_at_a_guard_is_cancelled() {
+fn orphaned_run_waiting_at_a_guard_can_be_cancelled() {
     with_each_agent("cancelling a waiting orphan", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &GUARDED).kill();
-        until("it asks about its third step", || questions(stage) == 3);
+        until("it asks about its third step", || guard_requests(stage) == 3);
         let agent = agent_of(&stage.only_run());
         assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
         assert!(is_gone(agent));
@@ -202,22 +202,22 @@ fn an_orphan_that_waits_at_a_guard_is_cancelled() {
 }
 
 #[test]
-fn an_orphan_that_waits_at_a_guard_in_vain_is_ended_and_its_run_goes_on() {
+fn watchdog_stops_an_agent_waiting_at_a_guard_and_the_run_recovers() {
     with_each_agent("waiting at a guard in vain", |stage, agent, server| {
         let args = [GUARDED, ["--orphan-timeout", "3s"]].concat();
         in_mid_tool_with(stage, agent, server, &args).kill();
         let run = stage.only_run();
         let agent = agent_of(&run);
         until("the watchdog has ended it", || is_gone(agent));
-        assert_eq!(questions(stage), 3, "it was ended before it waited");
-        until("the watchdog has told", || run.attempt(1).watchdog_stop().is_ok_and(|told| told.is_some()));
+        assert_eq!(guard_requests(stage), 3, "it was ended before it waited");
+        until("the watchdog has told", || run.attempt(1).watchdog_stop().is_ok_and(|stop| stop.is_some()));
         done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
 }
 
 #[test]
-fn what_runs_in_the_background_of_a_guarded_agent_ends_first() {
+fn background_work_of_a_guarded_agent_ends_first() {
     with_each_agent_at(BACKGROUND, "a guarded agent's background", |stage, agent, server| {
         run(stage, agent, server, &GUARDED);
         assert!(stage.work().join("late").exists(), "it was ended with the agent");
@@ -226,9 +226,9 @@ fn what_runs_in_the_background_of_a_guarded_agent_ends_first() {
     });
 }
 
-/// An agent that was never told to ask, whatever the reason: what it did was not guarded.
+/// An agent that never consulted the guards ran without them.
 #[test]
-fn an_agent_that_does_not_ask_is_no_success() {
+fn agent_that_bypasses_guards_fails_the_run() {
     let (stage, server) = (Stage::new(), Server::plays(TOOLS));
     let careless = stage.script(
         "careless",
@@ -240,9 +240,9 @@ fn an_agent_that_does_not_ask_is_no_success() {
     assert_eq!(envelope["run"]["fault"], "guard_lapsed", "{envelope}");
 }
 
-/// Whatever happens to our answers between us and the agent: a guard that could not answer has let nothing pass.
+/// A guard whose answers get lost on the way to the agent lets no call pass.
 #[test]
-fn a_tool_whose_guard_fails_is_not_used() {
+fn tool_with_a_failing_guard_is_not_used() {
     with_each_agent_at(TOOLS, "a guard that fails", |stage, agent, server| {
         let garbled = r#"s/"subtype":"success"/"subtype":"error","error":"garbled"/"#;
         let garbling =
@@ -255,7 +255,7 @@ fn a_tool_whose_guard_fails_is_not_used() {
     });
 }
 
-/// A hook of the project that replaces the input of each command.
+/// A project hook that replaces the input of each command.
 const REWRITES: &str = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":
     "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"updatedInput\":{\"command\":\"touch REPLACEMENT\"}}}'"}]}]}}"#;
 
@@ -282,9 +282,9 @@ fn rewritten_call_needs_the_same_verdict() {
     });
 }
 
-/// The agent runs the commands inside of a skill without asking.
+/// The agent runs the commands in a skill without asking the guards.
 #[test]
-fn commands_of_skills_do_not_run_where_commands_are_guarded() {
+fn commands_in_skills_do_not_run_if_commands_are_guarded() {
     let Some(claude) = claude_code("commands of skills") else { return };
     let skill = r#"
 name = "skill"
@@ -342,14 +342,14 @@ text = "Done."
 }
 
 #[test]
-fn what_names_no_tool_is_wrong_usage() {
+fn invalid_tool_pattern_is_a_usage_error() {
     let stage = Stage::new();
-    for (tools, says) in
+    for (tools, message) in
         [("", "fits no tool"), ("Bash(git push:*)", "names arguments"), ("Bash||", "fits no tool")]
     {
         let ended = stage.longhaul(["run", "p", "--deny-tools", tools]).end();
         assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(&[says]);
+        ended.says(&[message]);
     }
     assert!(stage.runs().is_empty());
 }

@@ -1,5 +1,5 @@
-//! A stage for one test: its folders, its agents, and the binary with an environment that holds nothing else.
-//! It ends only what it started, and looks at its end whether anything is left.
+//! A stage for one test: its directories, its agents, and the binary in a clean environment. A stage only
+//! stops processes that it started, and checks on drop that none is left.
 
 use crate::call::Call;
 use crate::skipped::skip_test;
@@ -15,18 +15,18 @@ use tempfile::TempDir;
 /// The binary under test.
 pub const LONGHAUL: &str = env!("CARGO_BIN_EXE_longhaul");
 
-/// The real Claude Code: the program that `LONGHAUL_TEST_CLAUDE` names; `cargo xtask test` installs it and sets the variable.
-/// Without the variable this test is left out.
+/// Returns the real Claude Code, which `LONGHAUL_TEST_CLAUDE` names. `cargo xtask test` installs it and sets
+/// the variable. If the variable is not set, skips the test and returns `None`.
 pub fn claude_code(test: &str) -> Option<PathBuf> {
     let found = env::var_os("LONGHAUL_TEST_CLAUDE").map(PathBuf::from);
     if found.is_none() {
-        let what = format!("{test} with the real Claude Code");
-        skip_test(&what, "LONGHAUL_TEST_CLAUDE names none", "run `cargo xtask test`, which installs it");
+        let name = format!("{test} with the real Claude Code");
+        skip_test(&name, "LONGHAUL_TEST_CLAUDE names none", "run `cargo xtask test`, which installs it");
     }
     found
 }
 
-/// The folders of one test, and what is played in them.
+/// The directories of one test.
 pub struct Stage {
     folder: TempDir,
 }
@@ -40,12 +40,12 @@ impl Stage {
         stage
     }
 
-    /// Holds everything of this test.
+    /// Root directory of this test.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where the agent works.
+    /// The agent's working directory.
     pub fn work(&self) -> PathBuf {
         self.folder().join("work")
     }
@@ -55,7 +55,7 @@ impl Stage {
         self.folder().join("user")
     }
 
-    /// `LONGHAUL_HOME`; whoever needs it makes it.
+    /// `LONGHAUL_HOME`. Longhaul creates it when needed.
     pub fn home(&self) -> PathBuf {
         self.folder().join("longhaul")
     }
@@ -67,8 +67,8 @@ impl Stage {
         path
     }
 
-    /// A shell script as an agent. A process of its own writes it: a program that some other thread's child still has open
-    /// for writing cannot be started.
+    /// Writes a shell script and returns its path. A separate process writes it, because a program cannot be
+    /// started while a child of another thread still has it open for writing.
     pub fn script(&self, name: &str, body: &str) -> PathBuf {
         let path = self.folder().join(name);
         let mut install = Command::new("sh")
@@ -84,12 +84,12 @@ impl Stage {
         path
     }
 
-    /// The scripted agent as a program of its own.
+    /// Returns the scripted agent as a separate program.
     pub fn agent(&self) -> PathBuf {
         self.script("agent", &format!("exec '{LONGHAUL}' drill-agent \"$@\""))
     }
 
-    /// A session as Claude Code keeps it, with nothing in it.
+    /// Creates an empty session file, as Claude Code stores it.
     pub fn keep_session(&self, id: &str) {
         let project = self.user_home().join(".claude/projects/-elsewhere");
         fs::create_dir_all(&project).expect("the stage can be written");
@@ -101,7 +101,7 @@ impl Stage {
         self.program(LONGHAUL).args(args)
     }
 
-    /// A call of `longhaul run` with this agent, in the work folder.
+    /// A call of `longhaul run` with this agent, in the work directory.
     pub fn run(&self, agent: &Path, args: &[&str]) -> Call {
         let (run, agent_path) = (["run", "--cwd"], ["--agent-path"]);
         self.longhaul(run).args([self.work()]).args(agent_path).args([agent]).args(args)
@@ -117,19 +117,19 @@ impl Stage {
             .env("TMPDIR", self.folder())
             .env("LONGHAUL_HOME", self.home())
             .env("TZ", "UTC")
-            // The scripted agent refuses bypassPermissions as root, like the real one, unless in a sandbox.
+            // Like the real agent, the scripted agent rejects bypassPermissions as root outside a sandbox.
             .env("IS_SANDBOX", "1")
             .current_dir(self.folder());
         Call::new(command)
     }
 
-    /// Every run that was begun, newest first.
+    /// Returns all runs, newest first.
     pub fn runs(&self) -> Vec<RunDir> {
         let home = Home::locate(Some(self.home()), |_| None).expect("an absolute path is a home");
         home.runs_newest_first().expect("the home can be read").collect()
     }
 
-    /// The one run that was begun.
+    /// Returns the only run. Panics if there is none or more than one.
     pub fn only_run(&self) -> RunDir {
         let mut runs = self.runs();
         assert_eq!(runs.len(), 1, "{runs:?}");
@@ -139,7 +139,7 @@ impl Stage {
 
 impl Drop for Stage {
     fn drop(&mut self) {
-        // A test that failed has said enough.
+        // A failed test needs no second failure.
         if !thread::panicking() {
             tidy::check(self);
         }

@@ -1,11 +1,12 @@
-//! How a run is asked for: flags on either side of the command, the prompt's three ways in, the dry run, the help.
+//! The command line of `run`: flags before and after the command, the three sources of the prompt, the dry
+//! run, and the help.
 
 use crate::harness::Stage;
 use crate::output::redacted;
 use expect_test::expect;
 use serde_json::Value;
 
-/// What a dry run prints as JSON.
+/// Returns the JSON of a dry run.
 fn dry_run(stage: &Stage, args: &[&str], stdin: &str) -> Value {
     let ended = stage.longhaul(args).stdin(stdin).end();
     assert_eq!(ended.code, 0, "{args:?}: {ended:?}");
@@ -13,7 +14,7 @@ fn dry_run(stage: &Stage, args: &[&str], stdin: &str) -> Value {
 }
 
 #[test]
-fn flags_stand_before_or_after_the_command() {
+fn flags_work_before_and_after_the_command() {
     let stage = Stage::new();
     let agent = stage.agent().display().to_string();
     let check = |args: &[&str]| dry_run(&stage, args, "");
@@ -45,15 +46,15 @@ fn flags_stand_before_or_after_the_command() {
 }
 
 #[test]
-fn a_prompt_is_an_argument_or_stdin_or_a_file() {
+fn prompt_comes_from_an_argument_stdin_or_a_file() {
     let stage = Stage::new();
     let agent = stage.agent().display().to_string();
     let task = "fix the tests\nthen the docs – all of them";
     let file = stage.file("task.md", task).display().to_string();
     let check = |args: &[&str], stdin: &str| {
-        let asked = dry_run(&stage, &[args, &["--agent-path", &agent, "--dry-run"]].concat(), stdin);
+        let plan = dry_run(&stage, &[args, &["--agent-path", &agent, "--dry-run"]].concat(), stdin);
         let line: Value =
-            serde_json::from_str(asked["stdin"].as_str().expect("it is text")).expect("it is a line of JSON");
+            serde_json::from_str(plan["stdin"].as_str().expect("it is text")).expect("it is a line of JSON");
         assert_eq!(line["message"]["content"], task, "{args:?}");
     };
     check(&["run", task], "");
@@ -62,7 +63,7 @@ fn a_prompt_is_an_argument_or_stdin_or_a_file() {
 }
 
 #[test]
-fn a_dry_run_shows_everything_and_starts_nothing() {
+fn dry_run_shows_everything_and_starts_nothing() {
     let stage = Stage::new();
     let witness = stage.folder().join("started");
     let agent = stage.script("agent", &format!("mkdir '{}'", witness.display()));
@@ -134,7 +135,7 @@ fn a_dry_run_shows_everything_and_starts_nothing() {
 }
 
 #[test]
-fn the_help_of_run() {
+fn help_of_run() {
     let ended = Stage::new().longhaul(["run", "--help"]).end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     expect![[r#"
@@ -458,7 +459,7 @@ fn the_help_of_run() {
 }
 
 #[test]
-fn a_dry_run_prints_durations_as_people_type_them() {
+fn dry_run_prints_durations_in_input_format() {
     let stage = Stage::new();
     let args = ["p", "--dry-run", "--output-format", "text", "--stall-timeout", "90", "--max-tokens", "none"];
     let text = stage.run(&stage.agent(), &args).end().stdout;
@@ -471,7 +472,7 @@ fn a_dry_run_prints_durations_as_people_type_them() {
 }
 
 #[test]
-fn a_limit_of_0_is_an_error_that_names_none() {
+fn limit_of_0_is_an_error_that_names_none() {
     let stage = Stage::new();
     let check = |args: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p", "--dry-run"]).args(args).end();

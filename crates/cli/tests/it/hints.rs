@@ -1,5 +1,5 @@
-//! Every hint is a command that works as printed: in text, in JSON and in the HTML report. Each is run, on a run of its own,
-//! and changes the situation.
+//! Every printed hint is a command that works: in text, in JSON and in the HTML report. Each test executes
+//! the hints on separate runs and checks that they have an effect.
 
 use crate::call::Ended;
 use crate::harness::{LONGHAUL, Stage};
@@ -16,7 +16,7 @@ const FREE: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 struct Case {
     scenario: String,
     args: Vec<&'static str>,
-    /// The agent, or the scripted one.
+    /// The agent. `None` is the scripted one.
     agent: Option<&'static str>,
     is_sandbox: bool,
     code: i32,
@@ -30,7 +30,7 @@ fn failing(status: &str) -> String {
     format!("{WORK}[[fault]]\ntimes = \"always\"\nstatus = {status}\n")
 }
 
-/// A stage with a run of this case.
+/// Performs the run of this case.
 fn play(case: &Case) -> (Stage, Server, Ended) {
     let (stage, server) = (Stage::new(), Server::plays(&case.scenario));
     let agent = case.agent.map_or_else(|| stage.agent(), PathBuf::from);
@@ -41,7 +41,7 @@ fn play(case: &Case) -> (Stage, Server, Ended) {
     (stage, server, ended)
 }
 
-/// The commands of a text, between backticks, on lines of their own, or in elements of a page.
+/// Returns the commands in a text: between backticks, on separate lines, or in elements of a page.
 fn commands(text: &str) -> BTreeSet<String> {
     let pieces = text.split(['`', '\n', '<', '>']).map(str::trim);
     let pieces = pieces.map(|piece| piece.trim_start_matches("Resume: ").trim_start_matches("next: "));
@@ -50,42 +50,42 @@ fn commands(text: &str) -> BTreeSet<String> {
     pieces.filter(is_command).map(str::to_owned).collect()
 }
 
-fn listed(value: &Value) -> Vec<String> {
+fn command_list(value: &Value) -> Vec<String> {
     let list = value.as_array().unwrap_or_else(|| panic!("a list of commands, not {value}"));
     list.iter().map(|command| command.as_str().expect("a command is text").to_owned()).collect()
 }
 
-/// Everything that is printed about the run names these commands, the first of them first.
+/// Asserts that all output about the run names the same commands, in the same order, and returns them.
 fn printed(stage: &Stage, ended: &Ended) -> Vec<String> {
     let envelope: Value = serde_json::from_str(&ended.stdout).expect("an envelope is printed");
-    let next = listed(&envelope["run"]["next"]);
+    let next = command_list(&envelope["run"]["next"]);
     let first = next.first().expect("there is a command").clone();
     assert_eq!(envelope["run"]["resume"], first.as_str());
     let all: BTreeSet<String> = next.iter().cloned().collect();
     assert!(commands(&ended.stderr).is_superset(&all), "{next:?}: {}", ended.stderr);
-    let look = |args: &[&str]| stage.longhaul(args).end();
+    let call = |args: &[&str]| stage.longhaul(args).end();
     for command in ["why", "show"] {
-        let json = look(&[command, "kmzqbd", "--output-format", "json"]).stdout;
+        let json = call(&[command, "kmzqbd", "--output-format", "json"]).stdout;
         let json: Value = serde_json::from_str(&json).expect("JSON is printed");
-        assert_eq!(listed(&json["next"]["commands"]), next, "{command}");
-        let text = look(&[command, "kmzqbd", "--output-format", "text"]);
+        assert_eq!(command_list(&json["next"]["commands"]), next, "{command}");
+        let text = call(&[command, "kmzqbd", "--output-format", "text"]);
         assert!(commands(&text.stdout).is_superset(&all), "{command}: {text:?}");
     }
     let report: Value =
-        serde_json::from_str(&look(&["report", "--output-format", "json"]).stdout).expect("JSON");
+        serde_json::from_str(&call(&["report", "--output-format", "json"]).stdout).expect("JSON");
     let run = report["runs"].as_array().and_then(|runs| runs.first()).expect("the run is reported").clone();
     assert_eq!(run["next"], first.as_str(), "{run}");
     let page = stage.folder().join("page.html");
     assert_eq!(stage.longhaul(["report", "-o"]).args([&page]).end().code, 0);
     let page = fs::read_to_string(page).expect("the page is written");
     assert!(commands(&page).contains(&first), "{first} is not on the page");
-    let row = look(&["runs", "--output-format", "json"]).stdout;
+    let row = call(&["runs", "--output-format", "json"]).stdout;
     let row: Value = serde_json::from_str(&row).expect("JSON");
-    let of_row = row["runs"][0]["next"].as_str().map(str::to_owned);
-    next.into_iter().chain(of_row).collect()
+    let next_of_row = row["runs"][0]["next"].as_str().map(str::to_owned);
+    next.into_iter().chain(next_of_row).collect()
 }
 
-/// Runs a command as a person does, in a shell.
+/// Runs a command in a shell, as a user does.
 fn execute(stage: &Stage, server: &Server, command: &str, is_sandbox: bool) -> Ended {
     let bin = Path::new(LONGHAUL).parent().expect("the binary is in a directory");
     let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap_or_default());
@@ -145,20 +145,20 @@ fn hints_after_a_refusal_of_the_api_work_as_printed() {
 }
 
 #[test]
-fn hints_after_a_refused_start_work_as_printed() {
+fn hints_after_a_failed_start_work_as_printed() {
     check(&case(WORK, &["--permission-mode", "acceptEdit"], 25));
     if rustix::process::geteuid().is_root() {
         let root = Case { is_sandbox: false, ..case(WORK, &FREE, 25) };
         check(&root);
-        let (stage, server, refused) = play(&root);
-        refused.says(&["IS_SANDBOX=1 longhaul resume kmzqbd"]);
-        assert!(refused.envelope(25)["errors"].to_string().contains("as root"), "{refused:?}");
+        let (stage, server, ended) = play(&root);
+        ended.says(&["IS_SANDBOX=1 longhaul resume kmzqbd"]);
+        assert!(ended.envelope(25)["errors"].to_string().contains("as root"), "{ended:?}");
         execute(&stage, &server, "IS_SANDBOX=1 longhaul resume kmzqbd", false).envelope(0);
     }
 }
 
 #[test]
-fn program_that_is_no_agent_is_detected_in_one_attempt() {
+fn unknown_program_is_detected_in_one_attempt() {
     for program in ["/bin/false", "/bin/echo", "/bin/ls", "/bin/cat"] {
         let case = Case { agent: Some(program), ..case(WORK, &FREE, 25) };
         let (stage, _server, ended) = play(&case);
@@ -173,13 +173,13 @@ fn program_that_is_no_agent_is_detected_in_one_attempt() {
 #[test]
 fn hints_of_errors_work_as_printed() {
     let done = case(WORK, &FREE, 0);
-    for refused in ["resume kmzqbd", "cancel kmzqbd", "recover kmzqbd", "resume kmzqb --model ''"] {
+    for args in ["resume kmzqbd", "cancel kmzqbd", "recover kmzqbd", "resume kmzqb --model ''"] {
         let (stage, server, _) = play(&done);
-        let error = execute(&stage, &server, &format!("longhaul {refused}"), true);
-        assert!(error.code != 0, "{refused}: {error:?}");
+        let error = execute(&stage, &server, &format!("longhaul {args}"), true);
+        assert!(error.code != 0, "{args}: {error:?}");
         for command in commands(&error.stderr) {
             let ended = execute(&stage, &server, &command, true);
-            assert_eq!(ended.code, 0, "`{command}` of `{refused}`: {ended:?}");
+            assert_eq!(ended.code, 0, "`{command}` of `{args}`: {ended:?}");
         }
     }
     let (stage, server, _) = play(&case(WORK, &[&FREE[..], &["--max-turns", "1"]].concat(), 22));
@@ -193,7 +193,7 @@ fn hints_of_errors_work_as_printed() {
 }
 
 #[test]
-fn run_that_did_not_start_is_not_the_last_run() {
+fn unstarted_run_is_not_the_last_run() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let agent = stage.agent();
     let run = |id: &'static str, mode: &'static str| {
@@ -205,8 +205,8 @@ fn run_that_did_not_start_is_not_the_last_run() {
     none.says(&["no such run"]);
     assert_eq!((run("works", "bypassPermissions"), run("again", "no-such-mode")), (0, 25));
     for command in ["why", "show"] {
-        let shown = stage.longhaul([command, "@", "--output-format", "json"]).end();
-        assert!(shown.stdout.contains("\"id\": \"works\""), "{shown:?}");
+        let output = stage.longhaul([command, "@", "--output-format", "json"]).end();
+        assert!(output.stdout.contains("\"id\": \"works\""), "{output:?}");
     }
     assert_eq!(stage.runs().len(), 3);
 }

@@ -1,4 +1,4 @@
-//! Homes that move: every command answers from the home that it is given, wherever that was before.
+//! Moved and copied homes: every command answers from the current path of the home.
 
 use crate::call::{Call, until};
 use crate::harness::Stage;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A call with another home than the stage's.
+/// A call with another home than the stage's home.
 fn call(stage: &Stage, home: &Path, args: &[&str]) -> Call {
     stage.longhaul(args).env("LONGHAUL_HOME", home)
 }
@@ -28,16 +28,17 @@ fn run_in(home: &Path, id: &str) -> RunDir {
     home.find(id).expect("it is there")
 }
 
-/// A run that is done, and leaves nothing in its workspace.
-fn begin_done(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) {
+/// Performs a run to the end and removes its files from the workspace.
+fn complete_run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) {
     in_mid_tool_with(stage, agent, server, args).end().envelope(0);
-    for left in ["begun", "steps"] {
-        fs::remove_file(stage.work().join(left)).expect("the agent wrote it");
+    for file in ["begun", "steps"] {
+        fs::remove_file(stage.work().join(file)).expect("the agent wrote it");
     }
 }
 
-/// Asserts that every run is listed where it is, that each command finds it there, and that the ledger can be rebuilt.
-fn answers_from(stage: &Stage, home: &Path, runs: &[(&str, PathBuf)]) {
+/// Asserts that every run is listed with its directory, that each command finds it there, and that the ledger
+/// can be rebuilt.
+fn assert_answers_from(stage: &Stage, home: &Path, runs: &[(&str, PathBuf)]) {
     for args in [&["runs"][..], &["ledger", "rebuild"], &["runs"]] {
         let listed = json(call(stage, home, args));
         let Some(listed) = listed["runs"].as_array() else { continue };
@@ -61,8 +62,8 @@ fn answers_from(stage: &Stage, home: &Path, runs: &[(&str, PathBuf)]) {
 fn moved_home_keeps_its_runs() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let agent = stage.agent();
-    begin_done(&stage, &agent, &server, &["--run-id", "finished"]);
-    begin_done(&stage, &agent, &server, &["--run-id", "elsewhere", "--runs-dir", "results"]);
+    complete_run(&stage, &agent, &server, &["--run-id", "finished"]);
+    complete_run(&stage, &agent, &server, &["--run-id", "elsewhere", "--runs-dir", "results"]);
     in_mid_tool_with(&stage, &agent, &server, &["--run-id", "orphan"]).kill();
     let run = run_in(&stage.home(), "orphan");
     let agent = agent_of(&run);
@@ -77,13 +78,13 @@ fn moved_home_keeps_its_runs() {
     let day = run_in(&home, "orphan").path().parent().expect("a day").to_owned();
     assert!(day.starts_with(&home), "{}", day.display());
     let runs = [("finished", day.join("finished")), ("elsewhere", elsewhere), ("orphan", day.join("orphan"))];
-    answers_from(&stage, &home, &runs);
+    assert_answers_from(&stage, &home, &runs);
     assert_eq!(json(call(&stage, &home, &["status"]))["runs"][0]["id"], "orphan");
     let recovered = call(&stage, &home, &["recover"]).against(&server).end().envelope(0);
     assert_eq!((&recovered["run"]["id"], &recovered["run"]["attempts"]), (&"orphan".into(), &2.into()));
     let resumed = call(&stage, &home, &["resume", "finished", "--repeat-task"]).against(&server).end();
     assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
-    answers_from(&stage, &home, &runs);
+    assert_answers_from(&stage, &home, &runs);
     assert!(!stage.home().exists(), "something was written to the old place");
     fs::rename(home, stage.home()).expect("a home can be moved");
 }
@@ -91,26 +92,26 @@ fn moved_home_keeps_its_runs() {
 #[test]
 fn copied_home_answers_from_itself() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    begin_done(&stage, &stage.agent(), &server, &["--run-id", "one"]);
+    complete_run(&stage, &stage.agent(), &server, &["--run-id", "one"]);
     assert_eq!(json(stage.longhaul(["runs"]))["runs"][0]["attempts"], 1);
     let copy = stage.folder().join("copy");
     let copied = Command::new("cp").arg("-a").args([&stage.home(), &copy]).status().expect("there is cp");
     assert!(copied.success());
     let day = run_in(&stage.home(), "one").path().parent().expect("a day").to_owned();
-    let there = copy.join(day.strip_prefix(stage.home()).expect("it is in the home")).join("one");
-    answers_from(&stage, &copy, &[("one", there.clone())]);
+    let copied_run = copy.join(day.strip_prefix(stage.home()).expect("it is in the home")).join("one");
+    assert_answers_from(&stage, &copy, &[("one", copied_run.clone())]);
 
     let resumed = call(&stage, &copy, &["resume", "one", "--repeat-task"]).against(&server).end();
     assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
-    answers_from(&stage, &copy, &[("one", there)]);
-    answers_from(&stage, &stage.home(), &[("one", day.join("one"))]);
+    assert_answers_from(&stage, &copy, &[("one", copied_run)]);
+    assert_answers_from(&stage, &stage.home(), &[("one", day.join("one"))]);
     let attempts = |home: &Path| json(call(&stage, home, &["runs"]))["runs"][0]["attempts"].clone();
     assert_eq!((attempts(&copy), attempts(&stage.home())), (2.into(), 1.into()));
     fs::remove_dir_all(copy).expect("it is ours");
 }
 
 #[test]
-fn copy_of_a_live_run_leaves_its_agent_alone() {
+fn copy_of_a_live_run_does_not_affect_its_agent() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let live = in_mid_tool_with(&stage, &stage.agent(), &server, &[]);
     let copy = stage.folder().join("copy");
@@ -118,18 +119,18 @@ fn copy_of_a_live_run_leaves_its_agent_alone() {
     assert!(copied.success());
     let original = stage.only_run().path().display().to_string();
     for args in [&["recover"][..], &["resume", "@"], &["cancel", "@"]] {
-        let refused = call(&stage, &copy, args).against(&server).end();
-        refused.envelope(25);
-        refused
+        let rejected = call(&stage, &copy, args).against(&server).end();
+        rejected.envelope(25);
+        rejected
             .says(&["is at work in another copy of its directory", &format!("longhaul attach {original}")]);
     }
     done_in(&stage, &live.end().envelope(0), 1);
     fs::remove_dir_all(copy).expect("it is ours");
 }
 
-/// The agent works in the run's own directory, which moves along.
+/// The agent works in the run's directory, which moves with the home.
 #[test]
-fn agent_works_in_the_workspace_that_has_moved() {
+fn agent_works_in_the_moved_workspace() {
     let (stage, server) = (Stage::new(), Server::plays(&research::work(0)));
     let task = research::task(&stage);
     let call_research = stage.longhaul(["research"]).args([task]).args(["claude-code", "--agent-path"]);
@@ -145,15 +146,15 @@ fn agent_works_in_the_workspace_that_has_moved() {
     fs::rename(stage.home(), &home).expect("a home can be moved");
     let run = run_in(&home, &id);
     let input = run.workspace_path().join("input");
-    let below = home.join("runs").display().to_string();
-    let listed = json(call(&stage, &home, &["runs", "--project", &below]));
+    let runs_dir = home.join("runs").display().to_string();
+    let listed = json(call(&stage, &home, &["runs", "--project", &runs_dir]));
     assert_eq!(listed["runs"][0]["cwd"], input.display().to_string(), "{listed}");
     let resumed = call(&stage, &home, &["resume", &id, "Now there is more"]).against(&server).end();
     assert_eq!(resumed.envelope(0)["run"]["id"], id.as_str());
     let last = run.attempts().expect("attempts").pop().expect("two at least");
     assert!(last.number() > 1);
     assert_eq!(last.argv().expect("it was started").cwd.as_path(), input);
-    answers_from(&stage, &home, &[(&id, run.path().to_owned())]);
+    assert_answers_from(&stage, &home, &[(&id, run.path().to_owned())]);
     assert!(!stage.home().exists(), "something was written to the old place");
     fs::rename(home, stage.home()).expect("a home can be moved");
 }

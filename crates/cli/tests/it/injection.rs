@@ -1,4 +1,4 @@
-//! Nothing that a model, a repository or a file says moves the cursor of a terminal or turns its text around.
+//! Text from a model, a repository or a file never moves a terminal's cursor and never reverses its text.
 
 use crate::call::Ended;
 use crate::harness::Stage;
@@ -8,31 +8,33 @@ use crate::transfer::shell;
 use serde_json::Value;
 use std::fs;
 
-/// Clears the screen, sets the title, returns to the start of the line, and turns the text around, in each of the forms.
+/// Clears the screen, sets the title, returns to the start of the line, and reverses the text, in every known
+/// form.
 const EVIL: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\r\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}evil";
-/// The same as TOML and as a shell has it.
+/// The same text, escaped for TOML and for a shell.
 const EVIL_TOML: &str = r"\u001b[2J\u001b]0;owned\u0007\r\u009b31m\u007f\u202e\u2066\u200f\u061cevil";
 
-fn is_unruly(c: char) -> bool {
-    let turns =
+fn is_terminal_control(c: char) -> bool {
+    let is_bidi =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    turns || c.is_control() && !matches!(c, '\n' | '\t')
+    is_bidi || c.is_control() && !matches!(c, '\n' | '\t')
 }
 
-fn check(what: &[&str], printed: &str) {
-    if let Some(at) = printed.find(is_unruly) {
-        let begin = printed[..at].char_indices().rev().nth(60).map_or(0, |(at, _)| at);
-        let shown: String = printed[begin..].chars().take(100).collect();
-        panic!("{what:?}: {shown:?}");
+fn check(args: &[&str], printed: &str) {
+    if let Some(offset) = printed.find(is_terminal_control) {
+        let start = printed[..offset].char_indices().rev().nth(60).map_or(0, |(index, _)| index);
+        let excerpt: String = printed[start..].chars().take(100).collect();
+        panic!("{args:?}: {excerpt:?}");
     }
 }
 
-fn check_all(what: &[&str], ended: &Ended) {
-    check(what, &ended.stdout);
-    check(what, &ended.stderr);
+fn check_all(args: &[&str], ended: &Ended) {
+    check(args, &ended.stdout);
+    check(args, &ended.stderr);
 }
 
-/// A run in a directory with such a name, of such a task; the agent says it, calls tools with it, and names a file so.
+/// Performs a run with this text in its directory, its task, the agent's answers, a tool call and a file
+/// name.
 fn hostile() -> (Stage, Server) {
     let stage = Stage::new();
     let work = stage.folder().join(format!("in {EVIL}"));
@@ -77,7 +79,7 @@ text = "Done: {EVIL_TOML}"
 }
 
 #[test]
-fn no_command_prints_what_a_terminal_would_obey() {
+fn no_command_prints_terminal_controls() {
     let (stage, server) = hostile();
     let evil_run = format!("run{EVIL}");
     let missing = format!("/nowhere/{EVIL}");
@@ -109,7 +111,7 @@ fn no_command_prints_what_a_terminal_would_obey() {
         &["config", "path"],
         &["export", "@", "--output", &export],
         &["playbook", "status"],
-        // Errors name what was asked for.
+        // Errors quote their arguments.
         &["show", &evil_run],
         &["cancel", &evil_run],
         &[&evil_run],
@@ -123,13 +125,13 @@ fn no_command_prints_what_a_terminal_would_obey() {
         let ended = stage.longhaul(*args).end();
         assert!(!(ended.stdout.is_empty() && ended.stderr.is_empty()), "{args:?} prints nothing: {ended:?}");
         check_all(args, &ended);
-        // The same words for programs: no value is lost.
+        // JSON keeps the text without loss.
         let json = stage.longhaul(*args).args(["--output-format", "json"]).end();
         check_all(args, &json);
     }
-    let shown = stage.longhaul(["show", "@", "--json"]).end();
-    let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
-    assert!(shown["cwd"].as_str().expect("a directory").ends_with(EVIL), "{shown}");
+    let show = stage.longhaul(["show", "@", "--json"]).end();
+    let show: Value = serde_json::from_str(&show.stdout).expect("JSON");
+    assert!(show["cwd"].as_str().expect("a directory").ends_with(EVIL), "{show}");
     for format in ["json", "stream-json"] {
         let printed = stage.longhaul(["logs", "@", "--output-format", format]).end();
         check_all(&["logs", format], &printed);
@@ -142,7 +144,7 @@ fn no_command_prints_what_a_terminal_would_obey() {
 }
 
 #[test]
-fn bytes_are_kept_for_programs_and_harmless_on_a_screen() {
+fn output_is_exact_for_programs_and_harmless_on_a_terminal() {
     let (stage, server) = hostile();
     let _ = server;
     let run = stage.only_run();
@@ -159,11 +161,10 @@ fn bytes_are_kept_for_programs_and_harmless_on_a_screen() {
     assert!(patch.contains(&format!("+{EVIL}")), "{patch:?}");
 }
 
-/// A device that is always full.
 const FULL: &str = "/dev/full";
 
 #[test]
-fn a_full_stdout_is_exit_1_and_said() {
+fn full_stdout_exits_with_1_and_an_error() {
     let (stage, _server) = hostile();
     let mut commands: Vec<Vec<&str>> = [
         "--version",

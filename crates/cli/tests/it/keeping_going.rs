@@ -1,5 +1,5 @@
-//! Runs that are kept going: an agent that stops by itself goes on in its session until the work is finished. Every story
-//! is told with each agent that there is.
+//! `--keep-going`: an agent that stops on its own continues in its session until the work is finished. Tests
+//! run with every available agent.
 
 use crate::call::until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
@@ -12,11 +12,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// How the pushes begin, and the question of one who says that it is finished.
-const PUSH: &str = "You stopped";
+/// Start of a keep-going prompt.
+const KEEP_GOING: &str = "You stopped";
+/// Start of the question that asks an agent to confirm its done claim.
 const CONFIRM: &str = "You say that the work is finished";
 
-/// A model that stops after each of its steps, this often, and then says that it is finished and stands by it.
+/// Returns a scenario with a model that stops after each of `stops` steps, then claims that it is done and
+/// confirms it.
 fn stopping(stops: u32) -> String {
     let step = |turn: &str, number: u32| {
         format!(
@@ -32,9 +34,9 @@ fn stopping(stops: u32) -> String {
             .to_owned()
             + &step("turn", 1);
     for number in 2..=stops {
-        let _ = write!(scenario, "[[reply]]\nto = \"{PUSH}\"\n{}", step("reply.turn", number));
+        let _ = write!(scenario, "[[reply]]\nto = \"{KEEP_GOING}\"\n{}", step("reply.turn", number));
     }
-    let _ = write!(scenario, "[[reply]]\nto = \"{PUSH}\"\n[[reply.turn]]\n{finish}");
+    let _ = write!(scenario, "[[reply]]\nto = \"{KEEP_GOING}\"\n[[reply.turn]]\n{finish}");
     let _ = write!(scenario, "[[reply]]\nto = \"{CONFIRM}\"\n[[reply.turn]]\n{finish}");
     scenario
 }
@@ -57,47 +59,48 @@ fn steps(stage: &Stage) -> usize {
     fs::read_to_string(stage.work().join("steps")).unwrap_or_default().lines().count()
 }
 
-/// What the agent was told after its task.
-fn said(stage: &Stage) -> Vec<PromptKind> {
+/// Returns the prompts that the agent received after its task.
+fn sent_prompts(stage: &Stage) -> Vec<PromptKind> {
     let history = Journal::load(&stage.only_run().journal_path()).expect("a journal");
-    let said = |record: &Record| match record {
-        Record::PromptSent { prompt: say, .. } => Some(*say),
-        Record::AttemptStarted { plan, .. } => Some(plan.prompt).filter(|say| *say != PromptKind::Task),
+    let prompt = |record: &Record| match record {
+        Record::PromptSent { prompt, .. } => Some(*prompt),
+        Record::AttemptStarted { plan, .. } => Some(plan.prompt).filter(|prompt| *prompt != PromptKind::Task),
         _ => None,
     };
-    history.records().filter_map(said).collect()
+    history.records().filter_map(prompt).collect()
 }
 
 #[test]
-fn a_model_that_stops_seven_times_finishes() {
+fn model_that_stops_seven_times_finishes() {
     with_each_agent_at(&stopping(7), "stopping seven times", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--status-every", "3", "--budget", "100"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
         assert_eq!(envelope["result"], "All steps are done.", "{envelope}");
         assert_eq!(steps(stage), 7);
-        // All of it in one process and one session.
+        // All in one process and one session.
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        let said = said(stage);
-        let pushes: Vec<_> = said
+        let prompts = sent_prompts(stage);
+        let keep_going: Vec<_> = prompts
             .iter()
-            .filter_map(|say| if let PromptKind::KeepGoing(push) = say { Some(push) } else { None })
+            .filter_map(|kind| if let PromptKind::KeepGoing(prompt) = kind { Some(prompt) } else { None })
             .collect();
-        assert_eq!(pushes.len(), 7, "{said:?}");
-        let told: Vec<_> =
-            pushes.iter().filter(|push| push.active_time.is_some()).map(|push| push.stop_number).collect();
-        assert_eq!(told, [3, 6], "how things stand, every third stop");
-        assert_eq!(said.last(), Some(&PromptKind::ConfirmDone));
+        assert_eq!(keep_going.len(), 7, "{prompts:?}");
+        let with_status = keep_going.iter().filter(|prompt| prompt.active_time.is_some());
+        let with_status: Vec<_> = with_status.map(|prompt| prompt.stop_number).collect();
+        assert_eq!(with_status, [3, 6], "how things stand, every third stop");
+        assert_eq!(prompts.last(), Some(&PromptKind::ConfirmDone));
     });
 }
 
-/// The tool comes besides what the user has set up.
+/// The `finish` tool is added to the user's MCP servers.
 #[test]
-fn the_servers_of_the_user_are_there_as_well() {
+fn users_servers_stay_available() {
     let Some(claude) = claude_code("the servers of the user") else { return };
     let stage = Stage::new();
-    let mine = json!({ "mcpServers": { "mine": { "command": LONGHAUL, "args": ["finish-tool"] } } });
+    let user_settings = json!({ "mcpServers": { "mine": { "command": LONGHAUL, "args": ["finish-tool"] } } });
     fs::create_dir_all(stage.user_home()).expect("the stage can be written");
-    fs::write(stage.user_home().join(".claude.json"), mine.to_string()).expect("the stage can be written");
+    fs::write(stage.user_home().join(".claude.json"), user_settings.to_string())
+        .expect("the stage can be written");
     run(&stage, &claude, &Server::plays(&stopping(1)), &[], 0);
     let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("there is a stream");
     let init = stream.lines().find(|line| line.contains(r#""subtype":"init""#)).expect("it begins");
@@ -110,27 +113,27 @@ fn the_servers_of_the_user_are_there_as_well() {
 }
 
 #[test]
-fn a_line_that_a_person_agreed_on_says_the_same_twice_running() {
+fn done_line_finishes_the_run_after_two_claims() {
     let last = "text = \"Nothing is left.\\n\\nALL DONE\"";
     let scenario = format!(
         "name = \"line\"\nsummary = \"a model that says so by a line\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\n\
-         exit = 0\n[[turn]]\ntext = \"ALL DONE, or nearly.\"\n[[reply]]\nto = \"{PUSH}\"\n[[reply.turn]]\n{last}\n\
+         exit = 0\n[[turn]]\ntext = \"ALL DONE, or nearly.\"\n[[reply]]\nto = \"{KEEP_GOING}\"\n[[reply.turn]]\n{last}\n\
          [[reply]]\nto = \"{CONFIRM}\"\n[[reply.turn]]\n{last}\n"
     );
     with_each_agent_at(&scenario, "saying so by a line", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--done-when", "ALL DONE", "--max-idle-stops", "9"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
-        // Once in passing, and twice running as the last line.
+        // The line does not count inside a message, only as its last line, twice in a row.
         assert!(
-            matches!(said(stage)[..], [PromptKind::KeepGoing(_), PromptKind::ConfirmDone]),
+            matches!(sent_prompts(stage)[..], [PromptKind::KeepGoing(_), PromptKind::ConfirmDone]),
             "{:?}",
-            said(stage)
+            sent_prompts(stage)
         );
     });
 }
 
 #[test]
-fn a_model_that_changes_nothing_any_more_is_let_go_and_is_no_success() {
+fn model_that_changes_nothing_fails_the_run() {
     let idle = "name = \"idle\"\nsummary = \"a model that only talks\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
                 [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
                 on.\"\n";
@@ -138,12 +141,12 @@ fn a_model_that_changes_nothing_any_more_is_let_go_and_is_no_success() {
         let envelope = run(stage, agent, server, &["--max-idle-stops", "2"], 20);
         assert_eq!(envelope["run"]["outcome"], "failed", "{envelope}");
         assert_eq!(envelope["run"]["fault"], "unfinished", "{envelope}");
-        assert_eq!(said(stage).len(), 2, "the first stop has nothing to be compared with");
+        assert_eq!(sent_prompts(stage).len(), 2, "the first stop has nothing to be compared with");
     });
 }
 
 #[test]
-fn it_is_kept_going_by_who_takes_it_over() {
+fn takeover_keeps_the_agent_going() {
     let stage = Stage::new();
     let server = Server::plays(&stopping(5));
     let free = [
@@ -165,7 +168,7 @@ fn it_is_kept_going_by_who_takes_it_over() {
 }
 
 #[test]
-fn a_limit_ends_it_with_its_work_saved() {
+fn limit_ends_the_run_with_a_wrap_up() {
     let scenario = stopping(1).replace(
         "[[reply]]",
         "[[reply]]\nto = \"This run is about to end\"\n[[reply.turn]]\ntext = \"Saved.\"\n[[reply]]",
@@ -174,13 +177,13 @@ fn a_limit_ends_it_with_its_work_saved() {
         let envelope = run(stage, agent, server, &["--max-turns", "4"], 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time", "{envelope}");
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
-        assert!(said(stage).iter().any(|say| matches!(say, PromptKind::WrapUp(_))));
+        assert!(sent_prompts(stage).iter().any(|prompt| matches!(prompt, PromptKind::WrapUp(_))));
     });
 }
 
-/// As docs/limits.md and the help state them.
+/// docs/limits.md and the help document these defaults.
 #[test]
-fn what_is_not_said_is_as_documented() {
+fn defaults_match_the_documentation() {
     let stage = Stage::new();
     let planned = |args: &[&str]| {
         let ended = stage
@@ -202,12 +205,12 @@ fn what_is_not_said_is_as_documented() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_combinations_are_rejected() {
     let stage = Stage::new();
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
         assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(words);
+        ended.says(fragments);
     };
     check(&["--keep-improving"], &["--keep-going"]);
     check(&["--done-when", "DONE"], &["--keep-going"]);

@@ -1,5 +1,5 @@
-//! What a transcript teaches, as a hook or a person asks for it: there is always a result, the exit code says whether it
-//! can be believed, and what was not learnt from is queued.
+//! `longhaul keypoints extract`: it always prints a result, its exit code says whether the result is valid,
+//! and it queues transcripts that it could not learn from.
 
 use crate::call::Ended;
 use crate::harness::{Stage, claude_code};
@@ -20,18 +20,18 @@ const TRANSCRIPT: &str = concat!(
 );
 const PLAYBOOK: &str = r#"{"version": "1.0", "last_updated": null, "sections": {"PATTERNS & APPROACHES": [
     {"name": "pat-001", "text": "Run the tests first.", "helpful": 1, "harmful": 0}]}}"#;
-const LEARNT: &str = r#"```json
+const ANSWER: &str = r#"```json
 {"new_key_points": [{"text": "The parser is generated.", "section": "PROJECT CONTEXT"}],
  "evaluations": [{"name": "pat-001", "rating": "helpful", "justification": "it was"}]}
 ```"#;
-const NOTHING: &str = r#"{"evaluations":[],"new_key_points":[]}"#;
+const EMPTY: &str = r#"{"evaluations":[],"new_key_points":[]}"#;
 
-/// An API that answers like this, after it did to requests without tools what is said.
+/// Returns an API that answers requests without tools with `text`, with the faults in `side`.
 fn answering(text: &str, side: &str) -> Server {
     Server::plays(&format!("{WORK}[side]\ntext = {text:?}\n{side}\n"))
 }
 
-/// A stage with a transcript and a playbook, as a project has them.
+/// Returns a stage with a transcript and a playbook, as in a project.
 fn stage() -> (Stage, PathBuf) {
     let stage = Stage::new();
     fs::create_dir(stage.folder().join(".claude")).expect("the stage can be written");
@@ -48,7 +48,7 @@ fn result(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).expect("there is always a result")
 }
 
-/// What is queued: each transcript, with its project and the API that it may be sent to.
+/// Returns the queue: each transcript, its project, and the API that it may be sent to.
 fn queued(stage: &Stage) -> Vec<(PathBuf, PathBuf, String)> {
     let database = stage.home().join("playbook/learning.sqlite3");
     if !database.exists() {
@@ -58,25 +58,26 @@ fn queued(stage: &Stage) -> Vec<(PathBuf, PathBuf, String)> {
     let sql = "SELECT transcript, project, destination FROM queue WHERE event = 'manual' ORDER BY id";
     let mut rows = database.prepare(sql).expect("it has a queue");
     let rows = rows.query_map([], |row| {
-        let path = |place| row.get::<_, String>(place).map(PathBuf::from);
+        let path = |column| row.get::<_, String>(column).map(PathBuf::from);
         Ok((path(0)?, path(1)?, row.get(2)?))
     });
     rows.expect("it can be read").map(|row| row.expect("it can be read")).collect()
 }
 
-/// What is known of each question: its cost in millionths of a dollar, and the fault if it had no answer.
-fn counted(stage: &Stage) -> Vec<(Option<u64>, Option<String>)> {
+/// Returns the cost of each request in millionths of a dollar, and its fault if there was no answer.
+fn recorded_requests(stage: &Stage) -> Vec<(Option<u64>, Option<String>)> {
     let database =
         Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it can be opened");
-    let sql = "SELECT cost, fault FROM judge_requests WHERE question = 'keypoints' AND judge = 'api' ORDER BY id";
+    let sql =
+        "SELECT cost, fault FROM judge_requests WHERE question = 'keypoints' AND judge = 'api' ORDER BY id";
     let mut rows = database.prepare(sql).expect("it knows what was asked");
     let rows =
         rows.query_map([], |row| Ok((row.get::<_, Option<i64>>(0)?.map(i64::cast_unsigned), row.get(1)?)));
     rows.expect("it can be read").map(|row| row.expect("it can be read")).collect()
 }
 
-/// What was said on stderr, without what differs from run to run.
-fn said(stage: &Stage, server: &Server, ended: &Ended) -> String {
+/// Returns stderr without the parts that vary between runs.
+fn stable_stderr(stage: &Stage, server: &Server, ended: &Ended) -> String {
     let host = server.api.url();
     let port = host.rsplit(':').next().expect("an address has a port");
     let text = ended.stderr.replace(&stage.folder().display().to_string(), "DIR");
@@ -84,9 +85,9 @@ fn said(stage: &Stage, server: &Server, ended: &Ended) -> String {
 }
 
 #[test]
-fn what_a_transcript_teaches() {
+fn transcript_yields_key_points() {
     let (stage, transcript) = stage();
-    let server = answering(LEARNT, "");
+    let server = answering(ANSWER, "");
     let ended = extract(&stage, &server, &[transcript.to_str().expect("a plain name")]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
     let learned = json!({
@@ -96,17 +97,17 @@ fn what_a_transcript_teaches() {
     assert_eq!(result(&ended), learned);
     let account = server.api.account();
     let [request] = account.requests.as_slice() else { panic!("{:?}", account.requests) };
-    for words in [
+    for fragment in [
         r#"{"role":"user","content":"Fix the parser"}"#,
         r#"{"role":"assistant","content":"Following [pat-001], it is fixed."}"#,
         r#""pat-001": "Run the tests first.""#,
     ] {
-        assert!(request.prompt.contains(words), "no {words} in {}", request.prompt);
+        assert!(request.prompt.contains(fragment), "no {fragment} in {}", request.prompt);
     }
     assert_eq!(account.side[0].model, "claude-sonnet-4-5-20250929");
     assert_eq!(queued(&stage), [], "there is nothing more to learn");
     let cost = account.side[0].cost().expect("the model has a price").dollars();
-    assert_eq!(counted(&stage), [(Some((cost * 1e6).round() as u64), None)]);
+    assert_eq!(recorded_requests(&stage), [(Some((cost * 1e6).round() as u64), None)]);
     assert!(!stage.folder().join(".claude/diagnostic").exists(), "no one asked for texts");
     let ended = extract(&stage, &server, &["session.jsonl", "--output-format", "text"]);
     expect![[r#"
@@ -114,7 +115,7 @@ fn what_a_transcript_teaches() {
         pat-001: helpful (it was)
     "#]]
     .assert_eq(&ended.stdout);
-    // A project elsewhere, another model, and a playbook that is not there yet.
+    // Another project and model, and no playbook yet.
     let ended = stage
         .longhaul(["keypoints", "extract", "session.jsonl"])
         .against(&server)
@@ -127,29 +128,30 @@ fn what_a_transcript_teaches() {
     assert!(account.requests[2].prompt.contains("<playbook>\n{}\n</playbook>"), "{:?}", account.requests[2]);
 }
 
-/// A story that waits as long as people do.
+/// This test takes as long as the real waits.
 #[test]
-fn an_api_that_is_overloaded_is_asked_three_times_and_then_left_alone() {
+fn overloaded_api_receives_three_requests() {
     let (stage, transcript) = stage();
-    let server = answering(LEARNT, "fault = { status = { code = 529 } }");
+    let server = answering(ANSWER, "fault = { status = { code = 529 } }");
     stage.file(".claude/diagnostic_mode", "");
     let ended = extract(&stage, &server, &["session.jsonl"]);
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (75, NOTHING), "{ended:?}");
+    assert_eq!((ended.code, result(&ended).to_string().as_str()), (75, EMPTY), "{ended:?}");
     assert_eq!(server.api.account().requests.len(), 3, "three attempts are three requests");
     assert!((4.5..9.0).contains(&ended.duration.as_secs_f64()), "{:?}", ended.duration);
-    for words in ["529", "overloaded_error", "(1 of 3)", "(2 of 3)", "gave up after 3 requests", "hint: "] {
-        assert!(ended.stderr.contains(words), "no {words} in {}", ended.stderr);
+    for fragment in ["529", "overloaded_error", "(1 of 3)", "(2 of 3)", "gave up after 3 requests", "hint: "]
+    {
+        assert!(ended.stderr.contains(fragment), "no {fragment} in {}", ended.stderr);
     }
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())]);
     assert!(ended.stderr.contains("queued: `longhaul playbook learn`"), "{}", ended.stderr);
-    assert_eq!(counted(&stage), [(None, Some("overloaded".to_owned()))]);
+    assert_eq!(recorded_requests(&stage), [(None, Some("overloaded".to_owned()))]);
     let texts = texts(stage.folder(), "_retry_extract_keypoints");
     assert!(texts[0].starts_with("Retry attempt 1/3 failed: OverloadedError: Error code: 529"), "{texts:?}");
     assert!(texts[1].starts_with("Retry attempt 2/3 failed: OverloadedError: Error code: 529"), "{texts:?}");
     assert_eq!(texts[2..], ["All 3 attempts failed for extract_keypoints(). Returning empty result."]);
 }
 
-/// The texts of this name that a project was left, in their order.
+/// Returns the project's diagnostic texts with this name, in order.
 fn texts(project: &Path, name: &str) -> Vec<String> {
     let listed = fs::read_dir(project.join(".claude/diagnostic")).expect("there are texts");
     let mut paths: Vec<PathBuf> = listed.map(|entry| entry.expect("it can be listed").path()).collect();
@@ -159,9 +161,9 @@ fn texts(project: &Path, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_answer_after_a_retry_and_the_texts_about_it() {
+fn diagnostics_describe_an_answer_after_a_retry() {
     let (stage, _) = stage();
-    let server = answering(LEARNT, "fault = { status = { code = 429, retry_after = 1 } }\ntimes = 1");
+    let server = answering(ANSWER, "fault = { status = { code = 429, retry_after = 1 } }\ntimes = 1");
     stage.file(".claude/diagnostic_mode", "");
     let ended = extract(&stage, &server, &["session.jsonl", "--diagnostic-name", "my_notes", "--quiet"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
@@ -174,24 +176,24 @@ fn an_answer_after_a_retry_and_the_texts_about_it() {
     assert_eq!(retried[1..], ["extract_keypoints() succeeded on attempt 2 after 1 retries."]);
     let answered = texts(stage.folder(), "_my_notes");
     assert!(answered[0].starts_with("# PROMPT\nYou read the record"), "{answered:?}");
-    assert!(answered[0].ends_with(&format!("\n\n# RESPONSE\n{LEARNT}\n")), "{answered:?}");
+    assert!(answered[0].ends_with(&format!("\n\n# RESPONSE\n{ANSWER}\n")), "{answered:?}");
 }
 
-/// Asks an API of which this is to be expected: one request, the empty result, this exit code and these words; and the
-/// transcript is queued.
-fn fails(side: &str, args: &[&str], code: i32, expected: Expect) {
+/// Asserts that an API with these faults causes one request, the empty result, this exit code and this error,
+/// and that the transcript is queued.
+fn check_failure(side: &str, args: &[&str], code: i32, expected: Expect) {
     let (stage, transcript) = stage();
     let server = answering("I would rather not say.", side);
     let ended = extract(&stage, &server, &[&["session.jsonl"], args].concat());
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (code, NOTHING), "{ended:?}");
+    assert_eq!((ended.code, result(&ended).to_string().as_str()), (code, EMPTY), "{ended:?}");
     assert_eq!(server.api.account().requests.len(), 1, "{side}");
-    expected.assert_eq(&said(&stage, &server, &ended));
+    expected.assert_eq(&stable_stderr(&stage, &server, &ended));
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())], "{side}");
 }
 
 #[test]
-fn what_goes_wrong_is_said_and_queued() {
-    fails(
+fn failures_are_reported_and_queued() {
+    check_failure(
         "fault = { status = { code = 401 } }",
         &[],
         23,
@@ -201,7 +203,7 @@ fn what_goes_wrong_is_said_and_queued() {
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
-    fails(
+    check_failure(
         "fault = { status = { code = 402 } }",
         &[],
         23,
@@ -211,7 +213,7 @@ fn what_goes_wrong_is_said_and_queued() {
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
-    fails(
+    check_failure(
         "fault = { status = { code = 404, message = \"model: x\" } }",
         &[],
         23,
@@ -221,7 +223,7 @@ fn what_goes_wrong_is_said_and_queued() {
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
-    fails(
+    check_failure(
         "fault = { status = { code = 400 } }",
         &[],
         20,
@@ -230,7 +232,7 @@ fn what_goes_wrong_is_said_and_queued() {
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
-    fails(
+    check_failure(
         "fault = { html = {} }",
         &[],
         75,
@@ -240,7 +242,7 @@ fn what_goes_wrong_is_said_and_queued() {
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
-    fails(
+    check_failure(
         "fault = { refusal = {} }",
         &[],
         20,
@@ -250,7 +252,7 @@ fn what_goes_wrong_is_said_and_queued() {
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
-    fails(
+    check_failure(
         "",
         &[],
         20,
@@ -260,8 +262,8 @@ fn what_goes_wrong_is_said_and_queued() {
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
-    // There is no time for what would be asked again.
-    fails(
+    // There is no time for a second request.
+    check_failure(
         "fault = { hold = { for_s = 60 } }",
         &["--time-budget", "2s"],
         75,
@@ -274,27 +276,27 @@ fn what_goes_wrong_is_said_and_queued() {
 }
 
 #[test]
-fn a_wait_that_outlasts_the_budget_is_not_begun() {
+fn wait_beyond_the_time_budget_is_not_started() {
     let (stage, _) = stage();
-    let server = answering(LEARNT, "fault = { status = { code = 429, retry_after = 90000 } }");
+    let server = answering(ANSWER, "fault = { status = { code = 429, retry_after = 90000 } }");
     let ended = extract(&stage, &server, &["session.jsonl"]);
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (75, NOTHING), "{ended:?}");
+    assert_eq!((ended.code, result(&ended).to_string().as_str()), (75, EMPTY), "{ended:?}");
     assert_eq!((server.api.account().requests.len(), queued(&stage).len()), (1, 1));
     ended.says(&["RateLimitError", "hint: try again at 20", "--time-budget"]);
     assert!(ended.duration.as_secs() < 60, "{:?}", ended.duration);
 }
 
 #[test]
-fn without_a_key_nobody_is_asked() {
+fn no_request_without_a_key() {
     let (stage, transcript) = stage();
-    let server = answering(LEARNT, "");
+    let server = answering(ANSWER, "");
     let call = || stage.longhaul(["keypoints", "extract", "session.jsonl"]).against(&server);
     let ended = call().without_env("ANTHROPIC_API_KEY").end();
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (23, NOTHING), "{ended:?}");
+    assert_eq!((ended.code, result(&ended).to_string().as_str()), (23, EMPTY), "{ended:?}");
     ended.says(&["no API key is set", "ANTHROPIC_API_KEY"]);
     assert!(server.api.account().requests.is_empty());
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())]);
-    // One that is not let in is in no text of ours.
+    // A rejected key never appears in Longhaul's output.
     let ended = call().env("ANTHROPIC_API_KEY", "sk-ant-another").end();
     assert_eq!(ended.code, 23, "{ended:?}");
     ended.says(&["Error code: 401", "hint: check AGENTIC_CONTEXT_API_KEY"]);
@@ -302,38 +304,38 @@ fn without_a_key_nobody_is_asked() {
 }
 
 #[test]
-fn a_transcript_from_stdin_is_kept_if_nothing_was_learnt() {
+fn failed_transcript_from_stdin_is_stored() {
     let (stage, _) = stage();
-    let server = answering(LEARNT, "fault = { status = { code = 400 } }\ntimes = 2");
-    let ask = || stage.longhaul(["keypoints", "extract", "-"]).against(&server).stdin(TRANSCRIPT).end();
+    let server = answering(ANSWER, "fault = { status = { code = 400 } }\ntimes = 2");
+    let call = || stage.longhaul(["keypoints", "extract", "-"]).against(&server).stdin(TRANSCRIPT).end();
     for _ in 0..2 {
-        let ended = ask();
-        assert_eq!((ended.code, result(&ended).to_string().as_str()), (20, NOTHING), "{ended:?}");
+        let ended = call();
+        assert_eq!((ended.code, result(&ended).to_string().as_str()), (20, EMPTY), "{ended:?}");
     }
-    // The same one is kept once.
+    // The same transcript is stored only once.
     let queued = queued(&stage);
     let [(first, ..), (second, ..)] = queued.as_slice() else { panic!("{queued:?}") };
     assert_eq!(first, second);
     assert_eq!(fs::read_to_string(first).expect("it is kept"), TRANSCRIPT);
     assert_eq!(fs::metadata(first).expect("it is kept").permissions().mode() & 0o777, 0o600);
-    let ended = ask();
+    let ended = call();
     assert_eq!((ended.code, result(&ended)["new_key_points"].as_array().map(Vec::len)), (0, Some(1)));
 }
 
 #[test]
-fn what_is_no_transcript_is_refused_before_anybody_is_asked() {
+fn invalid_input_is_rejected_before_any_request() {
     let (stage, _) = stage();
-    let server = answering(LEARNT, "");
+    let server = answering(ANSWER, "");
     stage.file("notes.md", "# Notes\n\nNo transcript at all.\n");
     stage.file("other.jsonl", "{\"speaker\": \"model\", \"words\": \"Done.\"}\n");
     stage.file("empty.jsonl", "");
     stage.file("newer.json", r#"{"version": "2.0", "sections": {}}"#);
     stage.file("broken.json", "{\"version\": ");
-    let check = |args: &[&str], code: i32, is_queued: bool, words: &[&str]| {
+    let check = |args: &[&str], code: i32, is_queued: bool, fragments: &[&str]| {
         let before = queued(&stage).len();
         let ended = extract(&stage, &server, args);
-        assert_eq!((ended.code, result(&ended).to_string().as_str()), (code, NOTHING), "{ended:?}");
-        ended.says(words);
+        assert_eq!((ended.code, result(&ended).to_string().as_str()), (code, EMPTY), "{ended:?}");
+        ended.says(fragments);
         ended.says(&["hint: "]);
         assert_eq!(queued(&stage).len() - before, usize::from(is_queued), "{args:?}");
     };
@@ -351,8 +353,8 @@ fn what_is_no_transcript_is_refused_before_anybody_is_asked() {
         .expect("the stage can be written");
     check(&["session.jsonl"], 25, true, &["reflection.txt", "{everything}", "{trajectories}"]);
     let ended = extract(&stage, &server, &["empty.jsonl"]);
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (0, NOTHING), "{ended:?}");
-    // What cannot be typed so is no question.
+    assert_eq!((ended.code, result(&ended).to_string().as_str()), (0, EMPTY), "{ended:?}");
+    // Invalid arguments are usage errors.
     for args in [&[][..], &["session.jsonl", "--run", "@"], &["session.jsonl", "--diagnostic-name", "../x"]] {
         let ended = extract(&stage, &server, args);
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
@@ -361,17 +363,18 @@ fn what_is_no_transcript_is_refused_before_anybody_is_asked() {
 }
 
 #[test]
-fn a_transcript_that_is_too_long_for_one_question() {
+fn transcript_that_exceeds_the_context_window_is_queued() {
     let (stage, _) = stage();
-    let server = answering(LEARNT, "");
-    let words = "all work and no play makes a long transcript ".repeat(20_000);
-    let row = json!({"type": "user", "uuid": "a1", "sessionId": "s", "message": {"role": "user", "content": words}});
+    let server = answering(ANSWER, "");
+    let text = "all work and no play makes a long transcript ".repeat(20_000);
+    let row =
+        json!({"type": "user", "uuid": "a1", "sessionId": "s", "message": {"role": "user", "content": text}});
     stage.file("long.jsonl", format!("{row}\n"));
     let ended = extract(&stage, &server, &["long.jsonl"]);
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (25, NOTHING), "{ended:?}");
+    assert_eq!((ended.code, result(&ended).to_string().as_str()), (25, EMPTY), "{ended:?}");
     ended.says(&["tokens", "has room for 175904", "hint: `longhaul playbook learn`"]);
     assert_eq!((server.api.account().requests.len(), queued(&stage).len()), (0, 1));
-    // There is room for it.
+    // A larger context window has enough space.
     let call = stage.longhaul(["keypoints", "extract", "long.jsonl"]).against(&server);
     let ended = call.env("ANTHROPIC_MODEL", "claude-sonnet-4-5[1m]").end();
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -379,9 +382,9 @@ fn a_transcript_that_is_too_long_for_one_question() {
 }
 
 #[test]
-fn what_a_run_teaches() {
-    let tell = |stage: &Stage, agent: &Path| {
-        let server = answering(LEARNT, "");
+fn key_points_are_extracted_from_a_run() {
+    let check = |stage: &Stage, agent: &Path| {
+        let server = answering(ANSWER, "");
         let ended = stage
             .run(agent, &["Write hello.txt", "--permission-mode", "bypassPermissions", "--preset", "drill"])
             .against(&server)
@@ -392,12 +395,12 @@ fn what_a_run_teaches() {
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
         let account = server.api.account();
         assert_eq!(account.requests.len(), before + 1);
-        let told = &account.requests[before].prompt;
+        let prompt = &account.requests[before].prompt;
         assert!(
-            told.contains("Write hello.txt") && told.contains("All done: hello.txt says hello."),
-            "{told}"
+            prompt.contains("Write hello.txt") && prompt.contains("All done: hello.txt says hello."),
+            "{prompt}"
         );
-        // The directory of a run is as good as its id; and without the session's own file its stream tells as much.
+        // The run's directory works like its id. Without the session file, the run's stream is read instead.
         let run: RunDir = stage.only_run();
         let projects = stage.user_home().join(".claude/projects");
         if projects.exists() {
@@ -405,12 +408,12 @@ fn what_a_run_teaches() {
         }
         let ended = extract(stage, &server, &["--run", run.path().to_str().expect("a plain name")]);
         assert_eq!(ended.code, 0, "{ended:?}");
-        let told = &server.api.account().requests[before + 1].prompt;
-        assert!(told.contains("All done: hello.txt says hello."), "{told}");
+        let prompt = &server.api.account().requests[before + 1].prompt;
+        assert!(prompt.contains("All done: hello.txt says hello."), "{prompt}");
     };
     let stage = Stage::new();
-    tell(&stage, &stage.agent());
+    check(&stage, &stage.agent());
     if let Some(claude) = claude_code("what a run teaches") {
-        tell(&Stage::new(), &claude);
+        check(&Stage::new(), &claude);
     }
 }

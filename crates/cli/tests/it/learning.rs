@@ -1,4 +1,5 @@
-//! Learning from what is queued: a worker that may be killed anywhere learns everything once, and asks for nothing twice.
+//! Learning from queued sessions: a worker that is killed at any step learns everything once, and repeats no
+//! request.
 
 use crate::call::{Call, Ended, Started, until};
 use crate::harness::Stage;
@@ -19,13 +20,13 @@ use std::{fs, io, thread};
 
 const POINT: &str = "The parser is generated from grammar.txt.";
 
-/// An API with a reflector and a curator, who add a point for each session.
+/// Returns an API with a reflector and a curator that adds a point for each session.
 fn answering(points: &[(String, String)], side: &str) -> Server {
     let reply = |to: &str, text: &str| format!("[[reply]]\nto = {to:?}\n[[reply.turn]]\ntext = {text:?}\n");
     let mut toml = format!("{WORK}[side]\n{side}\n");
     for (session, point) in points {
         let analysis = format!("This was learnt of {session}: the grammar.");
-        toml += &reply(&asked(session), &json!({"analysis": &analysis, "bullet_tags": []}).to_string());
+        toml += &reply(&task_of(session), &json!({"analysis": &analysis, "bullet_tags": []}).to_string());
         let operations = json!({"reasoning": "new", "operations": [
             {"type": "ADD", "text": point, "section": "PROJECT CONTEXT"}]});
         toml += &reply(&analysis, &operations.to_string());
@@ -33,8 +34,8 @@ fn answering(points: &[(String, String)], side: &str) -> Server {
     Server::plays(&toml)
 }
 
-/// What was asked for in a session.
-fn asked(session: &str) -> String {
+/// Returns the task of a session.
+fn task_of(session: &str) -> String {
     format!("Fix the parser of {session}, please")
 }
 
@@ -42,14 +43,14 @@ fn one(side: &str) -> Server {
     answering(&[("one.jsonl".to_owned(), POINT.to_owned())], side)
 }
 
-/// A session's file, in which something was said.
+/// Creates a session file with a conversation.
 fn session(stage: &Stage, name: &str) -> PathBuf {
     let row = |number: u32, role: &str, content: Value| {
         json!({"type": role, "uuid": format!("{name}-{number}"), "sessionId": name,
                "message": {"role": role, "content": content}})
     };
     let rows = [
-        row(1, "user", json!(asked(name))),
+        row(1, "user", json!(task_of(name))),
         row(2, "assistant", json!([{"type": "text", "text": "It is generated; I change the grammar."}])),
     ];
     stage.file(name, rows.iter().map(|row| format!("{row}\n")).collect::<String>())
@@ -67,7 +68,7 @@ fn printed(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("it prints JSON: {ended:?}"))
 }
 
-/// What the playbook says.
+/// Returns the points in the playbook.
 fn points(stage: &Stage) -> Vec<String> {
     let text = fs::read_to_string(stage.folder().join(".claude/playbook.json")).unwrap_or_default();
     let playbook: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -81,7 +82,7 @@ fn count(stage: &Stage, sql: &str) -> i64 {
 }
 
 #[test]
-fn a_transcript_that_is_named_is_learnt_from_once() {
+fn named_transcript_is_learned_from_once() {
     let stage = Stage::new();
     let server = one("");
     session(&stage, "one.jsonl");
@@ -93,22 +94,22 @@ fn a_transcript_that_is_named_is_learnt_from_once() {
     assert!(ended.stderr.contains("one.jsonl: nothing to learn: nothing was new in it"), "{}", ended.stderr);
     assert_eq!(server.api.account().requests.len(), 2);
 
-    let told = stage.longhaul(["playbook", "status", "--output-format", "text"]).end();
-    let shown = told.stdout.replace(&stage.folder().display().to_string(), "DIR");
-    let (told, cost) = shown.split_once("2 answers: ").expect("it says what it cost");
+    let text = stage.longhaul(["playbook", "status", "--output-format", "text"]).end();
+    let printed_status = text.stdout.replace(&stage.folder().display().to_string(), "DIR");
+    let (text, cost) = printed_status.split_once("2 answers: ").expect("it says what it cost");
     expect![[r#"
         0 transcripts waiting, 0 failed, 2 done; no worker running
         hooks not installed: longhaul playbook install
         1 lesson learned, most recent:
           now, DIR: 1 new
     "#]]
-    .assert_eq(told);
+    .assert_eq(text);
     assert!(cost.starts_with('$'), "{cost}");
     let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
     assert_eq!(printed(&status)["lessons"][0]["what"], "1 new");
 }
 
-/// Each point, by what was done last.
+/// Failpoints of the worker, each named after the step before it.
 const POINTS: &[&str] = &[
     "Begun",
     "Asking",
@@ -124,7 +125,7 @@ const POINTS: &[&str] = &[
 ];
 
 #[test]
-fn a_worker_that_is_killed_at_any_step_learns_once_and_asks_once() {
+fn worker_killed_at_any_step_learns_once() {
     for point in POINTS {
         let stage = Stage::new();
         let server = one("");
@@ -142,28 +143,28 @@ fn a_worker_that_is_killed_at_any_step_learns_once_and_asks_once() {
     }
 }
 
-/// A way to an API, on which requests may be kept for ever.
-struct Way {
+/// A proxy to an API that can hold requests forever.
+struct HoldingProxy {
     url: String,
     holds: Arc<AtomicBool>,
     held: Arc<AtomicU32>,
 }
 
-impl Way {
-    fn to(server: &Server) -> Way {
+impl HoldingProxy {
+    fn to(server: &Server) -> HoldingProxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
         let url = format!("http://{}", listener.local_addr().expect("it has an address"));
-        let path = Way { url, holds: Arc::new(AtomicBool::new(true)), held: Arc::default() };
-        let there = server.api.url().trim_start_matches("http://").to_owned();
-        let (holds, held) = (Arc::clone(&path.holds), Arc::clone(&path.held));
+        let proxy = HoldingProxy { url, holds: Arc::new(AtomicBool::new(true)), held: Arc::default() };
+        let address = server.api.url().trim_start_matches("http://").to_owned();
+        let (holds, held) = (Arc::clone(&proxy.holds), Arc::clone(&proxy.held));
         thread::spawn(move || {
-            let mut kept = Vec::new();
+            let mut clients = Vec::new();
             for client in listener.incoming().flatten() {
                 if holds.load(Ordering::SeqCst) {
                     held.fetch_add(1, Ordering::SeqCst);
-                    kept.push(client);
+                    clients.push(client);
                 } else {
-                    let server = TcpStream::connect(&there).expect("the API is there");
+                    let server = TcpStream::connect(&address).expect("the API is there");
                     let pipe = |mut from: TcpStream, mut to: TcpStream| {
                         thread::spawn(move || drop(io::copy(&mut from, &mut to)));
                     };
@@ -173,21 +174,21 @@ impl Way {
                 }
             }
         });
-        path
+        proxy
     }
 }
 
 #[test]
-fn a_worker_that_is_killed_while_it_is_answered_asks_again() {
+fn worker_killed_during_a_request_repeats_it() {
     let stage = Stage::new();
     let server = one("");
-    let path = Way::to(&server);
+    let proxy = HoldingProxy::to(&server);
     session(&stage, "one.jsonl");
-    let learn = || learn_by(&stage, &server, &["one.jsonl"]).env("ANTHROPIC_BASE_URL", &path.url);
+    let learn = || learn_by(&stage, &server, &["one.jsonl"]).env("ANTHROPIC_BASE_URL", &proxy.url);
     let started = learn().start();
-    until("the request is there", || path.held.load(Ordering::SeqCst) == 1);
+    until("the request is there", || proxy.held.load(Ordering::SeqCst) == 1);
     started.kill();
-    path.holds.store(false, Ordering::SeqCst);
+    proxy.holds.store(false, Ordering::SeqCst);
     let ended = learn().end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(points(&stage).len(), 1);
@@ -196,7 +197,7 @@ fn a_worker_that_is_killed_while_it_is_answered_asks_again() {
 }
 
 #[test]
-fn what_is_queued_waits_for_the_api_and_for_a_person() {
+fn queue_waits_for_the_api_and_for_a_person() {
     let stage = Stage::new();
     session(&stage, "one.jsonl");
     let unauthorized = one("fault = { status = { code = 401 } }");
@@ -208,12 +209,12 @@ fn what_is_queued_waits_for_the_api_and_for_a_person() {
     assert_eq!(without_key.code, 23, "{without_key:?}");
     assert!(without_key.stderr.contains("error: no API key is set"), "{}", without_key.stderr);
     assert_eq!(unauthorized.api.account().requests.len(), 0);
-    let refused = learn(&stage, &unauthorized, &["--quiet"]);
-    assert_eq!((refused.code, printed(&refused)["waiting"].as_u64()), (23, Some(1)), "{refused:?}");
+    let rejected = learn(&stage, &unauthorized, &["--quiet"]);
+    assert_eq!((rejected.code, printed(&rejected)["waiting"].as_u64()), (23, Some(1)), "{rejected:?}");
     assert_eq!(unauthorized.api.account().requests.len(), 1);
     let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
     assert_eq!(printed(&status)["silent"][0]["needs_person"], true, "{status:?}");
-    // Another API is none of its session's.
+    // A session is never sent to another API than its own.
     let server = one("");
     let other = learn(&stage, &server, &[]);
     assert_eq!((other.code, printed(&other)["for_other_judges"].as_u64()), (0, Some(1)), "{other:?}");
@@ -221,10 +222,10 @@ fn what_is_queued_waits_for_the_api_and_for_a_person() {
 }
 
 #[test]
-fn an_api_that_is_down_is_left_alone_and_the_queue_is_kept() {
+fn queue_is_kept_while_the_api_is_down() {
     let stage = Stage::new();
     session(&stage, "one.jsonl");
-    // The first three requests are those of one question.
+    // One question makes three requests.
     let server = one("fault = { status = { code = 529 } }\ntimes = 3");
     let down = learn(&stage, &server, &["one.jsonl"]);
     assert_eq!((down.code, printed(&down)["waiting"].as_u64()), (75, Some(1)), "{down:?}");
@@ -242,11 +243,11 @@ fn an_api_that_is_down_is_left_alone_and_the_queue_is_kept() {
 }
 
 #[test]
-fn what_cannot_be_learnt_from_is_kept_and_says_why() {
+fn failed_transcript_is_kept_with_its_reason() {
     let stage = Stage::new();
     let server = one("");
-    let gone = learn(&stage, &server, &["gone.jsonl"]);
-    assert_eq!(gone.code, 2, "{gone:?}");
+    let missing = learn(&stage, &server, &["gone.jsonl"]);
+    assert_eq!(missing.code, 2, "{missing:?}");
     stage.file("other.jsonl", "{\"tool\":\"another\"}\n");
     let foreign = learn(&stage, &server, &["other.jsonl"]);
     assert_eq!(
@@ -254,52 +255,53 @@ fn what_cannot_be_learnt_from_is_kept_and_says_why() {
         (20, Some(1)),
         "{foreign:?}"
     );
-    let again = learn(&stage, &server, &["--failed"]);
-    assert_eq!(again.code, 20, "{again:?}");
+    let retry = learn(&stage, &server, &["--failed"]);
+    assert_eq!(retry.code, 20, "{retry:?}");
     fs::rename(session(&stage, "one.jsonl"), stage.folder().join("other.jsonl")).expect("it is a file");
-    let again = learn(&stage, &server, &["--failed"]);
-    assert_eq!((again.code, points(&stage).len()), (0, 1), "{again:?}");
+    let retry = learn(&stage, &server, &["--failed"]);
+    assert_eq!((retry.code, points(&stage).len()), (0, 1), "{retry:?}");
 }
 
 #[test]
-fn fifty_sessions_that_end_at_once_are_all_learnt_from() {
+fn fifty_sessions_that_end_at_once_are_all_learned_from() {
     const SESSIONS: usize = 50;
-    // No two are alike: each word is there once.
+    // Each word is unique, so no two texts are similar.
     let text =
         |number: usize| (0..5).map(|word| format!("w{}", number * 5 + word)).collect::<Vec<_>>().join(" ");
     let texts: Vec<String> = (0..SESSIONS).map(text).collect();
     let stage = Stage::new();
-    let named = texts.iter().enumerate().map(|(number, text)| (format!("{number}.jsonl"), text.clone()));
-    let server = answering(&named.collect::<Vec<_>>(), "");
+    let named_points =
+        texts.iter().enumerate().map(|(number, text)| (format!("{number}.jsonl"), text.clone()));
+    let server = answering(&named_points.collect::<Vec<_>>(), "");
     let ended: Vec<Started> = (0..SESSIONS)
         .map(|number| {
             let transcript = session(&stage, &format!("{number}.jsonl"));
-            let said = json!({"session_id": number.to_string(), "transcript_path": transcript,
+            let input = json!({"session_id": number.to_string(), "transcript_path": transcript,
                               "cwd": stage.folder(), "hook_event_name": "SessionEnd", "reason": "other"});
             let hook = stage.longhaul(["hook", "SessionEnd"]).against(&server);
-            hook.env("CLAUDE_PROJECT_DIR", stage.folder()).stdin(said.to_string()).start()
+            hook.env("CLAUDE_PROJECT_DIR", stage.folder()).stdin(input.to_string()).start()
         })
         .collect();
     for hook in ended {
         assert_eq!(hook.end().code, 0);
     }
-    // Each of them found a worker at work, or started one, which leaves when nothing is left.
-    let place = LearningPaths::in_home(&stage.home());
+    // Each hook found a running worker or started one. A worker exits when the queue is empty.
+    let paths = LearningPaths::in_home(&stage.home());
     let is_done = || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0;
     until("all of it is learnt", is_done);
-    until("no worker running", || !WorkerLock::is_any_held(&place));
+    until("no worker running", || !WorkerLock::is_any_held(&paths));
     until("no process is there", || tidy::processes(stage.folder()).is_empty());
-    assert!(troubles(&place).is_empty(), "{:?}", troubles(&place));
+    assert!(troubles(&paths).is_empty(), "{:?}", troubles(&paths));
     assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learned'"), SESSIONS as i64);
     assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0);
     assert_eq!(server.api.account().requests.len(), 2 * SESSIONS, "nothing is asked twice");
-    let said = points(&stage);
-    assert_eq!(said.len(), SESSIONS, "{said:?}");
-    assert_eq!(said.into_iter().collect::<BTreeSet<_>>(), texts.into_iter().collect());
+    let learned = points(&stage);
+    assert_eq!(learned.len(), SESSIONS, "{learned:?}");
+    assert_eq!(learned.into_iter().collect::<BTreeSet<_>>(), texts.into_iter().collect());
 }
 
 #[test]
-fn recovery_goes_on_with_what_is_queued() {
+fn recovery_continues_with_the_queue() {
     let stage = Stage::new();
     let server = one("");
     session(&stage, "one.jsonl");
@@ -311,12 +313,12 @@ fn recovery_goes_on_with_what_is_queued() {
     until("it is learnt", || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0);
     until("no process is there", || tidy::processes(stage.folder()).is_empty());
     assert_eq!((points(&stage).len(), server.api.account().requests.len()), (1, 2));
-    let again = stage.longhaul(["recover"]).against(&server).end();
-    assert!(!again.stderr.contains("learning"), "{}", again.stderr);
+    let second = stage.longhaul(["recover"]).against(&server).end();
+    assert!(!second.stderr.contains("learning"), "{}", second.stderr);
 }
 
 #[test]
-fn what_the_judge_used_is_counted() {
+fn usage_of_the_judge_is_counted() {
     let stage = Stage::new();
     let server = one("");
     session(&stage, "one.jsonl");
@@ -340,7 +342,7 @@ fn what_the_judge_used_is_counted() {
         assert_eq!(costs["rows"][0]["key"], key, "{costs}");
         assert_eq!(costs["total"], by_agent["total"]);
     }
-    // A database that is damaged keeps nobody from knowing the rest.
+    // A damaged database does not hide the cost of runs.
     for end in ["", "-wal", "-shm"] {
         drop(fs::write(stage.home().join(format!("playbook/learning.sqlite3{end}")), "no database"));
     }
@@ -354,17 +356,17 @@ fn what_the_judge_used_is_counted() {
 }
 
 #[test]
-fn why_a_worker_left_that_nobody_hears_is_put_down() {
+fn failure_of_a_background_worker_is_logged() {
     let stage = Stage::new();
     let server = one("");
     assert_eq!(learn(&stage, &server, &[]).code, 0);
     let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it is there");
     database.pragma_update(None, "user_version", 99).expect("it can be written");
     assert_ne!(learn(&stage, &server, &["--worker"]).code, 0);
-    let noted = troubles(&LearningPaths::in_home(&stage.home()));
-    assert!(noted.len() == 1 && noted[0].event == "learn", "{noted:?}");
+    let errors = troubles(&LearningPaths::in_home(&stage.home()));
+    assert!(errors.len() == 1 && errors[0].event == "learn", "{errors:?}");
     assert!(
-        noted[0].description.ends_with("a newer version of longhaul wrote it; update longhaul"),
-        "{noted:?}"
+        errors[0].description.ends_with("a newer version of longhaul wrote it; update longhaul"),
+        "{errors:?}"
     );
 }

@@ -1,5 +1,5 @@
-//! Limits: the agent saves its work before the end, the run ends within what it may use, and goes on when it is given
-//! more. Every story is told with each agent that there is.
+//! Limits: the agent gets a wrap-up before the end, the run ends within its limits, and continues when a
+//! limit is raised. Tests run with every available agent.
 
 use crate::call::until;
 use crate::harness::Stage;
@@ -10,7 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// Work that never ends by itself in less than a minute, in a repository; and what it does when it is to save it.
+/// A scenario in a repository with a hundred short steps, and with replies to the wrap-up prompt and to
+/// resuming.
 const LONG: &str = r#"
 name = "long"
 summary = "a hundred short steps"
@@ -52,14 +53,14 @@ fn long() -> String {
     LONG.replace("STEPS", &step.repeat(100))
 }
 
-/// A run of that work in a repository of its own, with these limits.
+/// Performs a run of that scenario in a new repository, with these limits.
 fn run(stage: &Stage, agent: &Path, server: &Server, limits: &[&str], code: i32) -> Value {
-    repository(&stage.work());
+    create_repository(&stage.work());
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     stage.run(agent, &args).args(limits).against(server).end().envelope(code)
 }
 
-fn repository(work: &Path) {
+fn create_repository(work: &Path) {
     let git = |args: &[&str]| {
         let status = Command::new("git").args(args).current_dir(work).status().expect("there is git");
         assert!(status.success(), "git {args:?}");
@@ -69,53 +70,54 @@ fn repository(work: &Path) {
     git(&["config", "user.email", "nobody@example.com"]);
 }
 
-/// The subjects of the commits in the workspace.
+/// Returns the subjects of the commits in the workspace.
 fn commits(stage: &Stage) -> String {
     let log = Command::new("git").args(["log", "--format=%s"]).current_dir(stage.work()).output();
     String::from_utf8(log.expect("there is git").stdout).expect("subjects are UTF-8")
 }
 
-/// Asserts that the run ended by this limit with its work saved in one attempt.
-fn saved(stage: &Stage, envelope: &Value, limit: &str) {
+/// Asserts that this limit ended the run after a wrap-up, in one attempt.
+fn assert_wrapped_up(stage: &Stage, envelope: &Value, limit: &str) {
     assert_eq!(envelope["run"]["limit"], limit, "{envelope}");
     assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
     assert_eq!(envelope["run"]["fault"], Value::Null, "{envelope}");
     assert_eq!(envelope["result"], "Saved, and stopping.", "the partial result: {envelope}");
     assert_eq!(commits(stage), "Saved before the end\n");
-    is_marked(stage);
+    assert_wrap_up_is_marked(stage);
 }
 
-/// Asserts that the transcript marks the saving of the work, from the words that ask for it on, and nothing before.
-fn is_marked(stage: &Stage) {
+/// Asserts that the transcript marks the wrap-up, starting with its prompt, and no earlier message.
+fn assert_wrap_up_is_marked(stage: &Stage) {
     let logged = stage.longhaul(["logs", "@", "--json-array"]).end();
     assert_eq!(logged.code, 0, "{logged:?}");
     let messages: Vec<Value> = serde_json::from_str(&logged.stdout).expect("an array is printed");
-    let begins = |message: &Value, text: &str| {
+    let starts_with = |message: &Value, text: &str| {
         message["content"].as_str().is_some_and(|content| content.starts_with(text))
     };
-    let asked = messages.iter().position(|message| begins(message, "This run is about to end"));
-    let (before, saving) = messages.split_at(asked.expect("asked the agent to save its work"));
+    let wrap_up = messages.iter().position(|message| starts_with(message, "This run is about to end"));
+    let (before, saving) = messages.split_at(wrap_up.expect("asked the agent to save its work"));
     assert!(before.iter().all(|message| message["wrap_up"].is_null()), "{before:?}");
     assert!(saving.iter().all(|message| message["wrap_up"] == true), "{saving:?}");
-    assert!(saving.iter().any(|message| begins(message, "I save my work.")), "{saving:?}");
+    assert!(saving.iter().any(|message| starts_with(message, "I save my work.")), "{saving:?}");
 }
 
 fn cost(envelope: &Value) -> f64 {
     envelope["usage"]["total_cost_usd"].as_f64().expect("the cost is a number")
 }
 
-/// What each answer cost that the API served, in dollars, by the agent's own statement at the end.
+/// Returns the mean cost of the answers that the API served, in dollars, from the cost that the agent
+/// reported.
 fn mean_cost(server: &Server, envelope: &Value) -> f64 {
     cost(envelope) / f64::from(server.api.account().model_requests() as u32)
 }
 
 #[test]
-fn a_budget_ends_a_run_with_its_work_saved() {
+fn budget_ends_the_run_with_a_wrap_up() {
     with_each_agent_at(&long(), "ending by a budget", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--budget", "0.15"], 21);
         assert_eq!(envelope["run"]["outcome"], "over_budget");
-        saved(stage, &envelope, "budget");
-        // Nothing beyond the limit but the answer that was under way.
+        assert_wrapped_up(stage, &envelope, "budget");
+        // The run exceeds the budget by at most the answer in progress.
         let (spent, answer) = (cost(&envelope), mean_cost(server, &envelope));
         assert!(spent < 0.15 + 2.0 * answer, "{spent} of 0.15, an answer costs {answer}");
         assert!(spent > 0.07, "it was ended early: {spent}");
@@ -125,12 +127,12 @@ fn a_budget_ends_a_run_with_its_work_saved() {
 }
 
 #[test]
-fn a_run_that_is_given_more_goes_on() {
+fn raised_limit_continues_the_run() {
     with_each_agent_at(&long(), "going on with more", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6"], 22);
-        let again = stage.longhaul(["resume", "@"]).against(server).end();
-        assert_eq!(again.code, 2, "{again:?}");
-        again.says(&["the turn limit is used up", "--max-turns"]);
+        let unchanged = stage.longhaul(["resume", "@"]).against(server).end();
+        assert_eq!(unchanged.code, 2, "{unchanged:?}");
+        unchanged.says(&["the turn limit is used up", "--max-turns"]);
         let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
         let envelope = stage.longhaul(more).against(server).end().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
@@ -139,97 +141,97 @@ fn a_run_that_is_given_more_goes_on() {
     });
 }
 
-/// What the prompts said in the requests that came behind the first so many.
-fn told_since(server: &Server, before: usize) -> Vec<String> {
+/// Returns the prompts of the requests after the first `before`.
+fn prompts_since(server: &Server, before: usize) -> Vec<String> {
     let account = server.api.account();
     let later = account.requests.iter().skip(before).filter(|request| request.turn.is_some());
     later.map(|request| request.prompt.clone()).collect()
 }
 
 #[test]
-fn resuming_leaves_out_that_the_agent_was_to_stop() {
+fn resuming_omits_the_wrap_up_prompt() {
     with_each_agent_at(&long(), "going on without the saving", |stage, agent, server| {
         let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
-        let saved_as = run(stage, agent, server, &limits, 22);
-        saved(stage, &saved_as, "time");
+        let limited = run(stage, agent, server, &limits, 22);
+        assert_wrapped_up(stage, &limited, "time");
         let before = server.api.account().requests.len();
-        assert!(told_since(server, 0).concat().contains("This run is about to end"));
+        assert!(prompts_since(server, 0).concat().contains("This run is about to end"));
         let envelope = stage.longhaul(["resume", "@", "--add-time", "1h"]).against(server).end().envelope(0);
         assert_eq!(envelope["result"], "The rest is done, too.", "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
-        assert_eq!(envelope["session_id"], saved_as["session_id"], "{envelope}");
+        assert_eq!(envelope["session_id"], limited["session_id"], "{envelope}");
         assert!(stage.work().join("went-on").exists(), "what was saved is there, and the work went on");
-        let later = told_since(server, before);
+        let later = prompts_since(server, before);
         assert!(later.len() >= 2, "{later:?}");
-        for told in later {
-            assert!(!told.contains("This run is about to end"), "{told}");
-            assert!(told.contains("Now there is more") && told.contains("Look at `git log`"), "{told}");
+        for prompt in later {
+            assert!(!prompt.contains("This run is about to end"), "{prompt}");
+            assert!(prompt.contains("Now there is more") && prompt.contains("Look at `git log`"), "{prompt}");
         }
-        // A further resume follows what came of it.
+        // Another resume continues from there.
         let before = server.api.account().requests.len();
         let more = ["resume", "@", "Now finish it."];
         let envelope = stage.longhaul(more).against(server).end().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
-        for told in told_since(server, before) {
+        for prompt in prompts_since(server, before) {
             assert!(
-                !told.contains("This run is about to end") && told.contains("Now there is more"),
-                "{told}"
+                !prompt.contains("This run is about to end") && prompt.contains("Now there is more"),
+                "{prompt}"
             );
         }
     });
 }
 
 #[test]
-fn resuming_leaves_out_words_of_your_own_for_it() {
-    let own = long().replace("to = \"This run is about to end\"", "to = \"Time to pack up.\"");
-    with_each_agent_at(&own, "going on without words of one's own", |stage, agent, server| {
+fn resuming_omits_a_custom_wrap_up_prompt() {
+    let scenario = long().replace("to = \"This run is about to end\"", "to = \"Time to pack up.\"");
+    with_each_agent_at(&scenario, "going on without words of one's own", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6", "--wrap-up-prompt", "Time to pack up."], 22);
-        assert!(told_since(server, 0).concat().contains("Time to pack up."));
+        assert!(prompts_since(server, 0).concat().contains("Time to pack up."));
         let before = server.api.account().requests.len();
         let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
         let envelope = stage.longhaul(more).against(server).end().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
-        let later = told_since(server, before).concat();
+        let later = prompts_since(server, before).concat();
         assert!(later.contains("Now finish it.") && !later.contains("Time to pack up."), "{later}");
     });
 }
 
 #[test]
-fn time_ends_a_run_with_its_work_saved() {
+fn time_limit_ends_the_run_with_a_wrap_up() {
     with_each_agent_at(&long(), "ending by time", |stage, agent, server| {
         let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
         let envelope = run(stage, agent, server, &limits, 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time");
-        saved(stage, &envelope, "time");
+        assert_wrapped_up(stage, &envelope, "time");
         let active = envelope["run"]["active_ms"].as_u64().expect("a number");
         assert!((3_900..9_000 + 3_000).contains(&active), "{active} ms");
     });
 }
 
 #[test]
-fn the_wall_ends_a_run_with_its_work_saved() {
+fn wall_limit_ends_the_run_with_a_wrap_up() {
     with_each_agent_at(&long(), "ending by the wall", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--wall-limit", "9s", "--wrap-up-reserve", "5s"], 22);
-        saved(stage, &envelope, "wall");
+        assert_wrapped_up(stage, &envelope, "wall");
     });
 }
 
 #[test]
-fn turns_and_tokens_end_a_run_with_its_work_saved() {
+fn turn_and_token_limits_end_the_run_with_a_wrap_up() {
     with_each_agent_at(&long(), "ending by turns", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "8"], 22);
-        saved(stage, &envelope, "turns");
+        assert_wrapped_up(stage, &envelope, "turns");
         let served = server.api.account().model_requests();
         assert!((7..=9).contains(&served), "{served} answers for a limit of 8");
     });
     with_each_agent_at(&long(), "ending by tokens", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-tokens", "150k"], 21);
-        saved(stage, &envelope, "tokens");
+        assert_wrapped_up(stage, &envelope, "tokens");
     });
 }
 
 #[test]
-fn without_a_wrap_up_the_agent_is_ended() {
+fn agent_is_stopped_at_once_without_a_wrap_up() {
     with_each_agent_at(&long(), "ending without a word", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "5", "--no-wrap-up"], 22);
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
@@ -240,29 +242,29 @@ fn without_a_wrap_up_the_agent_is_ended() {
 }
 
 #[test]
-fn a_limited_agent_waits_while_nobody_counts() {
+fn limited_agent_waits_for_the_next_supervisor() {
     with_each_agent_at(&long(), "waiting while nobody counts", |stage, agent, server| {
-        repository(&stage.work());
+        create_repository(&stage.work());
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--max-turns", "8"];
         let started = stage.run(agent, &args).against(server).start();
         until("it works", || stage.work().join("begun").exists());
         started.kill();
-        // It finishes the call that is under way, and asks about the next one.
-        let asked = || {
+        // The agent finishes the running call and asks about the next one.
+        let is_asking = || {
             let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default();
             let made = stream.matches(r#""type":"tool_result""#).count();
             stream.matches(r#""hook_callback""#).count() > made && made > 0
         };
-        until("it asks, and nobody answers", asked);
+        until("it asks, and nobody answers", is_asking);
         let served = server.api.account().model_requests();
         assert!(served <= 4, "{served} answers without a supervisor");
         let envelope = recover(stage, server, &[]).end().envelope(22);
-        saved(stage, &envelope, "turns");
+        assert_wrapped_up(stage, &envelope, "turns");
     });
 }
 
 #[test]
-fn a_run_with_too_much_memory_goes_on_once() {
+fn memory_limit_stops_and_resumes_the_agent_once() {
     let hungry = r#"
 name = "hungry"
 summary = "a command that takes memory"
@@ -284,37 +286,37 @@ text = "It was enough."
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         assert!(ended.stderr.contains("1.1 GiB of memory"), "{ended:?}");
-        let shown = stage.longhaul(["show", "@", "--output-format", "json"]).end();
-        let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
-        assert_eq!(shown["attempts"][0]["fault"], "out_of_memory", "{shown}");
+        let show = stage.longhaul(["show", "@", "--output-format", "json"]).end();
+        let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
+        assert_eq!(show["attempts"][0]["fault"], "out_of_memory", "{show}");
     });
 }
 
 #[test]
-fn a_dry_run_shows_the_fence_and_the_checks() {
+fn dry_run_shows_the_limits_and_the_checks() {
     let stage = Stage::new();
     let args = ["p", "--budget", "5", "--check", "true", "--dry-run"];
-    let shown = stage.run(&stage.agent(), &args).end();
-    assert_eq!(shown.code, 0, "{shown:?}");
-    let shown: Value = serde_json::from_str(&shown.stdout).expect("an object is printed");
-    let args = shown["command"]["args"].to_string();
+    let plan = stage.run(&stage.agent(), &args).end();
+    assert_eq!(plan.code, 0, "{plan:?}");
+    let plan: Value = serde_json::from_str(&plan.stdout).expect("an object is printed");
+    let args = plan["command"]["args"].to_string();
     assert!(args.contains(r#""--max-budget-usd","5.000000""#), "{args}");
-    assert_eq!(shown["checks"], serde_json::json!(["true"]));
-    assert_eq!(shown["policy"]["limits"]["budget"], 5_000_000);
+    assert_eq!(plan["checks"], serde_json::json!(["true"]));
+    assert_eq!(plan["policy"]["limits"]["budget"], 5_000_000);
 }
 
 #[test]
-fn a_budget_for_a_model_without_a_price_comes_with_a_warning() {
+fn budget_for_an_unpriced_model_causes_a_warning() {
     let stage = Stage::new();
     let server = Server::plays(&long().replace("sleep 0.3; ", ""));
-    repository(&stage.work());
+    create_repository(&stage.work());
     let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = |args: &[&str]| stage.run(&stage.agent(), &free).args(args).against(&server).end();
-    let words = "no price is known of `claude-unheard-of-9`";
+    let warning = "no price is known of `claude-unheard-of-9`";
     let limited = run(&["--model", "claude-unheard-of-9", "--budget", "100"]);
-    assert_eq!(limited.stderr.matches(words).count(), 1, "{limited:?}");
+    assert_eq!(limited.stderr.matches(warning).count(), 1, "{limited:?}");
     let unlimited = run(&["--model", "claude-unheard-of-9"]);
-    assert!(!unlimited.stderr.contains(words), "{unlimited:?}");
+    assert!(!unlimited.stderr.contains(warning), "{unlimited:?}");
 }
 
 #[test]
@@ -330,9 +332,9 @@ fn turn_limit_of_one_allows_one_answer() {
 fn keep_going_needs_a_limit() {
     let stage = Stage::new();
     let dry = |more: &[&str]| stage.run(&stage.agent(), &["p", "--keep-going", "--dry-run"]).args(more).end();
-    let refused = dry(&[]);
-    assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["--keep-going without a limit", "--time-limit 12h", "`--budget none`"]);
+    let rejected = dry(&[]);
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.says(&["--keep-going without a limit", "--time-limit 12h", "`--budget none`"]);
     for limit in [["--budget", "none"], ["--budget", "5"], ["--time-limit", "none"], ["--max-turns", "50"]] {
         assert_eq!(dry(&limit).code, 0, "{limit:?}");
     }

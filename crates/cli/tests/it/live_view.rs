@@ -1,4 +1,4 @@
-//! The live view on a terminal: `run`, `attach` and `status --watch` as a person sees them.
+//! The live view of `run`, `attach` and `status --watch` on a terminal.
 
 use crate::call::until;
 use crate::harness::Stage;
@@ -21,14 +21,14 @@ const ARGS: [&str; 9] = [
     "drill",
 ];
 
-/// The arguments of a run with this agent.
+/// Returns the arguments of a run with this agent.
 fn run_with(stage: &Stage, agent: &Path, args: &[&str]) -> Vec<String> {
     let paths = [stage.work(), agent.to_owned()].map(|path| path.display().to_string());
-    let named = ["run", "--cwd", &paths[0], "--agent-path", &paths[1]];
-    named.iter().chain(&ARGS).chain(args).map(|arg| (*arg).to_owned()).collect()
+    let base_args = ["run", "--cwd", &paths[0], "--agent-path", &paths[1]];
+    base_args.iter().chain(&ARGS).chain(args).map(|arg| (*arg).to_owned()).collect()
 }
 
-/// The same with the scripted agent.
+/// Returns the arguments of a run with the scripted agent.
 fn run(stage: &Stage, args: &[&str]) -> Vec<String> {
     run_with(stage, &stage.agent(), args)
 }
@@ -38,20 +38,20 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
     with_each_agent("showing a run on a terminal", |stage, agent, server| {
         let args = run_with(stage, agent, &["--budget", "5", "--time-limit", "1h"]);
         let mut terminal = Terminal::start(stage, server, &args, (80, 24));
-        // The message that calls the tool ends a moment after the call.
+        // The message with the tool call ends a moment after the call starts.
         until("the tool is shown", || terminal.shows("Bash: test -e begun") && terminal.shows(" turns, "));
         let rows = terminal.rows();
-        let shown = rows.iter().position(|row| row.starts_with("nightly (one): working, "));
-        let shown = &rows[shown.expect("the state is shown")..];
+        let view = rows.iter().position(|row| row.starts_with("nightly (one): working, "));
+        let view = &rows[view.expect("the state is shown")..];
         let tool = "  Bash: test -e begun && exit 0; touch begun; sleep 2; echo two >> steps";
-        assert!(shown[1].starts_with(tool), "{rows:?}");
-        assert!(shown[2].contains("turns, ") && shown[2].contains(" tokens, $"), "{rows:?}");
-        // The share depends on the agent.
+        assert!(view[1].starts_with(tool), "{rows:?}");
+        assert!(view[2].contains("turns, ") && view[2].contains(" tokens, $"), "{rows:?}");
+        // The percentage of the budget depends on the agent.
         assert!(
-            shown[3].starts_with("  budget ") && shown[3].ends_with("% of $5.00, time 0% of 1h"),
+            view[3].starts_with("  budget ") && view[3].ends_with("% of $5.00, time 0% of 1h"),
             "{rows:?}"
         );
-        assert!(shown[4..].iter().all(String::is_empty), "{rows:?}");
+        assert!(view[4..].iter().all(String::is_empty), "{rows:?}");
         assert_eq!(terminal.end(), Some(0));
         let rows = terminal.rows();
         assert!(terminal.shows("All three steps are taken.") && !terminal.shows("working"), "{rows:?}");
@@ -61,7 +61,7 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
 }
 
 #[test]
-fn narrow_terminal_wraps_no_line_and_a_resized_one_is_redrawn() {
+fn resized_terminal_is_redrawn_without_wrapped_lines() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &["--budget", "5"]), (120, 24));
     until("the tool is shown", || terminal.shows("echo two >> steps"));
@@ -74,11 +74,11 @@ fn narrow_terminal_wraps_no_line_and_a_resized_one_is_redrawn() {
 }
 
 #[test]
-fn first_ctrl_c_says_what_a_second_one_does_and_leaves_a_clean_screen() {
+fn first_ctrl_c_explains_the_second_and_leaves_a_clean_screen() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &[]), (80, 24));
     until("the tool is shown", || terminal.shows("Bash: test -e begun"));
-    // A terminal prints `^C` where its cursor is.
+    // A terminal prints `^C` at its cursor.
     terminal.type_keys(b"\x03");
     until("the keys are echoed", || terminal.written().contains("^C"));
     terminal.signal(Signal::INT);
@@ -91,7 +91,7 @@ fn first_ctrl_c_says_what_a_second_one_does_and_leaves_a_clean_screen() {
 }
 
 #[test]
-fn wait_is_shown_with_its_end_and_reason_also_to_those_that_attach() {
+fn wait_is_shown_with_its_end_and_reason_on_every_screen() {
     let stage = Stage::new();
     let scenario = WORK.replace("[expect]", "auth = \"oauth\"\n[expect]");
     let server =
@@ -120,7 +120,7 @@ fn wait_is_shown_with_its_end_and_reason_also_to_those_that_attach() {
 }
 
 #[test]
-fn suspended_and_orphaned_runs_stay_on_the_screen_with_the_command_that_continues_them() {
+fn suspended_and_orphaned_runs_stay_on_the_screen_with_their_next_command() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let mut watching =
         Terminal::start(&stage, &server, &["status".to_owned(), "--watch".to_owned()], (80, 24));
@@ -153,9 +153,9 @@ fn suspended_and_orphaned_runs_stay_on_the_screen_with_the_command_that_continue
 #[test]
 fn watching_needs_a_terminal() {
     let stage = Stage::new();
-    let refused = stage.longhaul(["status", "--watch"]).end();
-    assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["watch runs: stderr is not a terminal", "`longhaul status`"]);
+    let rejected = stage.longhaul(["status", "--watch"]).end();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.says(&["watch runs: stderr is not a terminal", "`longhaul status`"]);
 }
 
 #[test]

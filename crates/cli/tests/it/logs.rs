@@ -1,4 +1,5 @@
-//! `longhaul logs`: what was said and done, as it is and as it comes. Every story is told with each agent that there is.
+//! `longhaul logs`: prints the conversation of finished and of running runs. Tests with an agent run with
+//! every available agent.
 
 use crate::call::{Ended, Started, until};
 use crate::harness::{LONGHAUL, Stage};
@@ -17,7 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--retry-base", "50ms"];
-/// Asked for the second answer, the API is overloaded once.
+/// The API is overloaded once, at the second answer.
 const OVERLOADED: &str = r#"
 [[fault]]
 turn = 2
@@ -33,20 +34,20 @@ fn follow(stage: &Stage, args: &[&str]) -> Started {
     stage.longhaul(["logs", "@", "--follow"]).args(args).start()
 }
 
-/// The text without times, spans and amounts.
-fn vague(text: &str) -> String {
+/// Returns the text without moments, spans and amounts.
+fn redact(text: &str) -> String {
     let line = |line: &str| match line.split_once(": ") {
-        Some((begin, rest)) if begin.starts_with("attempt ") && !begin.contains(',') => {
+        Some((prefix, rest)) if prefix.starts_with("attempt ") && !prefix.contains(',') => {
             let (work, rest) = rest.split_once("; ").unwrap_or(("", rest));
             let work = work.split(" in ").next().unwrap_or_default();
             let rest =
                 rest.replace(" at once", " after").split(" after").next().unwrap_or_default().to_owned();
-            format!("{begin}: {work} …; {rest}\n")
+            format!("{prefix}: {work} …; {rest}\n")
         }
-        // It names the port.
+        // The error contains a random port.
         Some(("  error", _)) => "  error: …\n".to_owned(),
-        Some((begin, rest)) if begin.starts_with("attempt ") => {
-            format!("{}, …: {rest}\n", begin.split(',').next().unwrap_or_default())
+        Some((prefix, rest)) if prefix.starts_with("attempt ") => {
+            format!("{}, …: {rest}\n", prefix.split(',').next().unwrap_or_default())
         }
         None if line.starts_with("attempt ") => {
             format!("{}, …\n", line.split(',').next().unwrap_or_default())
@@ -57,12 +58,12 @@ fn vague(text: &str) -> String {
 }
 
 #[test]
-fn attempts_are_told_apart() {
+fn attempts_are_distinguished() {
     let work = format!("{WORK}{OVERLOADED}");
     with_each_agent_at(&work, "telling attempts apart", |stage, agent, server| {
         stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).end().envelope(0);
-        let told = logs(stage, &[]);
-        assert_eq!((told.code, told.stderr.as_str()), (0, ""), "{told:?}");
+        let all = logs(stage, &[]);
+        assert_eq!((all.code, all.stderr.as_str()), (0, ""), "{all:?}");
         expect![[r#"
             attempt 1, …
               you: p
@@ -79,20 +80,20 @@ fn attempts_are_told_apart() {
               turn ended: completed
             attempt 2: 1 turn …; the agent says that it is done
         "#]]
-        .assert_eq(&vague(&told.stdout));
+        .assert_eq(&redact(&all.stdout));
         let second = logs(stage, &["--attempt", "2"]).stdout;
-        assert!(told.stdout.ends_with(&second) && second.starts_with("attempt 2, "), "{second}");
+        assert!(all.stdout.ends_with(&second) && second.starts_with("attempt 2, "), "{second}");
         let lines = logs(stage, &["--attempt", "1", "--output-format", "stream-json"]).stdout;
         assert!(lines.lines().all(|line| line.contains(r#""attempt":1"#)) && !lines.is_empty(), "{lines}");
 
-        // A run that is over is followed to its end at once.
-        assert_eq!(logs(stage, &["--follow"]).stdout, told.stdout);
-        assert_eq!(logs(stage, &["--since", "1h"]).stdout, told.stdout);
+        // Following a finished run ends at once.
+        assert_eq!(logs(stage, &["--follow"]).stdout, all.stdout);
+        assert_eq!(logs(stage, &["--since", "1h"]).stdout, all.stdout);
         let nothing = logs(stage, &["--since", "0"]);
         assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
         assert!(nothing.stderr.contains("nothing that match was said"), "{nothing:?}");
 
-        // The agent's own lines, byte by byte.
+        // `--raw` prints the agent's lines unchanged.
         let stream = |attempt| fs::read_to_string(stage.only_run().attempt(attempt).stream_path());
         let (one, two) = (stream(1).expect("a stream"), stream(2).expect("a stream"));
         assert_eq!(logs(stage, &["--raw"]).stdout, format!("{one}{two}"));
@@ -103,38 +104,38 @@ fn attempts_are_told_apart() {
 }
 
 #[test]
-fn from_a_moment_on() {
+fn since_omits_earlier_messages() {
     with_each_agent("printing from a moment on", |stage, agent, server| {
         in_mid_tool(stage, agent, server).end().envelope(0);
         let run = stage.only_run();
-        let transcript = dated(&run, &run.transcript_path());
-        let stream = dated(&run, &run.attempt(1).stream_path());
-        // That of the second step.
-        let results = |messages: &[Value]| {
+        let transcript = add_timestamps(&run, &run.transcript_path());
+        let stream = add_timestamps(&run, &run.attempt(1).stream_path());
+        // The moment of the second step's result.
+        let result_at = |messages: &[Value]| {
             let is_result = |message: &&Value| message["kind"] == "tool_result" || message["type"] == "user";
-            let at = messages.iter().filter(is_result).nth(1).expect("there are three")["timestamp"].clone();
-            at.as_str().expect("it has a time").to_owned()
+            let second = messages.iter().filter(is_result).nth(1).expect("there are three");
+            second["timestamp"].as_str().expect("it has a time").to_owned()
         };
-        let told = logs(stage, &["--since", &results(&transcript)]).stdout;
-        assert!(!told.contains("The second one takes a while."), "{told}");
-        assert!(told.starts_with("attempt 1, ") && told.contains("\n  agent: Now the third.\n"), "{told}");
-        let raw = logs(stage, &["--raw", "--since", &results(&stream)]).stdout;
-        let whole = logs(stage, &["--raw"]).stdout;
-        assert!(whole.ends_with(&raw) && raw.len() < whole.len() && raw.contains("Now the third."), "{raw}");
+        let text = logs(stage, &["--since", &result_at(&transcript)]).stdout;
+        assert!(!text.contains("The second one takes a while."), "{text}");
+        assert!(text.starts_with("attempt 1, ") && text.contains("\n  agent: Now the third.\n"), "{text}");
+        let raw = logs(stage, &["--raw", "--since", &result_at(&stream)]).stdout;
+        let all = logs(stage, &["--raw"]).stdout;
+        assert!(all.ends_with(&raw) && raw.len() < all.len() && raw.contains("Now the third."), "{raw}");
         assert!(!raw.contains("The second one takes a while."), "{raw}");
     });
 }
 
-/// The lines of a file, with times in the first half of the two seconds that the run takes: the scripted agent states
-/// none.
-fn dated(run: &RunDir, path: &Path) -> Vec<Value> {
+/// Adds timestamps within the first of the run's two seconds to the lines of a file, and returns the lines.
+/// The scripted agent writes no timestamps.
+fn add_timestamps(run: &RunDir, path: &Path) -> Vec<Value> {
     let started = run.plan().expect("the plan can be read").started_at;
     let text = fs::read_to_string(path).expect("it is there");
     let mut lines: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
     let count = lines.len() as u64;
-    for (line, place) in lines.iter_mut().zip(1..) {
-        line["timestamp"] = rfc3339(started + Span(1000 * place / count)).into();
+    for (line, number) in lines.iter_mut().zip(1..) {
+        line["timestamp"] = rfc3339(started + Span(1000 * number / count)).into();
     }
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     fs::write(path, text).expect("it is ours");
@@ -142,7 +143,7 @@ fn dated(run: &RunDir, path: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn it_is_followed_across_attempts() {
+fn follow_continues_across_attempts() {
     let work = format!("{STEPS}\n[[fault]]\nturn = 4\ntimes = 1\nstatus = {{ code = 529 }}\n");
     with_each_agent_at(&work, "following across attempts", |stage, agent, server| {
         let run = stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).start();
@@ -152,21 +153,21 @@ fn it_is_followed_across_attempts() {
         run.end().envelope(0);
         let (followed, raw, first) = (followed.end(), raw.end(), first.end());
         assert_eq!((followed.code, followed.stderr.as_str()), (0, ""), "{followed:?}");
-        // What was waited is known when it is over.
-        let told = logs(stage, &[]).stdout;
-        let without = |text: &str| {
+        // The length of a wait is only known after it.
+        let text = logs(stage, &[]).stdout;
+        let without_ending = |text: &str| {
             let is_ending = |line: &&str| line.starts_with("attempt 1: ");
             text.lines().filter(|line| !is_ending(line)).collect::<Vec<_>>().join("\n")
         };
-        assert_eq!(without(&followed.stdout), without(&told));
+        assert_eq!(without_ending(&followed.stdout), without_ending(&text));
         assert!(followed.stdout.contains("(status 529); waiting until "), "{followed:?}");
         assert!(followed.stdout.contains("\n  agent: All three steps are taken.\n"), "{followed:?}");
         assert!(
-            told.starts_with(first.stdout.split("attempt 1: ").next().expect("a beginning")),
+            text.starts_with(first.stdout.split("attempt 1: ").next().expect("a beginning")),
             "{first:?}"
         );
         assert!(!first.stdout.contains("attempt 2"), "{first:?}");
-        // Whole, though the files lost their partial messages when the run was over.
+        // The output is complete, although the partial messages are removed from the files at the end.
         let results = raw.stdout.lines().filter(|line| line.contains(r#""type":"result""#)).count();
         assert_eq!((raw.code, results), (0, 2), "{raw:?}");
         assert!(raw.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{raw:?}");
@@ -174,7 +175,7 @@ fn it_is_followed_across_attempts() {
 }
 
 #[test]
-fn it_is_followed_across_a_supervisor_that_dies() {
+fn follow_continues_across_a_takeover() {
     with_each_agent("following across a recovery", |stage, agent, server| {
         let run = in_mid_tool(stage, agent, server);
         let followed = follow(stage, &[]);
@@ -185,9 +186,9 @@ fn it_is_followed_across_a_supervisor_that_dies() {
         recover(stage, server, &[]).end().envelope(0);
         let followed = followed.end();
         assert_eq!(followed.code, 0, "{followed:?}");
-        // The second step is taken up anew by an agent whose own record lacks it.
-        for words in ["agent: I take the first step.", "agent: Now the third.", "agent: All three steps"] {
-            assert_eq!(followed.stdout.matches(words).count(), 1, "{words}: {followed:?}");
+        // The session lacks the second step, so the agent repeats it.
+        for line in ["agent: I take the first step.", "agent: Now the third.", "agent: All three steps"] {
+            assert_eq!(followed.stdout.matches(line).count(), 1, "{line}: {followed:?}");
         }
         assert!(followed.stdout.contains("\nattempt 1: "), "{followed:?}");
         assert!(followed.stdout.contains("the agent crashed (its exit was not observed)"), "{followed:?}");
@@ -199,9 +200,9 @@ fn it_is_followed_across_a_supervisor_that_dies() {
     });
 }
 
-/// The session is nowhere, so that no agent was started: nobody said anything in that attempt.
+/// The session is missing, so Longhaul starts no agent in the second attempt.
 #[test]
-fn an_attempt_in_which_nothing_was_said_is_told() {
+fn attempt_without_messages_is_printed() {
     with_each_agent("telling of a silent attempt", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let agent = agent_of(&stage.only_run());
@@ -209,9 +210,9 @@ fn an_attempt_in_which_nothing_was_said_is_told() {
         until("the agent is gone", || is_gone(agent));
         fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
         recover(stage, server, &[]).end().envelope(0);
-        let told = logs(stage, &[]).stdout;
-        let place = |line: &str| told.find(line).unwrap_or_else(|| panic!("no `{line}` in {told}"));
-        let places = [
+        let text = logs(stage, &[]).stdout;
+        let offset = |line: &str| text.find(line).unwrap_or_else(|| panic!("no `{line}` in {text}"));
+        let offsets = [
             "attempt 1, ",
             "attempt 1: ",
             "attempt 2, ",
@@ -220,13 +221,13 @@ fn an_attempt_in_which_nothing_was_said_is_told() {
             ": new, with a handoff prompt (session_lost)\n",
             "attempt 3: ",
         ]
-        .map(place);
-        assert!(places.is_sorted(), "{told}");
+        .map(offset);
+        assert!(offsets.is_sorted(), "{text}");
     });
 }
 
 #[test]
-fn a_run_without_a_supervisor_is_waited_for_and_said_so() {
+fn follow_waits_for_an_orphaned_run() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let agent = agent_of(&stage.only_run());
@@ -238,9 +239,9 @@ fn a_run_without_a_supervisor_is_waited_for_and_said_so() {
     assert!(followed.stdout.contains("All three steps are taken."), "{followed:?}");
 }
 
-/// Nothing more is said, and nobody reads any more.
+/// The run writes no more messages, and the reader of the pipe has exited.
 #[test]
-fn a_pipe_that_is_closed_ends_it() {
+fn closed_pipe_ends_follow() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let agent = agent_of(&stage.only_run());
@@ -254,9 +255,9 @@ fn a_pipe_that_is_closed_ends_it() {
     recover(&stage, &server, &[]).end().envelope(0);
 }
 
-/// The first line of a hundred megabytes is there at once, and little of it is ever held.
+/// The first line of a hundred megabytes appears at once, and memory use stays small.
 #[test]
-fn a_large_conversation_is_printed_as_it_is_read() {
+fn large_conversation_is_printed_while_it_is_read() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
     let run = stage.only_run();
@@ -272,7 +273,7 @@ fn a_large_conversation_is_printed_as_it_is_read() {
         let script = format!("ulimit -v 300000; {LONGHAUL} logs @ {args} | head -n 1");
         let started = Instant::now();
         let ended = stage.program("bash").args(["-c", &script]).end();
-        // Ten times what it takes where nothing else runs.
+        // Ten times the duration on an idle machine.
         assert!(started.elapsed() < Duration::from_secs(1), "{args}: {:?}", started.elapsed());
         assert_eq!(
             (ended.code, ended.stdout.lines().count(), ended.stderr.as_str()),
@@ -283,10 +284,10 @@ fn a_large_conversation_is_printed_as_it_is_read() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_combinations_are_rejected() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
-    for (args, words) in [
+    for (args, fragments) in [
         (
             &["--attempt", "7"][..],
             &["print attempt 7 of run", "there is none", "hint: there is attempt 1 alone"][..],
@@ -299,8 +300,8 @@ fn what_makes_no_sense_is_refused() {
         (&["--follow", "--output-format", "json"], &["hint: `--output-format stream-json`"]),
         (&["--raw", "--output-format", "stream-json"], &["hint: leave out --raw"]),
     ] {
-        let refused = logs(&stage, args);
-        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{args:?}: {refused:?}");
-        refused.says(words);
+        let rejected = logs(&stage, args);
+        assert_eq!((rejected.code, rejected.stdout.as_str()), (2, ""), "{args:?}: {rejected:?}");
+        rejected.says(fragments);
     }
 }

@@ -1,8 +1,8 @@
-//! The binary as people and programs meet it: processes, files, signals, exit codes.
+//! End-to-end tests of the binary: processes, files, signals and exit codes.
 //!
-//! Every test has a [`stage::Stage`] of its own: folders in a temporary place, an agent that costs nothing, an environment
-//! without anything of whoever runs the tests. Nothing here reaches beyond 127.0.0.1, looks for credentials, or ends a
-//! process that it did not start; after each test nothing of it may be left ([`tidy`]).
+//! Every test has its own [`harness::Stage`]: temporary directories, a free agent, and an environment that
+//! inherits nothing from the user. No test connects beyond 127.0.0.1, looks for credentials, or ends a
+//! process that it did not start. [`tidy`] asserts after each test that nothing is left.
 
 #![allow(clippy::disallowed_methods, reason = "these rules are for the program")]
 

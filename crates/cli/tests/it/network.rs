@@ -1,5 +1,6 @@
-//! What an agent's commands may reach of the network. Only the real agent holds them back, and only where there is a
-//! sandbox for it; it must not start without one.
+//! `--network`: the hosts that an agent's commands may reach.
+//!
+//! Only the real agent enforces this, and only with a sandbox. It must not start without one.
 
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// Looks at a port of this machine twice: past every proxy, and by the one that there is.
-const LOOKING: &str = r#"
+/// Requests a port of this machine twice: directly, and through the proxy.
+const TWO_REQUESTS: &str = r#"
 name = "looking"
 summary = "one command, which looks at a port"
 prompt = "p"
@@ -28,104 +29,105 @@ bash = { command = "curl -s -m 5 --noproxy '*' http://127.0.0.1:PORT/ > direct; 
 text = "I have looked."
 "#;
 
-/// The port of a server that says `seen` to everybody, until the test process ends.
+/// Starts a server that answers every request with `seen` until the test process ends. Returns its port.
 fn port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("there is a port");
     let port = listener.local_addr().expect("it is bound").port();
     thread::spawn(move || {
-        for mut visitor in listener.incoming().flatten() {
-            // Who leaves early has seen enough.
-            let _ = visitor.read(&mut [0; 4096]);
+        for mut client in listener.incoming().flatten() {
+            // A client that disconnects early has all it needs.
+            let _ = client.read(&mut [0; 4096]);
             let _ =
-                visitor.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nseen");
-            let _ = visitor.shutdown(Shutdown::Both);
+                client.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nseen");
+            let _ = client.shutdown(Shutdown::Both);
         }
     });
     port
 }
 
-/// The real agent, where it can have a sandbox.
-fn sandboxed(story: &str) -> Option<PathBuf> {
-    let claude = claude_code(story)?;
-    let works = |program: &str, args: &[&str]| {
-        let ended = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
-        ended.is_ok_and(|status| status.success())
+/// Returns the real agent, or `None` if it is missing or cannot have a sandbox.
+fn sandboxed(description: &str) -> Option<PathBuf> {
+    let claude = claude_code(description)?;
+    let succeeds = |program: &str, args: &[&str]| {
+        let status = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
     };
     let needed =
         [("bwrap", "bubblewrap", "--version"), ("socat", "socat", "-V"), ("curl", "curl", "--version")];
-    let absent = needed.iter().filter(|(program, _, version)| !works(program, &[version]));
-    let absent: Vec<&str> = absent.map(|(_, package, _)| *package).collect();
-    if !absent.is_empty() {
-        let why = format!("a sandbox needs {}", absent.join(" and "));
-        skip_test(story, &why, &format!("install {}", absent.join(" ")));
+    let missing = needed.iter().filter(|(program, _, version)| !succeeds(program, &[version]));
+    let missing: Vec<&str> = missing.map(|(_, package, _)| *package).collect();
+    if !missing.is_empty() {
+        let reason = format!("a sandbox needs {}", missing.join(" and "));
+        skip_test(description, &reason, &format!("install {}", missing.join(" ")));
         return None;
     }
-    if !works("bwrap", &["--ro-bind", "/", "/", "--unshare-net", "true"]) {
+    if !succeeds("bwrap", &["--ro-bind", "/", "/", "--unshare-net", "true"]) {
         let remedy =
             "let this user have namespaces of his own: `bwrap --ro-bind / / --unshare-net true` shows it";
-        skip_test(story, "bubblewrap can make no network of its own here", remedy);
+        skip_test(description, "bubblewrap can make no network of its own here", remedy);
         return None;
     }
     Some(claude)
 }
 
-/// What the command saw: past the proxy, and by it.
-fn look(claude: &Path, args: &[&str], user_settings: &str) -> (String, String) {
+/// Returns what the command received: directly, and through the proxy.
+fn request_twice(claude: &Path, args: &[&str], user_settings: &str) -> (String, String) {
     let stage = Stage::new();
     let settings = stage.user_home().join(".claude");
     fs::create_dir(&settings).expect("the stage is new");
     fs::write(settings.join("settings.json"), user_settings).expect("the stage can be written");
-    let server = Server::plays(&LOOKING.replace("PORT", &port().to_string()));
+    let server = Server::plays(&TWO_REQUESTS.replace("PORT", &port().to_string()));
     let free = ["p", "--permission-mode", "bypassPermissions"];
     let envelope = stage.run(claude, &free).args(args).against(&server).end().envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
     assert!(stage.work().join("looked").exists(), "the command did not run");
-    let saw = |name: &str| fs::read_to_string(stage.work().join(name)).expect("it was written");
-    (saw("direct"), saw("by_proxy"))
+    let received = |name: &str| fs::read_to_string(stage.work().join(name)).expect("it was written");
+    (received("direct"), received("by_proxy"))
 }
 
 #[test]
-fn commands_reach_what_they_may() {
+fn commands_reach_only_allowed_hosts() {
     let Some(claude) = sandboxed("holding commands back from the network") else { return };
     let check = |args: &[&str], user_settings: &str, direct: &str, by_proxy: &str| {
-        let (saw_direct, saw_by_proxy) = look(&claude, args, user_settings);
-        let by_proxy_as_expected =
-            if by_proxy.is_empty() { saw_by_proxy != "seen" } else { saw_by_proxy == by_proxy };
+        let (actual_direct, actual_by_proxy) = request_twice(&claude, args, user_settings);
+        let is_by_proxy_expected =
+            if by_proxy.is_empty() { actual_by_proxy != "seen" } else { actual_by_proxy == by_proxy };
         assert!(
-            saw_direct == direct && by_proxy_as_expected,
-            "{args:?} {user_settings}: {saw_direct:?} {saw_by_proxy:?}"
+            actual_direct == direct && is_by_proxy_expected,
+            "{args:?} {user_settings}: {actual_direct:?} {actual_by_proxy:?}"
         );
     };
     check(&[], "{}", "seen", "seen");
     check(&["--network", "none"], "{}", "", "");
     check(&["--network", "localhost"], "{}", "", "seen");
     check(&["--network", "example.com"], "{}", "", "");
-    // A person's own settings may allow more hosts, but not where there are to be none.
-    let more = r#"{"sandbox":{"network":{"allowedDomains":["localhost"]}}}"#;
-    check(&["--network", "example.com"], more, "", "seen");
-    check(&["--network", "none"], more, "", "");
+    // The user's own settings may allow more hosts, except with `none`.
+    let settings = r#"{"sandbox":{"network":{"allowedDomains":["localhost"]}}}"#;
+    check(&["--network", "example.com"], settings, "", "seen");
+    check(&["--network", "none"], settings, "", "");
 }
 
 #[test]
-fn a_sandbox_gives_no_permission() {
+fn sandbox_grants_no_permission() {
     let Some(claude) = sandboxed("asking for permission in a sandbox") else { return };
-    let (stage, server) = (Stage::new(), Server::plays(&LOOKING.replace("PORT", "1")));
+    let (stage, server) = (Stage::new(), Server::plays(&TWO_REQUESTS.replace("PORT", "1")));
     let args = ["p", "--permission-mode", "default", "--network", "none", "--preset", "drill"];
     let envelope = stage.run(&claude, &args).against(&server).end().envelope(23);
     assert_eq!(envelope["run"]["fault"], "permission", "{envelope}");
     assert!(!stage.work().join("looked").exists());
 }
 
-/// A sandbox of the user's own, in a mode that asks a person: a command would wait for as long as nobody answers.
+/// With the user's own sandbox, in a mode that asks a person, a command would wait for an answer that never
+/// comes.
 #[test]
-fn a_host_that_a_person_would_have_to_allow_is_denied_at_once() {
+fn unapproved_host_is_denied_at_once() {
     let Some(claude) = sandboxed("asking for a host") else { return };
     let stage = Stage::new();
     let settings = stage.user_home().join(".claude");
     fs::create_dir(&settings).expect("the stage is new");
-    let asking = r#"{"sandbox":{"enabled":true},"permissions":{"allow":["Bash"]}}"#;
-    fs::write(settings.join("settings.json"), asking).expect("the stage can be written");
-    let server = Server::plays(&LOOKING.replace("PORT", "1"));
+    let sandbox = r#"{"sandbox":{"enabled":true},"permissions":{"allow":["Bash"]}}"#;
+    fs::write(settings.join("settings.json"), sandbox).expect("the stage can be written");
+    let server = Server::plays(&TWO_REQUESTS.replace("PORT", "1"));
     let args = ["p", "--permission-mode", "acceptEdits"];
     stage.run(&claude, &args).against(&server).end().envelope(0);
     let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("a stream");
@@ -133,9 +135,9 @@ fn a_host_that_a_person_would_have_to_allow_is_denied_at_once() {
 }
 
 #[test]
-fn an_agent_without_a_sandbox_does_not_start() {
+fn agent_without_sandbox_does_not_start() {
     let Some(claude) = claude_code("missing a sandbox") else { return };
-    let (stage, server) = (Stage::new(), Server::plays(LOOKING));
+    let (stage, server) = (Stage::new(), Server::plays(TWO_REQUESTS));
     let empty = stage.folder().join("empty");
     fs::create_dir(&empty).expect("the stage is new");
     let run = stage.run(&claude, &["p", "--network", "none"]).env("PATH", &empty).against(&server);
@@ -147,7 +149,7 @@ fn an_agent_without_a_sandbox_does_not_start() {
 }
 
 #[test]
-fn the_hosts_are_kept() {
+fn plan_stores_allowed_hosts() {
     let (stage, server) = (Stage::new(), Server::plays(crate::server::WORK));
     let args = ["p", "--permission-mode", "bypassPermissions", "--network", "example.com,*.example.org:443"];
     stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
@@ -161,7 +163,7 @@ fn the_hosts_are_kept() {
 }
 
 #[test]
-fn what_is_no_host_is_wrong_usage() {
+fn invalid_host_is_wrong_usage() {
     let stage = Stage::new();
     let check = |args: &[&str], words: &[&str]| {
         let ended = stage.program(LONGHAUL).args(["run", "p"]).args(args).end();

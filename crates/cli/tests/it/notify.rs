@@ -1,5 +1,6 @@
-//! `--notify`: the user's own commands, called when a person wants to know. They are called once, whoever supervises the
-//! run, and what becomes of them changes nothing.
+//! `--notify`: the user's own commands, called when a person should know something.
+//!
+//! Each is called once, even after a takeover. Its result never affects the run.
 
 use crate::call::{Ended, until};
 use crate::harness::{LONGHAUL, Stage};
@@ -20,29 +21,29 @@ fn work(stage: &Stage, args: &[&str]) -> Ended {
     stage.run(&stage.agent(), &free).args(args).against(&server).end()
 }
 
-/// What the command `cat >> heard` of this stage heard.
-fn heard(stage: &Stage) -> Vec<Value> {
+/// Returns the notifications that the command `cat >> heard` received.
+fn received(stage: &Stage) -> Vec<Value> {
     let text = fs::read_to_string(stage.work().join("heard")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
 
 #[test]
-fn an_outcome_is_told() {
+fn notifies_of_outcome() {
     with_each_agent("telling its outcome", |stage, agent, server| {
         let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-        // The run is over for whoever is told so.
+        // When the command is called, the run is already finished.
         let finished = format!("'{LONGHAUL}' show @ --json > shown");
-        let told = ["--notify", "cat >> heard", "--notify", &finished];
-        let ended = stage.run(agent, &free).args(told).against(server).end();
+        let notify = ["--notify", "cat >> heard", "--notify", &finished];
+        let ended = stage.run(agent, &free).args(notify).against(server).end();
         let envelope = ended.envelope(0);
         assert_eq!(ended.stderr, "");
-        let [news] = &heard(stage)[..] else { panic!("told once: {:?}", heard(stage)) };
+        let [notification] = &received(stage)[..] else { panic!("told once: {:?}", received(stage)) };
         let (run, id) = (stage.only_run(), envelope["run"]["id"].as_str().expect("it has one"));
         let cost = &envelope["usage"]["total_cost_usd"];
         let expected = json!({
             "kind": "outcome",
             "run": id,
-            "at": news["at"],
+            "at": notification["at"],
             "outcome": "done",
             "exit_code": 0,
             "fault": null,
@@ -54,79 +55,82 @@ fn an_outcome_is_told() {
             "dir": run.path(),
             "next": format!("longhaul show {id}"),
         });
-        assert_eq!(*news, expected);
+        assert_eq!(*notification, expected);
         let shown: Value =
             serde_json::from_slice(&fs::read(stage.work().join("shown")).expect("it is shown"))
                 .expect("JSON");
         assert_eq!(shown["outcome"], "done", "{shown}");
-        let kept = fs::read(run.notification_path("outcome-0")).expect("it is kept what was told");
-        assert_eq!(serde_json::from_slice::<Value>(&kept).expect("JSON"), expected);
+        let stored = fs::read(run.notification_path("outcome-0")).expect("it is kept what was told");
+        assert_eq!(serde_json::from_slice::<Value>(&stored).expect("JSON"), expected);
     });
 }
 
 #[test]
-fn a_run_that_is_recovered_or_resumed_still_tells() {
+fn recovered_and_resumed_runs_notify() {
     with_each_agent("telling whoever recovers", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--notify", "cat >> heard"]).kill();
-        assert!(heard(stage).is_empty());
+        assert!(received(stage).is_empty());
         recover(stage, server, &[]).end().envelope(0);
-        assert_eq!(heard(stage).len(), 1);
-        // A run that goes on ends once more, and is told to whom is named then.
+        assert_eq!(received(stage).len(), 1);
+        // A resumed run finishes again and notifies the commands given on resume.
         let other = "sed 's/done/done again/' >> heard";
         stage.longhaul(["resume", "@", "--repeat-task", "--notify", other]).against(server).end().envelope(0);
-        assert_eq!(heard(stage)[1]["outcome"], "done again");
+        assert_eq!(received(stage)[1]["outcome"], "done again");
         assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, [other]);
     });
 }
 
 #[test]
-fn an_outcome_is_told_once_whatever_dies() {
+fn notifies_of_outcome_once_after_recovery() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
     work(&stage, &["--notify", "cat >> heard"]).envelope(0);
     let run = stage.only_run();
-    // As after the death of a supervisor that had told it, and of one that had not.
+    // First a supervisor that died after the notification, then one that died before it.
     fs::remove_file(run.status_path()).expect("it is there");
     recover(&stage, &server, &[]).end().envelope(0);
-    assert_eq!(heard(&stage).len(), 1);
+    assert_eq!(received(&stage).len(), 1);
     for path in [run.status_path(), run.notification_path("outcome-0")] {
         fs::remove_file(path).expect("it is there");
     }
     recover(&stage, &server, &[]).end().envelope(0);
-    assert_eq!(heard(&stage).len(), 2);
+    assert_eq!(received(&stage).len(), 2);
 }
 
 #[test]
-fn a_person_who_is_needed_is_told_so() {
+fn notifies_when_person_is_needed() {
     let work = format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
     with_each_agent_at(&work, "telling that it needs a person", |stage, agent, server| {
         let free = ["fix it", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let ended = stage.run(agent, &free).args(["--notify", "cat >> heard"]).against(server).end();
         let envelope = ended.envelope(23);
-        let [news] = &heard(stage)[..] else { panic!("told once: {:?}", heard(stage)) };
-        assert_eq!((&news["kind"], &news["fault"]), (&json!("needs_person"), &json!("auth")));
-        assert_eq!((&news["task"], &news["next"]), (&json!("fix it"), &envelope["run"]["resume"]));
+        let [notification] = &received(stage)[..] else { panic!("told once: {:?}", received(stage)) };
+        assert_eq!((&notification["kind"], &notification["fault"]), (&json!("needs_person"), &json!("auth")));
+        assert_eq!(
+            (&notification["task"], &notification["next"]),
+            (&json!("fix it"), &envelope["run"]["resume"])
+        );
     });
 }
 
 #[test]
-fn a_long_wait_is_told_once_whoever_supervises() {
-    let limited = format!("{WORK}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 3600 }}\n");
-    let limited = limited.replacen("prompt =", "auth = \"oauth\"\nprompt =", 1);
-    with_each_agent_at(&limited, "telling that it waits", |stage, agent, server| {
+fn notifies_of_long_wait_once_across_takeover() {
+    let scenario = format!("{WORK}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 3600 }}\n");
+    let scenario = scenario.replacen("prompt =", "auth = \"oauth\"\nprompt =", 1);
+    with_each_agent_at(&scenario, "telling that it waits", |stage, agent, server| {
         let args =
             ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "cat >> heard"];
         let run = stage.run(agent, &args).against(server).start();
-        until("it is told", || heard(stage).len() == 1);
+        until("it is told", || received(stage).len() == 1);
         run.kill();
         let run = stage.only_run();
-        let before = run.status().expect("the status can be read").supervisor_pid;
+        let first_supervisor = run.status().expect("the status can be read").supervisor_pid;
         let recovered = recover(stage, server, &[]);
         let supervisor = || run.status().expect("the status can be read").supervisor_pid;
-        until("somebody else supervises", || supervisor() != before);
+        until("somebody else supervises", || supervisor() != first_supervisor);
         stage.longhaul(["cancel", "@"]).end();
         recovered.end().envelope(130);
-        let [wait, outcome] = &heard(stage)[..] else { panic!("told twice: {:?}", heard(stage)) };
+        let [wait, outcome] = &received(stage)[..] else { panic!("told twice: {:?}", received(stage)) };
         assert_eq!((&wait["kind"], &wait["fault"]), (&json!("waiting"), &json!("usage_limit")));
         assert_eq!(wait["next"], format!("longhaul attach {}", run.id()));
         assert!(wait["until"].as_str() > wait["at"].as_str(), "{wait}");
@@ -135,45 +139,48 @@ fn a_long_wait_is_told_once_whoever_supervises() {
 }
 
 #[test]
-fn a_command_is_apart_from_the_run() {
+fn command_runs_outside_the_run() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "env > told"];
-    let told = || fs::read_to_string(stage.work().join("told")).expect("it was called");
+    let environment = || fs::read_to_string(stage.work().join("told")).expect("it was called");
     stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
-    // Nothing of the run is in its environment, not even the mark.
-    assert!(!told().contains(stage.only_run().id().as_str()), "{}", told());
-    assert!(!told().contains(RUN_VARIABLE) && !told().contains(MARK_VARIABLE), "{}", told());
-    // It stays what the runs around it have started.
+    // The run marker and the run's other variables are not in its environment.
+    assert!(!environment().contains(stage.only_run().id().as_str()), "{}", environment());
+    assert!(
+        !environment().contains(RUN_VARIABLE) && !environment().contains(MARK_VARIABLE),
+        "{}",
+        environment()
+    );
+    // Variables of outer runs stay.
     let inner = stage.run(&stage.agent(), &args).env(RUN_VARIABLE, "outer").env(MARK_VARIABLE, "outer/1");
     inner.against(&server).end().envelope(0);
     for line in [format!("\n{RUN_VARIABLE}=outer\n"), format!("\n{MARK_VARIABLE}=outer/1\n")] {
-        assert!(told().contains(&line), "{}", told());
+        assert!(environment().contains(&line), "{}", environment());
     }
 }
 
 #[test]
-fn what_becomes_of_a_command_changes_nothing() {
+fn failing_command_does_not_affect_run() {
     let stage = Stage::new();
     let ended =
         work(&stage, &["--notify", "cat > /dev/null; echo no server; exit 3", "--notify", "cat >> heard"]);
     ended.envelope(0);
-    assert_eq!(heard(&stage).len(), 1);
+    assert_eq!(received(&stage).len(), 1);
     let run = stage.only_run();
     let log = run.notify_log_path("outcome-0", 0);
     assert_eq!(
         fs::read_to_string(&log).expect("what it said is kept"),
         "$ cat > /dev/null; echo no server; exit 3\nno server\nlonghaul: it exited with 3\n"
     );
-    let words =
-        format!("failed (outcome): it exited with 3; its output is in {}", log.display());
-    assert!(ended.stderr.contains(&words), "{ended:?}");
-    // One that reads nothing is told all the same.
+    let warning = format!("failed (outcome): it exited with 3; its output is in {}", log.display());
+    assert!(ended.stderr.contains(&warning), "{ended:?}");
+    // A command that does not read its input is notified too.
     work(&stage, &["--notify", "true"]).envelope(0);
 }
 
 #[test]
-fn who_wants_no_more_does_not_wait_for_a_command() {
+fn interrupt_does_not_wait_for_command() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
     let slow = "touch called; sleep 300 & sleep 300";
@@ -188,7 +195,7 @@ fn who_wants_no_more_does_not_wait_for_a_command() {
 }
 
 #[test]
-fn a_command_that_cannot_be_called_is_refused() {
+fn invalid_command_is_rejected() {
     let stage = Stage::new();
     let check = |args: &[&str], words: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
@@ -203,12 +210,12 @@ fn a_command_that_cannot_be_called_is_refused() {
     assert_eq!(ended.code, 2, "{ended:?}");
 }
 
-/// Answers one HTTP request and returns it, once its body is complete.
+/// Answers one HTTP request and returns it once its body is complete.
 fn one_request(listener: TcpListener) -> JoinHandle<String> {
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client connects");
         let (mut request, mut bytes) = (Vec::new(), [0; 4096]);
-        while !is_whole(&String::from_utf8_lossy(&request)) {
+        while !is_complete(&String::from_utf8_lossy(&request)) {
             let read = stream.read(&mut bytes).expect("the client writes");
             assert!(read > 0, "the client closed the connection: {}", String::from_utf8_lossy(&request));
             request.extend(&bytes[..read]);
@@ -219,7 +226,7 @@ fn one_request(listener: TcpListener) -> JoinHandle<String> {
     })
 }
 
-fn is_whole(request: &str) -> bool {
+fn is_complete(request: &str) -> bool {
     let Some((head, body)) = request.split_once("\r\n\r\n") else { return false };
     let length = head
         .lines()
@@ -251,7 +258,7 @@ fn ntfy_receives_the_outcome() {
 }
 
 #[test]
-fn slack_receives_the_outcome_and_no_file_has_its_url() {
+fn slack_receives_the_outcome_and_files_omit_its_url() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
     let (listener, address) = listener();
@@ -275,7 +282,7 @@ fn slack_receives_the_outcome_and_no_file_has_its_url() {
 }
 
 #[test]
-fn the_desktop_receives_the_outcome() {
+fn desktop_receives_the_outcome() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
     let program = stage.script("notify-send", "printf '%s|' \"$@\" > \"$HOME/shown\"");
@@ -290,7 +297,7 @@ fn the_desktop_receives_the_outcome() {
 }
 
 #[test]
-fn a_failed_notification_is_reported_and_fails_no_run() {
+fn failed_notification_is_reported_and_run_succeeds() {
     let stage = Stage::new();
     let (listener, address) = listener();
     drop(listener);
@@ -300,7 +307,7 @@ fn a_failed_notification_is_reported_and_fails_no_run() {
 }
 
 #[test]
-fn an_unusable_channel_is_refused() {
+fn unusable_channel_is_rejected() {
     let stage = Stage::new();
     let check = |channel: &str, words: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p", "--notify", channel]).end();

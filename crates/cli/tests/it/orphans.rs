@@ -1,5 +1,6 @@
-//! Agents whose supervisor is killed and for whom nobody comes back: their watchdog leaves alone what works, ends what
-//! hangs, and never outlives what it watches.
+//! The watchdog: it stops the silent agent of an orphaned run.
+//!
+//! It never touches an agent that still writes, and never outlives the agent.
 
 use crate::call::{Started, until};
 use crate::harness::Stage;
@@ -15,7 +16,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Three steps, the second of which hangs when it is taken for the first time.
+/// Three steps. The second one hangs when it first runs.
 const HANG: &str = r#"
 name = "hang"
 summary = "three steps, the second of which hangs once"
@@ -39,7 +40,8 @@ bash = { command = "grep -qs three steps || echo three >> steps" }
 text = "All three steps are taken."
 "#;
 
-/// An agent that writes a line five times a second, to its stream and to its stderr by turns, until it is told to be silent.
+/// An agent that writes a line five times a second, alternating between its stream and stderr, until the file
+/// `silent` exists.
 const CHATTY: &str = r#"
 echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'
 until test -e silent; do
@@ -48,36 +50,36 @@ until test -e silent; do
 done
 exec sleep 240"#;
 
-// What a person takes for at once; the machine may be busy with other tests. A watchdog that was told nothing by a file
-// event would look less often.
-const AT_ONCE: Duration = Duration::from_secs(8);
+// The time that a person accepts as immediate, on a machine busy with other tests. A watchdog that missed its
+// file event would probe less often.
+const SOON: Duration = Duration::from_secs(8);
 
-/// Ends what a failed test left of its stage.
-struct Ends(PathBuf);
+/// Kills the processes that a failed test left on its stage.
+struct KillLeftovers(PathBuf);
 
-impl Drop for Ends {
+impl Drop for KillLeftovers {
     fn drop(&mut self) {
         for (pid, _) in tidy::processes(&self.0) {
-            // It may have ended by itself.
+            // The process may have exited on its own.
             let _ = kill_process(pid, Signal::KILL);
         }
     }
 }
 
-fn stage() -> (Ends, Stage) {
+fn stage() -> (KillLeftovers, Stage) {
     let stage = Stage::new();
-    (Ends(stage.folder().to_owned()), stage)
+    (KillLeftovers(stage.folder().to_owned()), stage)
 }
 
-/// The watchdogs of the one run, told by their command lines.
+/// Returns the watchdogs of the only run, found by their command lines.
 fn watchdogs(stage: &Stage) -> Vec<Pid> {
     let dir = stage.only_run().path().display().to_string();
-    let watches = |command: &str| command.contains(" watchdog ") && command.contains(&dir);
-    let found = tidy::processes(stage.folder()).into_iter();
-    found.filter(|(_, command)| watches(command)).map(|(pid, _)| pid).collect()
+    let is_watchdog = |command: &str| command.contains(" watchdog ") && command.contains(&dir);
+    let processes = tidy::processes(stage.folder()).into_iter();
+    processes.filter(|(_, command)| is_watchdog(command)).map(|(pid, _)| pid).collect()
 }
 
-/// The one watchdog of the one run, once there is one.
+/// Waits for the only watchdog of the only run and returns it.
 fn watchdog(stage: &Stage) -> Pid {
     until("a watchdog is there", || !watchdogs(stage).is_empty());
     let watchdogs = watchdogs(stage);
@@ -85,11 +87,11 @@ fn watchdog(stage: &Stage) -> Pid {
     watchdogs[0]
 }
 
-fn orphaned(run: &RunDir) -> Option<WatchdogStop> {
+fn watchdog_stop(run: &RunDir) -> Option<WatchdogStop> {
     run.attempt(1).watchdog_stop().expect("it is there as a whole or not at all")
 }
 
-/// A run that hangs in its second step, for whose orphans this is the policy.
+/// Starts a run that hangs in its second step, with these arguments for its orphan timeout.
 fn hanging(stage: &Stage, server: &Server, timeout: &[&str]) -> Started {
     let args = [&["p", "--permission-mode", "bypassPermissions", "--preset", "drill"], timeout].concat();
     let run = stage.run(&stage.agent(), &args).against(server).start();
@@ -98,7 +100,7 @@ fn hanging(stage: &Stage, server: &Server, timeout: &[&str]) -> Started {
 }
 
 #[test]
-fn an_orphan_that_hangs_is_ended_and_its_run_can_be_recovered() {
+fn hanging_orphan_is_stopped_and_its_run_recovers() {
     let ((_ends, stage), server) = (stage(), Server::plays(HANG));
     let supervisor = hanging(&stage, &server, &["--orphan-timeout", "2s"]);
     let (run, _) = (stage.only_run(), watchdog(&stage));
@@ -107,17 +109,17 @@ fn an_orphan_that_hangs_is_ended_and_its_run_can_be_recovered() {
     let killed = Instant::now();
     until("nothing is left", || tidy::processes(stage.folder()).is_empty());
     assert!(killed.elapsed() >= Duration::from_secs(2), "it had its time");
-    assert!(killed.elapsed() < AT_ONCE * 3, "{:?}", killed.elapsed());
+    assert!(killed.elapsed() < SOON * 3, "{:?}", killed.elapsed());
     assert!(is_gone(agent));
-    let orphaned = orphaned(&run).expect("it is told");
-    assert!((2_000..4_000).contains(&orphaned.silent_ms.millis()), "{orphaned:?}");
-    // The agent, the tool's shell, and what that had started.
-    assert!(orphaned.processes_stopped.is_some_and(|count| count >= 2), "{orphaned:?}");
+    let watchdog_stop = watchdog_stop(&run).expect("it is told");
+    assert!((2_000..4_000).contains(&watchdog_stop.silent_ms.millis()), "{watchdog_stop:?}");
+    // The agent, the tool's shell, and the process it started.
+    assert!(watchdog_stop.processes_stopped.is_some_and(|count| count >= 2), "{watchdog_stop:?}");
 
     let show = |format: &str| stage.longhaul(["show", "@", "--output-format", format]).end().stdout;
     assert!(show("text").contains("attempt 1: its supervisor had died"), "{}", show("text"));
     let shown: Value = serde_json::from_str(&show("json")).expect("it is JSON");
-    assert_eq!(shown["attempts"][0]["orphaned"]["silent_ms"], orphaned.silent_ms.millis());
+    assert_eq!(shown["attempts"][0]["orphaned"]["silent_ms"], watchdog_stop.silent_ms.millis());
 
     done_in(&stage, &recover(&stage, &server, &["@"]).end().envelope(0), 2);
     assert_eq!(steps(&stage), "one\nthree\n", "the second step was cut, and looked for");
@@ -125,7 +127,7 @@ fn an_orphan_that_hangs_is_ended_and_its_run_can_be_recovered() {
 }
 
 #[test]
-fn an_orphan_that_writes_is_left_alone() {
+fn writing_orphan_keeps_running() {
     let (_ends, stage) = stage();
     let lines = || fs::read_to_string(stage.work().join("lines")).map_or(0, |lines| lines.lines().count());
     let agent = stage.script("chatty", CHATTY);
@@ -133,18 +135,21 @@ fn an_orphan_that_writes_is_left_alone() {
     until("it writes", || lines() > 0);
     let watchdog = watchdog(&stage);
     run.kill();
-    // Five lines take a second: these are twice what a silent one has.
+    // Five lines take a second, so this is twice the time that a silent agent has.
     let enough = lines() + 40;
     until("it has written on", || lines() >= enough);
-    assert!(!is_gone(watchdog) && orphaned(&stage.only_run()).is_none());
+    assert!(!is_gone(watchdog) && watchdog_stop(&stage.only_run()).is_none());
     fs::write(stage.work().join("silent"), "").expect("the stage can be written");
     until("nothing is left", || tidy::processes(stage.folder()).is_empty());
-    assert!(orphaned(&stage.only_run()).is_some_and(|orphaned| orphaned.silent_ms.millis() >= 4_000));
+    assert!(
+        watchdog_stop(&stage.only_run())
+            .is_some_and(|watchdog_stop| watchdog_stop.silent_ms.millis() >= 4_000)
+    );
     assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
 }
 
 #[test]
-fn whoever_recovers_the_run_has_a_watchdog_of_its_own() {
+fn recovering_supervisor_has_its_own_watchdog() {
     let ((_ends, stage), server) = (stage(), Server::plays(HANG));
     let supervisor = hanging(&stage, &server, &["--orphan-timeout", "10m"]);
     let first = watchdog(&stage);
@@ -152,17 +157,17 @@ fn whoever_recovers_the_run_has_a_watchdog_of_its_own() {
     let agent = agent_of(&stage.only_run());
     let (recovered, started) = (recover(&stage, &server, &["@"]), Instant::now());
     until("the first one is gone", || is_gone(first));
-    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
+    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     let second = watchdog(&stage);
     assert_ne!(second, first);
     assert!(!is_gone(agent), "it was adopted");
     recovered.signal(Signal::TERM);
     recovered.end().envelope(143);
-    assert!(is_gone(second) && orphaned(&stage.only_run()).is_none());
+    assert!(is_gone(second) && watchdog_stop(&stage.only_run()).is_none());
 }
 
 #[test]
-fn a_run_that_ends_takes_its_watchdog_along() {
+fn watchdog_exits_with_its_run() {
     let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     let watchdog = watchdog(&stage);
@@ -170,21 +175,22 @@ fn a_run_that_ends_takes_its_watchdog_along() {
     assert!(is_gone(watchdog));
 }
 
-/// Whoever reads what Longhaul prints waits for the end of the pipe, which must not be the end of a watchdog.
+/// A program that reads the output of Longhaul waits for the end of the pipe. A watchdog must not keep the
+/// pipe open.
 #[test]
-fn a_watchdog_has_nothing_of_its_supervisors() {
+fn watchdog_inherits_nothing_from_its_supervisor() {
     let ((_ends, stage), server) = (stage(), Server::plays(HANG));
     let supervisor = hanging(&stage, &server, &[]);
     let watchdog = watchdog(&stage);
-    let of = |name: &str| PathBuf::from(format!("/proc/{}/{name}", watchdog.as_raw_nonzero()));
-    assert_eq!(fs::read_link(of("cwd")).expect("it lives"), PathBuf::from("/"));
+    let proc_path = |name: &str| PathBuf::from(format!("/proc/{}/{name}", watchdog.as_raw_nonzero()));
+    assert_eq!(fs::read_link(proc_path("cwd")).expect("it lives"), PathBuf::from("/"));
     for stream in ["fd/0", "fd/1", "fd/2"] {
-        assert_eq!(fs::read_link(of(stream)).expect("it lives"), PathBuf::from("/dev/null"));
+        assert_eq!(fs::read_link(proc_path(stream)).expect("it lives"), PathBuf::from("/dev/null"));
     }
     until("it has left our session", || {
         rustix::process::getsid(Some(watchdog)).is_ok_and(|session| session == watchdog)
     });
-    let environment = fs::read_to_string(of("environ")).expect("it lives");
+    let environment = fs::read_to_string(proc_path("environ")).expect("it lives");
     for name in [RUN_VARIABLE, MARK_VARIABLE] {
         assert!(!environment.contains(name), "it carries the mark of its run");
     }
@@ -195,10 +201,10 @@ fn a_watchdog_has_nothing_of_its_supervisors() {
 }
 
 #[test]
-fn without_a_timeout_there_is_no_watchdog() {
+fn no_watchdog_starts_without_a_timeout() {
     let ((_ends, stage), server) = (stage(), Server::plays(HANG));
     let run = hanging(&stage, &server, &["--orphan-timeout", "none"]);
-    // Written long after one would have been started.
+    // `session_opened` is written long after a watchdog would have been started.
     let journal = || fs::read_to_string(stage.only_run().journal_path()).expect("a journal");
     until("the session is open", || journal().contains("session_opened"));
     assert_eq!(watchdogs(&stage), []);
@@ -207,7 +213,7 @@ fn without_a_timeout_there_is_no_watchdog() {
 }
 
 #[test]
-fn an_agent_that_ends_alone_takes_the_watchdog_along() {
+fn watchdog_exits_with_its_agent() {
     let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     let watchdog = watchdog(&stage);
@@ -216,12 +222,12 @@ fn an_agent_that_ends_alone_takes_the_watchdog_along() {
     until("the agent is gone", || is_gone(agent));
     let started = Instant::now();
     until("the watchdog is gone", || is_gone(watchdog));
-    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
+    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
 }
 
 #[test]
-fn a_run_that_waits_leaves_nothing_to_watch() {
+fn watchdog_exits_while_the_run_waits() {
     let (stage, server) = (Stage::new(), Server::plays(WALL));
     let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
     let args = [&["p", "--permission-mode", "bypassPermissions"], &slow[..]].concat();

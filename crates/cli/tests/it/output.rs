@@ -1,5 +1,7 @@
-//! What is printed: the envelope, the text, the stream, the talk on stderr. Snapshots are of what people read; `UPDATE_EXPECT=1
-//! cargo test` rewrites them, and the difference belongs into the changelog.
+//! Output: the envelope, text, streams and messages on stderr.
+//!
+//! Snapshots cover what people read. `UPDATE_EXPECT=1 cargo test` rewrites them, and each difference belongs
+//! in the changelog.
 
 use crate::call::Ended;
 use crate::harness::Stage;
@@ -10,15 +12,15 @@ use std::fs;
 
 const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
 
-/// A run of the small piece of work.
+/// Runs the small piece of work.
 fn work(stage: &Stage, args: &[&str]) -> Ended {
     let server = Server::plays(WORK);
-    let named = ["p", "--session-id", SESSION, "--permission-mode", "bypassPermissions"];
-    stage.run(&stage.agent(), &named).args(args).against(&server).end()
+    let options = ["p", "--session-id", SESSION, "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &options).args(args).against(&server).end()
 }
 
-/// The text with what differs from run to run replaced: the stage's folder, and on lines that begin with one of these, what
-/// follows.
+/// Returns the text without the parts that vary between runs: the stage's directory, and the rest of each
+/// line that begins with one of `varying`.
 pub fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
     let text = text.replace(&stage.folder().display().to_string(), "<stage>");
     let line = |line: &str| {
@@ -36,7 +38,7 @@ pub fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
 }
 
 #[test]
-fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
+fn envelope_is_printed_without_a_terminal() {
     let stage = Stage::new();
     let ended = work(&stage, &[]);
     ended.envelope(0);
@@ -96,9 +98,9 @@ fn an_envelope_is_printed_where_nobody_reads_a_terminal() {
     assert_eq!(ended.stderr, "", "a run without incidents has nothing to say");
 }
 
-/// The keys and types that the page shows are there, whatever came of the run.
+/// The keys and types that the page shows are present with any outcome.
 #[test]
-fn every_envelope_has_the_keys_that_are_documented() {
+fn every_envelope_has_the_documented_keys() {
     let page = include_str!("../../../../docs/output.md");
     let example = page
         .split("```json\n")
@@ -110,20 +112,22 @@ fn every_envelope_has_the_keys_that_are_documented() {
     let done = work(&stage, &[]).envelope(0);
     let refused = empty.longhaul(["run", "p", "--agent-path", "/nowhere"]).end().envelope(25);
     for envelope in [&done, &refused] {
-        alike("envelope", &example, envelope);
+        assert_same_shape("envelope", &example, envelope);
     }
     assert!(!done["result"].is_null() && !done["run"]["id"].is_null() && !done["session_id"].is_null());
 }
 
-/// The same keys with the same types, at every depth; what may be missing is null.
-fn alike(place: &str, documented: &Value, actual: &Value) {
+/// Asserts that both have the same keys and types at every depth. Values that may be missing are null.
+fn assert_same_shape(path: &str, documented: &Value, actual: &Value) {
     match (documented, actual) {
         (Value::Object(documented), Value::Object(actual)) => {
-            assert!(documented.keys().eq(actual.keys()), "{place}: {documented:?} and {actual:?}");
-            documented.iter().for_each(|(key, value)| alike(&format!("{place}.{key}"), value, &actual[key]));
+            assert!(documented.keys().eq(actual.keys()), "{path}: {documented:?} and {actual:?}");
+            documented
+                .iter()
+                .for_each(|(key, value)| assert_same_shape(&format!("{path}.{key}"), value, &actual[key]));
         }
         (Value::Null, _) | (_, Value::Null) => {}
-        _ => assert_eq!(kind(documented), kind(actual), "{place}: {actual}"),
+        _ => assert_eq!(kind(documented), kind(actual), "{path}: {actual}"),
     }
 }
 
@@ -158,7 +162,7 @@ fn commands_for_people_print_text_to_a_pipe_and_json_on_request() {
 }
 
 #[test]
-fn a_configured_format_holds_for_every_command() {
+fn configured_format_applies_to_every_command() {
     let stage = Stage::new();
     let shown = stage.longhaul(["status"]).in_text().env("LONGHAUL_OUTPUT_FORMAT", "json").end();
     assert!(shown.stdout.starts_with('{'), "{shown:?}");
@@ -167,7 +171,7 @@ fn a_configured_format_holds_for_every_command() {
 }
 
 #[test]
-fn an_unknown_run_is_wrong_usage_everywhere() {
+fn unknown_run_is_wrong_usage_for_every_command() {
     let stage = Stage::new();
     work(&stage, &["--run-id", "one"]).envelope(0);
     for command in [
@@ -200,14 +204,14 @@ fn text_is_for_people() {
     .assert_eq(&redacted_summary(&stage, &ended));
 }
 
-/// A summary without the id, durations and amounts of its run.
+/// Returns a summary without the run's id, durations and amounts.
 fn redacted_summary(stage: &Stage, ended: &Ended) -> String {
     let text = redacted(stage, &ended.stdout, &["time", "cost", "tokens"]);
     text.replace(stage.only_run().id().as_str(), "RUN")
 }
 
 #[test]
-fn text_of_a_run_that_failed_says_what_to_do() {
+fn text_of_a_failed_run_has_next_command() {
     let stage = Stage::new();
     let server =
         Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
@@ -230,7 +234,7 @@ fn text_of_a_run_that_failed_says_what_to_do() {
 }
 
 #[test]
-fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
+fn stream_has_events_of_agent_and_longhaul_and_ends_with_the_envelope() {
     let stage = Stage::new();
     let ended = work(&stage, &["--output-format", "stream-json"]);
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -238,17 +242,17 @@ fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
         ended.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect();
     let (last, events) = lines.split_last().expect("there are lines");
     assert_eq!((&last["run"]["outcome"], &last["success"]), (&"done".into(), &true.into()), "{last}");
-    // Whose event comes first at the same moment is chance; each side's order is not.
-    let (ours, theirs): (Vec<&Value>, Vec<&Value>) =
+    // The order of simultaneous events of the two sources is random. The order within one source is fixed.
+    let (longhaul_events, agent_events): (Vec<&Value>, Vec<&Value>) =
         events.iter().partition(|event| event["type"] == "longhaul");
-    assert!(ours.iter().all(|event| event["run"] == last["run"]["id"]), "{ours:?}");
-    let numbers: Vec<u64> = ours.iter().filter_map(|event| event["seq"].as_u64()).collect();
-    assert_eq!(numbers, Vec::from_iter(1..=ours.len() as u64));
-    // A key that is there twice is one of them for one reader and the other for another.
-    let twice =
+    assert!(longhaul_events.iter().all(|event| event["run"] == last["run"]["id"]), "{longhaul_events:?}");
+    let numbers: Vec<u64> = longhaul_events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert_eq!(numbers, Vec::from_iter(1..=longhaul_events.len() as u64));
+    // A duplicate key has one value for some readers and the other for the rest.
+    let duplicate =
         ended.stdout.lines().find(|line| line.contains("longhaul") && line.matches(r#""at":"#).count() > 1);
-    assert_eq!(twice, None);
-    let records: Vec<&str> = ours.iter().filter_map(|event| event["record"].as_str()).collect();
+    assert_eq!(duplicate, None);
+    let records: Vec<&str> = longhaul_events.iter().filter_map(|event| event["record"].as_str()).collect();
     expect![[r#"
         run_started
         attempt_started
@@ -260,12 +264,13 @@ fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
         swept
         run_finished"#]]
     .assert_eq(&records.join("\n"));
-    let word = |event: &&Value| {
-        let words = [event["type"].as_str(), event["subtype"].as_str()];
-        words.into_iter().flatten().collect::<Vec<_>>().join("/")
+    let name = |event: &&Value| {
+        let names = [event["type"].as_str(), event["subtype"].as_str()];
+        names.into_iter().flatten().collect::<Vec<_>>().join("/")
     };
-    let mut words: Vec<String> = theirs.iter().map(word).filter(|word| word != "stream_event").collect();
-    words.dedup();
+    let mut names: Vec<String> =
+        agent_events.iter().map(name).filter(|name| name != "stream_event").collect();
+    names.dedup();
     expect![[r#"
         system/session_state_changed
         system/init
@@ -276,16 +281,16 @@ fn a_stream_is_the_agents_and_ours_and_ends_with_the_envelope() {
         assistant
         result/success
         system/session_state_changed"#]]
-    .assert_eq(&words.join("\n"));
-    // Nothing of the agent's is lost: all but the partial messages is in the file that was kept.
-    let kept = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("the stream is kept");
-    for line in kept.lines() {
+    .assert_eq(&names.join("\n"));
+    // No line of the agent is lost: the stored file has all of them but the partial messages.
+    let stored = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("the stream is kept");
+    for line in stored.lines() {
         assert!(ended.stdout.lines().any(|printed| printed == line), "{line}");
     }
 }
 
 #[test]
-fn quiet_says_nothing_and_verbose_says_every_decision() {
+fn quiet_prints_nothing_and_verbose_prints_every_decision() {
     let (quiet, verbose) = (Stage::new(), Stage::new());
     let ended = work(&quiet, &["--quiet"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
@@ -304,9 +309,9 @@ fn quiet_says_nothing_and_verbose_says_every_decision() {
     .assert_eq(&redacted(&verbose, &ended.stderr, &["run", "the agent runs as process"]));
 }
 
-/// The settings' own mode asks for permission, and nobody is there to answer.
+/// The mode of the settings asks for permission, and a headless run cannot answer.
 #[test]
-fn a_mode_that_asks_is_pointed_out() {
+fn asking_permission_mode_is_warned_of() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
     let run = |args: &[&str]| stage.run(&stage.agent(), &["p"]).args(args).against(&server).end();
@@ -322,19 +327,20 @@ fn a_mode_that_asks_is_pointed_out() {
     assert!(!run(&["--permission-mode", "default"]).stderr.contains("warning: the agent's settings"));
 }
 
-/// What a program that was written for openclawpack finds on stderr: names, keys and order are that system's.
+/// Lifecycle events on stderr, as openclawpack's clients expect them: names, keys and order are from
+/// openclawpack.
 #[test]
-fn openclawpack_hears_of_the_life_of_its_run() {
+fn openclawpack_preset_prints_lifecycle_events() {
     let work = |prompt: &str, scenario: &str, args: &[&str]| {
         let stage = Stage::new();
         let server = Server::plays(scenario);
         let free = [prompt, "--preset", "openclawpack", "--permission-mode", "bypassPermissions"];
         let ended = stage.run(&stage.agent(), &free).args(args).against(&server).end();
-        let told = ended.stderr.lines().filter(|line| line.starts_with("event: "));
-        format!("{prompt} {}\n{}\n", ended.code, told.collect::<Vec<_>>().join("\n"))
+        let printed = ended.stderr.lines().filter(|line| line.starts_with("event: "));
+        format!("{prompt} {}\n{}\n", ended.code, printed.collect::<Vec<_>>().join("\n"))
     };
     let rejected = format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
-    let told = [
+    let printed = [
         work("/gsd:new-project --auto\n\na todo app", WORK, &[]),
         work("/gsd:plan-phase 3", WORK, &[]),
         work("/gsd:execute-phase 2.1", WORK, &["--answer", "approve=approved"]),
@@ -345,16 +351,16 @@ fn openclawpack_hears_of_the_life_of_its_run() {
     let stage = Stage::new();
     let refused = ["run", "tidy up", "--preset", "openclawpack", "--agent-path", "/nowhere"];
     let refused = stage.longhaul(refused).end();
-    let told = told.concat() + &refused.stderr;
+    let printed = printed.concat() + &refused.stderr;
 
-    // Whoever goes on with the run tells how it ends.
+    // A supervisor that recovers or resumes the run reports its end.
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let free = ["-", "--preset", "openclawpack", "--permission-mode", "bypassPermissions", "--quiet"];
     stage.run(&stage.agent(), &free).stdin("/gsd:plan-phase 3").against(&server).end().envelope(0);
     fs::remove_file(stage.only_run().status_path()).expect("it is there");
     let recovered = stage.longhaul(["recover"]).against(&server).end().stderr;
     let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().stderr;
-    let told = format!("{told}recovered\n{recovered}resumed\n{resumed}");
+    let printed = format!("{printed}recovered\n{recovered}resumed\n{resumed}");
     expect![[r#"
         /gsd:new-project --auto
 
@@ -384,5 +390,5 @@ fn openclawpack_hears_of_the_life_of_its_run() {
         resumed
         event: {"type":"decision_needed","data":{"command":"plan_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
         event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
-    "#]].assert_eq(&told);
+    "#]].assert_eq(&printed);
 }

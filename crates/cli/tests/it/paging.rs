@@ -1,4 +1,4 @@
-//! What a person sees on a terminal: a pager where there is one.
+//! Pagers: long text for a terminal goes through one.
 
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
@@ -9,9 +9,9 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 
 /// A pager that marks each line.
-const MARKS: (&str, &str) = ("PAGER", "sed 's/^/paged: /'");
+const MARKING_PAGER: (&str, &str) = ("PAGER", "sed 's/^/paged: /'");
 
-/// Calls the program with a terminal for its stdout, and returns what is then on the screen.
+/// Runs the program with a terminal as its stdout, and returns the text on the screen.
 pub fn on_a_screen(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> String {
     let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
     grantpt(&control).and_then(|()| unlockpt(&control)).expect("it is ours");
@@ -29,20 +29,20 @@ pub fn on_a_screen(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> Str
         .status()
         .expect("it can be started");
     assert!(status.success(), "{args:?}: {status}");
-    let mut shown = Vec::new();
-    // Nobody has the other end any more: what is there is read, and then that is an error.
-    let _ = File::from(control).read_to_end(&mut shown);
-    String::from_utf8(shown).expect("it is UTF-8").replace("\r\n", "\n")
+    let mut bytes = Vec::new();
+    // No process has the other end open. Reading returns the remaining text, then an error.
+    let _ = File::from(control).read_to_end(&mut bytes);
+    String::from_utf8(bytes).expect("it is UTF-8").replace("\r\n", "\n")
 }
 
 #[test]
-fn long_text_goes_through_the_pager_on_a_terminal_alone() {
+fn long_text_is_paged_only_on_a_terminal() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     assert!(shell(&stage, &stage.work(), "git init -q").is_empty());
     let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
     assert_eq!(stage.run(&stage.agent(), &free).against(&server).end().code, 0);
     for command in [&["runs"][..], &["why", "@"], &["show", "@"], &["logs", "@"], &["diff"], &["cost"]] {
-        let paged = on_a_screen(&stage, command, &[MARKS]);
+        let paged = on_a_screen(&stage, command, &[MARKING_PAGER]);
         assert!(
             !paged.is_empty() && paged.lines().all(|line| line.starts_with("paged: ")),
             "{command:?}: {paged}"
@@ -51,28 +51,28 @@ fn long_text_goes_through_the_pager_on_a_terminal_alone() {
             let shown = on_a_screen(&stage, command, &[("PAGER", pager)]);
             assert_eq!(shown.lines().count(), paged.lines().count(), "{command:?} by {pager:?}: {shown}");
         }
-        let straight = on_a_screen(&stage, &[command, &["--no-pager"]].concat(), &[MARKS]);
-        assert!(!straight.contains("paged: "), "{command:?}: {straight}");
-        // A program that reads is never paged to.
-        let read = stage.longhaul(command).env(MARKS.0, MARKS.1).end();
-        assert!(!read.stdout.contains("paged: "), "{command:?}: {read:?}");
+        let unpaged = on_a_screen(&stage, &[command, &["--no-pager"]].concat(), &[MARKING_PAGER]);
+        assert!(!unpaged.contains("paged: "), "{command:?}: {unpaged}");
+        // Output to a pipe is never paged.
+        let piped = stage.longhaul(command).env(MARKING_PAGER.0, MARKING_PAGER.1).end();
+        assert!(!piped.stdout.contains("paged: "), "{command:?}: {piped:?}");
     }
 }
 
 #[test]
-fn a_pager_for_longhaul_alone_goes_before_that_for_all() {
+fn longhaul_pager_overrides_pager() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
     assert_eq!(stage.run(&stage.agent(), &free).against(&server).end().code, 0);
     let check = |pager: &str, mark: &str| {
-        let pagers = [MARKS, ("LONGHAUL_PAGER", pager)];
+        let pagers = [MARKING_PAGER, ("LONGHAUL_PAGER", pager)];
         let shown = on_a_screen(&stage, &["why", "@"], &pagers);
         assert!(shown.lines().count() > 1, "{pager:?}: {shown}");
         let is_marked = |line: &str| line.starts_with(mark) && !line.starts_with("paged: ");
         assert!(shown.lines().all(is_marked), "{pager:?}: {shown}");
     };
     check("sed 's/^/by another: /'", "by another: ");
-    // It may also say that there is to be none.
+    // It may also disable paging.
     check("", "");
     check("cat", "");
     check("/nowhere/pager", "");

@@ -1,4 +1,4 @@
-//! The playbook in people's hands: shown, checked, edited, its history, and changes taken back.
+//! `longhaul playbook`: showing, checking and editing a playbook, its history, and undoing changes.
 
 use crate::call::Ended;
 use crate::harness::Stage;
@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-const WRITTEN: &str = r#"{
+const PLAYBOOK: &str = r#"{
   "version": "1.0",
   "last_updated": "2026-11-20T10:00:00.500000",
   "sections": {
@@ -56,11 +56,11 @@ fn playbook(stage: &Stage, args: &[&str]) -> Ended {
     stage.longhaul(["playbook"]).args(args).args(["--project"]).args([project]).end()
 }
 
-/// An edit by a program that does this to the file that it is given.
+/// Edits the playbook with an editor that runs this shell script on its file.
 fn edit(stage: &Stage, body: &str) -> Ended {
     let editor = stage.script("editor", body);
     let project = stage.work();
-    // As people have it, with an argument.
+    // Users often set an editor with an argument.
     let editor = format!("'{}' --wait", editor.display());
     let call = stage.longhaul(["playbook", "edit", "--project"]).args([project]);
     call.env("EDITOR", "false").env("VISUAL", editor).end()
@@ -70,17 +70,17 @@ fn json_of(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }
 
-/// Without where and when it was.
-fn told(stage: &Stage, text: &str) -> String {
+/// Replaces the path of the workspace in a text.
+fn redacted(stage: &Stage, text: &str) -> String {
     text.replace(&stage.work().display().to_string(), "WORK")
 }
 
 #[test]
-fn a_playbook_is_shown() {
+fn show_prints_the_playbook() {
     let stage = Stage::new();
     let none = playbook(&stage, &["show"]);
     assert_eq!((none.code, &json_of(&none)["points"]), (0, &json!([])), "{none:?}");
-    write(&stage, WRITTEN);
+    write(&stage, PLAYBOOK);
     let all = playbook(&stage, &["show"]);
     let points = json_of(&all)["points"].as_array().expect("a list").clone();
     assert_eq!(points.len(), 3);
@@ -107,30 +107,30 @@ fn a_playbook_is_shown() {
     wrong.says(&["there is no section `tips`", "pat, mis, pref, ctx, oth"]);
     let nowhere = stage.longhaul(["playbook", "show", "--project", "/nowhere"]).end();
     assert_eq!(nowhere.code, 2);
-    // Nothing of this made anything.
+    // None of these calls created a file.
     assert!(!stage.home().exists());
-    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), WRITTEN);
+    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), PLAYBOOK);
 }
 
 #[test]
-fn the_project_is_found_as_hooks_and_people_expect() {
+fn project_is_found_from_variable_and_directory() {
     let stage = Stage::new();
-    write(&stage, WRITTEN);
-    let below = stage.work().join("src/deep");
-    fs::create_dir_all(&below).expect("created");
+    write(&stage, PLAYBOOK);
+    let subdirectory = stage.work().join("src/deep");
+    fs::create_dir_all(&subdirectory).expect("created");
     let shown = |call: crate::call::Call| json_of(&call.args(["playbook", "show"]).end());
     let count = |shown: &Value| shown["points"].as_array().map(Vec::len);
     let program = env!("CARGO_BIN_EXE_longhaul");
     assert_eq!(count(&shown(stage.program(program))), Some(0));
     assert_eq!(count(&shown(stage.program(program).env("CLAUDE_PROJECT_DIR", stage.work()))), Some(3));
     let shell = stage.program("sh").args(["-c", "cd \"$1\" && exec \"$2\" playbook show --json", "sh"]);
-    let above = json_of(&shell.args([below.as_os_str(), program.as_ref()]).end());
-    assert_eq!(count(&above), Some(3));
-    assert_eq!(above["path"], fs::canonicalize(path(&stage)).expect("there").display().to_string());
+    let found = json_of(&shell.args([subdirectory.as_os_str(), program.as_ref()]).end());
+    assert_eq!(count(&found), Some(3));
+    assert_eq!(found["path"], fs::canonicalize(path(&stage)).expect("there").display().to_string());
 }
 
 #[test]
-fn a_check_tells_what_is_wrong_and_where() {
+fn check_locates_errors() {
     let stage = Stage::new();
     let check = |text: Option<&str>, code: i32| -> String {
         if let Some(text) = text {
@@ -140,14 +140,14 @@ fn a_check_tells_what_is_wrong_and_where() {
         assert_eq!(ended.code, code, "{ended:?}");
         let text = playbook(&stage, &["check", "--output-format", "text"]);
         assert_eq!(text.code, code, "{text:?}");
-        told(&stage, &text.stdout)
+        redacted(&stage, &text.stdout)
     };
-    let told = [
+    let results = [
         check(None, 0),
-        check(Some(WRITTEN), 0),
-        check(Some(&WRITTEN.replace("pat-002", "pat-001").replace("\"helpful\": 1", "\"helpful\": -1")), 1),
-        check(Some(&WRITTEN[..300]), 1),
-        check(Some(&WRITTEN.replace("\"1.0\"", "\"2.0\"")), 1),
+        check(Some(PLAYBOOK), 0),
+        check(Some(&PLAYBOOK.replace("pat-002", "pat-001").replace("\"helpful\": 1", "\"helpful\": -1")), 1),
+        check(Some(&PLAYBOOK[..300]), 1),
+        check(Some(&PLAYBOOK.replace("\"1.0\"", "\"2.0\"")), 1),
         check(Some(r#"{"key_points": ["an old one", {"text": "a scored one", "score": -2}]}"#), 0),
     ];
     expect![[r#"
@@ -164,67 +164,74 @@ fn a_check_tells_what_is_wrong_and_where() {
         wrong: read WORK/.claude/playbook.json: its version is 2.0, which a newer program wrote; update longhaul; the file is left as it is
         WORK/.claude/playbook.json: version 1.0, 2 points
         noticed: key_points: 2 of the old form taken over into OTHERS
-    "#]].assert_eq(&told.join(""));
-    write(&stage, WRITTEN);
-    let mine = stage.longhaul(["playbook", "check", "--project"]).args([stage.work()]);
-    let mine = json_of(&mine.env("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high").end());
-    assert!(mine["warnings"][0].as_str().is_some_and(|flaw| flaw.contains("`high` is no number")), "{mine}");
-    assert_eq!(mine["near_duplicates"], json!([{"name": "pat-001", "duplicate": "pat-002"}]));
+    "#]].assert_eq(&results.join(""));
+    write(&stage, PLAYBOOK);
+    let checked = stage.longhaul(["playbook", "check", "--project"]).args([stage.work()]);
+    let checked = json_of(&checked.env("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high").end());
+    assert!(
+        checked["warnings"][0].as_str().is_some_and(|warning| warning.contains("`high` is no number")),
+        "{checked}"
+    );
+    assert_eq!(checked["near_duplicates"], json!([{"name": "pat-001", "duplicate": "pat-002"}]));
 }
 
 #[test]
-fn an_edit_is_checked_before_it_is_saved() {
+fn edit_is_checked_before_it_is_saved() {
     let stage = Stage::new();
-    write(&stage, WRITTEN);
-    // Nothing is written where nothing was changed.
-    let nothing = edit(&stage, "test \"$1\" = --wait && test -f \"$2\"");
-    assert_eq!((nothing.code, &json_of(&nothing)["changed"]), (0, &json!(false)), "{nothing:?}");
-    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), WRITTEN);
+    write(&stage, PLAYBOOK);
+    // An edit without a change writes nothing.
+    let unchanged = edit(&stage, "test \"$1\" = --wait && test -f \"$2\"");
+    assert_eq!((unchanged.code, &json_of(&unchanged)["changed"]), (0, &json!(false)), "{unchanged:?}");
+    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), PLAYBOOK);
     let edited = edit(&stage, "sed -i 's/before the tests\"/before all else\"/' \"$2\"");
     assert_eq!(edited.code, 0, "{edited:?}");
     let printed = json_of(&edited);
     assert_eq!(printed["changed"], true);
     assert_eq!(printed["done"][0]["did"], "updated");
-    let now = fs::read_to_string(path(&stage)).expect("read");
-    assert!(now.contains("before all else") && now.contains("\"by\": \"me\"") && now.contains("\"team\": 7"));
-    assert!(!now.contains("2026-11-20T10"), "{now}");
-    // What cannot be used is kept, and is where the next edit begins.
+    let content = fs::read_to_string(path(&stage)).expect("read");
+    assert!(
+        content.contains("before all else")
+            && content.contains("\"by\": \"me\"")
+            && content.contains("\"team\": 7")
+    );
+    assert!(!content.contains("2026-11-20T10"), "{content}");
+    // An invalid edit is stored, and the next edit can start from it.
     let broken = edit(&stage, "sed -i 's/\"version\"/version/; s/all else/lunch/' \"$2\"");
     assert_eq!(broken.code, 2, "{broken:?}");
     broken.says(&[
         "cannot use the edited playbook: line 2, column 3",
         "your text is kept: longhaul playbook edit --from",
     ]);
-    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), now);
-    let kept = broken.stderr.split("--from ").nth(1).expect("it is named").trim().to_owned();
+    assert_eq!(fs::read_to_string(path(&stage)).expect("read"), content);
+    let stored = broken.stderr.split("--from ").nth(1).expect("it is named").trim().to_owned();
     let editor = stage.script("mend", "sed -i 's/version/\"version\"/' \"$1\"");
-    let repaired = stage.longhaul(["playbook", "edit", "--from", &kept, "--project"]).args([stage.work()]);
+    let repaired = stage.longhaul(["playbook", "edit", "--from", &stored, "--project"]).args([stage.work()]);
     let repaired = repaired.env("EDITOR", editor).end();
     assert_eq!(repaired.code, 0, "{repaired:?}");
     assert!(fs::read_to_string(path(&stage)).expect("read").contains("before lunch"));
-    // Two points of one name; an editor that gives up; none at all.
-    let twice = edit(&stage, "sed -i 's/pat-002/pat-001/' \"$2\"");
-    assert_eq!(twice.code, 2);
-    twice.says(&["there is another point of this name"]);
-    let gave_up = edit(&stage, "exit 3");
-    assert_eq!(gave_up.code, 1, "{gave_up:?}");
-    gave_up.says(&["ended with exit status: 3", "nothing was changed"]);
+    // A duplicate name, an editor that fails, and no editor.
+    let duplicate = edit(&stage, "sed -i 's/pat-002/pat-001/' \"$2\"");
+    assert_eq!(duplicate.code, 2);
+    duplicate.says(&["there is another point of this name"]);
+    let failed = edit(&stage, "exit 3");
+    assert_eq!(failed.code, 1, "{failed:?}");
+    failed.says(&["ended with exit status: 3", "nothing was changed"]);
     let none = playbook(&stage, &["edit"]);
     assert_eq!(none.code, 2);
     none.says(&["set VISUAL or EDITOR"]);
-    // Somebody else was faster.
-    let overtaken =
+    // Another process changed the playbook during the edit.
+    let conflicting =
         format!("sed -i 's/lunch/tea/' \"$2\"; sed -i 's/lunch/coffee/' '{}'", path(&stage).display());
-    let overtaken = edit(&stage, &overtaken);
-    assert_ne!(overtaken.code, 0);
-    overtaken.says(&["it has changed in the meantime", "your text is kept"]);
+    let conflicting = edit(&stage, &conflicting);
+    assert_ne!(conflicting.code, 0);
+    conflicting.says(&["it has changed in the meantime", "your text is kept"]);
     assert!(fs::read_to_string(path(&stage)).expect("read").contains("before coffee"));
 }
 
 #[test]
-fn a_damaged_playbook_can_be_mended_and_a_first_one_written() {
+fn edit_repairs_damaged_playbook_and_creates_first_one() {
     let stage = Stage::new();
-    write(&stage, &WRITTEN[..WRITTEN.len() - 1]);
+    write(&stage, &PLAYBOOK[..PLAYBOOK.len() - 1]);
     let shown = playbook(&stage, &["show"]);
     assert_ne!(shown.code, 0);
     shown.says(&["it is damaged: line 33", "hint:"]);
@@ -233,12 +240,12 @@ fn a_damaged_playbook_can_be_mended_and_a_first_one_written() {
     assert!(
         json_of(&repaired)["damaged_copy"]
             .as_str()
-            .is_some_and(|kept| kept.ends_with("playbook.json.damaged-1"))
+            .is_some_and(|copy| copy.ends_with("playbook.json.damaged-1"))
     );
     assert_eq!(json_of(&playbook(&stage, &["show"]))["points"].as_array().map(Vec::len), Some(3));
 
     let stage = Stage::new();
-    // A team's playbook, kept elsewhere.
+    // A team's playbook, stored outside the project.
     fs::create_dir_all(stage.work().join(".claude")).expect("created");
     symlink("../../team.json", path(&stage)).expect("linked");
     let team = stage.folder().join("team.json");
@@ -253,14 +260,14 @@ fn a_damaged_playbook_can_be_mended_and_a_first_one_written() {
 }
 
 #[test]
-fn changes_are_listed_and_taken_back() {
+fn changes_are_listed_and_undone() {
     let stage = Stage::new();
     let empty = playbook(&stage, &["undo"]);
     assert_eq!(empty.code, 2, "{empty:?}");
     empty.says(&["nothing was changed yet"]);
     assert_eq!(json_of(&playbook(&stage, &["history"]))["changes"], json!([]));
     assert!(!stage.home().exists());
-    write(&stage, WRITTEN);
+    write(&stage, PLAYBOOK);
     for word in ["one", "two", "three"] {
         let edited = edit(&stage, &format!("sed -i 's/before [a-z ]*\"/before {word}\"/' \"$2\""));
         assert_eq!(edited.code, 0, "{edited:?}");
@@ -268,7 +275,7 @@ fn changes_are_listed_and_taken_back() {
     let listed = playbook(&stage, &["history", "--output-format", "text"]).stdout;
     let listed = listed.lines().map(|line| {
         let words: Vec<&str> = line.split("  ").filter(|word| !word.is_empty()).collect();
-        // But for when it was.
+        // Without the times.
         format!("{} | {} | {}\n", words[0].trim(), words[2].trim(), words[3].trim())
     });
     expect![[r#"
@@ -281,48 +288,53 @@ fn changes_are_listed_and_taken_back() {
     .assert_eq(&listed.collect::<String>());
     let newest = json_of(&playbook(&stage, &["history", "-n", "1"]));
     assert_eq!((&newest["more"], &newest["changes"][0]["cause"]), (&json!(true), &json!("edit")));
-    let now = || fs::read_to_string(path(&stage)).expect("read");
-    let before = now();
+    let content = || fs::read_to_string(path(&stage)).expect("read");
+    let before = content();
     let planned = playbook(&stage, &["undo", "--dry-run", "--output-format", "text"]);
     expect![[r#"
         ~ pat-001 run the linter before two  (was: run the linter before three)
         WORK/.claude/playbook.json would be changed
     "#]]
-    .assert_eq(&told(&stage, &planned.stdout));
-    assert_eq!(now(), before);
+    .assert_eq(&redacted(&stage, &planned.stdout));
+    assert_eq!(content(), before);
     let undone = playbook(&stage, &["undo"]);
     assert_eq!(json_of(&undone)["reverted"], json!([4]), "{undone:?}");
-    assert!(now().contains("before two"));
-    // What a person wrote is asked for.
+    assert!(content().contains("before two"));
+    // Undoing a user's own edits needs `--force`.
     let refused = playbook(&stage, &["undo", "2"]);
     assert_eq!(refused.code, 2);
     refused.says(&["what was written by hand in 3 since change 2 would be lost", "--force"]);
-    assert!(now().contains("before two"));
+    assert!(content().contains("before two"));
     let forced = playbook(&stage, &["undo", "2", "--force"]);
     assert_eq!(json_of(&forced)["reverted"], json!([2, 3, 4, 5]), "{forced:?}");
-    assert!(now().contains("before the tests") && now().contains("\"team\": 7"));
+    assert!(content().contains("before the tests") && content().contains("\"team\": 7"));
     let wrong = playbook(&stage, &["undo", "99"]);
     assert_eq!(wrong.code, 2);
     wrong.says(&["there is no change 99", "longhaul playbook history"]);
 }
 
 #[test]
-fn whoever_is_killed_in_a_change_leaves_all_of_it_or_nothing() {
+fn killed_edit_is_complete_or_absent() {
     for (step, is_saved) in [("Prepared", false), ("WrittenDown", true), ("Placed", true), ("Noted", true)] {
         let stage = Stage::new();
-        write(&stage, WRITTEN);
+        write(&stage, PLAYBOOK);
         let editor = stage.script("editor", "sed -i 's/before the tests\"/before lunch\"/' \"$1\"");
         let killed = stage.longhaul(["playbook", "edit", "--project"]).args([stage.work()]);
         let killed = killed.env("EDITOR", editor).env("LONGHAUL_FAILPOINT", format!("worker@{step}"));
         assert!(killed.start().end_or_killed().is_none(), "{step}");
-        // Whatever it is now, it is a playbook; and the next change finds the first one made, or not.
+        // The file is a valid playbook in each case. The next change finds the first one either complete or
+        // absent.
         assert_eq!(playbook(&stage, &["check"]).code, 0, "{step}");
         let next = edit(&stage, "sed -i 's/German/French/' \"$2\"");
         assert_eq!(next.code, 0, "{step} {next:?}");
-        let now = fs::read_to_string(path(&stage)).expect("read");
-        assert_eq!((now.contains("before lunch"), now.contains("French")), (is_saved, true), "{step} {now}");
-        let left: Vec<_> = fs::read_dir(stage.work().join(".claude")).expect("read").collect();
-        assert_eq!(left.len(), 1, "{step} {left:?}");
+        let content = fs::read_to_string(path(&stage)).expect("read");
+        assert_eq!(
+            (content.contains("before lunch"), content.contains("French")),
+            (is_saved, true),
+            "{step} {content}"
+        );
+        let entries: Vec<_> = fs::read_dir(stage.work().join(".claude")).expect("read").collect();
+        assert_eq!(entries.len(), 1, "{step} {entries:?}");
         let history = json_of(&playbook(&stage, &["history"]));
         assert_eq!(history["changes"].as_array().map(Vec::len), Some(if is_saved { 3 } else { 2 }), "{step}");
     }

@@ -1,5 +1,6 @@
-//! What an agent asks a person: answered by rules, never waited for, never in silence. Every story is told with each
-//! agent that there is.
+//! The agent's questions: rules answer them, never after a wait for a person, and never without a record.
+//!
+//! Each scenario runs with every available agent.
 
 use crate::call::{Ended, until};
 use crate::harness::Stage;
@@ -36,10 +37,10 @@ bash = { command = "touch run" }
 text = "That is all that I could do."
 "#;
 
-const FREE: [&str; 3] = ["p", "--permission-mode", "bypassPermissions"];
+const PROMPT: [&str; 3] = ["p", "--permission-mode", "bypassPermissions"];
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Ended {
-    let ended = stage.run(agent, &FREE).args(args).against(server).end();
+    let ended = stage.run(agent, &PROMPT).args(args).against(server).end();
     assert_eq!(ended.envelope(0)["run"]["outcome"], "done", "{ended:?}");
     ended
 }
@@ -48,8 +49,8 @@ fn stream(stage: &Stage) -> String {
     fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default()
 }
 
-/// What the agent's program told its model about the answers.
-fn told(stage: &Stage) -> Vec<String> {
+/// Returns what the agent reported to its model about the answers.
+fn reported_answers(stage: &Stage) -> Vec<String> {
     let stream = stream(stage);
     let events = stream.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let results = events.filter(|event| event["type"] == "user").filter_map(|event| {
@@ -65,7 +66,7 @@ fn answered(question: &str, answer: &str, key: Option<&str>) -> AnsweredQuestion
 }
 
 #[test]
-fn a_question_is_answered_by_its_key_and_else_by_its_first_option() {
+fn question_is_answered_by_key_or_first_option() {
     with_each_agent_at(ASKING, "answering questions", |stage, agent, server| {
         let file = stage.file("answers.toml", "features = [\"logs\", \"auth\"]\nDatabase = \"Postgres\"\n");
         let file = file.display().to_string();
@@ -84,7 +85,7 @@ fn a_question_is_answered_by_its_key_and_else_by_its_first_option() {
             )
         };
         assert_eq!(
-            told(stage),
+            reported_answers(stage),
             [
                 chosen(r#""Which database should we use?"="SQLite""#),
                 chosen(r#""Which features do you want?"="Logs, Auth""#),
@@ -94,9 +95,9 @@ fn a_question_is_answered_by_its_key_and_else_by_its_first_option() {
 
         let run = stage.only_run();
         let plan = run.plan().expect("the plan can be read");
-        let kept = plan.guards.answers.expect("the answers are kept");
+        let stored = plan.guards.answers.expect("the answers are kept");
         assert_eq!(
-            kept,
+            stored,
             [("database".to_owned(), "sqlite".to_owned()), ("features".to_owned(), "logs, auth".to_owned())]
                 .into()
         );
@@ -124,11 +125,11 @@ fn a_question_is_answered_by_its_key_and_else_by_its_first_option() {
 }
 
 #[test]
-fn an_agent_that_nobody_answers_cannot_ask() {
+fn agent_cannot_ask_without_answers() {
     with_each_agent_at(ASKING, "asking nobody", |stage, agent, server| {
         let envelope = run(stage, agent, server, &[]).envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 0, "by_default": 0 }), "{envelope}");
-        // It is told so at once, and goes on.
+        // The model is informed at once and continues.
         assert!(stream(stage).contains("AskUserQuestion is disabled for this session"));
         assert!(stage.work().join("run").exists());
         assert!(!stage.only_run().attempt(1).input_path().exists());
@@ -136,33 +137,36 @@ fn an_agent_that_nobody_answers_cannot_ask() {
 }
 
 #[test]
-fn every_question_may_have_its_default() {
+fn every_question_can_have_its_default() {
     with_each_agent_at(ASKING, "answering by default", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--answer-defaults"]);
         assert_eq!(ended.envelope(0)["run"]["questions"], json!({ "answered": 3, "by_default": 3 }));
         assert_eq!(ended.stderr.matches("warning: no --answer fits").count(), 3, "{ended:?}");
-        assert_eq!(told(stage).len(), 3);
+        assert_eq!(reported_answers(stage).len(), 3);
     });
 }
 
-/// Longer than what a pipe takes for sure at once.
+/// The question is longer than the buffer of a pipe.
 #[test]
-fn a_long_question_is_answered_whole() {
+fn long_question_is_answered() {
     let question = format!("Which one, {}?", "all things considered, ".repeat(1_000));
     let work = ASKING.replace("Which database should we use?", &question);
     let stage = Stage::new();
     let server = Server::plays(&work);
     run(&stage, &stage.agent(), &server, &["--answer", "which one=SQLite"]);
-    assert!(told(&stage)[0].ends_with("\"=\"SQLite\". You can now continue with these answers in mind."));
+    assert!(
+        reported_answers(&stage)[0]
+            .ends_with("\"=\"SQLite\". You can now continue with these answers in mind.")
+    );
     if let Some(claude) = crate::harness::claude_code("a long question") {
         let (stage, server) = (Stage::new(), Server::plays(&work));
         run(&stage, &claude, &server, &["--answer", "which one=SQLite"]);
-        assert!(told(&stage)[0].contains("\"=\"SQLite\""), "{:?}", told(&stage));
+        assert!(reported_answers(&stage)[0].contains("\"=\"SQLite\""), "{:?}", reported_answers(&stage));
     }
 }
 
 #[test]
-fn a_guard_comes_before_an_answer() {
+fn guard_denies_before_an_answer() {
     with_each_agent_at(ASKING, "denying questions", |stage, agent, server| {
         let args = ["--answer-defaults", "--deny-tools", "AskUserQuestion"];
         let envelope = run(stage, agent, server, &args).envelope(0);
@@ -171,9 +175,9 @@ fn a_guard_comes_before_an_answer() {
     });
 }
 
-/// Who lets questions be answered is asked for permissions too: they are not given, and nobody waits for them.
+/// With answers enabled, permission requests arrive too. They are denied at once.
 #[test]
-fn what_a_person_would_have_to_allow_is_not_waited_for() {
+fn permission_request_is_denied_at_once() {
     with_each_agent_at(ASKING, "asking for permission", |stage, agent, server| {
         let args = ["p", "--permission-mode", "default", "--answer-defaults", "--preset", "drill"];
         let envelope = stage.run(agent, &args).against(server).end().envelope(23);
@@ -185,28 +189,28 @@ fn what_a_person_would_have_to_allow_is_not_waited_for() {
 }
 
 #[test]
-fn who_takes_over_answers_the_same() {
-    let then = r#"ask = { question = "Which database should we use?", options = ["Postgres", "SQLite"] }"#;
-    with_each_agent_at(&late(then), "answering after a recovery", |stage, agent, server| {
+fn recovering_supervisor_gives_the_same_answers() {
+    let next = r#"ask = { question = "Which database should we use?", options = ["Postgres", "SQLite"] }"#;
+    with_each_agent_at(&late(next), "answering after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--answer", "database=SQLite"]).kill();
-        let asks = || stream(stage).matches(r#""hook_callback""#).count();
-        until("it asks its question", || asks() == 2);
-        assert_eq!(told(stage), [""; 0], "nobody is there to answer");
+        let question_count = || stream(stage).matches(r#""hook_callback""#).count();
+        until("it asks its question", || question_count() == 2);
+        assert_eq!(reported_answers(stage), [""; 0], "nobody is there to answer");
         let envelope = recover(stage, server, &[]).end().envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 1, "by_default": 0 }), "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        assert!(told(stage)[0].contains(r#"="SQLite""#));
+        assert!(reported_answers(stage)[0].contains(r#"="SQLite""#));
         assert_eq!(server.api.account().model_requests(), 3, "a turn was asked for again");
     });
 }
 
 #[test]
-fn answers_that_make_no_sense_are_wrong_usage() {
+fn invalid_answers_are_wrong_usage() {
     let stage = Stage::new();
     let file = |name: &str, text: &str| stage.file(name, text).display().to_string();
-    let torn = file("torn.json", "{\"database\": ");
-    let yes = file("yes.toml", "git = true\n");
-    let twice = file("twice.json", "{\"git\": \"Yes\", \"Git\": \"No\"}");
+    let truncated = file("torn.json", "{\"database\": ");
+    let not_text = file("yes.toml", "git = true\n");
+    let duplicate = file("twice.json", "{\"git\": \"Yes\", \"Git\": \"No\"}");
     let check = |args: &[&str], words: &[&str]| {
         let ended = stage.longhaul(["run", "p"]).args(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
@@ -226,7 +230,13 @@ fn answers_that_make_no_sense_are_wrong_usage() {
         &["--answers-file", "/nowhere/answers.toml"],
         &["/nowhere/answers.toml", "No such file", "hint: check --answers-file"],
     );
-    check(&["--answers-file", &torn], &["torn.json", "EOF", "hint: --answers-file reads keys and answers"]);
-    check(&["--answers-file", &yes], &["yes.toml", "`git` is neither a text", "hint: --answers-file reads"]);
-    check(&["--answers-file", &twice], &["twice.json", "`Git` has two answers", "hint: leave one"]);
+    check(
+        &["--answers-file", &truncated],
+        &["torn.json", "EOF", "hint: --answers-file reads keys and answers"],
+    );
+    check(
+        &["--answers-file", &not_text],
+        &["yes.toml", "`git` is neither a text", "hint: --answers-file reads"],
+    );
+    check(&["--answers-file", &duplicate], &["twice.json", "`Git` has two answers", "hint: leave one"]);
 }

@@ -103,7 +103,8 @@ fn every_flag_of_the_readme_exists() {
     let run = help(&["run", "--help"]);
     let others = [
         "drill", "recover", "resume", "rerun", "research", "runs", "status", "cost", "gc", "show", "why",
-        "logs", "diff", "report", "attach", "cancel", "handoff", "export", "import", "doctor", "schema", "man",
+        "logs", "diff", "report", "attach", "cancel", "handoff", "export", "import", "doctor", "schema",
+        "man",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init", "trust"].map(|command| help(&["config", command, "--help"]));
@@ -183,7 +184,10 @@ fn every_number_is_that_of_the_policy() {
         assert!(FAULTS.contains(&words), "{words}");
     }
     assert_eq!(policy.stop_grace, Span::from_secs(10));
-    for words in [format!("bounds one outage: {hours} h from its first failure"), "interrupt within ten seconds, it is stopped".to_owned()] {
+    for words in [
+        format!("bounds one outage: {hours} h from its first failure"),
+        "interrupt within ten seconds, it is stopped".to_owned(),
+    ] {
         assert!(PAGES[0].1.contains(&words), "{words}");
     }
 }

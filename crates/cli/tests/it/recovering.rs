@@ -1,5 +1,7 @@
-//! Supervisors that die, and what takes their place: nothing is done twice, nothing is lost, and the run stays the same
-//! run. Every story is told with each agent that there is.
+//! Supervisors that die, and their replacements: no step is repeated, nothing is lost, and the run keeps its
+//! id.
+//!
+//! Each scenario runs with every available agent.
 
 use crate::call::{Started, until};
 use crate::harness::{Stage, claude_code};
@@ -15,8 +17,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Three steps, each of which leaves a line; the second takes long enough to be interrupted in. Each looks first, as the
-/// prompt of a resumed session asks for: the real agent's own record may lack its last step when it is killed.
+/// Three steps, each of which writes a line. The second takes long enough to be interrupted. Each step first
+/// checks whether it was taken, as the prompt of a resumed session requests. The real agent's session may lack
+/// its last step after a kill.
 pub const STEPS: &str = r#"
 name = "steps"
 summary = "three steps, each of which leaves a line"
@@ -40,8 +43,8 @@ bash = { command = "grep -qs three steps || echo three >> steps" }
 text = "All three steps are taken."
 "#;
 
-/// A step that takes a while, then another turn and an answer.
-pub fn late(then: &str) -> String {
+/// A slow step, then another turn and an answer.
+pub fn late(next: &str) -> String {
     format!(
         r#"
 name = "late"
@@ -57,33 +60,33 @@ bash = {{ command = "touch begun; sleep 1; echo two >> steps" }}
 [[turn]]
 text = "I go on."
 [[turn.tools]]
-{then}
+{next}
 [[turn]]
 text = "That is all that I could do."
 "#
     )
 }
 
-/// A story told with both agents: a stage, an agent, an API that plays the steps.
-pub fn with_each_agent(story: &str, tell: fn(&Stage, &Path, &Server)) {
-    with_each_agent_at(STEPS, story, tell);
+/// Runs a test with every available agent: a stage, an agent, and an API that plays the steps.
+pub fn with_each_agent(description: &str, test: fn(&Stage, &Path, &Server)) {
+    with_each_agent_at(STEPS, description, test);
 }
 
-/// The same with another piece of work.
-pub fn with_each_agent_at(work: &str, story: &str, tell: fn(&Stage, &Path, &Server)) {
+/// Like [`with_each_agent`], with another piece of work.
+pub fn with_each_agent_at(work: &str, description: &str, test: fn(&Stage, &Path, &Server)) {
     let stage = Stage::new();
-    tell(&stage, &stage.agent(), &Server::plays(work));
-    if let Some(claude) = claude_code(story) {
-        tell(&Stage::new(), &claude, &Server::plays(work));
+    test(&stage, &stage.agent(), &Server::plays(work));
+    if let Some(claude) = claude_code(description) {
+        test(&Stage::new(), &claude, &Server::plays(work));
     }
 }
 
-/// A run in the middle of its second step.
+/// Starts a run and returns in the middle of its second step.
 pub fn in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Started {
     in_mid_tool_with(stage, agent, server, &[])
 }
 
-/// The same, with further arguments.
+/// Like [`in_mid_tool`], with more arguments.
 pub fn in_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Started {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).args(further).against(server).start();
@@ -104,8 +107,7 @@ pub fn agent_of(run: &RunDir) -> Pid {
     Pid::from_raw(pid.cast_signed()).expect("a process has a number")
 }
 
-/// Asserts that the one run is done after so many attempts, with every step taken once, and that the API served no model
-/// request more than the work needs.
+/// Asserts that the only run is done after this many attempts, with every step taken once.
 pub fn done_in(stage: &Stage, envelope: &Value, attempts: u32) {
     let run = stage.only_run();
     assert_eq!(envelope["result"], "All three steps are taken.", "{envelope}");
@@ -116,16 +118,16 @@ pub fn done_in(stage: &Stage, envelope: &Value, attempts: u32) {
 }
 
 #[test]
-fn a_live_agent_is_adopted() {
+fn live_agent_is_adopted() {
     with_each_agent("adopting an agent", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
-        let told = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
-        let told: Value = serde_json::from_str(&told).expect("JSON");
-        let entries = told["entries"].as_array().expect("entries");
+        let history = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
+        let history: Value = serde_json::from_str(&history).expect("JSON");
+        let entries = history["entries"].as_array().expect("entries");
         let recovered = entries.iter().find(|entry| entry["kind"] == "recovered").expect("it is on record");
         assert_eq!((&recovered["attempt"], &recovered["finding"]), (&1.into(), &"alive".into()));
         let text = recovered["text"].as_str().expect("a sentence");
@@ -134,7 +136,7 @@ fn a_live_agent_is_adopted() {
 }
 
 #[test]
-fn an_agent_that_finished_alone_is_believed() {
+fn agent_result_without_supervisor_is_accepted() {
     with_each_agent("finishing alone", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let agent = agent_of(&stage.only_run());
@@ -149,7 +151,7 @@ fn an_agent_that_finished_alone_is_believed() {
 }
 
 #[test]
-fn when_both_die_the_session_goes_on() {
+fn session_continues_after_both_die() {
     with_each_agent("losing both", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let agent = agent_of(&stage.only_run());
@@ -157,14 +159,14 @@ fn when_both_die_the_session_goes_on() {
         until("the agent is gone", || is_gone(agent));
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 2);
-        // The second step was cut, its orphan ended before it could write, and it is not done twice.
+        // The second step was interrupted, its process killed before it could write, and it is not repeated.
         assert_eq!(steps(stage), "one\nthree\n");
     });
 }
 
-/// A power cut leaves files empty that were not flushed: all but the plan and the journal.
+/// A power cut empties files that were not flushed: all except the plan and the journal.
 #[test]
-fn what_a_power_cut_emptied_is_passed_over() {
+fn files_emptied_by_a_power_cut_are_skipped() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
@@ -182,9 +184,9 @@ fn what_a_power_cut_emptied_is_passed_over() {
     assert_eq!(steps(&stage), "one\nthree\n");
 }
 
-/// The session file is gone with everything that the agent knew: a new session is told what is on record.
+/// Without the session file, the agent's knowledge is lost. A new session receives the record of the work.
 #[test]
-fn a_lost_session_is_seeded_from_the_record() {
+fn lost_session_is_replaced_by_a_handoff() {
     with_each_agent("seeding", |stage, agent, _| {
         let server = Server::plays(sweep::WORK);
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
@@ -192,13 +194,16 @@ fn a_lost_session_is_seeded_from_the_record() {
         until("the first step is taken", || steps(stage).contains("one"));
         run.kill();
         let agent = agent_of(&stage.only_run());
-        // It may have ended by itself by now.
+        // The agent may have exited on its own by now.
         let _ = kill_process(agent, Signal::KILL);
         until("the agent is gone", || is_gone(agent));
         fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
-        let seed = stage.longhaul(["seed", "@"]).end();
-        assert_eq!(seed.code, 0, "{seed:?}");
-        assert!(seed.stdout.starts_with("p\n") && seed.stdout.contains("echo one >> steps"), "{seed:?}");
+        let handoff = stage.longhaul(["seed", "@"]).end();
+        assert_eq!(handoff.code, 0, "{handoff:?}");
+        assert!(
+            handoff.stdout.starts_with("p\n") && handoff.stdout.contains("echo one >> steps"),
+            "{handoff:?}"
+        );
 
         let ended = recover(stage, &server, &["--verbose"]).end();
         let envelope = ended.envelope(0);
@@ -206,17 +211,17 @@ fn a_lost_session_is_seeded_from_the_record() {
         assert!(ended.stderr.contains("the session was not found"), "{ended:?}");
         assert_eq!(steps(stage), "one\ntwo\nthree\nfour\n");
         let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
-        let told = sessions.iter().filter(|path| path.is_file()).any(|path| {
+        let has_handoff = sessions.iter().filter(|path| path.is_file()).any(|path| {
             let session = fs::read_to_string(path).expect("a session is text");
             session.contains("This goes on with earlier work") && session.contains("echo one >> steps")
         });
-        assert!(told, "no seed in {sessions:?}");
+        assert!(has_handoff, "no seed in {sessions:?}");
         tidy::check(stage);
     });
 }
 
 #[test]
-fn a_supervised_run_is_left_alone() {
+fn supervised_run_is_not_recovered() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     let id = stage.only_run().id().to_string();
@@ -230,7 +235,7 @@ fn a_supervised_run_is_left_alone() {
 }
 
 #[test]
-fn what_is_listed_is_not_touched_and_what_is_old_is_left_alone() {
+fn recover_list_changes_nothing_and_recover_skips_old_runs() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
@@ -241,14 +246,14 @@ fn what_is_listed_is_not_touched_and_what_is_old_is_left_alone() {
 
     let journal = File::options().write(true).open(run.journal_path()).expect("a journal");
     journal.set_modified(SystemTime::now() - Duration::from_secs(8 * 24 * 3600)).expect("the file is ours");
-    let left = recover(&stage, &server, &[]).end();
-    assert_eq!((left.code, left.stdout.as_str()), (0, ""));
-    assert!(left.stderr.contains(&format!("left alone: {}", run.id())), "{left:?}");
+    let skipped = recover(&stage, &server, &[]).end();
+    assert_eq!((skipped.code, skipped.stdout.as_str()), (0, ""));
+    assert!(skipped.stderr.contains(&format!("left alone: {}", run.id())), "{skipped:?}");
     done_in(&stage, &recover(&stage, &server, &["--active-within", "0"]).end().envelope(0), 1);
 }
 
 #[test]
-fn an_ended_run_stays_ended() {
+fn finished_run_stays_finished() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     done_in(&stage, &in_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
     let before = fs::read(stage.only_run().journal_path()).expect("a journal");
@@ -261,7 +266,7 @@ fn an_ended_run_stays_ended() {
 }
 
 #[test]
-fn nobody_else_gets_the_session_of_an_orphan() {
+fn session_of_an_orphaned_run_stays_reserved() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let agent = stage.agent();
     in_mid_tool(&stage, &agent, &server).kill();
@@ -277,16 +282,16 @@ fn nobody_else_gets_the_session_of_an_orphan() {
 }
 
 #[test]
-fn a_run_that_died_before_its_first_step_begins() {
+fn run_without_a_first_step_starts() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
     let agent = agent_of(&run);
     until("the agent is gone", || is_gone(agent));
-    // As it would have been, had it died a moment after its run was made.
+    // As if the supervisor had died right after it created the run.
     fs::write(run.journal_path(), "").expect("the journal can be emptied");
-    for left in ["steps", "begun"] {
-        fs::remove_file(stage.work().join(left)).expect("the work can be undone");
+    for name in ["steps", "begun"] {
+        fs::remove_file(stage.work().join(name)).expect("the work can be undone");
     }
     fs::remove_dir_all(run.attempts_path().join("001")).expect("the attempt can be undone");
     fs::remove_dir_all(stage.user_home().join(".claude")).expect("the session can be undone");
@@ -295,17 +300,17 @@ fn a_run_that_died_before_its_first_step_begins() {
 }
 
 #[test]
-fn cancel_ends_a_run_of_another_process() {
+fn cancel_stops_a_run_of_another_process() {
     with_each_agent("cancelling", |stage, agent, server| {
         let run = in_mid_tool(stage, agent, server);
         let cancelled = stage.longhaul(["cancel", "@"]).end();
         assert_eq!(cancelled.code, 0, "{cancelled:?}");
-        let told: Value = serde_json::from_str(&cancelled.stdout).expect("an envelope is printed");
+        let printed: Value = serde_json::from_str(&cancelled.stdout).expect("an envelope is printed");
         let envelope = run.end().envelope(130);
-        for told in [&told, &envelope] {
-            assert_eq!(told["run"]["outcome"], "cancelled");
-            assert_eq!(told["session_id"], envelope["session_id"]);
-            assert_eq!(told["usage"], envelope["usage"]);
+        for printed in [&printed, &envelope] {
+            assert_eq!(printed["run"]["outcome"], "cancelled");
+            assert_eq!(printed["session_id"], envelope["session_id"]);
+            assert_eq!(printed["usage"], envelope["usage"]);
         }
         assert_eq!(steps(stage), "one\n");
         tidy::check(stage);
@@ -313,12 +318,12 @@ fn cancel_ends_a_run_of_another_process() {
 }
 
 #[test]
-fn cancel_ends_what_an_orphan_left_behind() {
+fn cancel_stops_leftover_processes_of_an_orphaned_run() {
     with_each_agent("cancelling an orphan", |stage, agent, server| {
-        for now in [&["cancel", "@"][..], &["cancel", "--now", "@"]] {
+        for args in [&["cancel", "@"][..], &["cancel", "--now", "@"]] {
             let _ = fs::remove_file(stage.work().join("begun"));
             in_mid_tool(stage, agent, server).kill();
-            let cancelled = stage.longhaul(now).end();
+            let cancelled = stage.longhaul(args).end();
             assert_eq!(cancelled.code, 0, "{cancelled:?}");
             let envelope: Value = serde_json::from_str(&cancelled.stdout).expect("an envelope is printed");
             assert_eq!(envelope["run"]["outcome"], "cancelled", "{envelope}");
@@ -328,23 +333,23 @@ fn cancel_ends_what_an_orphan_left_behind() {
 }
 
 #[test]
-fn attach_tells_what_the_supervisor_tells() {
+fn attach_prints_the_output_of_the_supervisor() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     let attached = stage.longhaul(["attach", "@", "--verbose"]).end();
-    let (mut told, envelope) = (attached.envelope(0), run.end().envelope(0));
-    // Each says by its own clock how long it was active.
+    let (mut printed, envelope) = (attached.envelope(0), run.end().envelope(0));
+    // Each process measures its own durations.
     for key in ["duration_ms", "run"] {
-        told[key] = envelope[key].clone();
+        printed[key] = envelope[key].clone();
     }
-    assert_eq!(told, envelope);
+    assert_eq!(printed, envelope);
     assert!(attached.stderr.contains("attempt 1: new session"), "{attached:?}");
-    // An ended run is told all the same.
+    // A finished run is reported too.
     assert_eq!(stage.longhaul(["attach", "@"]).end().envelope(0)["result"], envelope["result"]);
 }
 
 #[test]
-fn attach_says_that_nobody_supervises() {
+fn attach_reports_an_orphaned_run() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     let attached = stage.longhaul(["attach", "@"]).start();
@@ -356,13 +361,13 @@ fn attach_says_that_nobody_supervises() {
 }
 
 #[test]
-fn a_detached_run_outlives_who_started_it() {
+fn detached_run_outlives_the_command() {
     with_each_agent("detaching", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--detach"];
         let started = stage.run(agent, &args).against(server).end();
         assert_eq!(started.code, 0, "{started:?}");
-        let told: Value = serde_json::from_str(&started.stdout).expect("the run is named");
-        assert_eq!(told["run"]["id"], stage.only_run().id().as_str());
+        let printed: Value = serde_json::from_str(&started.stdout).expect("the run is named");
+        assert_eq!(printed["run"]["id"], stage.only_run().id().as_str());
         assert!(started.stderr.contains("longhaul attach"), "{started:?}");
         let attached = stage.longhaul(["attach", "@"]).end();
         done_in(stage, &attached.envelope(0), 1);
@@ -371,7 +376,7 @@ fn a_detached_run_outlives_who_started_it() {
 }
 
 #[test]
-fn a_detached_run_that_cannot_begin_says_why() {
+fn detached_run_reports_why_it_cannot_start() {
     let stage = Stage::new();
     let missing = stage.folder().join("missing");
     let refused = stage.run(&missing, &["p", "--detach"]).end();
@@ -380,7 +385,7 @@ fn a_detached_run_that_cannot_begin_says_why() {
 }
 
 #[test]
-fn unknown_runs_are_refused_with_those_that_are_near() {
+fn unknown_run_is_rejected_with_suggestions() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let none = stage.longhaul(["recover", "bcdfgh"]).end();
     assert_eq!(none.code, 2, "{none:?}");
@@ -397,7 +402,7 @@ fn unknown_runs_are_refused_with_those_that_are_near() {
 }
 
 #[test]
-fn a_run_whose_workspace_is_gone_is_refused_and_kept() {
+fn run_without_workspace_is_rejected_and_kept() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let agent = agent_of(&stage.only_run());
@@ -411,7 +416,7 @@ fn a_run_whose_workspace_is_gone_is_refused_and_kept() {
     done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
 }
 
-/// A process that has ended, and perhaps waits for somebody to notice.
+/// Returns whether a process has exited. It may be a zombie that its parent has not reaped.
 pub fn is_gone(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.map_or(true, |stat| {

@@ -1,4 +1,4 @@
-//! `longhaul report`: what it tells of runs that were carried out, where it writes, and what a browser makes of it.
+//! `longhaul report`: its content for finished runs, its destination, and its appearance in a browser.
 
 use crate::browser::Browser;
 use crate::call::{Ended, until};
@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
-/// Harmless only where it is escaped.
+/// Harmless only if it is escaped.
 const TASK: &str = "</script><img src=x onerror=alert(1)> write a file";
 
 fn run(stage: &Stage, agent: &Path, server: &Server) -> Value {
@@ -27,7 +27,7 @@ fn report(stage: &Stage, args: &[&str]) -> Ended {
     ended
 }
 
-/// The page that a call wrote, whose name it printed.
+/// Reads the page that a call wrote. The call printed the path.
 fn page(ended: &Ended) -> String {
     let path = ended.stdout.strip_suffix('\n').expect("a line");
     assert_eq!(fs::metadata(path).expect("it is there").permissions().mode() & 0o777, 0o600);
@@ -35,7 +35,7 @@ fn page(ended: &Ended) -> String {
 }
 
 #[test]
-fn a_run_is_told_on_a_page_in_text_and_in_json() {
+fn run_is_reported_as_page_text_and_json() {
     with_each_agent_at(WORK, "a report", |stage, agent, server| {
         let envelope = run(stage, agent, server);
         let id = envelope["run"]["id"].as_str().expect("an id");
@@ -57,7 +57,7 @@ fn a_run_is_told_on_a_page_in_text_and_in_json() {
         {
             assert!(text.contains(words), "no `{words}` in {text}");
         }
-        // Of one run alone, and as JSON.
+        // For a single run, and as JSON.
         for args in [
             &["--output-format", "json"][..],
             &["@", "--output-format", "json"],
@@ -65,56 +65,56 @@ fn a_run_is_told_on_a_page_in_text_and_in_json() {
         ] {
             let json: Value = serde_json::from_str(&report(stage, args).stdout).expect("JSON");
             let cost = |name: &str| json["summary"][name].as_f64().expect("a cost");
-            let all = cost("reported_cost_usd") + cost("estimated_cost_usd");
+            let total = cost("reported_cost_usd") + cost("estimated_cost_usd");
             assert!(
-                (all - envelope["usage"]["total_cost_usd"].as_f64().expect("a cost")).abs() < 1e-6,
+                (total - envelope["usage"]["total_cost_usd"].as_f64().expect("a cost")).abs() < 1e-6,
                 "{json}"
             );
             assert_eq!((&json["runs"][0]["id"], &json["runs"][0]["health"]), (&id.into(), &"done".into()));
             assert_eq!(json["runs"].as_array().map(Vec::len), Some(1));
         }
-        // Whoever asks for what was active since a moment hears of nothing that was over before it.
-        let tomorrow = stage.longhaul(["report", "--text", "--since", "0s"]).end();
-        assert!(tomorrow.stdout.contains("0 runs active since"), "{tomorrow:?}");
+        // `--since` omits runs that finished earlier.
+        let recent = stage.longhaul(["report", "--text", "--since", "0s"]).end();
+        assert!(recent.stdout.contains("0 runs active since"), "{recent:?}");
     });
 }
 
 #[test]
-fn a_run_that_nobody_supervises_needs_a_person() {
+fn orphaned_run_needs_a_person() {
     with_each_agent("a report of what was left", |stage, agent, server| {
         let supervisor = in_mid_tool(stage, agent, server);
         let id = stage.only_run().id().to_string();
-        let told = |words: &str| {
+        let assert_reported = |words: &str| {
             let text = report(stage, &["--text"]).stdout;
             assert!(text.contains(words), "no `{words}` in {text}");
         };
-        told("An attempt is running.");
+        assert_reported("An attempt is running.");
         supervisor.kill();
-        told(&format!("$ longhaul recover {id}"));
+        assert_reported(&format!("$ longhaul recover {id}"));
         let agent = agent_of(&stage.only_run());
-        // It may have ended by itself by now.
+        // The agent may have exited on its own by now.
         let _ = kill_process(agent, Signal::KILL);
         until("the agent is gone", || is_gone(agent));
         let ended = stage.longhaul(["recover"]).against(server).end();
         assert_eq!(ended.code, 0, "{ended:?}");
-        told("1 done, 0 failed");
+        assert_reported("1 done, 0 failed");
     });
 }
 
 #[test]
-fn a_report_is_written_where_it_is_wanted() {
+fn report_is_written_to_the_requested_path() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     run(&stage, &stage.agent(), &server);
-    let to = |name: &str| report(&stage, &["--output", name]);
-    assert!(to("-").stdout.starts_with("<!doctype html>\n"));
-    // What is there is replaced, through a link too.
+    let report_to = |name: &str| report(&stage, &["--output", name]);
+    assert!(report_to("-").stdout.starts_with("<!doctype html>\n"));
+    // An existing file is replaced, also through a link.
     let file = stage.file("old.html", "old");
     std::os::unix::fs::symlink(&file, stage.folder().join("link.html")).expect("the stage can be written");
-    assert!(page(&to("link.html")).starts_with("<!doctype html>\n"));
+    assert!(page(&report_to("link.html")).starts_with("<!doctype html>\n"));
     assert!(fs::read_to_string(&file).expect("text").starts_with("<!doctype html>\n"));
     assert!(stage.folder().join("link.html").is_symlink());
-    // A device stays one, whoever we are.
-    assert_eq!(to("/dev/null").stdout, "/dev/null\n");
+    // A device stays a device, even for root.
+    assert_eq!(report_to("/dev/null").stdout, "/dev/null\n");
     assert!(fs::metadata("/dev/null").expect("it is there").file_type().is_char_device());
     assert!(report(&stage, &["--text", "--output", "report.txt"]).stdout.ends_with("/report.txt\n"));
     let text = fs::read_to_string(stage.folder().join("report.txt")).expect("text");
@@ -125,10 +125,10 @@ fn a_report_is_written_where_it_is_wanted() {
 }
 
 #[test]
-fn what_cannot_be_written_or_is_no_time_is_refused_first() {
+fn invalid_output_path_and_time_are_rejected_early() {
     let stage = Stage::new();
     let file = stage.file("file", "");
-    let below = file.join("report.html").display().to_string();
+    let inside_file = file.join("report.html").display().to_string();
     let check = |args: &[&str], words: &[&str]| {
         let ended = stage.longhaul(["report"]).args(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
@@ -137,13 +137,13 @@ fn what_cannot_be_written_or_is_no_time_is_refused_first() {
     };
     check(&["--output", "/nowhere/report.html"], &["/nowhere/report.html", "hint:", "--output"]);
     check(&["--output", "/proc/report.html"], &["/proc/report.html", "hint:", "--output"]);
-    check(&["--output", &below], &["report.html", "hint:", "--output"]);
+    check(&["--output", &inside_file], &["report.html", "hint:", "--output"]);
     check(&["--output", "work"], &["work: this is a directory", "hint: name a file in it"]);
     check(&["--text", "--output-format", "json"], &["text or JSON, not both", "hint:"]);
     check(&["--since", "2999-01-01"], &["in the future", "--help"]);
     check(&["--since", "lately"], &["lately", "12h or 7d"]);
     check(&["@", "--since", "12h"], &["cannot be used with", "--help"]);
-    // There is no run, which is no error, unless one is named.
+    // The absence of runs is no error, unless one is named.
     assert!(report(&stage, &["--text"]).stdout.contains("There are none."));
     let ended = stage.longhaul(["report", "@"]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
@@ -151,7 +151,7 @@ fn what_cannot_be_written_or_is_no_time_is_refused_first() {
 }
 
 #[test]
-fn a_ledger_that_cannot_be_used_keeps_nobody_from_a_report() {
+fn report_works_with_a_damaged_ledger() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     run(&stage, &stage.agent(), &server);
     let ledger = stage.home().join("ledger.sqlite3");
@@ -164,7 +164,7 @@ fn a_ledger_that_cannot_be_used_keeps_nobody_from_a_report() {
 }
 
 #[test]
-fn a_run_whose_files_are_damaged_is_told_of() {
+fn damaged_run_is_reported() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     run(&stage, &stage.agent(), &server);
     let (run, path) = (stage.only_run(), stage.only_run().journal_path());
@@ -179,18 +179,18 @@ fn a_run_whose_files_are_damaged_is_told_of() {
     }
 }
 
-/// A page that is looked at: nothing of what it is made of is missing, nothing is cut, and nothing but the file is read.
+/// Views the page: nothing is missing or clipped, and the browser reads no other file.
 #[test]
-fn a_browser_shows_it_on_any_screen() {
+fn browser_shows_the_page_on_every_screen_size() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let Some(mut browser) = Browser::start(&stage, "a report in a browser") else { return };
     run(&stage, &stage.agent(), &server);
-    // One that waited for an API that was overloaded.
+    // One run that waited for an overloaded API.
     let overloaded = Server::plays(&(WORK.to_owned() + "[[fault]]\nturn = 1\nstatus = { code = 529 }\n"));
     let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let args = ["--retry-base", "50ms", "--retry-jitter", "none", "--inner-retries", "0", "--name", "waited"];
     stage.run(&stage.agent(), &free).args(args).against(&overloaded).end().envelope(0);
-    // One that failed, too, with a task of one word that is wider than a phone, as what is to be typed may be.
+    // One run that failed. Its task and its resume command have one word that is wider than a phone.
     let word = "word".repeat(99);
     let failed =
         stage.run(&stage.script("broken", "exit 3"), &[&word, "--model", &word, "--preset", "drill"]).end();
@@ -210,26 +210,27 @@ fn a_browser_shows_it_on_any_screen() {
             pictures.push(browser.picture(&format!("report-{width}-{scheme}")));
             browser.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)");
             assert_eq!(browser.evaluate(TOO_WIDE), json!([]), "at {width}, {scheme}");
-            // As much as there may be to say of a tool and of money.
+            // With the longest possible text for a tool and an amount.
             browser.evaluate(LONGEST);
             assert_eq!(browser.evaluate(TOO_WIDE), json!([]), "at {width}, {scheme}");
             assert_eq!(browser.evaluate("document.documentElement.scrollWidth"), width, "{scheme}");
         }
     }
-    // What they look like is for people; that light and dark are two pictures is not.
+    // People judge the pictures. This test only asserts that light and dark differ.
     assert!(pictures.chunks(2).all(|pair| pair[0] != pair[1]), "light and dark are the same");
     browser.open(&url);
-    says_all(&mut browser, &report);
+    assert_page_is_complete(&mut browser, &report);
 }
 
-/// Puts the longest words where there are only short ones.
+/// Inserts the longest words in elements that only have short ones.
 const LONGEST: &str = "for (const [selector, words] of [
     ['td.cost', '$1111.11 and about $1111.11 or more: some has no price'],
     ['td.tool', 'mcp__a_server_with_a_long_name__read_the_whole_repository (sub-agent)'],
     ['th.count', '1000'],
 ]) document.querySelectorAll(selector).forEach(each => each.textContent = words)";
 
-/// What is wider than what it is in, and what lies beyond the screen: for each the element and its beginning.
+/// Finds elements that are wider than their parents or extend beyond the screen. Returns the element and the
+/// start of its text.
 const TOO_WIDE: &str = "[...document.body.querySelectorAll('*:not(.skip)')].filter(each => {
     const box = each.getBoundingClientRect(), cut = each.scrollWidth > each.clientWidth + 1;
     const hidden = getComputedStyle(each).clipPath != 'none' || each.closest('.lines thead, .models thead');
@@ -237,30 +238,30 @@ const TOO_WIDE: &str = "[...document.body.querySelectorAll('*:not(.skip)')].filt
     return !hidden && (box.right > innerWidth + 1 || box.left < -1 || cut && !shows);
 }).map(each => `${each.tagName} ${each.className} ${each.textContent.slice(0, 60)}`)";
 
-/// Asserts that everything that the JSON has is on the page, each where it belongs.
-fn says_all(browser: &mut Browser, report: &Value) {
+/// Asserts that the page shows all data of the JSON, each item in its place.
+fn assert_page_is_complete(browser: &mut Browser, report: &Value) {
     let texts = |browser: &mut Browser, selector: &str| -> Vec<String> {
-        let all =
+        let script =
             format!("[...document.querySelectorAll({})].map(each => each.textContent)", json!(selector));
-        serde_json::from_value(browser.evaluate(&all)).expect("texts")
+        serde_json::from_value(browser.evaluate(&script)).expect("texts")
     };
     let list = |value: &Value| value.as_array().expect("a list").clone();
     let word = |value: &Value| value.as_str().expect("a word").to_owned();
 
-    let whole = texts(browser, "body").concat();
-    for never in ["NaN", "undefined", "null", "Infinity", "None)", "Some("] {
-        assert!(!whole.contains(never), "{never} in {whole}");
+    let body = texts(browser, "body").concat();
+    for forbidden in ["NaN", "undefined", "null", "Infinity", "None)", "Some("] {
+        assert!(!body.contains(forbidden), "{forbidden} in {body}");
     }
     let summary = texts(browser, "#summary .figure");
     for count in ["runs", "done", "failed", "needs_person", "running"] {
         assert!(summary.contains(&report["summary"][count].to_string()), "{count}: {summary:?}");
     }
 
-    // Runs in the order of the JSON, which begins with those that failed, and these before everything else.
+    // Runs have the order of the JSON: failed runs first, before everything else.
     let runs = list(&report["runs"]);
-    let shown: Vec<String> = runs.iter().map(|run| format!("run-{}", word(&run["id"]))).collect();
+    let expected_ids: Vec<String> = runs.iter().map(|run| format!("run-{}", word(&run["id"]))).collect();
     let ids = browser.evaluate("[...document.querySelectorAll('article')].map(each => each.id)");
-    assert_eq!(ids, json!(shown));
+    assert_eq!(ids, json!(expected_ids));
     let urgent =
         |run: &&Value| ["failed", "needs_person"].contains(&run["health"].as_str().unwrap_or_default());
     let urgent: Vec<&Value> = runs.iter().filter(urgent).collect();
@@ -286,8 +287,8 @@ fn says_all(browser: &mut Browser, report: &Value) {
                 "{row}: {call}"
             );
         }
-        // Each kind of what it did is drawn, and told in words.
-        let told = texts(browser, &format!("{article} .axis .label")).concat();
+        // Each kind of activity is drawn and described in words.
+        let labels = texts(browser, &format!("{article} .axis .label")).concat();
         for slice in list(&run["timeline"]) {
             let kind = word(&slice["kind"]);
             let drawn = texts(browser, &format!("{article} .timeline rect.s-{kind}")).len();
@@ -298,16 +299,16 @@ fn says_all(browser: &mut Browser, report: &Value) {
                 "waiting" => "waited ",
                 other => panic!("a run was {other}: {run}"),
             };
-            assert!(told.contains(words), "{kind}: {told}");
+            assert!(labels.contains(words), "{kind}: {labels}");
             kinds.insert(kind);
         }
     }
     assert_eq!(kinds, ["failed", "waiting", "working"].map(str::to_owned).into(), "{report}");
 
     for (section, rows) in [("lost", "lost"), ("faults", "faults"), ("models", "models")] {
-        let told = texts(browser, &format!("#{section} tbody tr"));
-        assert_eq!(told.len(), list(&report[rows]).len(), "{section}: {told:?}");
-        assert!(!told.is_empty(), "{section}");
+        let labels = texts(browser, &format!("#{section} tbody tr"));
+        assert_eq!(labels.len(), list(&report[rows]).len(), "{section}: {labels:?}");
+        assert!(!labels.is_empty(), "{section}");
     }
     let models = texts(browser, "#models tbody th");
     for model in list(&report["models"]) {

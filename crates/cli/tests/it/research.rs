@@ -1,5 +1,7 @@
-//! `longhaul research`: a task of ResearchGym's in a copy of its folder, limited and gone on with, and runs that
-//! ResearchGym itself began. Every story is told with each agent that there is.
+//! `longhaul research`: ResearchGym tasks in a copy of their directory, limits and resuming, and runs that
+//! ResearchGym started.
+//!
+//! Each scenario runs with every available agent.
 
 use crate::background::training;
 use crate::call::{Call, Ended, until};
@@ -13,8 +15,8 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Research: it looks for what is blocked, commits, and takes its time; and what it says when it is to stop, to go on, or
-/// to do better.
+/// Research: the agent tries a blocked URL, commits, and takes its time. It also has replies for the wrap-up,
+/// for resuming and for improving.
 const RESEARCH: &str = r#"
 name = "research"
 summary = "a look at what is blocked, then short steps"
@@ -47,7 +49,7 @@ to = "There is time and money left"
 text = "It is better still."
 "#;
 
-/// It finds nothing left to do when it is to go on, and stands by that.
+/// On a keep-going prompt the agent finds nothing left to do, and repeats its claim.
 const FINISHES: &str = r#"
 [[reply]]
 to = "You stopped"
@@ -67,13 +69,13 @@ call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." 
 text = "Nothing is left."
 "#;
 
-/// The same with so many steps.
+/// Returns the research scenario with this many steps.
 pub fn work(steps: usize) -> String {
     let step = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> steps\" }\n";
     RESEARCH.replace("STEPS", &step.repeat(steps)) + FINISHES
 }
 
-/// A task as ResearchGym has them.
+/// Creates a task in the layout of ResearchGym.
 pub fn task(stage: &Stage) -> PathBuf {
     let dir = stage.folder().join("task");
     let write =
@@ -109,14 +111,14 @@ fn resumed(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
     stage.longhaul(["research"]).args(args).against(server).end()
 }
 
-/// It said this on the way, and finished.
+/// Asserts that the run finished, and that its transcript contains these words.
 fn finished(envelope: &Value, stage: &Stage, words: &str) {
     assert_eq!(envelope["result"], "Nothing is left.", "{envelope}");
-    let said = fs::read_to_string(stage.only_run().transcript_path()).expect("there is a transcript");
-    assert!(said.contains(words), "{words} in {said}");
+    let transcript = fs::read_to_string(stage.only_run().transcript_path()).expect("there is a transcript");
+    assert!(transcript.contains(words), "{words} in {transcript}");
 }
 
-/// Every file that the agent was given or made, without those of git.
+/// Returns every file that the agent received or made, without those of git.
 fn workspace(run: &RunDir) -> Vec<String> {
     let input = run.workspace_path().join("input");
     let mut files: Vec<String> = tidy::everything(&input)
@@ -138,32 +140,32 @@ fn prompt(run: &RunDir) -> String {
 }
 
 #[test]
-fn a_task_is_carried_out_in_a_copy() {
+fn task_runs_in_a_copy() {
     with_each_agent_at(&work(2), "research", |stage, agent, server| {
         let args = ["--claude_hours", "0.5", "--runtime", "uv"];
-        // The machine may have an identity of its own.
+        // The machine may have its own git identity.
         let call = research(stage, agent, server, &args).env("GIT_CONFIG_NOSYSTEM", "1");
         let done = call.end().envelope(0);
         finished(&done, stage, "The accuracy is higher.");
         let run = stage.only_run();
         assert!(run.path().starts_with(stage.folder().join("runs")), "{run:?}");
-        let given =
+        let received =
             ["README.md", "base.py", "data.csv", "grading/grade.sh", "models/base.py", "requirements.txt"];
         let made = ["steps", "told"];
         assert_eq!(
             workspace(&run),
-            given.into_iter().chain(made).collect::<Vec<_>>(),
+            received.into_iter().chain(made).collect::<Vec<_>>(),
             "and nothing was fetched"
         );
         let input = run.workspace_path().join("input");
-        let told = fs::read_to_string(input.join("told")).expect("it was written");
+        let environment = fs::read_to_string(input.join("told")).expect("it was written");
         let expected = [
             format!("CODE_DIR={}", input.display()),
             "RG_BUDGET_LIMIT=10".to_owned(),
             "RG_TIME_HOURS=0.5".to_owned(),
         ];
         for line in expected {
-            assert!(told.lines().any(|other| other == line), "{line} in {told}");
+            assert!(environment.lines().any(|actual| actual == line), "{line} in {environment}");
         }
         let log = fs::read_to_string(input.join(".git/logs/HEAD")).expect("there is a repository");
         assert!(log.contains("A result"), "{log}");
@@ -197,9 +199,9 @@ fn a_task_is_carried_out_in_a_copy() {
 }
 
 #[test]
-fn a_limited_run_goes_on_with_more_and_a_finished_one_does_better() {
+fn limited_run_resumes_with_more_and_finished_run_improves() {
     with_each_agent_at(&work(60), "research with more", |stage, agent, server| {
-        // Nine seconds, of which half is held back.
+        // Nine seconds, half of which is the reserve.
         let args = ["--time_hours", "0.0025", "--model", "claude-sonnet-4-5"];
         let limited = research(stage, agent, server, &args).end().envelope(22);
         assert_eq!(limited["result"], "Committed, and stopping.", "{limited}");
@@ -211,8 +213,8 @@ fn a_limited_run_goes_on_with_more_and_a_finished_one_does_better() {
         let refused = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
         assert_eq!(refused.code, 2, "{refused:?}");
         refused.says(&["another model: it uses claude-sonnet-4-5", "--model opus"]);
-        let elsewhere = ["--resume", &dir, "--claude_hours", "1", "--runs_dir", "/tmp"];
-        resumed(stage, server, &elsewhere)
+        let other_dir = ["--resume", &dir, "--claude_hours", "1", "--runs_dir", "/tmp"];
+        resumed(stage, server, &other_dir)
             .says(&["--runs_dir cannot be changed", "--claude_hours and --budget_limit"]);
         let planned = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--dry_run"]);
         assert!(planned.stdout.contains("--time-limit"), "{planned:?}");
@@ -236,7 +238,7 @@ fn a_limited_run_goes_on_with_more_and_a_finished_one_does_better() {
 }
 
 #[test]
-fn a_training_survives_its_supervisor_and_the_work_is_handed_off() {
+fn training_survives_its_supervisor_and_work_is_handed_off() {
     let handed_off = "\n[[reply]]\nto = \"This goes on with earlier work\"\n[[reply.turn]]\ntext = \"I look.\"\n\
                       [[reply.turn.tools]]\nbash = { command = \"cat trained >> found\" }\n\
                       [[reply.turn]]\ntext = \"It is trained, as I see.\"\n";
@@ -245,7 +247,7 @@ fn a_training_survives_its_supervisor_and_the_work_is_handed_off() {
         let agent_path = agent.display().to_string();
         let runs = stage.folder().join("runs").display().to_string();
         let task = task(stage).display().to_string();
-        // As ResearchGym is called: `run_agent.py TASK_DIR claude-code …`.
+        // ResearchGym's own command line: `run_agent.py TASK_DIR claude-code …`.
         let usage = [
             &task,
             "claude-code",
@@ -263,13 +265,13 @@ fn a_training_survives_its_supervisor_and_the_work_is_handed_off() {
             &agent_path,
         ];
         let started = stage.longhaul(["research"]).args(usage).against(server).start();
-        let trains = || {
+        let is_training = || {
             stage
                 .runs()
                 .first()
                 .is_some_and(|run| run.status().is_ok_and(|status| !status.background.is_empty()))
         };
-        until("the training runs", trains);
+        until("the training runs", is_training);
         started.kill();
         let run = stage.only_run();
         let input = run.workspace_path().join("input");
@@ -282,12 +284,12 @@ fn a_training_survives_its_supervisor_and_the_work_is_handed_off() {
         assert_eq!(done["result"], "All is done.", "{done}");
         assert_eq!(done["run"]["attempts"], 1, "the agent and its training lived on: {done}");
         assert_eq!(fs::read_to_string(input.join("trained")).expect("it finished"), "trained\n");
-        let told = fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
+        let stream = fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
         let is_end =
             |line: &str| line.contains(r#""subtype":"task_notification""#) && line.contains("completed");
-        assert!(told.lines().any(is_end), "the model was told");
+        assert!(stream.lines().any(is_end), "the model was told");
 
-        // Its session is lost: the work goes on in a new one, which is told what was done.
+        // Without its session, the work continues in a new session that receives a handoff prompt.
         let session = done["session_id"].as_str().expect("a session").to_owned();
         for path in tidy::everything(&stage.user_home()) {
             if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&session))
@@ -316,8 +318,8 @@ fn a_training_survives_its_supervisor_and_the_work_is_handed_off() {
     });
 }
 
-/// A run directory as ResearchGym leaves it.
-fn their_run(stage: &Stage) -> PathBuf {
+/// Creates a run directory as ResearchGym leaves it.
+fn researchgym_run(stage: &Stage) -> PathBuf {
     let dir = stage.folder().join("theirs/2026-02-11/cl_001");
     fs::create_dir_all(dir.join("logs")).expect("the stage can be written");
     fs::create_dir_all(dir.join("workspace/input")).expect("the stage can be written");
@@ -342,17 +344,17 @@ fn their_run(stage: &Stage) -> PathBuf {
 }
 
 #[test]
-fn what_researchgym_began_goes_on() {
+fn researchgym_run_is_resumed() {
     with_each_agent_at(
         &format!("{WORK}{FINISHES}"),
         "going on with a run of ResearchGym's",
         |stage, agent, server| {
-            let dir = their_run(stage);
+            let dir = researchgym_run(stage);
             let agent_path = agent.display().to_string();
-            let theirs = dir.display().to_string();
+            let original = dir.display().to_string();
             let args = [
                 "--resume",
-                &theirs,
+                &original,
                 "--agent-path",
                 &agent_path,
                 "--claude_hours",
@@ -365,9 +367,9 @@ fn what_researchgym_began_goes_on() {
             assert!(dir.join("workspace/input/hello.txt").is_file(), "it works where that run did");
             let run = stage.only_run();
             let plan = run.plan().expect("a plan");
-            let left =
+            let remaining =
                 Limits { budget: Some(Usd(1_250_000)), time: Some(Span::from_hours(2)), ..Limits::default() };
-            assert_eq!(plan.policy.limits, left);
+            assert_eq!(plan.policy.limits, remaining);
             assert_eq!(plan.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
             let prompt = prompt(&run);
             for words in [
@@ -380,17 +382,20 @@ fn what_researchgym_began_goes_on() {
                 assert!(prompt.contains(words), "{words} in {prompt}");
             }
             assert!(!prompt.contains("529 Overloaded"), "{prompt}");
-            let told = summary(&run);
-            assert_eq!((&told["inherited_cost_usd"], &told["budget_limit_usd"]), (&json!(3.75), &json!(5.0)));
-            assert_eq!(told["time"]["time_limit_seconds"], 3.0 * 3600.0);
-            assert!(told["time"]["active_seconds"].as_f64() >= Some(3600.0), "{told}");
-            let sum = told["session_cost_usd"].as_f64().map(|own| own + 3.75);
+            let costs = summary(&run);
+            assert_eq!(
+                (&costs["inherited_cost_usd"], &costs["budget_limit_usd"]),
+                (&json!(3.75), &json!(5.0))
+            );
+            assert_eq!(costs["time"]["time_limit_seconds"], 3.0 * 3600.0);
+            assert!(costs["time"]["active_seconds"].as_f64() >= Some(3600.0), "{costs}");
+            let sum = costs["session_cost_usd"].as_f64().map(|session_cost| session_cost + 3.75);
             assert!(
-                (told["total_cost_usd"].as_f64().unwrap_or_default() - sum.unwrap_or_default()).abs() < 1e-6,
-                "{told}"
+                (costs["total_cost_usd"].as_f64().unwrap_or_default() - sum.unwrap_or_default()).abs() < 1e-6,
+                "{costs}"
             );
 
-            // What that run used counts on.
+            // The limits are totals that include the usage of the original run.
             let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
             let refused = resumed(stage, server, &more);
             assert_eq!(refused.code, 2, "{refused:?}");
@@ -407,10 +412,10 @@ fn what_researchgym_began_goes_on() {
 #[test]
 fn run_without_a_transcript_starts_from_its_workspace() {
     let (stage, server) = (Stage::new(), Server::plays(&format!("{WORK}{FINISHES}")));
-    let dir = their_run(&stage);
+    let dir = researchgym_run(&stage);
     fs::remove_file(dir.join("logs/transcript.json")).expect("it is there");
-    let (theirs, agent) = (dir.display().to_string(), stage.agent().display().to_string());
-    let args = ["--resume", &theirs, "--agent-path", &agent, "--claude_hours", "3", "--budget_limit", "5"];
+    let (original, agent) = (dir.display().to_string(), stage.agent().display().to_string());
+    let args = ["--resume", &original, "--agent-path", &agent, "--claude_hours", "3", "--budget_limit", "5"];
     resumed(&stage, &server, &args).envelope(0);
     let run = stage.only_run();
     let prompt = prompt(&run);
@@ -420,9 +425,9 @@ fn run_without_a_transcript_starts_from_its_workspace() {
 }
 
 #[test]
-fn what_cannot_be_carried_out_is_refused_before_anything_is_started() {
+fn invalid_task_is_rejected_before_the_start() {
     let stage = Stage::new();
-    let (task, theirs) = (task(&stage), their_run(&stage));
+    let (task, original) = (task(&stage), researchgym_run(&stage));
     let agent = stage.agent();
     let check = |args: &[&str], words: &[&str]| {
         let ended = stage.longhaul(["research"]).args(args).args(["--agent-path"]).args([&agent]).end();
@@ -455,26 +460,42 @@ fn what_cannot_be_carried_out_is_refused_before_anything_is_started() {
         &["in the folder of the task", "--runs_dir"],
     );
 
-    let with = |file: &str, content: Option<&str>, args: &[&str], words: &[&str]| {
-        let file = theirs.join(file);
+    let check_with_file = |file: &str, content: Option<&str>, args: &[&str], words: &[&str]| {
+        let file = original.join(file);
         let before = fs::read(&file).expect("it is there");
         match content {
             Some(content) => fs::write(&file, content).expect("it can be written"),
             None => fs::remove_file(&file).expect("it can be removed"),
         }
-        check(&[&["--resume", &path(&theirs)], args].concat(), words);
+        check(&[&["--resume", &path(&original)], args].concat(), words);
         fs::write(&file, before).expect("it can be written");
     };
     let enough = ["--claude_hours", "9"];
-    with("logs/cost_summary.json", None, &enough, &["there is no logs/cost_summary.json"]);
-    with("logs/cost_summary.json", Some("{"), &enough, &["cost_summary.json", "hint: put the file back"]);
-    with("logs/cost_summary.json", Some("{}"), &enough, &["`active_seconds`", "is no number"]);
-    with("logs/transcript.json", Some("{}"), &enough, &["transcript.json", "no JSON array"]);
-    fs::remove_file(theirs.join("logs/session.json")).expect("it is there");
-    with("logs/transcript.json", None, &enough, &["neither logs/transcript.json nor logs/session.json"]);
-    check(&["--resume", &path(&theirs)], &["nothing is left", "$3.7500 and 1h are used", "hint: want more"]);
-    check(&["--resume", &path(&theirs), "--claude_hours", "9", "--budget_limit", "3"], &["nothing is left"]);
+    check_with_file("logs/cost_summary.json", None, &enough, &["there is no logs/cost_summary.json"]);
+    check_with_file(
+        "logs/cost_summary.json",
+        Some("{"),
+        &enough,
+        &["cost_summary.json", "hint: put the file back"],
+    );
+    check_with_file("logs/cost_summary.json", Some("{}"), &enough, &["`active_seconds`", "is no number"]);
+    check_with_file("logs/transcript.json", Some("{}"), &enough, &["transcript.json", "no JSON array"]);
+    fs::remove_file(original.join("logs/session.json")).expect("it is there");
+    check_with_file(
+        "logs/transcript.json",
+        None,
+        &enough,
+        &["neither logs/transcript.json nor logs/session.json"],
+    );
+    check(
+        &["--resume", &path(&original)],
+        &["nothing is left", "$3.7500 and 1h are used", "hint: want more"],
+    );
+    check(
+        &["--resume", &path(&original), "--claude_hours", "9", "--budget_limit", "3"],
+        &["nothing is left"],
+    );
     check(&["--resume", &format!("{folder}/none")], &["its `logs`", "hint: name the directory of a run"]);
-    fs::remove_file(theirs.join("workspace/input/README.md")).expect("it is there");
-    check(&["--resume", &path(&theirs), "--claude_hours", "9"], &["there is no task_description.md"]);
+    fs::remove_file(original.join("workspace/input/README.md")).expect("it is there");
+    check(&["--resume", &path(&original), "--claude_hours", "9"], &["there is no task_description.md"]);
 }

@@ -1,5 +1,6 @@
-//! A session that cannot be resumed as it is: its file moved, damaged, lost or silently replaced. Each story is told with
-//! each agent that there is, and nothing that was done is done twice.
+//! Resume strategies: sessions that were moved, damaged, lost or silently replaced.
+//!
+//! Each scenario runs with every available agent, and no step is repeated.
 
 use crate::call::until;
 use crate::harness::{LONGHAUL, Stage};
@@ -13,21 +14,21 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A run whose supervisor and agent died in the middle of its second step, and its session's file.
-fn dead(stage: &Stage, agent: &Path, server: &Server) -> PathBuf {
+/// Returns the session file of a run whose supervisor and agent died in its second step.
+fn kill_in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> PathBuf {
     in_mid_tool(stage, agent, server).kill();
     let agent = agent_of(&stage.only_run());
     kill_process(agent, Signal::KILL).expect("it was started by this test");
     until("the agent is gone", || is_gone(agent));
-    let is_session = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    let is_session = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
     let mut sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
     sessions.retain(is_session);
     assert_eq!(sessions.len(), 1, "{sessions:?}");
     sessions.remove(0)
 }
 
-/// How the history reached each attempt of the only run.
-fn rungs(stage: &Stage) -> Vec<String> {
+/// Returns how the history reached each attempt of the only run.
+fn strategies(stage: &Stage) -> Vec<String> {
     let shown = stage.longhaul(["show", "@"]).end();
     assert_eq!(shown.code, 0, "{shown:?}");
     let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
@@ -36,26 +37,26 @@ fn rungs(stage: &Stage) -> Vec<String> {
 }
 
 #[test]
-fn a_session_that_was_moved_is_resumed_from_a_copy() {
+fn moved_session_is_resumed_from_a_copy() {
     with_each_agent("finding a moved session", |stage, agent, server| {
-        let place = dead(stage, agent, server);
+        let session = kill_in_mid_tool(stage, agent, server);
         let moved =
-            stage.user_home().join(".claude/projects/-elsewhere").join(place.file_name().expect("a name"));
+            stage.user_home().join(".claude/projects/-elsewhere").join(session.file_name().expect("a name"));
         fs::create_dir(moved.parent().expect("a folder")).expect("the stage can be written");
-        fs::rename(&place, &moved).expect("a file can be moved");
+        fs::rename(&session, &moved).expect("a file can be moved");
         let original = fs::read(&moved).expect("a session");
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert!(ended.stderr.contains("in another place"), "{ended:?}");
-        assert_eq!(rungs(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
+        assert_eq!(strategies(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
         assert_eq!(fs::read(&moved).expect("a session"), original, "the original was changed");
-        assert!(fs::read(&place).expect("a copy").starts_with(&original), "the copy is another one");
+        assert!(fs::read(&session).expect("a copy").starts_with(&original), "the copy is another one");
     });
 }
 
 #[test]
-fn a_session_of_another_configuration_is_resumed_from_a_copy() {
+fn session_of_another_configuration_is_resumed_from_a_copy() {
     with_each_agent("finding a session of another configuration", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let config = stage.folder().join("config");
@@ -65,66 +66,67 @@ fn a_session_of_another_configuration_is_resumed_from_a_copy() {
         let agent = agent_of(&stage.only_run());
         kill_process(agent, Signal::KILL).expect("it was started by this test");
         until("the agent is gone", || is_gone(agent));
-        // Without that variable a person has to decide.
+        // Without CLAUDE_CONFIG_DIR `recover` refuses the run. `resume` is the user's decision to continue.
         let ended = stage.longhaul(["resume", "@"]).against(server).end();
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
-        assert_eq!(rungs(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
+        assert_eq!(strategies(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
     });
 }
 
 #[test]
-fn a_damaged_session_is_resumed_from_a_repaired_copy() {
+fn damaged_session_is_resumed_from_a_repaired_copy() {
     with_each_agent("repairing a session", |stage, agent, server| {
-        let place = dead(stage, agent, server);
-        let whole = fs::read(&place).expect("a session");
-        let mut file = File::options().append(true).open(&place).expect("a session");
+        let session = kill_in_mid_tool(stage, agent, server);
+        let intact = fs::read(&session).expect("a session");
+        let mut file = File::options().append(true).open(&session).expect("a session");
         file.write_all(b"\0\0\0\0\0\0\0\0\n{\"type\":\"assistant\",\"uuid\":\"torn")
             .expect("it can be written");
-        let damaged = fs::read(&place).expect("a session");
+        let damaged = fs::read(&session).expect("a session");
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert!(ended.stderr.contains("was damaged"), "{ended:?}");
-        assert_eq!(rungs(stage), ["null null", r#""repair" {"found":"damaged"}"#]);
-        let kept = place.with_extension("jsonl.damaged");
-        assert_eq!(fs::read(&kept).expect("the original is kept"), damaged);
-        assert!(fs::read(&place).expect("a session").starts_with(&whole), "the copy is another one");
+        assert_eq!(strategies(stage), ["null null", r#""repair" {"found":"damaged"}"#]);
+        let stored = session.with_extension("jsonl.damaged");
+        assert_eq!(fs::read(&stored).expect("the original is kept"), damaged);
+        assert!(fs::read(&session).expect("a session").starts_with(&intact), "the copy is another one");
     });
 }
 
-/// The agent writes its session late: what its stream has told is not asked for again, and not done again.
+/// The agent writes its session late. Messages of its stream are neither requested nor executed again.
 #[test]
-fn the_end_that_the_agent_had_not_saved_is_made_of_its_stream() {
+fn unsaved_end_of_a_session_is_restored_from_the_stream() {
     with_each_agent("completing a session", |stage, agent, server| {
-        let place = dead(stage, agent, server);
-        let saved = fs::read_to_string(&place).expect("a session");
+        let session = kill_in_mid_tool(stage, agent, server);
+        let saved = fs::read_to_string(&session).expect("a session");
         let unsaved: String = saved
             .lines()
             .take_while(|row| !row.contains(r#""role":"assistant""#))
             .map(|row| row.to_owned() + "\n")
             .collect();
-        fs::write(&place, &unsaved).expect("it can be written");
+        fs::write(&session, &unsaved).expect("it can be written");
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert!(ended.stderr.contains("had not saved the end"), "{ended:?}");
-        assert_eq!(rungs(stage), ["null null", r#""repair" {"found":"behind"}"#]);
-        let asked: Vec<_> = server.api.account().messages.iter().map(|message| message.turn).collect();
-        // Of the call that was cut off nobody knows the outcome: only that turn is asked for again.
-        assert_eq!(asked, [1, 2, 2, 3, 4]);
-        let kept = place.with_extension("jsonl.behind");
-        assert_eq!(fs::read_to_string(&kept).expect("the original is kept"), unsaved);
+        assert_eq!(strategies(stage), ["null null", r#""repair" {"found":"behind"}"#]);
+        let requested_turns: Vec<_> =
+            server.api.account().messages.iter().map(|message| message.turn).collect();
+        // The outcome of the interrupted call is unknown, so only that turn is requested again.
+        assert_eq!(requested_turns, [1, 2, 2, 3, 4]);
+        let stored = session.with_extension("jsonl.behind");
+        assert_eq!(fs::read_to_string(&stored).expect("the original is kept"), unsaved);
         assert!(
-            fs::read_to_string(&place).expect("a session").starts_with(&unsaved),
+            fs::read_to_string(&session).expect("a session").starts_with(&unsaved),
             "the copy is another one"
         );
     });
 }
 
-/// An agent that begins anew where it should go on, under the same id, and says nothing of it.
+/// An agent that silently starts a new session instead of resuming, with the same id.
 #[test]
-fn a_history_that_did_not_arrive_is_noticed() {
+fn missing_history_is_detected() {
     let (stage, server) = (Stage::new(), Server::plays(sweep::WORK));
     let forgetful = stage.script(
         "forgetful",
@@ -143,16 +145,16 @@ fn a_history_that_did_not_arrive_is_noticed() {
     assert_eq!(envelope["result"], sweep::DONE, "{envelope}");
     assert_eq!(steps(&stage), "one\ntwo\nthree\nfour\n");
     assert_eq!(
-        rungs(&stage),
+        strategies(&stage),
         ["null null", r#""resume" {"found":"ready"}"#, r#""seed" {"fault":"session_lost"}"#]
     );
 }
 
 #[test]
-fn an_id_that_is_an_option_never_reaches_the_agent() {
+fn option_as_session_id_never_reaches_the_agent() {
     const OPTION: &str = "--dangerously-skip-permissions=yes";
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    dead(&stage, &stage.agent(), &server);
+    kill_in_mid_tool(&stage, &stage.agent(), &server);
     let run = stage.only_run();
     let journal = fs::read_to_string(run.journal_path()).expect("there is a journal");
     let session = run.status().expect("a status").session_id.expect("a session");

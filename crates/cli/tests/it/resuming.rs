@@ -1,4 +1,5 @@
-//! Runs that are over and go on: the same run in the same session, or a new one that branches off.
+//! `longhaul resume` and `longhaul rerun`: the same run in the same session, a fork, or a new run of the
+//! task.
 
 use crate::call::{Ended, until};
 use crate::harness::Stage;
@@ -14,14 +15,14 @@ fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
     stage.longhaul(["resume"]).args(args).against(server).end()
 }
 
-/// The session files.
+/// Returns the session files.
 fn sessions(stage: &Stage) -> Vec<PathBuf> {
     let mut files = tidy::everything(&stage.user_home().join(".claude/projects"));
-    files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     files
 }
 
-fn told(stage: &Stage, words: &str) -> usize {
+fn sessions_containing(stage: &Stage, words: &str) -> usize {
     sessions(stage)
         .iter()
         .filter(|file| fs::read_to_string(file).is_ok_and(|text| text.contains(words)))
@@ -29,7 +30,7 @@ fn told(stage: &Stage, words: &str) -> usize {
 }
 
 #[test]
-fn a_cancelled_run_goes_on_and_stays_the_same_run() {
+fn cancelled_run_resumes_as_the_same_run() {
     with_each_agent("resuming a cancelled run", |stage, agent, server| {
         let run = in_mid_tool(stage, agent, server);
         assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
@@ -38,16 +39,16 @@ fn a_cancelled_run_goes_on_and_stays_the_same_run() {
         assert_eq!(resumed["result"], "All three steps are taken.", "{resumed}");
         assert_eq!(steps(stage), "one\nthree\n");
         for same in ["session_id", "/run/id"] {
-            let of = |envelope: &Value| envelope.pointer(same).or(envelope.get(same)).cloned();
-            assert_eq!(of(&resumed), of(&cancelled), "{same}");
+            let field = |envelope: &Value| envelope.pointer(same).or(envelope.get(same)).cloned();
+            assert_eq!(field(&resumed), field(&cancelled), "{same}");
         }
         assert_eq!(resumed["run"]["attempts"], 2);
-        // What was spent before is counted on.
+        // Earlier usage counts.
         let account = server.api.account();
         let usage = |name: &str| resumed["usage"][name].as_u64().unwrap_or_default();
-        let whole =
+        let token_fields =
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
-        let reported = whole.map(usage).iter().sum::<u64>() + usage("truncated_tokens");
+        let reported = token_fields.map(usage).iter().sum::<u64>() + usage("truncated_tokens");
         assert_eq!(reported, account.tokens().total(), "{resumed}");
         assert!(stage.longhaul(["recover", "--list"]).end().stdout.is_empty());
         tidy::check(stage);
@@ -55,7 +56,7 @@ fn a_cancelled_run_goes_on_and_stays_the_same_run() {
 }
 
 #[test]
-fn a_run_that_is_done_is_asked_for_more() {
+fn done_run_resumes_with_a_new_prompt() {
     with_each_agent("asking for more", |stage, agent, server| {
         in_mid_tool(stage, agent, server).end().envelope(0);
         let id = stage.only_run().id().to_string();
@@ -65,22 +66,22 @@ fn a_run_that_is_done_is_asked_for_more() {
 
         let more = resume(stage, server, &["@", "Now the docs, please."]).envelope(0);
         assert_eq!((&more["run"]["id"], &more["run"]["attempts"]), (&id.as_str().into(), &2.into()));
-        assert_eq!(told(stage, "Now the docs, please."), 1);
+        assert_eq!(sessions_containing(stage, "Now the docs, please."), 1);
         let again = resume(stage, server, &["@", "--repeat-task"]).envelope(0);
         assert_eq!(again["run"]["attempts"], 3);
         assert_eq!(again["session_id"], more["session_id"]);
         assert_eq!(sessions(stage).len(), 1);
-        let seed = stage.longhaul(["seed", "@"]).end();
+        let handoff = stage.longhaul(["seed", "@"]).end();
         assert!(
-            seed.stdout.contains("Now the docs, please."),
-            "what was asked for later is part of it: {seed:?}"
+            handoff.stdout.contains("Now the docs, please."),
+            "what was asked for later is part of it: {handoff:?}"
         );
         tidy::check(stage);
     });
 }
 
 #[test]
-fn a_fork_is_a_run_of_its_own() {
+fn fork_is_a_separate_run() {
     with_each_agent("forking", |stage, agent, server| {
         let done = in_mid_tool(stage, agent, server).end().envelope(0);
         let original = sessions(stage).remove(0);
@@ -90,8 +91,8 @@ fn a_fork_is_a_run_of_its_own() {
         assert_ne!(forked["run"]["id"], done["run"]["id"]);
         assert_eq!(stage.runs().len(), 2);
         assert_eq!(fs::read(&original).expect("a session"), before, "the session was changed");
-        assert_eq!(told(stage, "Try another way."), 1);
-        assert_eq!(told(stage, "echo one >> steps"), 2, "the fork has the history");
+        assert_eq!(sessions_containing(stage, "Try another way."), 1);
+        assert_eq!(sessions_containing(stage, "echo one >> steps"), 2, "the fork has the history");
         let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
         assert!(shown.stdout.contains("forked"), "{shown:?}");
         tidy::check(stage);
@@ -99,7 +100,7 @@ fn a_fork_is_a_run_of_its_own() {
 }
 
 #[test]
-fn what_has_not_ended_is_recovered_and_not_told_anything_new() {
+fn unfinished_run_is_recovered_without_a_new_prompt() {
     let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     let refused = resume(&stage, &server, &["@"]);
@@ -119,7 +120,7 @@ fn what_has_not_ended_is_recovered_and_not_told_anything_new() {
 }
 
 #[test]
-fn a_workspace_that_moved_is_named() {
+fn moved_workspace_needs_cwd() {
     with_each_agent("moving the workspace", |stage, agent, server| {
         let run = in_mid_tool(stage, agent, server);
         assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
@@ -139,7 +140,7 @@ fn a_workspace_that_moved_is_named() {
 }
 
 #[test]
-fn a_run_that_is_nowhere_is_refused() {
+fn unknown_run_is_rejected() {
     let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
     for args in [&["@"][..], &["bcdfgh", "--fork"]] {
         let refused = resume(&stage, &server, args);
@@ -150,21 +151,22 @@ fn a_run_that_is_nowhere_is_refused() {
 }
 
 #[test]
-fn a_detached_one_takes_its_request_from_a_file() {
+fn detached_resume_reads_its_prompt_from_a_file() {
     let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).end().envelope(0);
-    let asked = stage.file("asked", "Now the docs, please.");
-    let detached = resume(&stage, &server, &["@", "--detach", "--prompt-file", &asked.to_string_lossy()]);
+    let prompt_file = stage.file("asked", "Now the docs, please.");
+    let detached =
+        resume(&stage, &server, &["@", "--detach", "--prompt-file", &prompt_file.to_string_lossy()]);
     assert_eq!(detached.code, 0, "{detached:?}");
     let started: Value = serde_json::from_str(&detached.stdout).expect("the run is named");
     assert_eq!(started["run"]["id"], stage.only_run().id().as_str());
-    let told_end = stage.longhaul(["attach", "@"]).end().envelope(0);
-    assert_eq!(told_end["run"]["attempts"], 2);
-    assert_eq!(told(&stage, "Now the docs, please."), 1);
+    let attached = stage.longhaul(["attach", "@"]).end().envelope(0);
+    assert_eq!(attached["run"]["attempts"], 2);
+    assert_eq!(sessions_containing(&stage, "Now the docs, please."), 1);
 }
 
 #[test]
-fn a_task_is_carried_out_once_more_in_a_new_session() {
+fn rerun_starts_the_task_in_a_new_session() {
     with_each_agent_at(WORK, "once more", |stage, agent, server| {
         let free =
             ["p", "--permission-mode", "bypassPermissions", "--name", "nightly", "--deny-tools", "WebFetch"];
@@ -175,14 +177,14 @@ fn a_task_is_carried_out_once_more_in_a_new_session() {
         assert_ne!(first["run"]["id"], second["run"]["id"]);
         assert_ne!(first["session_id"], second["session_id"]);
         let plans: Vec<_> = stage.runs().iter().map(|run| run.plan().expect("a plan")).collect();
-        let asked =
+        let request =
             |plan: &Plan| (plan.name.clone(), plan.prompt.clone(), plan.guards.clone(), plan.policy.clone());
-        assert_eq!(asked(&plans[0]), asked(&plans[1]));
+        assert_eq!(request(&plans[0]), request(&plans[1]));
     });
 }
 
 #[test]
-fn tasks_whose_last_run_failed_are_carried_out_once_more() {
+fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     let stage = Stage::new();
     let agent = stage.agent();
     let rejected = format!("{WORK}[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
@@ -191,7 +193,7 @@ fn tasks_whose_last_run_failed_are_carried_out_once_more() {
         let free = [task, "--permission-mode", "bypassPermissions", "--preset", "drill"];
         stage.run(&agent, &free).against(server).end().code
     };
-    // One is mended by hand, one is done at once, and two have failed last.
+    // One task is fixed by hand, one is done at once, and two have failed last.
     let codes = [
         run("mended", &bad),
         run("done", &good),
@@ -200,10 +202,10 @@ fn tasks_whose_last_run_failed_are_carried_out_once_more() {
         run("mended", &good),
     ];
     assert!(codes[0] != 0 && codes[1] == 0 && codes[2] != 0 && codes[3] != 0 && codes[4] == 0, "{codes:?}");
-    let told = stage.longhaul(["rerun", "--failed", "--dry-run"]).end();
-    let told: Value = serde_json::from_str(&told.stdout).expect("JSON");
+    let planned = stage.longhaul(["rerun", "--failed", "--dry-run"]).end();
+    let planned: Value = serde_json::from_str(&planned.stdout).expect("JSON");
     let tasks: Vec<_> =
-        told["runs"].as_array().expect("a list").iter().map(|wanted| wanted["task"].clone()).collect();
+        planned["runs"].as_array().expect("a list").iter().map(|run| run["task"].clone()).collect();
     assert_eq!(tasks, ["first", "second"]);
     assert_eq!(stage.runs().len(), 5, "nothing was started");
 

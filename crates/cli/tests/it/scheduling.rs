@@ -1,4 +1,6 @@
-//! `run --key`: calls of a scheduler are one run, and what the page on schedulers says works as it is printed.
+//! `run --key`: repeated calls of a scheduler are one run.
+//!
+//! The commands on the documentation page about schedulers work as printed.
 
 use crate::call::{Call, Ended, until};
 use crate::harness::{LONGHAUL, Stage};
@@ -23,22 +25,22 @@ fn requests(server: &Server) -> usize {
 }
 
 #[test]
-fn a_finished_run_is_not_started_again() {
+fn finished_run_is_not_started_again() {
     with_each_agent("starting work once", |stage, agent, server| {
         let first = call(stage, agent, server, &[]).end().envelope(0);
         done_in(stage, &first, 1);
         assert_eq!(first["run"]["id"], "nightly");
-        let spent = requests(server);
+        let used = requests(server);
         let second = call(stage, agent, server, &[]).end().envelope(0);
         assert_eq!(second["result"], first["result"]);
         assert_eq!(second["usage"], first["usage"]);
-        assert_eq!(requests(server), spent, "the second call spent something");
+        assert_eq!(requests(server), used, "the second call spent something");
         done_in(stage, &second, 1);
     });
 }
 
 #[test]
-fn a_suspended_run_is_recovered() {
+fn suspended_run_is_recovered() {
     with_each_agent("recovering by key", |stage, agent, server| {
         let run = in_mid_tool_with(stage, agent, server, &KEY);
         run.signal(Signal::TERM);
@@ -48,14 +50,14 @@ fn a_suspended_run_is_recovered() {
 }
 
 #[test]
-fn an_orphaned_run_is_recovered() {
+fn orphaned_run_is_recovered() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool_with(&stage, &stage.agent(), &server, &KEY).kill();
     done_in(&stage, &call(&stage, &stage.agent(), &server, &[]).end().envelope(0), 1);
 }
 
 #[test]
-fn a_running_run_is_followed() {
+fn running_run_is_followed() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = in_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
     let refused = call(&stage, &stage.agent(), &server, &["--no-attach"]).end();
@@ -84,18 +86,18 @@ fn simultaneous_starts_create_one_run() {
     stage.only_run();
 }
 
-/// A check that passes once the file is there.
+/// A check that passes once the file exists.
 const CHECK: [&str; 4] = ["--check", "test -e ../fixed", "--max-failed-checks", "1"];
 
 #[test]
-fn a_failed_run_is_resumed_with_retry_only() {
+fn failed_run_is_resumed_only_with_retry() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let agent = stage.agent();
     let failed = call(&stage, &agent, &server, &CHECK).end().envelope(24);
-    let spent = requests(&server);
+    let used = requests(&server);
     let printed = call(&stage, &agent, &server, &CHECK).end().envelope(24);
     assert_eq!(printed["usage"], failed["usage"]);
-    assert_eq!(requests(&server), spent, "the call without --retry spent something");
+    assert_eq!(requests(&server), used, "the call without --retry spent something");
     fs::write(stage.folder().join("fixed"), "").expect("the stage can be written");
     let retry: Vec<&str> = CHECK.into_iter().chain(["--retry"]).collect();
     let resumed = call(&stage, &agent, &server, &retry).end().envelope(0);
@@ -104,7 +106,7 @@ fn a_failed_run_is_resumed_with_retry_only() {
 }
 
 #[test]
-fn a_cancelled_run_stays_cancelled() {
+fn cancelled_run_stays_cancelled() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = in_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
     run.signal(Signal::INT);
@@ -114,7 +116,7 @@ fn a_cancelled_run_stays_cancelled() {
 }
 
 #[test]
-fn another_prompt_is_warned_of() {
+fn different_prompt_is_warned_of() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     call(&stage, &stage.agent(), &server, &[]).end().envelope(0);
     let other = stage.run(&stage.agent(), &["another task"]).args(KEY).against(&server).end();
@@ -122,15 +124,15 @@ fn another_prompt_is_warned_of() {
     assert!(other.stderr.contains("warning: run nightly was started with another prompt"), "{other:?}");
 }
 
-/// The code blocks of the page, by language.
+/// Returns the code block under a heading of the page.
 fn block(language: &str) -> &'static str {
-    let after = PAGE.split(&format!("## {language}\n")).nth(1).expect("the page has the heading");
-    let block = after.split("```").nth(1).expect("the heading has a block");
+    let section = PAGE.split(&format!("## {language}\n")).nth(1).expect("the page has the heading");
+    let block = section.split("```").nth(1).expect("the heading has a block");
     block.split_once('\n').expect("a block has lines").1
 }
 
-/// A stage on which the commands of the page run as printed: `longhaul` is on PATH, with a preset for tests and the
-/// scripted agent.
+/// Creates a stage on which the commands of the page run as printed: `longhaul` is on PATH, with a preset for
+/// tests and the scripted agent.
 fn scheduled() -> Stage {
     let stage = Stage::new();
     fs::create_dir(stage.folder().join("bin")).expect("the stage is new");
@@ -155,28 +157,28 @@ fn shell(stage: &Stage, server: &Server, command: &str) -> Call {
     call.env("SLURM_JOB_ID", "17").env("GITHUB_RUN_ID", "4242")
 }
 
-/// Calls a command of the page twice: the first call does the work, the second spends nothing.
+/// Calls a command of the page twice: the first call does the work, the second uses no tokens.
 fn works_once(command: &str, key: &str) {
     let (stage, server) = (scheduled(), Server::plays(STEPS));
     let is_done = |ended: &Ended| assert_eq!(ended.code, 0, "{command}: {ended:?}");
     is_done(&shell(&stage, &server, command).end());
     assert_eq!(steps(&stage), "one\ntwo\nthree\n");
     assert!(stage.only_run().id().as_str().starts_with(key), "{:?}", stage.only_run());
-    let spent = requests(&server);
+    let used = requests(&server);
     is_done(&shell(&stage, &server, command).end());
-    assert_eq!(requests(&server), spent, "{command}");
+    assert_eq!(requests(&server), used, "{command}");
 }
 
 #[test]
-fn the_crontab_line_works() {
+fn crontab_line_works() {
     let line = block("cron").lines().find(|line| !line.starts_with('#')).expect("there is a line");
-    // Behind the five fields of time; cron turns `\%` into `%`.
+    // The command follows five time fields. cron turns `\%` into `%`.
     let command = line.splitn(6, ' ').nth(5).expect("a line has six fields").replace("\\%", "%");
     works_once(&command, "nightly-2");
 }
 
 #[test]
-fn the_sbatch_script_works_and_requeues_a_preempted_job() {
+fn sbatch_script_works_and_requeues_a_preempted_job() {
     works_once(block("Slurm"), "slurm-17");
     let (stage, server) = (scheduled(), Server::plays(STEPS));
     let job = shell(&stage, &server, block("Slurm")).start();
@@ -192,20 +194,20 @@ fn the_sbatch_script_works_and_requeues_a_preempted_job() {
 }
 
 #[test]
-fn the_kubernetes_command_works() {
+fn kubernetes_command_works() {
     let line = block("Kubernetes").lines().find_map(|line| line.trim().strip_prefix("command: "));
     let words: Vec<String> = serde_json::from_str(line.expect("there is a command")).expect("it is a list");
     works_once(&words.join(" "), "nightly");
 }
 
 #[test]
-fn the_actions_step_works() {
+fn actions_step_works() {
     let line = block("GitHub Actions").lines().find_map(|line| line.trim().strip_prefix("run: "));
     works_once(line.expect("there is a command"), "actions-4242");
 }
 
 #[test]
-fn the_systemd_unit_works() {
+fn systemd_unit_works() {
     let unit = block("systemd");
     let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("it starts something");
     works_once(&start.replace("%h/.cargo/bin/longhaul", "longhaul"), "nightly");

@@ -1,6 +1,7 @@
-//! Everything that the binary prints or hands out is held to its schema in `docs/schemas`, whatever a test is about: each
-//! call is looked at when it has ended, and the runs of a stage at its end. What is published lets readers meet new keys; here
-//! a key that is in no schema is an error.
+//! Validates every JSON output of the binary against its schema in `docs/schemas`, in all tests.
+//!
+//! Each call is checked when it exits, and the runs of a stage when the test ends. The published schemas
+//! accept unknown keys. Here an undescribed key is an error.
 
 use crate::harness::Stage;
 use crate::server::{Server, WORK};
@@ -15,13 +16,13 @@ use std::sync::{Arc, LazyLock, Mutex};
 type Validators = BTreeMap<String, Arc<Validator>>;
 static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
 
-/// What ends with the envelope of a run.
-const CARRY_A_RUN: [&str; 7] = ["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
-/// What prints text, or JSON that is not an output of ours.
+/// Commands that print the envelope of a run.
+const PRINT_AN_ENVELOPE: [&str; 7] = ["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
+/// Commands that print text, or JSON of another program.
 const PRINT_TEXT: [&str; 9] =
     ["seed", "completions", "man", "config-schema", "drill-agent", "watchdog", "finish-tool", "help", "hook"];
 
-/// A call of the binary, as far as it says what is printed.
+/// The arguments of a call of the binary, which determine its output.
 pub struct Called {
     args: Vec<String>,
     folder: PathBuf,
@@ -29,7 +30,7 @@ pub struct Called {
 
 impl Called {
     pub fn new(args: impl Iterator<Item = String>, folder: PathBuf) -> Called {
-        // What stands behind `--` is the agent's.
+        // Arguments after `--` belong to the agent.
         Called { args: args.take_while(|arg| arg != "--").collect(), folder }
     }
 
@@ -38,23 +39,23 @@ impl Called {
     }
 
     fn value(&self, flag: &str) -> Option<&str> {
-        let behind = |pair: &[String]| pair[0] == flag;
-        let apart = self.args.windows(2).find(|pair| behind(pair)).map(|pair| pair[1].as_str());
-        apart.or_else(|| self.args.iter().find_map(|arg| arg.strip_prefix(flag)?.strip_prefix('=')))
+        let is_flag = |pair: &[String]| pair[0] == flag;
+        let separate = self.args.windows(2).find(|pair| is_flag(pair)).map(|pair| pair[1].as_str());
+        separate.or_else(|| self.args.iter().find_map(|arg| arg.strip_prefix(flag)?.strip_prefix('=')))
     }
 
-    /// The command's words, with `-` between them.
+    /// Returns the command's words, joined by `-`.
     fn command(&self) -> Option<String> {
-        // A new one has no schema yet, and is to be told so.
-        let known = self.args.iter().position(|arg| is_command(arg));
-        let at = known.or_else(|| self.args.iter().position(|arg| !arg.starts_with('-')))?;
-        let command = &self.args[at];
-        let is_of_several = matches!(command.as_str(), "config" | "ledger" | "playbook" | "keypoints");
-        let below = self.args[at + 1..].iter().find(|arg| is_of_several && !arg.starts_with('-'));
-        Some(below.map_or_else(|| command.clone(), |below| format!("{command}-{below}")))
+        // A new command has no schema yet and must fail for it.
+        let existing = self.args.iter().position(|arg| is_command(arg));
+        let index = existing.or_else(|| self.args.iter().position(|arg| !arg.starts_with('-')))?;
+        let command = &self.args[index];
+        let has_subcommands = matches!(command.as_str(), "config" | "ledger" | "playbook" | "keypoints");
+        let subcommand = self.args[index + 1..].iter().find(|arg| has_subcommands && !arg.starts_with('-'));
+        Some(subcommand.map_or_else(|| command.clone(), |subcommand| format!("{command}-{subcommand}")))
     }
 
-    /// Holds what was printed, and the events that were told, to their schemas.
+    /// Validates the output and the events of the call.
     pub fn check(&self, code: i32, stdout: &str, stderr: &str) {
         for line in stderr.lines().filter_map(|line| line.strip_prefix("event: ")) {
             validate("lifecycle", &parsed(line));
@@ -62,36 +63,38 @@ impl Called {
         let events = self.value("--events").filter(|path| !path.starts_with("fd:"));
         let file = events.filter(|path| *path != "-").map(|path| self.folder.join(path));
         if let Some(file) = file.filter(|file| file.is_file()) {
-            lines("events", &fs::read_to_string(file).expect("events are text"));
+            validate_lines("events", &fs::read_to_string(file).expect("events are text"));
         }
         let Some(command) = self.command() else { return };
         let is_text = PRINT_TEXT.contains(&command.as_str())
             || self.value("--output-format") == Some("text")
             || self.has(&["--help", "-h", "--version", "-V", "--list", "--print-service", "--csv", "--text"]);
-        // Text may also be configured, which is not said here.
-        let is_asked_for = self.value("--output-format").is_some();
-        let is_json = is_asked_for || stdout.starts_with(['{', '[']);
+        // Text may also be configured, which the arguments do not show.
+        let is_requested = self.value("--output-format").is_some();
+        let is_json = is_requested || stdout.starts_with(['{', '[']);
         if is_text || stdout.is_empty() || !is_json {
             return;
         }
         if events == Some("-") {
-            return lines("events", stdout);
+            return validate_lines("events", stdout);
         }
         let is_lines = self.value("--output-format") == Some("stream-json");
         match command.as_str() {
             "logs" if self.has(&["--raw"]) => {}
-            "logs" if is_lines => lines("message", stdout),
-            "logs" if self.has(&["--json-array"]) || is_asked_for => {
-                only("logs", stdout);
+            "logs" if is_lines => validate_lines("message", stdout),
+            "logs" if self.has(&["--json-array"]) || is_requested => {
+                validate_text("logs", stdout);
             }
             "logs" => {}
-            // Text, unless it is asked for something else: a patch may begin with anything.
-            "report" | "diff" if !is_asked_for => {}
-            // The schema of something else.
+            // Text by default. A patch may begin with any character.
+            "report" | "diff" if !is_requested => {}
+            // A schema, printed by its name.
             "schema" if stdout.contains("\"$id\"") => {}
-            command if CARRY_A_RUN.contains(&command) => self.check_run(command, is_lines, code, stdout),
-            _ if code != 0 && is_envelope(stdout) => only("run", stdout),
-            command => only(command, stdout),
+            command if PRINT_AN_ENVELOPE.contains(&command) => {
+                self.check_run(command, is_lines, code, stdout)
+            }
+            _ if code != 0 && is_envelope(stdout) => validate_text("run", stdout),
+            command => validate_text(command, stdout),
         }
     }
 
@@ -108,14 +111,14 @@ impl Called {
             } else if is_lines && value["type"] == "longhaul" {
                 validate("stream-json", &value);
             } else {
-                // The agent's own.
+                // An event of the agent.
                 assert!(is_lines, "`{command}` prints what no schema describes: {value}");
             }
         }
     }
 }
 
-/// What a run's directory has for other programs is as it is described, whatever became of the run.
+/// Validates the files of each run that other programs read, with any outcome.
 pub fn check_runs(stage: &Stage) {
     for run in stage.runs() {
         for (name, path) in [
@@ -128,10 +131,10 @@ pub fn check_runs(stage: &Stage) {
             ("trace", run.trace_path()),
             ("changes", run.path().join("changes.json")),
         ] {
-            file(name, &path);
+            validate_file(name, &path);
         }
         for attempt in run.attempts().unwrap_or_default() {
-            for (name, of) in [
+            for (name, file_name) in [
                 ("argv", "argv.json"),
                 ("attempt-session", "session.json"),
                 ("exit", "exit.json"),
@@ -140,23 +143,23 @@ pub fn check_runs(stage: &Stage) {
                 ("background", "background.json"),
                 ("orphaned", "watchdog.json"),
             ] {
-                file(name, &attempt.path().join(of));
+                validate_file(name, &attempt.path().join(file_name));
             }
         }
-        // What the commands of `--notify` were told.
-        for told in fs::read_dir(run.path().join("told")).into_iter().flatten().flatten() {
-            only("notify", &fs::read_to_string(told.path()).expect("it is text"));
+        // The input of the `--notify` commands.
+        for notification in fs::read_dir(run.path().join("told")).into_iter().flatten().flatten() {
+            validate_text("notify", &fs::read_to_string(notification.path()).expect("it is text"));
         }
-        // One that a test made unreadable is like nothing.
+        // A test may have made the journal unreadable.
         if Journal::load(&run.journal_path()).is_ok() {
-            whole_lines("journal", &run.journal_path());
+            validate_complete_lines("journal", &run.journal_path());
         }
-        whole_lines("message", &run.transcript_path());
+        validate_complete_lines("message", &run.transcript_path());
     }
 }
 
-/// One that is whole. A test may have broken it, or put something else in its place.
-fn file(name: &str, path: &Path) {
+/// Validates a file if it is complete. A test may have damaged or replaced it.
+fn validate_file(name: &str, path: &Path) {
     let found = fs::read(path).ok().and_then(|text| serde_json::from_slice::<Value>(&text).ok());
     found
         .iter()
@@ -164,14 +167,14 @@ fn file(name: &str, path: &Path) {
         .for_each(|value| validate(name, value));
 }
 
-fn whole_lines(name: &str, path: &Path) {
+fn validate_complete_lines(name: &str, path: &Path) {
     let text = fs::read(path).unwrap_or_default();
-    let whole = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
-    whole.filter(Value::is_object).for_each(|value| validate(name, &value));
+    let values = text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
+    values.filter(Value::is_object).for_each(|value| validate(name, &value));
 }
 
 fn is_command(word: &str) -> bool {
-    CARRY_A_RUN.contains(&word)
+    PRINT_AN_ENVELOPE.contains(&word)
         || PRINT_TEXT.contains(&word)
         || matches!(word, "config" | "ledger" | "playbook" | "keypoints")
         || schema_path(word).is_file()
@@ -186,17 +189,17 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
 }
 
-fn only(name: &str, stdout: &str) {
+fn validate_text(name: &str, stdout: &str) {
     validate(name, &parsed(stdout));
 }
 
-fn lines(name: &str, text: &str) {
-    // The last one may be on its way.
+fn validate_lines(name: &str, text: &str) {
+    // The last line may be incomplete.
     let end = text.rfind('\n').map_or(0, |end| end + 1);
     text[..end].lines().for_each(|line| validate(name, &parsed(line)));
 }
 
-/// Asserts that a value is what is described by this name, and nothing besides.
+/// Asserts that a value matches the schema of this name and has no other keys.
 pub fn validate(name: &str, value: &Value) {
     let validator = validator(name);
     let errors: Vec<String> =
@@ -234,7 +237,7 @@ fn published(name: &str) -> Value {
     }))
 }
 
-/// The schema without room for what it does not name: no value may have a key that nothing describes.
+/// Returns the schema without permission for undescribed keys.
 fn strict(mut schema: Value) -> Value {
     if let Some(definitions) = schema.get_mut("$defs").and_then(Value::as_object_mut) {
         definitions.values_mut().for_each(close_parts);
@@ -243,7 +246,7 @@ fn strict(mut schema: Value) -> Value {
     schema
 }
 
-/// Closes what describes one value. What is put together of several parts is closed around all of them.
+/// Closes a schema. A combination of schemas is closed as a whole.
 fn close(schema: &mut Value) {
     close_parts(schema);
     let Value::Object(object) = schema else { return };
@@ -262,7 +265,7 @@ fn close_parts(schema: &mut Value) {
             }
             ("items" | "additionalProperties", part) => close(part),
             ("prefixItems", Value::Array(parts)) => parts.iter_mut().for_each(close),
-            // The same value, described further.
+            // These describe the same value further.
             ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => parts.iter_mut().for_each(close_parts),
             (_, _) => {}
         }
@@ -270,7 +273,7 @@ fn close_parts(schema: &mut Value) {
 }
 
 #[test]
-fn every_schema_is_one() {
+fn every_schema_is_valid() {
     let folder = schema_path("run").parent().expect("it is in a folder").to_owned();
     let mut ids = Vec::new();
     for entry in fs::read_dir(folder).expect("the schemas are there") {
@@ -291,7 +294,7 @@ fn every_schema_is_one() {
 }
 
 #[test]
-fn a_key_that_nothing_describes_is_found() {
+fn undescribed_key_is_found() {
     let is_valid = |name: &str, value: &Value| validator(name).is_valid(value);
     let event =
         json!({ "run": "kmzxqp", "seq": 1, "at": "2026-11-22T15:08:38.120Z", "record": "swept", "ended": 0 });
@@ -305,44 +308,47 @@ fn a_key_that_nothing_describes_is_found() {
     assert!(!is_valid("events", &with("record", json!("unheard_of"))));
     assert!(!is_valid("events", &with("at", json!(5))));
     assert!(!is_valid("events", &with("ended", json!(-1))));
-    // Whoever reads what is published passes over it.
+    // The published schema accepts the key.
     assert!(compiled(&published("events")).is_valid(&with("unheard_of", json!(1))));
 }
 
 #[test]
-fn a_key_that_nothing_describes_is_found_wherever_it_is() {
+fn undescribed_key_is_found_at_every_depth() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let envelope = stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
-    let mut told = vec![("run", envelope)];
+    let mut outputs = vec![("run", envelope)];
     for command in ["show", "why", "runs", "report"] {
         let args = [command, "--output-format", "json"];
-        told.push((
+        outputs.push((
             command,
             parsed(&stage.longhaul(args).args((command != "runs").then_some("@")).end().stdout),
         ));
     }
-    for (name, value) in told {
-        let mut places = Vec::new();
-        objects(&value, "", &mut places);
-        for place in places {
+    for (name, value) in outputs {
+        let mut pointers = Vec::new();
+        objects(&value, "", &mut pointers);
+        for pointer in pointers {
             let mut changed = value.clone();
-            let object = changed.pointer_mut(&place).and_then(Value::as_object_mut).expect("it is there");
+            let object = changed.pointer_mut(&pointer).and_then(Value::as_object_mut).expect("it is there");
             object.insert("unheard_of".to_owned(), Value::Null);
-            assert!(!validator(name).is_valid(&changed), "{name}: a new key at `{place}` is not found");
+            assert!(!validator(name).is_valid(&changed), "{name}: a new key at `{pointer}` is not found");
         }
     }
 }
 
-/// Where there are objects in a value.
-fn objects(value: &Value, place: &str, places: &mut Vec<String>) {
+/// Collects the JSON pointers of all objects in a value.
+fn objects(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
     match value {
         Value::Object(object) => {
-            places.push(place.to_owned());
-            object.iter().for_each(|(name, value)| objects(value, &format!("{place}/{name}"), places));
+            pointers.push(pointer.to_owned());
+            object.iter().for_each(|(name, value)| objects(value, &format!("{pointer}/{name}"), pointers));
         }
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(at, item)| objects(item, &format!("{place}/{at}"), places));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| objects(item, &format!("{pointer}/{index}"), pointers));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }

@@ -1,5 +1,5 @@
-//! What nobody else may see: secrets are not written, prompts are in no argument list, files are private; and what an agent
-//! is started with.
+//! Privacy: no secret is written, no prompt is in an argument list, and files are private. Also the
+//! environment that an agent receives.
 
 use crate::harness::{LONGHAUL, Stage};
 use crate::tidy;
@@ -12,7 +12,7 @@ const KEY: &str = "sk-ant-secret-xyz";
 const OTHER: &str = "swordfish-5f1c9e";
 const PROMPT: &str = "water the petunias, then tell nobody";
 
-/// An agent that writes down how it and its parent were started, then does what the scripted agent does.
+/// An agent that records its own and its parent's arguments and environment, then acts as the scripted agent.
 struct Mirror {
     agent: PathBuf,
     folder: PathBuf,
@@ -42,7 +42,7 @@ impl Mirror {
     }
 }
 
-fn holds(path: &Path, secret: &str) -> bool {
+fn contains_secret(path: &Path, secret: &str) -> bool {
     let bytes = fs::read(path).unwrap_or_default();
     bytes.windows(secret.len()).any(|part| part == secret.as_bytes())
 }
@@ -58,19 +58,23 @@ fn no_secret_is_written() {
         .env("LONGHAUL_SCRIPTED_INSTANT", "1")
         .end();
     ended.envelope(0);
-    // The agent has them, or this would prove nothing.
+    // The agent must have the secrets, or the test would prove nothing.
     assert_eq!(mirror.environment().get("ANTHROPIC_API_KEY").map(String::as_str), Some(KEY));
     assert_eq!(mirror.environment().get("DATABASE_PASSWORD").map(String::as_str), Some(OTHER));
     let files = tidy::everything(&stage.home());
     assert!(files.iter().any(|path| path.ends_with("argv.json")), "{files:?}");
     for path in files.iter().filter(|path| path.is_file()) {
-        assert!(!holds(path, KEY) && !holds(path, OTHER), "a secret is in {}", path.display());
+        assert!(
+            !contains_secret(path, KEY) && !contains_secret(path, OTHER),
+            "a secret is in {}",
+            path.display()
+        );
     }
     assert!(![&ended.stdout, &ended.stderr].iter().any(|text| text.contains(KEY) || text.contains(OTHER)));
 }
 
 #[test]
-fn everything_is_private_whatever_the_umask_is() {
+fn files_are_private_with_any_umask() {
     let stage = Stage::new();
     let call = stage.program("sh").args([
         "-c",
@@ -82,13 +86,13 @@ fn everything_is_private_whatever_the_umask_is() {
     ]);
     let ended = call.args([stage.agent()]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
     ended.envelope(0);
-    // The modes themselves are looked at after every test.
+    // `check` asserts the file modes.
     tidy::check(&stage);
     assert!(tidy::everything(&stage.home()).len() > 8);
 }
 
 #[test]
-fn nothing_runs_from_a_run_that_others_can_write() {
+fn run_writable_by_others_is_not_executed() {
     let stage = Stage::new();
     let done =
         stage.run(&stage.agent(), &["p", "--run-id", "kmzqbd"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
@@ -109,7 +113,7 @@ fn nothing_runs_from_a_run_that_others_can_write() {
 }
 
 #[test]
-fn the_prompt_is_in_no_argument_list() {
+fn prompt_is_in_no_argument_list() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
     let file = stage.file("task.md", PROMPT).display().to_string();
@@ -124,7 +128,7 @@ fn the_prompt_is_in_no_argument_list() {
 }
 
 #[test]
-fn what_stands_behind_the_dashes_reaches_the_agent() {
+fn arguments_after_dashes_reach_the_agent() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
     let args =
@@ -136,7 +140,7 @@ fn what_stands_behind_the_dashes_reaches_the_agent() {
 }
 
 #[test]
-fn a_run_works_inside_claude_code() {
+fn run_works_inside_claude_code() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
     let inside =
@@ -149,7 +153,7 @@ fn a_run_works_inside_claude_code() {
     for name in inside {
         assert!(!environment.contains_key(name), "{name} reached the agent");
     }
-    // Its own mark, behind that of the run around it.
+    // The run's own marker, after the marker of the outer run.
     let run = envelope["run"]["id"].as_str().expect("the run has an id");
     assert_eq!(environment.get("LONGHAUL_RUN"), Some(&format!("outer:{run}")));
     let marker = stage.only_run().plan().expect("a plan").marker.expect("it is drawn");

@@ -19,14 +19,14 @@ bash = { command = "echo hello > hello.txt" }
 text = "All done: hello.txt says hello."
 "#;
 
-/// A running API. Its one thread serves until it is dropped.
+/// A running API. Its only thread serves until it is dropped.
 pub struct Server {
     pub api: Api,
     _runtime: Runtime,
 }
 
 impl Server {
-    /// Serves a scenario.
+    /// Starts an API that serves a scenario.
     pub fn plays(toml: &str) -> Server {
         let scenario = Scenario::parse("the test's", toml).expect("the test's scenario is sound");
         let mut runtime = tokio::runtime::Builder::new_multi_thread();

@@ -1,5 +1,7 @@
-//! Sessions that learn, from their first word to the next one's: what a session teaches is learnt when it is over, and the next
-//! one is told. Those of runs with each agent that there is, those of people with the real one.
+//! Learning from whole sessions: a session's lessons are learned when it ends, and the next session receives
+//! them.
+//!
+//! Runs are tested with every available agent, interactive sessions with the real agent.
 
 use crate::call::until;
 use crate::harness::{Stage, claude_code};
@@ -9,7 +11,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// A small piece of work, and a judge that finds one thing to know in it.
+/// A small piece of work, and a judge that finds one lesson in it.
 const WORK: &str = r#"
 name = "learning"
 summary = "one command, and a judge"
@@ -41,7 +43,7 @@ fn run(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Value 
     stage.run(agent, &args).args(further).against(server).end().envelope(0)
 }
 
-/// The playbook as it is shown.
+/// Returns the playbook as `show` prints it.
 fn playbook(stage: &Stage) -> Value {
     let shown = stage.longhaul(["playbook", "show", "--project"]).args([stage.work()]).end();
     serde_json::from_str(&shown.stdout).expect("the playbook is shown")
@@ -52,13 +54,13 @@ fn texts(playbook: &Value) -> Vec<String> {
     points.filter_map(|point| point["text"].as_str().map(str::to_owned)).collect()
 }
 
-/// How many requests told the model this.
-fn told(server: &Server, words: &str) -> usize {
+/// Returns how many requests to the model contain these words.
+fn requests_containing(server: &Server, words: &str) -> usize {
     server.api.account().requests.iter().filter(|request| request.prompt.contains(words)).count()
 }
 
-/// Waits until nothing is left to be learnt.
-fn learnt(stage: &Stage) {
+/// Waits until the queue of sessions to learn from is empty.
+fn wait_until_learned(stage: &Stage) {
     until("everything queued is learnt", || {
         let status = stage.longhaul(["playbook", "status"]).end();
         let status: Value = serde_json::from_str(&status.stdout).expect("the status is JSON");
@@ -67,24 +69,30 @@ fn learnt(stage: &Stage) {
 }
 
 #[test]
-fn what_a_run_teaches_the_next_one_is_told() {
+fn next_run_receives_lessons_of_a_run() {
     with_each_agent_at(WORK, "what_a_run_teaches_the_next_one_is_told", |stage, agent, server| {
         run(stage, agent, server, &["--learn"]);
-        learnt(stage);
+        wait_until_learned(stage);
         assert_eq!(texts(&playbook(stage)), [POINT]);
-        assert_eq!((told(server, "You are the reflector"), told(server, "You are the curator")), (1, 1));
+        assert_eq!(
+            (
+                requests_containing(server, "You are the reflector"),
+                requests_containing(server, "You are the curator")
+            ),
+            (1, 1)
+        );
         let before = server.api.account().requests.len();
         run(stage, agent, server, &["--learn"]);
         let requests = server.api.account().requests;
         let first = requests.get(before).expect("the second run asked");
-        let told = format!("{} {}", first.prompt, first.notes);
-        assert!(told.contains(&format!("[ctx-001] helpful=0 harmful=0 :: {POINT}")), "{told}");
-        learnt(stage);
+        let received = format!("{} {}", first.prompt, first.notes);
+        assert!(received.contains(&format!("[ctx-001] helpful=0 harmful=0 :: {POINT}")), "{received}");
+        wait_until_learned(stage);
         assert_eq!(texts(&playbook(stage)), [POINT], "what is known already is not added");
     });
 }
 
-/// A session of the real agent's, as a person holds it.
+/// Runs a session of the real agent, as a user would.
 fn session(stage: &Stage, claude: &Path, server: &Server, args: &[&str]) {
     let inside = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\""];
     let call = stage.program("sh").args(inside).args([claude]).args(args).against(server);
@@ -93,55 +101,55 @@ fn session(stage: &Stage, claude: &Path, server: &Server, args: &[&str]) {
 }
 
 #[test]
-fn what_a_session_teaches_the_next_one_is_told() {
+fn next_session_receives_lessons_of_a_session() {
     let Some(claude) = claude_code("sessions that learn") else { return };
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let installed = stage.longhaul(["playbook", "install"]).end();
     assert_eq!(installed.code, 0, "{installed:?}");
     session(&stage, &claude, &server, &["--session-id", SESSION, "Write the file."]);
-    learnt(&stage);
+    wait_until_learned(&stage);
     assert_eq!(texts(&playbook(&stage)), [POINT]);
     let before = server.api.account().requests.len();
     session(&stage, &claude, &server, &["Write it again."]);
     let first = server.api.account().requests.remove(before);
     assert!(first.notes.contains(POINT), "{}", first.notes);
-    learnt(&stage);
-    let asked = told(&server, "You are the reflector");
-    assert_eq!(asked, 2, "each of the two sessions is judged once");
+    wait_until_learned(&stage);
+    let judged_sessions = requests_containing(&server, "You are the reflector");
+    assert_eq!(judged_sessions, 2, "each of the two sessions is judged once");
 
-    // What is said before a conversation is compacted is judged then, and is not judged again at its end.
+    // Messages before a compaction are judged at the compaction, and not again at the end.
     session(&stage, &claude, &server, &["--resume", SESSION, "Once more."]);
-    learnt(&stage);
+    wait_until_learned(&stage);
     session(&stage, &claude, &server, &["--resume", SESSION, "/compact"]);
-    learnt(&stage);
+    wait_until_learned(&stage);
     let requests = server.api.account().requests;
     let judged: Vec<&str> = requests
         .iter()
         .filter(|request| request.prompt.contains("You are the reflector"))
         .map(|request| request.prompt.as_str())
         .collect();
-    for said in ["Write the file.", "Write it again.", "Once more."] {
-        let record = |told: &str| told.split("<transcript>").nth(1).unwrap_or_default().to_owned();
-        let times = judged.iter().filter(|told| record(told).contains(said)).count();
-        assert_eq!(times, 1, "{said}");
+    for message in ["Write the file.", "Write it again.", "Once more."] {
+        let transcript = |prompt: &str| prompt.split("<transcript>").nth(1).unwrap_or_default().to_owned();
+        let times = judged.iter().filter(|prompt| transcript(prompt).contains(message)).count();
+        assert_eq!(times, 1, "{message}");
     }
 }
 
 #[test]
-fn a_run_that_is_not_asked_to_learn_learns_nothing() {
+fn run_without_learn_learns_nothing() {
     with_each_agent_at(WORK, "a_run_that_is_not_asked_to_learn_learns_nothing", |stage, agent, server| {
         run(stage, agent, server, &[]);
-        assert_eq!(told(server, "You are the reflector"), 0);
+        assert_eq!(requests_containing(server, "You are the reflector"), 0);
         assert!(!stage.home().join("playbook").exists());
         assert!(!fs::exists(stage.work().join(".claude/playbook.json")).expect("the folder can be read"));
     });
 }
 
 #[test]
-fn what_would_undo_learning_is_refused() {
+fn arguments_disabling_learning_are_rejected() {
     let stage = Stage::new();
-    for undoing in [&["--settings", "{}"][..], &["--settings={}"], &["--safe-mode"], &["--bare"]] {
-        let run = stage.run(&stage.agent(), &["p", "--learn", "--"]).args(undoing).end();
+    for args in [&["--settings", "{}"][..], &["--settings={}"], &["--safe-mode"], &["--bare"]] {
+        let run = stage.run(&stage.agent(), &["p", "--learn", "--"]).args(args).end();
         assert_eq!(run.code, 2, "{}", run.stderr);
         assert!(run.stderr.contains("it would undo it"), "{}", run.stderr);
     }

@@ -1,4 +1,4 @@
-//! `longhaul show`: one run in figures, as text for people and as an object whose keys only ever grow.
+//! `longhaul show`: the figures of one run, as text for people and as an object that only gains keys.
 
 use crate::call::until;
 use crate::harness::Stage;
@@ -11,7 +11,7 @@ const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
 const PROMPT: [&str; 7] =
     ["p", "--session-id", SESSION, "--permission-mode", "bypassPermissions", "--retry-base", "50ms"];
 
-/// What is shown of the last run as text, with its id, folder, times, sizes and amounts left out.
+/// Compares the text for the last run, without its id, directory, times, sizes and amounts.
 fn check(stage: &Stage, expected: Expect) {
     let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
     assert_eq!((shown.code, shown.stderr.as_str()), (0, ""), "{shown:?}");
@@ -22,22 +22,22 @@ fn check(stage: &Stage, expected: Expect) {
     for line in text.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
-    // A wait may be none.
+    // A wait may be zero.
     let text = text.replace("at once", "after 0s");
-    let is_number = |sign: char| sign.is_ascii_digit();
+    let is_number = |c: char| c.is_ascii_digit();
     let line = |line: &str| {
         let mut words: Vec<String> = Vec::new();
-        for (place, word) in line.split(' ').filter(|word| !word.is_empty()).enumerate() {
-            let is_kept = !word.contains(is_number) || place == 0 || word.contains(SESSION);
-            let vague = if is_kept { word.to_owned() } else { "…".to_owned() };
-            if vague != "…" || words.last().is_none_or(|last| last != "…") {
-                words.push(vague);
+        for (index, word) in line.split(' ').filter(|word| !word.is_empty()).enumerate() {
+            let is_unchanged = !word.contains(is_number) || index == 0 || word.contains(SESSION);
+            let redacted = if is_unchanged { word.to_owned() } else { "…".to_owned() };
+            if redacted != "…" || words.last().is_none_or(|last| last != "…") {
+                words.push(redacted);
             }
         }
         let indent = &line[..line.len() - line.trim_start().len()];
         format!("{indent}{}\n", words.join(" "))
     };
-    // How the names of files are wrapped depends on their sizes, and a wait may be none.
+    // The wrapping of file names depends on the sizes, and a wait may be zero.
     let lines = text.lines().filter(|line| !line.contains(".jsonl")).map(line);
     let text = lines.collect::<String>().replace(" active, … waiting", " active");
     expected.assert_eq(&text);
@@ -50,7 +50,7 @@ fn json(stage: &Stage) -> Value {
 }
 
 #[test]
-fn a_run_that_waited_is_shown() {
+fn shows_run_with_a_wait() {
     let stage = Stage::new();
     let server =
         Server::plays(&format!("{WORK}\n[[fault]]\nturn = 2\ntimes = 1\nstatus = {{ code = 529 }}\n"));
@@ -83,7 +83,7 @@ fn a_run_that_waited_is_shown() {
 }
 
 #[test]
-fn a_run_at_its_limit_is_shown() {
+fn shows_run_at_its_limit() {
     let stage = Stage::new();
     let server = Server::plays(STEPS);
     let args = ["--budget", "0.002", "--no-wrap-up"];
@@ -115,7 +115,7 @@ fn a_run_at_its_limit_is_shown() {
 }
 
 #[test]
-fn a_run_that_failed_is_shown() {
+fn shows_failed_run() {
     let stage = Stage::new();
     let server =
         Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
@@ -147,7 +147,7 @@ fn a_run_that_failed_is_shown() {
 }
 
 #[test]
-fn a_run_without_a_supervisor_is_shown() {
+fn shows_orphaned_run() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     in_mid_tool(&stage, &stage.agent(), &server).kill();
     let agent = agent_of(&stage.only_run());
@@ -160,12 +160,12 @@ fn a_run_without_a_supervisor_is_shown() {
     recover(&stage, &server, &["@"]).end().envelope(0);
     let shown = json(&stage);
     assert_eq!((&shown["next"]["commands"], &shown["recoveries"]), (&Value::Array(Vec::new()), &1.into()));
-    let told = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
-    assert!(told.contains("  recovered   once; nobody supervised it for up to "), "{told}");
+    let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+    assert!(text.contains("  recovered   once; nobody supervised it for up to "), "{text}");
 }
 
 #[test]
-fn every_key_is_there() {
+fn shows_every_key() {
     with_each_agent("showing every key", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--check", "true", "--time-limit", "1h"];
         let envelope = stage.run(agent, &args).against(server).end().envelope(0);
@@ -180,13 +180,13 @@ fn every_key_is_there() {
             answers background_stopped because started_at continuity denied ended_at estimated_cost_usd evidence exit fault leftover_processes number orphaned planned_wait_ms questions remedy rung session silence stalls_deferred stopped summary duration_ms total_cost_usd turns waited_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
 
-        // The same figures as everywhere.
+        // The figures equal those of the envelope.
         assert_eq!(shown["total_cost_usd"], envelope["usage"]["total_cost_usd"]);
         assert_eq!(shown["tokens"]["input"], envelope["usage"]["input_tokens"]);
-        // The envelope is written when the run's files are in order, a moment after its end.
-        let is_near = |shown: &Value, told: &Value| {
-            let (shown, told) = (shown.as_u64().expect("a span"), told.as_u64().expect("a span"));
-            told.abs_diff(shown) < 1000
+        // The envelope is written once the run's files are complete, a moment after the end.
+        let is_near = |shown: &Value, reported: &Value| {
+            let (shown, reported) = (shown.as_u64().expect("a span"), reported.as_u64().expect("a span"));
+            reported.abs_diff(shown) < 1000
         };
         assert!(is_near(&shown["active_ms"], &envelope["run"]["active_ms"]), "{shown}");
         assert!(is_near(&shown["wall_ms"], &envelope["duration_ms"]), "{shown}");

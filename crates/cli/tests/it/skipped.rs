@@ -1,35 +1,37 @@
-//! What is not tried for want of something on this machine: said aloud, and noted for whoever collects it.
+//! Skipped tests: a test that lacks a program of this machine prints why and writes a note.
 
 use serde_json::json;
 use std::env;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-/// Names the file in which `cargo xtask test` collects it, a JSON line each; it tells of all of them at its end.
-const NOTES: &str = "LONGHAUL_TEST_SKIPPED";
+/// Names the file in which `cargo xtask test` collects the notes, one JSON line each, to list them at its
+/// end.
+const NOTES_VARIABLE: &str = "LONGHAUL_TEST_SKIPPED";
 
-/// Says that something is not tried here, why, and what to do about that.
+/// Reports that a test is skipped, why, and how to enable it.
 ///
-/// Where `CI` is set and nobody collects, the test fails instead: there, one that is left out looks like one that passed.
-pub fn skip_test(what: &str, why: &str, remedy: &str) {
-    let notes = env::var_os(NOTES);
-    assert!(notes.is_some() || env::var_os("CI").is_none(), "{what}: {why}; {remedy}");
-    // Past the test harness's capture: nobody may take this for a pass.
-    let _ = writeln!(io::stderr(), "left out: {what}; {why}; {remedy}");
+/// If `CI` is set and no file collects the notes, the test fails instead. Otherwise a skipped test would look
+/// like a passed one.
+pub fn skip_test(description: &str, reason: &str, remedy: &str) {
+    let notes = env::var_os(NOTES_VARIABLE);
+    assert!(notes.is_some() || env::var_os("CI").is_none(), "{description}: {reason}; {remedy}");
+    // Bypasses the capture of the test harness, so that the skip is visible.
+    let _ = writeln!(io::stderr(), "left out: {description}; {reason}; {remedy}");
     if let Some(notes) = notes {
         let mut file = OpenOptions::new().append(true).create(true).open(notes).expect("notes can be taken");
-        // At once: tests of several threads write to it.
-        file.write_all(note(what, why, remedy).as_bytes()).expect("notes can be taken");
+        // One write, because several threads append to the file.
+        file.write_all(note(description, reason, remedy).as_bytes()).expect("notes can be taken");
     }
 }
 
-fn note(what: &str, why: &str, remedy: &str) -> String {
-    format!("{}\n", json!({ "description": what, "reason": why, "remedy": remedy }))
+fn note(description: &str, reason: &str, remedy: &str) -> String {
+    format!("{}\n", json!({ "description": description, "reason": reason, "remedy": remedy }))
 }
 
 #[test]
-fn a_note_is_what_is_collected() {
-    // The other half is in `xtask/src/test/omitted.rs`.
+fn note_has_the_collected_format() {
+    // `xtask/src/test/omitted.rs` tests the reading side.
     assert_eq!(
         note("a report in a browser", "there is no Chromium", "install chromium"),
         "{\"remedy\":\"install chromium\",\"what\":\"a report in a browser\",\"why\":\"there is no Chromium\"}\n"

@@ -1,5 +1,6 @@
-//! Agents that fall silent, and agents that go on without an end: each is stopped for a reason that is named, and what
-//! works in silence is left alone.
+//! Stalls: agents that fall silent or never make progress are stopped, with a reason.
+//!
+//! Silent work is not stopped.
 
 use crate::call::Ended;
 use crate::harness::{Stage, claude_code};
@@ -25,7 +26,7 @@ turn = 1
 silence = { after = "mid-text" }
 "#;
 
-/// A tool that says nothing for longer than an agent may.
+/// A tool that is silent for longer than the agent may be.
 const QUIET: &str = r#"
 name = "quiet"
 summary = "a long and silent tool"
@@ -41,8 +42,8 @@ bash = { command = "sleep 6" }
 text = "It is built."
 "#;
 
-/// A tool leaves a process behind that turns in circles, and then the API falls silent.
-const CIRCLES: &str = r#"
+/// A tool leaves a busy process running, and then the API falls silent.
+const BUSY_CHILD: &str = r#"
 name = "circles"
 summary = "a hang beside a busy process"
 prompt = "p"
@@ -62,7 +63,7 @@ silence = { after = "mid-text" }
 
 const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
-/// What an agent says first.
+/// Prints the agent's first message.
 const OPENS: &str =
     r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'"#;
 
@@ -75,25 +76,28 @@ fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Ended {
 fn show(stage: &Stage) -> String {
     let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
     assert_eq!(shown.code, 0, "{shown:?}");
-    // A sentence is told in one line or in several.
+    // A sentence may be wrapped.
     shown.stdout.replace("\n    ", " ")
 }
 
-/// Asserts that all of this is said.
-fn says(text: &str, words: &[&str]) {
+/// Asserts that a text contains all of these words.
+fn assert_contains(text: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "no `{word}` in {text}");
     }
 }
 
 #[test]
-fn a_hang_is_named_with_what_was_seen() {
+fn hang_is_reported_with_observations() {
     with_each_agent_at(HANGS, "a hang in mid-stream", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--stall-timeout", "3s"]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
-        says(&ended.stderr, &["no bytes for ", "no tool running", "socket open", "; stopping the agent\n"]);
-        says(
+        assert_contains(
+            &ended.stderr,
+            &["no bytes for ", "no tool running", "socket open", "; stopping the agent\n"],
+        );
+        assert_contains(
             &show(stage),
             &["attempt 1: no bytes for ", "no tool running", "socket open", "; it was stopped\n"],
         );
@@ -101,7 +105,7 @@ fn a_hang_is_named_with_what_was_seen() {
 }
 
 #[test]
-fn a_quiet_tool_is_no_stall() {
+fn quiet_tool_is_no_stall() {
     with_each_agent_at(QUIET, "a quiet tool", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--stall-timeout", "2s", "--progress-timeout", "2s"]);
         let envelope = ended.envelope(0);
@@ -111,19 +115,19 @@ fn a_quiet_tool_is_no_stall() {
 }
 
 #[test]
-fn a_busy_child_is_granted_time_and_not_for_ever() {
-    with_each_agent_at(CIRCLES, "a hang beside a busy process", |stage, agent, server| {
+fn busy_child_is_excused_for_limited_time() {
+    with_each_agent_at(BUSY_CHILD, "a hang beside a busy process", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--stall-timeout", "2s"]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{ended:?}");
-        says(&ended.stderr, &["busy; waiting until ", "busy; stopping the agent\n"]);
-        says(&show(stage), &["busy; it was excused ", " and then stopped\n"]);
+        assert_contains(&ended.stderr, &["busy; waiting until ", "busy; stopping the agent\n"]);
+        assert_contains(&show(stage), &["busy; it was excused ", " and then stopped\n"]);
     });
 }
 
-/// A hook of the user that works for longer than an agent may be silent. Nothing in the stream tells of it.
+/// A hook of the user that works for longer than the agent may be silent. The stream does not mention it.
 #[test]
-fn a_busy_hook_is_no_stall() {
+fn busy_hook_is_no_stall() {
     let Some(claude) = claude_code("a busy hook") else { return };
     let (stage, server) = (Stage::new(), Server::plays(QUIET));
     let command = "timeout 7 sh -c 'while :; do :; done'; exit 0";
@@ -133,12 +137,12 @@ fn a_busy_hook_is_no_stall() {
     let ended = run(&stage, &claude, &server, &["--stall-timeout", "4s"]);
     let envelope = ended.envelope(0);
     assert_eq!(envelope["run"]["attempts"], 1, "{ended:?}");
-    says(&ended.stderr, &["busy; waiting until "]);
-    says(&show(&stage), &["attempt 1: it was silent, and something of it worked: excused "]);
+    assert_contains(&ended.stderr, &["busy; waiting until "]);
+    assert_contains(&show(&stage), &["attempt 1: it was silent, and something of it worked: excused "]);
 }
 
 #[test]
-fn an_agent_that_never_finishes_is_stopped() {
+fn endless_agent_is_stopped() {
     let stage = Stage::new();
     let delta = r#"{"type":"stream_event","event":{"type":"content_block_delta"}}"#;
     let endless = stage.script("endless", &format!("{OPENS}; while :; do echo '{delta}'; sleep 0.2; done"));
@@ -146,10 +150,13 @@ fn an_agent_that_never_finishes_is_stopped() {
     let ended = stage.run(&endless, &args).args(["--progress-timeout", "3s"]).end();
     let envelope = ended.envelope(20);
     assert_eq!(envelope["run"]["fault"], "stalled", "{envelope}");
-    says(
+    assert_contains(
         &ended.stderr,
         &["no message and no tool call finished for 3", "last heard ", "; stopping the agent\n"],
     );
-    says(&show(&stage), &["attempt 1: no message and no tool call finished for 3", "; it was stopped\n"]);
+    assert_contains(
+        &show(&stage),
+        &["attempt 1: no message and no tool call finished for 3", "; it was stopped\n"],
+    );
     tidy::check(&stage);
 }

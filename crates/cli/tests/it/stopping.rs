@@ -1,4 +1,4 @@
-//! Runs that somebody stops: each ends soon, keeps session and cost, leaves no process, and can be continued.
+//! Stopping a run: it stops soon, keeps its session and cost, leaves no process, and can be resumed.
 
 use crate::call::{Ended, Started, until};
 use crate::harness::{Stage, claude_code};
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A command that takes half a minute, unless it was begun before: then there is nothing left to do.
+/// A command that takes half a minute. If it was started before, nothing remains to be done.
 const LONG: &str = r#"
 name = "long"
 summary = "a long command"
@@ -28,7 +28,7 @@ bash = { command = "test -e begun && exit 0; touch begun; sleep 30" }
 text = "The build is through."
 "#;
 
-/// An API that is overloaded and stays so.
+/// An API that stays overloaded.
 pub const WALL: &str = r#"
 name = "wall"
 summary = "529 for ever"
@@ -45,30 +45,31 @@ status = { code = 529 }
 "#;
 
 pub const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
-/// An agent that opens its session and listens to nobody; it ends on SIGTERM only if it is let.
+/// An agent that opens its session and ignores its input. It exits on SIGTERM unless that is trapped.
 pub const DEAF: &str = r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'; exec tail -f /dev/null"#;
 
-// What a person takes for at once; the machine may be busy with other tests.
-const AT_ONCE: Duration = Duration::from_secs(8);
+// The time that a person accepts as immediate, on a machine busy with other tests.
+const SOON: Duration = Duration::from_secs(8);
 
 fn start(stage: &Stage, agent: &Path, args: &[&str], server: &Server) -> Started {
     stage.run(agent, &["p", "--permission-mode", "bypassPermissions"]).args(args).against(server).start()
 }
 
-/// Whether the one run's journal has this word.
-fn journalled(stage: &Stage, word: &str) -> bool {
+/// Returns whether the journal of the only run contains this text.
+fn journal_contains(stage: &Stage, word: &str) -> bool {
     let journal = stage.runs().first().and_then(|run| fs::read_to_string(run.journal_path()).ok());
     journal.is_some_and(|journal| journal.contains(word))
 }
 
-/// Asserts that a run was stopped with this exit code, and returns its envelope: it can be continued, and every file says so.
-fn stopped(stage: &Stage, ended: &Ended, code: i32, by: CancelSource) -> Value {
+/// Asserts that a run was cancelled with this exit code and can be resumed, and that its files agree. Returns
+/// the envelope.
+fn assert_cancelled(stage: &Stage, ended: &Ended, code: i32, by: CancelSource) -> Value {
     let envelope = ended.envelope(code);
     assert_eq!(envelope["run"]["outcome"], "cancelled", "{envelope}");
     assert!(envelope["session_id"].is_string(), "the session is kept");
     let resume = format!("longhaul resume {}", stage.only_run().id());
     assert_eq!(envelope["run"]["resume"], resume.as_str());
-    // A run that was stopped has not failed.
+    // A stopped run has not failed.
     assert!(
         ended.stderr.contains(&format!("hint: `{resume}`")) && !ended.stderr.contains("error:"),
         "{ended:?}"
@@ -78,23 +79,23 @@ fn stopped(stage: &Stage, ended: &Ended, code: i32, by: CancelSource) -> Value {
     envelope
 }
 
-/// Stops a run in mid-tool with one signal, and continues it, with each agent that there is.
-fn stop_and_continue(signal: Signal, code: i32, by: CancelSource) {
+/// Stops a run in mid-tool with one signal and resumes it, with every available agent.
+fn stop_and_resume(signal: Signal, code: i32, by: CancelSource) {
     let stage = Stage::new();
     let scripted = stage.agent();
-    stop_and_continue_with(stage, &scripted, signal, code, by);
+    stop_and_resume_with(stage, &scripted, signal, code, by);
     if let Some(claude) = claude_code(&format!("stopping with exit code {code}")) {
-        stop_and_continue_with(Stage::new(), &claude, signal, code, by);
+        stop_and_resume_with(Stage::new(), &claude, signal, code, by);
     }
 }
 
-fn stop_and_continue_with(stage: Stage, agent: &Path, signal: Signal, code: i32, by: CancelSource) {
+fn stop_and_resume_with(stage: Stage, agent: &Path, signal: Signal, code: i32, by: CancelSource) {
     let server = Server::plays(LONG);
     let run = start(&stage, agent, &["--preset", "drill", "--on-terminate", "cancel"], &server);
     until("the tool runs", || stage.work().join("begun").exists());
     run.signal(signal);
     let ended = run.end();
-    let envelope = stopped(&stage, &ended, code, by);
+    let envelope = assert_cancelled(&stage, &ended, code, by);
     assert!(ended.duration < Duration::from_secs(25), "the tool was waited for: {:?}", ended.duration);
     assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
     assert!(envelope["usage"]["output_tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{envelope}");
@@ -102,56 +103,56 @@ fn stop_and_continue_with(stage: Stage, agent: &Path, signal: Signal, code: i32,
 
     let session = envelope["session_id"].as_str().expect("the session is kept");
     let ended = start(&stage, agent, &["--resume", session], &server).end();
-    let continued = ended.envelope(0);
+    let resumed = ended.envelope(0);
     assert_eq!(
-        (&continued["session_id"], &continued["result"]),
+        (&resumed["session_id"], &resumed["result"]),
         (&session.into(), &"The build is through.".into())
     );
 }
 
 #[test]
-fn ctrl_c_once_interrupts_and_keeps_the_cost() {
-    stop_and_continue(Signal::INT, 130, CancelSource::Person);
+fn first_ctrl_c_interrupts_and_keeps_the_cost() {
+    stop_and_resume(Signal::INT, 130, CancelSource::Person);
 }
 
 #[test]
 fn sigterm_cancels_if_asked() {
-    stop_and_continue(Signal::TERM, 143, CancelSource::Sigterm);
+    stop_and_resume(Signal::TERM, 143, CancelSource::Sigterm);
 }
 
 #[test]
 fn sighup_cancels_if_asked() {
-    stop_and_continue(Signal::HUP, 129, CancelSource::Sighup);
+    stop_and_resume(Signal::HUP, 129, CancelSource::Sighup);
 }
 
 #[test]
-fn ctrl_c_twice_stops_an_agent_that_does_not_listen() {
+fn second_ctrl_c_stops_an_unresponsive_agent() {
     let stage = Stage::new();
     let run = stage.run(&stage.script("deaf", DEAF), &["p", "--session-id", SESSION]).start();
-    until("the session is open", || journalled(&stage, "session_opened"));
+    until("the session is open", || journal_contains(&stage, "session_opened"));
     run.signal(Signal::INT);
-    until("the first one is journalled", || journalled(&stage, r#""by":"person""#));
+    until("the first one is journalled", || journal_contains(&stage, r#""by":"person""#));
     run.signal(Signal::INT);
     let ended = run.end();
-    stopped(&stage, &ended, 130, CancelSource::PersonNow);
-    // Asking alone would have been waited for longer.
-    assert!(ended.duration < AT_ONCE, "{:?}", ended.duration);
+    assert_cancelled(&stage, &ended, 130, CancelSource::PersonNow);
+    // A single interrupt would have a longer grace period.
+    assert!(ended.duration < SOON, "{:?}", ended.duration);
 }
 
 #[test]
-fn an_agent_that_heeds_no_signal_is_killed() {
+fn agent_ignoring_signals_is_killed() {
     let stage = Stage::new();
     let deaf = stage.script("deaf", &format!("trap '' TERM HUP INT; {DEAF}"));
     let run = stage.run(&deaf, &["p", "--session-id", SESSION, "--preset", "drill"]).start();
-    until("the session is open", || journalled(&stage, "session_opened"));
+    until("the session is open", || journal_contains(&stage, "session_opened"));
     run.signal(Signal::INT);
     let ended = run.end();
-    stopped(&stage, &ended, 130, CancelSource::Person);
+    assert_cancelled(&stage, &ended, 130, CancelSource::Person);
     assert!(ended.stderr.contains("the agent did not stop; killing it"), "{ended:?}");
 }
 
 #[test]
-fn a_waiting_run_stops_at_once_and_can_be_continued() {
+fn waiting_run_stops_at_once_and_can_be_resumed() {
     for (signal, code, by) in
         [(Signal::INT, 130, CancelSource::Person), (Signal::TERM, 143, CancelSource::Sigterm)]
     {
@@ -166,8 +167,8 @@ fn a_waiting_run_stops_at_once_and_can_be_continued() {
         let requests = server.api.account().model_requests();
         run.signal(signal);
         let ended = run.end();
-        stopped(&stage, &ended, code, by);
-        assert!(ended.duration < AT_ONCE, "{:?}", ended.duration);
+        assert_cancelled(&stage, &ended, code, by);
+        assert!(ended.duration < SOON, "{:?}", ended.duration);
         assert_eq!(server.api.account().model_requests(), requests, "it went on");
         assert!(ended.stderr.contains("the API is overloaded; waiting until"), "{ended:?}");
     }

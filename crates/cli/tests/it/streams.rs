@@ -1,4 +1,4 @@
-//! What an agent may write that is no event: it is counted, kept on disk, and never fatal while a valid result follows.
+//! Invalid output of an agent: it is counted, stored, and never fatal if a valid result follows.
 
 use crate::call::Ended;
 use crate::harness::Stage;
@@ -12,18 +12,18 @@ use std::io::Write;
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","model":"claude-sonnet-4-5","permissionMode":"bypassPermissions"}"#;
 const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done.","total_cost_usd":0.25,"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}"#;
-/// The same, its keys in another order.
+/// The same result with its keys in another order.
 const RESULT_REVERSED: &str = r#"{"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","total_cost_usd":0.25,"result":"Done.","stop_reason":"end_turn","terminal_reason":"completed","is_error":false,"subtype":"success","type":"result"}"#;
 
-/// Has the scripted agent write this stream, and its supervisor read it.
+/// Has the scripted agent write this stream, and runs it.
 fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Ended {
     let stream = stage.file("stream", stream);
     let call = stage.run(&stage.agent(), &["p"]).args(args);
     call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", exit).end()
 }
 
-/// What the stream that was kept says when it is read again.
-fn glance(run: &RunDir, attempt: u32) -> AttemptSnapshot {
+/// Decodes the stored stream and returns the snapshot.
+fn decode(run: &RunDir, attempt: u32) -> AttemptSnapshot {
     let stream = fs::read(run.attempt(attempt).stream_path()).expect("the stream is kept");
     let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
     decoder.feed(&stream, &mut Vec::new());
@@ -31,21 +31,21 @@ fn glance(run: &RunDir, attempt: u32) -> AttemptSnapshot {
     decoder.snapshot().clone()
 }
 
-/// A stream with this between its start and its result ends well; the bytes are kept, and counted as so many lines that are
-/// no event.
-fn check(between: &[u8], bad: u64) {
+/// Asserts that a stream with these bytes before its result succeeds, and that the bytes are stored and
+/// counted as this many invalid lines.
+fn check(bytes: &[u8], invalid_lines: u64) {
     let stage = Stage::new();
-    let stream = [INIT.as_bytes(), b"\n", between, b"\n", RESULT.as_bytes(), b"\n"].concat();
+    let stream = [INIT.as_bytes(), b"\n", bytes, b"\n", RESULT.as_bytes(), b"\n"].concat();
     let envelope = replay(&stage, &stream, "0", &[]).envelope(0);
     assert_eq!((&envelope["result"], &envelope["run"]["attempts"]), (&"Done.".into(), &1.into()));
     let run = stage.only_run();
-    assert_eq!(glance(&run, 1).invalid_lines, bad);
-    let kept = fs::read(run.attempt(1).stream_path()).expect("the stream is kept");
-    assert!(kept.windows(between.len()).any(|part| part == between), "the line is not kept");
+    assert_eq!(decode(&run, 1).invalid_lines, invalid_lines);
+    let stored = fs::read(run.attempt(1).stream_path()).expect("the stream is kept");
+    assert!(stored.windows(bytes.len()).any(|part| part == bytes), "the line is not kept");
 }
 
 #[test]
-fn lines_that_are_no_event_are_counted_and_kept() {
+fn invalid_lines_are_counted_and_stored() {
     check(b"npm warn: this is not JSON", 1);
     check(b"{\"type\":\"assistant\",\"message\":{\"content\":[", 1);
     check(b"null\n42\n\"text\"\n[]\n{}", 5);
@@ -55,7 +55,7 @@ fn lines_that_are_no_event_are_counted_and_kept() {
 }
 
 #[test]
-fn deep_nesting_is_no_trouble() {
+fn deep_nesting_is_decoded() {
     let deep = |levels: usize| {
         format!(r#"{{"type":"user","message":{}{}}}"#, "[".repeat(levels), "]".repeat(levels))
     };
@@ -66,19 +66,19 @@ fn deep_nesting_is_no_trouble() {
 }
 
 #[test]
-fn carriage_returns_and_a_byte_order_mark_are_no_trouble() {
+fn carriage_returns_and_byte_order_mark_are_decoded() {
     let stage = Stage::new();
     let stream = format!("\u{feff}{INIT}\r\n{RESULT}\r\n");
     let envelope = replay(&stage, stream.as_bytes(), "0", &[]).envelope(0);
     assert_eq!(envelope["session_id"], "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11");
-    assert_eq!(glance(&stage.only_run(), 1).invalid_lines, 0);
+    assert_eq!(decode(&stage.only_run(), 1).invalid_lines, 0);
 }
 
 #[test]
-fn the_keys_of_a_result_come_in_any_order() {
+fn result_keys_have_any_order() {
     for result in [RESULT, RESULT_REVERSED] {
         let stage = Stage::new();
-        // Without its last newline: the process ended, so the line did.
+        // The result lacks its last newline. The exit of the process ends the line.
         let envelope = replay(&stage, format!("{INIT}\n{result}").as_bytes(), "0", &[]).envelope(0);
         assert_eq!(
             (&envelope["result"], &envelope["usage"]["total_cost_usd"]),
@@ -88,7 +88,7 @@ fn the_keys_of_a_result_come_in_any_order() {
 }
 
 #[test]
-fn a_line_over_64_mb_is_survived() {
+fn line_over_64_mb_is_stored() {
     let stage = Stage::new();
     let path = stage.folder().join("stream");
     let mut file = fs::File::create(&path).expect("the stage can be written");
@@ -102,13 +102,13 @@ fn a_line_over_64_mb_is_survived() {
     let call = stage.run(&stage.agent(), &["p"]).env("LONGHAUL_SCRIPTED_REPLAY", &path);
     assert_eq!(call.end().envelope(0)["result"], "Done.");
     let run = stage.only_run();
-    let kept = fs::metadata(run.attempt(1).stream_path()).expect("the stream is kept").len();
-    assert!(kept > 65 << 20, "only {kept} bytes are kept");
-    assert_eq!(glance(&run, 1).invalid_lines, 1);
+    let stored_bytes = fs::metadata(run.attempt(1).stream_path()).expect("the stream is kept").len();
+    assert!(stored_bytes > 65 << 20, "only {stored_bytes} bytes are kept");
+    assert_eq!(decode(&run, 1).invalid_lines, 1);
 }
 
-/// A stream without a result, twice, under a policy that allows one retry.
-fn without_result(stream: &str, exit: &str, fault: &str) {
+/// Runs a stream without a result twice, under a policy with one retry.
+fn check_without_result(stream: &str, exit: &str, fault: &str) {
     let stage = Stage::new();
     let policy = ["--max-retries", "1", "--retry-base", "10ms", "--retry-cap", "10ms"];
     let ended = replay(&stage, stream.as_bytes(), exit, &policy);
@@ -123,10 +123,10 @@ fn without_result(stream: &str, exit: &str, fault: &str) {
 }
 
 #[test]
-fn a_stream_without_a_result_is_retried_and_then_failed() {
-    without_result(&format!("{INIT}\n"), "1", "crashed");
-    // Torn in the middle of the result itself.
-    without_result(&format!("{INIT}\n{}", &RESULT[..80]), "1", "crashed");
-    // How an agent looks that somebody else interrupted.
-    without_result(&format!("{INIT}\n"), "0", "interrupted");
+fn stream_without_a_result_is_retried_and_then_fails() {
+    check_without_result(&format!("{INIT}\n"), "1", "crashed");
+    // Truncated within the result.
+    check_without_result(&format!("{INIT}\n{}", &RESULT[..80]), "1", "crashed");
+    // An agent that was interrupted by another process ends like this.
+    check_without_result(&format!("{INIT}\n"), "0", "interrupted");
 }

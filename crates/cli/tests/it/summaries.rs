@@ -1,5 +1,7 @@
-//! Older work in a model's words, for a new session that is told the record; and without them, whatever the model
-//! does. Each story is told with each agent that there is.
+//! Summaries: a model summarizes the older work of a handoff prompt. If the model fails, the prompt has the
+//! plain record.
+//!
+//! Each scenario runs with every available agent.
 
 use crate::call::{Ended, Started, until};
 use crate::harness::{Stage, claude_code};
@@ -14,15 +16,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// So many steps, each of which says a lot. Before the answer the conversation no longer fits the model.
+/// Number of steps, each with a long text. Before the last answer, the conversation exceeds the model's
+/// context.
 const STEPS: u32 = 9;
 
 const SUMMARY: &str = "- The first steps printed the numbers from 100 on.";
 const MODEL: &str = "claude-haiku-4-5";
-const SEED_TOKENS: &str = "900";
+const HANDOFF_TOKENS: &str = "900";
 const TITLE: &str = "Earlier work, as the model `claude-haiku-4-5` summarised it";
 
-/// The work, with requests without tools answered like this.
+/// Serves the work. Requests without tools, which ask for a summary, get this reply.
 fn work(side: &str) -> Server {
     let step = |step: u32| {
         format!(
@@ -41,11 +44,11 @@ fn work(side: &str) -> Server {
     ))
 }
 
-fn with_each_agent(story: &str, side: &str, tell: fn(&Stage, &Path, &Server)) {
+fn with_each_agent(description: &str, side: &str, test: fn(&Stage, &Path, &Server)) {
     let stage = Stage::new();
-    tell(&stage, &stage.agent(), &work(side));
-    if let Some(claude) = claude_code(story) {
-        tell(&Stage::new(), &claude, &work(side));
+    test(&stage, &stage.agent(), &work(side));
+    if let Some(claude) = claude_code(description) {
+        test(&Stage::new(), &claude, &work(side));
     }
 }
 
@@ -57,33 +60,33 @@ const ARGS: [&str; 10] = [
     "drill",
     "--verbose",
     "--handoff-tokens",
-    SEED_TOKENS,
+    HANDOFF_TOKENS,
     "--handoff-summary",
     MODEL,
 ];
 
-/// Whether some session was told this.
-fn told(stage: &Stage, words: &str) -> bool {
+/// Returns whether a session contains these words.
+fn session_contains(stage: &Stage, words: &str) -> bool {
     let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
     let mut texts =
         sessions.iter().filter(|path| path.is_file()).filter_map(|path| fs::read_to_string(path).ok());
     texts.any(|text| text.contains(words))
 }
 
-/// What `show` says of the summary of the second attempt.
+/// Returns what `show` reports of the summary of the second attempt.
 fn shown(stage: &Stage) -> Value {
     let shown = stage.longhaul(["show", "@"]).end();
     let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
     shown["attempts"][1]["summary"].clone()
 }
 
-/// The run is done, every step taken once, and what the API's account says is in the envelope; of the cost, so much
-/// may be estimated otherwise.
-fn done(stage: &Stage, ended: &Ended, server: &Server, share: f64) {
+/// Asserts that the run is done with every step taken once, and that the envelope matches the API's account.
+/// Estimated cost may differ by this share.
+fn assert_done(stage: &Stage, ended: &Ended, server: &Server, share: f64) {
     let envelope = ended.envelope(0);
     assert_eq!(envelope["result"], "All steps are taken.", "{envelope}");
-    let taken: String = (1..=STEPS).map(|step| format!("{step}\n")).collect();
-    assert_eq!(steps(stage), taken);
+    let expected_steps: String = (1..=STEPS).map(|step| format!("{step}\n")).collect();
+    assert_eq!(steps(stage), expected_steps);
     let account = server.api.account().cost().dollars();
     let cost = envelope["usage"]["total_cost_usd"].as_f64().expect("a cost");
     // Each of the three processes rounds to a millionth.
@@ -91,20 +94,20 @@ fn done(stage: &Stage, ended: &Ended, server: &Server, share: f64) {
     tidy::check(stage);
 }
 
-/// How often a model was asked for a summary.
-fn asked(server: &Server) -> usize {
+/// Returns how many summaries were requested.
+fn summary_requests(server: &Server) -> usize {
     server.api.account().requests.iter().filter(|request| request.kind == RequestKind::Side).count()
 }
 
-/// A run whose model was asked for a summary, and has not answered.
+/// Starts a run and returns while its summary is running.
 fn in_mid_summary(stage: &Stage, agent: &Path, server: &Server) -> Started {
     let run = stage.run(agent, &ARGS).against(server).start();
-    until("a summary is asked for", || asked(server) == 1);
+    until("a summary is asked for", || summary_requests(server) == 1);
     run
 }
 
 #[test]
-fn older_work_is_told_in_the_words_of_a_model() {
+fn handoff_contains_the_summary() {
     with_each_agent("summarising", "", |stage, agent, server| {
         let hook = stage.folder().join("hooked").display().to_string();
         let settings = json!({ "hooks": { "UserPromptSubmit": [{ "hooks": [
@@ -113,8 +116,8 @@ fn older_work_is_told_in_the_words_of_a_model() {
         fs::create_dir(stage.user_home().join(".claude")).expect("the stage can be written");
         fs::write(stage.user_home().join(".claude/settings.json"), settings.to_string()).expect("likewise");
         let ended = stage.run(agent, &ARGS).against(server).end();
-        done(stage, &ended, server, 0.0);
-        assert!(told(stage, TITLE) && told(stage, SUMMARY));
+        assert_done(stage, &ended, server, 0.0);
+        assert!(session_contains(stage, TITLE) && session_contains(stage, SUMMARY));
         let (account, shown) = (server.api.account(), shown(stage));
         assert_eq!((account.side.len(), account.side[0].model.as_str()), (1, MODEL));
         assert_eq!(shown["outcome"], "written");
@@ -126,136 +129,152 @@ fn older_work_is_told_in_the_words_of_a_model() {
         let text = stage.longhaul(["show", "@", "--output-format", "text"]).end();
         assert!(text.stdout.contains("older work was summarized"), "{text:?}");
 
-        // The user's hooks ran for the two attempts at the most: the scripted agent has none.
+        // The user's hooks run at most for the two attempts. The scripted agent has no hooks.
         let hooked = fs::read_to_string(&hook).unwrap_or_default();
         assert!(matches!(hooked.lines().count(), 0 | 2), "{hooked}");
-        // It has no session, and what it said is in the run's directory; nothing of the prompt is in its arguments.
+        // The summary has no session. Its output is in the run directory, and its arguments do not contain
+        // the prompt.
         let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
         let is_session = |path: &&PathBuf| path.extension().is_some_and(|end| end == "jsonl");
         assert_eq!(sessions.iter().filter(is_session).count(), 2, "{sessions:?}");
         let summary = stage.only_run().attempt(2).summary();
-        assert!(fs::read_to_string(summary.stream_path()).is_ok_and(|said| said.contains(SUMMARY)));
+        assert!(fs::read_to_string(summary.stream_path()).is_ok_and(|stream| stream.contains(SUMMARY)));
         let argv = fs::read_to_string(summary.argv_path()).expect("its arguments");
         assert!(argv.contains(MODEL) && !argv.contains("take step"), "{argv}");
     });
 }
 
 #[test]
-fn where_the_model_fails_the_record_is_told_as_it_is() {
+fn failed_summary_leaves_the_plain_record() {
     with_each_agent("failing to summarise", "fault = { status = { code = 400 } }", |stage, agent, server| {
         let ended = stage.run(agent, &ARGS).against(server).end();
-        done(stage, &ended, server, 0.0);
+        assert_done(stage, &ended, server, 0.0);
         assert!(ended.stderr.contains("no summary of older work: the API rejected the request"), "{ended:?}");
-        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, one line per step"));
+        assert!(
+            !session_contains(stage, "summarised it")
+                && session_contains(stage, "Earlier work, one line per step")
+        );
         assert_eq!(shown(stage)["outcome"], json!({ "failed": "bad_request" }));
         assert!(server.api.account().side.is_empty());
     });
 }
 
 #[test]
-fn a_model_that_hangs_is_ended_in_time() {
+fn hanging_summary_is_stopped() {
     let hangs = "fault = { silence = { after = \"mid-text\" } }";
     with_each_agent("hanging in a summary", hangs, |stage, agent, server| {
         let ended = stage.run(agent, &ARGS).against(server).end();
-        // Of what it had said before, nobody stated the cost.
-        done(stage, &ended, server, 0.02);
+        // The cost of its earlier output is estimated.
+        assert_done(stage, &ended, server, 0.02);
         assert!(ended.stderr.contains("no summary of older work: it took too long"), "{ended:?}");
-        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, one line per step"));
-        assert_eq!((asked(server), server.api.account().side.len()), (1, 1));
+        assert!(
+            !session_contains(stage, "summarised it")
+                && session_contains(stage, "Earlier work, one line per step")
+        );
+        assert_eq!((summary_requests(server), server.api.account().side.len()), (1, 1));
         let estimated = ended.envelope(0)["usage"]["estimated_cost_usd"].as_f64();
         assert!(estimated.is_some_and(|estimated| estimated > 0.0), "{ended:?}");
     });
 }
 
 #[test]
-fn a_cancel_ends_a_summary_at_once() {
+fn cancel_stops_a_summary_at_once() {
     with_each_agent("cancelling a summary", "fault = { silence = {} }", |stage, agent, server| {
         let run = in_mid_summary(stage, agent, server);
-        assert_eq!(
-            stage.only_run().status().expect("a status").deadline.as_deref(),
-            Some("summary_timeout")
-        );
+        assert_eq!(stage.only_run().status().expect("a status").deadline.as_deref(), Some("summary_timeout"));
         run.signal(Signal::INT);
         let ended = run.end();
         ended.envelope(130);
         assert_eq!(shown(stage)["outcome"], json!({ "failed": "interrupted" }));
         tidy::check(stage);
-        // Somebody lets it go on: the model is asked anew, and has its time.
+        // After a resume the summary is requested again, with its full timeout.
         let resumed = stage.longhaul(["resume", "@"]).against(server).end();
         resumed.envelope(0);
-        assert_eq!(asked(server), 2);
+        assert_eq!(summary_requests(server), 2);
     });
 }
 
 #[test]
-fn a_supervisor_that_dies_meanwhile_is_replaced_by_one_that_asks_nobody_again() {
+fn recovery_does_not_request_the_summary_again() {
     let hangs = "fault = { silence = { after = \"mid-text\" } }";
     with_each_agent("losing the supervisor of a summary", hangs, |stage, agent, server| {
         let run = in_mid_summary(stage, agent, server);
         until("it has begun to answer", || server.api.account().side.len() == 1);
         run.kill();
         let ended = recover(stage, server, &["@"]).end();
-        done(stage, &ended, server, 0.02);
-        assert_eq!((asked(server), shown(stage)["outcome"].clone()), (1, json!({ "failed": "crashed" })));
-        assert!(!told(stage, "summarised it") && told(stage, "Earlier work, one line per step"));
+        assert_done(stage, &ended, server, 0.02);
+        assert_eq!(
+            (summary_requests(server), shown(stage)["outcome"].clone()),
+            (1, json!({ "failed": "crashed" }))
+        );
+        assert!(
+            !session_contains(stage, "summarised it")
+                && session_contains(stage, "Earlier work, one line per step")
+        );
     });
 }
 
 #[test]
-fn what_a_model_wrote_while_nobody_watched_is_told() {
+fn summary_finished_without_supervisor_is_used() {
     with_each_agent("summarising alone", "fault = { hold = { for_s = 0.5 } }", |stage, agent, server| {
         in_mid_summary(stage, agent, server).kill();
         until("it is gone", || tidy::processes(stage.folder()).is_empty());
         let ended = recover(stage, server, &["@"]).end();
-        done(stage, &ended, server, 0.0);
-        assert_eq!((asked(server), shown(stage)["outcome"].clone()), (1, json!("written")));
-        assert!(told(stage, TITLE) && told(stage, SUMMARY));
+        assert_done(stage, &ended, server, 0.0);
+        assert_eq!((summary_requests(server), shown(stage)["outcome"].clone()), (1, json!("written")));
+        assert!(session_contains(stage, TITLE) && session_contains(stage, SUMMARY));
     });
 }
 
 #[test]
-fn a_record_that_is_short_needs_no_model() {
+fn short_record_needs_no_summary() {
     let (stage, server) = (Stage::new(), work(""));
-    let whole: Vec<&str> = ARGS.iter().map(|arg| if *arg == SEED_TOKENS { "12000" } else { arg }).collect();
-    done(&stage, &stage.run(&stage.agent(), &whole).against(&server).end(), &server, 0.0);
-    assert_eq!((asked(&server), shown(&stage)["outcome"].clone()), (0, json!("not_needed")));
+    let args: Vec<&str> = ARGS.iter().map(|arg| if *arg == HANDOFF_TOKENS { "12000" } else { arg }).collect();
+    assert_done(&stage, &stage.run(&stage.agent(), &args).against(&server).end(), &server, 0.0);
+    assert_eq!((summary_requests(&server), shown(&stage)["outcome"].clone()), (0, json!("not_needed")));
 }
 
-/// Every file of the run with its content.
+/// Returns every file of the run with its content.
 fn files(stage: &Stage) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = tidy::everything(stage.only_run().path());
     files.into_iter().filter_map(|path| Some((path.clone(), fs::read(path).ok()?))).collect()
 }
 
-fn seed(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
-    let call =
-        stage.longhaul(["seed", "--handoff-tokens", SEED_TOKENS, "--handoff-summary", MODEL, "--agent-path"]);
+fn handoff(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
+    let call = stage.longhaul([
+        "seed",
+        "--handoff-tokens",
+        HANDOFF_TOKENS,
+        "--handoff-summary",
+        MODEL,
+        "--agent-path",
+    ]);
     call.args([agent]).args(args).against(server).start()
 }
 
-/// The seed of this work with a summary, and without.
-fn seeds(stage: &Stage, agent: &Path, server: &Server) {
+/// Prints the handoff prompt of this work with and without a summary.
+fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
     let run = stage.run(agent, &ARGS).against(server).end();
     run.envelope(0);
     let before = files(stage);
     let stream = stage.only_run().attempt(1).stream_path().display().to_string();
     for source in [&["@"][..], &["--from-transcript", &stream]] {
-        let plain = stage.longhaul(["seed", "--handoff-tokens", SEED_TOKENS]).args(source).end();
-        let told = seed(stage, agent, server, source).end();
-        assert_eq!((told.code, told.stderr.as_str()), (0, ""), "{told:?}");
-        assert!(told.stdout.contains(TITLE) && told.stdout.contains(SUMMARY), "{told:?}");
+        let plain = stage.longhaul(["seed", "--handoff-tokens", HANDOFF_TOKENS]).args(source).end();
+        let printed = handoff(stage, agent, server, source).end();
+        assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
+        assert!(printed.stdout.contains(TITLE) && printed.stdout.contains(SUMMARY), "{printed:?}");
         let broken = work("fault = { status = { code = 400 } }");
         let missing = stage.folder().join("no-agent");
-        for (agent, server, why) in
+        for (agent, server, reason) in
             [(agent, &broken, "rejected the request"), (&missing, server, "no such file")]
         {
-            let told = seed(stage, agent, server, source).end();
-            assert_eq!((told.code, &told.stdout), (0, &plain.stdout), "{told:?}");
-            assert!(told.stderr.lines().count() == 1 && told.stderr.contains(why), "{told:?}");
+            let printed = handoff(stage, agent, server, source).end();
+            assert_eq!((printed.code, &printed.stdout), (0, &plain.stdout), "{printed:?}");
+            assert!(printed.stderr.lines().count() == 1 && printed.stderr.contains(reason), "{printed:?}");
         }
         let hanging = work("fault = { silence = {} }");
-        let call = seed(stage, agent, &hanging, source);
-        until("a summary is asked for", || asked(&hanging) == 1);
+        let call = handoff(stage, agent, &hanging, source);
+        until("a summary is asked for", || summary_requests(&hanging) == 1);
         call.signal(Signal::INT);
         let ended = call.end();
         assert_eq!((ended.code, ended.stdout.as_str()), (130, ""), "{ended:?}");
@@ -263,34 +282,34 @@ fn seeds(stage: &Stage, agent: &Path, server: &Server) {
     }
     assert_eq!(files(stage), before, "the run was changed");
     tidy::check(stage);
-    let left = fs::read_dir(stage.folder()).expect("the stage can be read").flatten();
-    let left: Vec<_> = left.map(|entry| entry.file_name().display().to_string()).collect();
-    assert!(!left.iter().any(|name| name.starts_with("longhaul-seed-")), "{left:?}");
+    let entries = fs::read_dir(stage.folder()).expect("the stage can be read").flatten();
+    let entries: Vec<_> = entries.map(|entry| entry.file_name().display().to_string()).collect();
+    assert!(!entries.iter().any(|name| name.starts_with("longhaul-seed-")), "{entries:?}");
 }
 
 #[test]
-fn a_seed_is_printed_with_a_summary_and_without() {
-    with_each_agent("summarising for a seed", "", seeds);
+fn handoff_is_printed_with_and_without_a_summary() {
+    with_each_agent("summarising for a seed", "", check_handoffs);
 }
 
 #[test]
-fn the_model_is_named_and_that_is_told_before_a_run() {
+fn model_is_required_and_named_by_dry_run() {
     let stage = Stage::new();
     let agent = stage.agent();
     for none in ["", "  "] {
         let run = stage.run(&agent, &["p", "--handoff-summary", none]).end();
-        let seed = stage.longhaul(["seed", "@", "--handoff-summary", none]).end();
-        for ended in [run, seed] {
+        let handoff = stage.longhaul(["seed", "@", "--handoff-summary", none]).end();
+        for ended in [run, handoff] {
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
             assert!(ended.stderr.contains("expected the name of a model"), "{ended:?}");
         }
     }
-    let dry = stage.run(&agent, &["p", "--handoff-summary", MODEL, "--dry-run"]).end();
-    let dry: Value = serde_json::from_str(&dry.stdout).expect("JSON");
-    assert_eq!(dry["handoff_summary"]["model"], MODEL);
-    assert_eq!(dry["handoff_summary"]["timeout_ms"], 60_000);
+    let planned = stage.run(&agent, &["p", "--handoff-summary", MODEL, "--dry-run"]).end();
+    let planned: Value = serde_json::from_str(&planned.stdout).expect("JSON");
+    assert_eq!(planned["handoff_summary"]["model"], MODEL);
+    assert_eq!(planned["handoff_summary"]["timeout_ms"], 60_000);
     assert!(
-        dry["handoff_summary"]["command"]
+        planned["handoff_summary"]["command"]
             .as_str()
             .is_some_and(|words| words.contains("--no-session-persistence"))
     );

@@ -1,5 +1,7 @@
-//! Runs that SIGTERM or SIGHUP suspends, as a reboot, a service manager or a closed terminal does: every process of the
-//! run stops soon, `recover` finishes the work in the same session, and no side effect is repeated.
+//! Suspended runs: SIGTERM or SIGHUP, from a reboot, a service manager or a closed terminal, stops all
+//! processes of a run.
+//!
+//! `recover` finishes the work in the same session and repeats no side effect.
 
 use crate::call::{Call, Ended, Started, until};
 use crate::harness::Stage;
@@ -13,10 +15,10 @@ use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-// A machine that shuts down waits for ten seconds or more.
+// A shutdown waits for at least ten seconds.
 const STOPPED_WITHIN: Duration = Duration::from_secs(8);
 
-/// Every suspension in the one run's journal, by signal.
+/// Returns every suspension in the journal of the only run, by signal.
 fn suspensions(stage: &Stage) -> Vec<&'static str> {
     let history = Journal::load(&stage.only_run().journal_path()).expect("the journal can be read");
     let signal = |record: &Record| match record {
@@ -26,32 +28,32 @@ fn suspensions(stage: &Stage) -> Vec<&'static str> {
     history.records().filter_map(signal).collect()
 }
 
-/// Asserts that the one run is suspended: its envelope and every file say so, and no process is left.
-fn suspended(stage: &Stage, ended: &Ended, code: i32) -> Value {
+/// Asserts that the only run is suspended: its envelope and files agree, and no process remains.
+fn assert_suspended(stage: &Stage, ended: &Ended, code: i32) -> Value {
     let envelope = ended.envelope(code);
     assert_eq!(envelope["run"]["outcome"], "suspended", "{envelope}");
     assert_eq!(envelope["run"]["resume"], format!("longhaul recover {}", stage.only_run().id()).as_str());
     assert_eq!(tidy::processes(stage.folder()), [], "processes are left");
     let status = stage.only_run().status().expect("the status can be read");
     assert_eq!((status.status.as_str(), status.returncode), ("suspended", None));
-    assert_eq!(listed(stage)["suspended"], 1);
+    assert_eq!(status_of_all(stage)["suspended"], 1);
     envelope
 }
 
-fn listed(stage: &Stage) -> Value {
-    let listed = stage.longhaul(["--output-format", "json", "status"]).end();
-    serde_json::from_str(&listed.stdout).expect("the list is JSON")
+fn status_of_all(stage: &Stage) -> Value {
+    let statuses = stage.longhaul(["--output-format", "json", "status"]).end();
+    serde_json::from_str(&statuses.stdout).expect("the list is JSON")
 }
 
 /// Suspends a run in its second step with one signal and recovers it.
-fn suspends_and_recovers(stage: &Stage, server: &Server, run: Started, (signal, code): (Signal, i32)) {
+fn suspends_and_recovers(stage: &Stage, server: &Server, run: Started, signal: Signal, code: i32) {
     let signalled = Instant::now();
     run.signal(signal);
     let ended = run.end();
     assert!(signalled.elapsed() < STOPPED_WITHIN, "{:?}", signalled.elapsed());
-    let envelope = suspended(stage, &ended, code);
+    let envelope = assert_suspended(stage, &ended, code);
     assert!(!ended.stderr.contains("resuming"), "nothing resumes: {}", ended.stderr);
-    // The interrupted exchange has a result, which states its cost.
+    // The interrupted exchange has a result, which reports its cost.
     assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
     let session = envelope["session_id"].clone();
 
@@ -65,7 +67,7 @@ fn suspends_and_recovers(stage: &Stage, server: &Server, run: Started, (signal, 
 fn sigterm_suspends_and_recover_finishes() {
     with_each_agent("suspending by SIGTERM", |stage, agent, server| {
         let run = in_mid_tool(stage, agent, server);
-        suspends_and_recovers(stage, server, run, (Signal::TERM, 143));
+        suspends_and_recovers(stage, server, run, Signal::TERM, 143);
         assert_eq!(suspensions(stage), ["SIGTERM"]);
     });
 }
@@ -74,7 +76,7 @@ fn sigterm_suspends_and_recover_finishes() {
 fn sighup_suspends_and_recover_finishes() {
     with_each_agent("suspending by SIGHUP", |stage, agent, server| {
         let run = in_mid_tool(stage, agent, server);
-        suspends_and_recovers(stage, server, run, (Signal::HUP, 129));
+        suspends_and_recovers(stage, server, run, Signal::HUP, 129);
         assert_eq!(suspensions(stage), ["SIGHUP"]);
     });
 }
@@ -90,7 +92,7 @@ fn sigterm_to_all_processes_is_no_crash() {
         }
         let ended = run.end();
         assert!(signalled.elapsed() < STOPPED_WITHIN, "{:?}", signalled.elapsed());
-        suspended(stage, &ended, 143);
+        assert_suspended(stage, &ended, 143);
         assert!(!ended.stderr.contains("died"), "the signal counts as a crash: {}", ended.stderr);
         let recovered = recover(stage, server, &[]).end().envelope(0);
         done_in(stage, &recovered, 2);
@@ -98,34 +100,34 @@ fn sigterm_to_all_processes_is_no_crash() {
 }
 
 #[test]
-fn a_second_sigterm_changes_nothing() {
+fn second_sigterm_changes_nothing() {
     let (stage, server) = (Stage::new(), Server::plays(recovering::STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     run.signal(Signal::TERM);
     run.signal(Signal::TERM);
-    suspended(&stage, &run.end(), 143);
+    assert_suspended(&stage, &run.end(), 143);
     assert_eq!(suspensions(&stage), ["SIGTERM"]);
     let recovered = recover(&stage, &server, &[]).end().envelope(0);
     done_in(&stage, &recovered, 2);
 }
 
 #[test]
-fn a_detached_run_is_suspended() {
+fn detached_run_is_suspended() {
     let (stage, server) = (Stage::new(), Server::plays(recovering::STEPS));
     let announced = in_mid_tool_with(&stage, &stage.agent(), &server, &["--detach"]).end();
     assert_eq!(announced.code, 0, "{announced:?}");
     let supervisor = stage.only_run().status().expect("the status can be read").supervisor_pid;
     let supervisor = rustix::process::Pid::from_raw(supervisor.cast_signed()).expect("it has a number");
-    // Its own test's: it was started here, and the lock says that it lives.
+    // The test started this process, and the run's lock shows that it is alive.
     kill_process(supervisor, Signal::TERM).expect("the supervisor lives");
     let attached = stage.longhaul(["attach", "@"]).end();
-    suspended(&stage, &attached, 143);
+    assert_suspended(&stage, &attached, 143);
     let recovered = recover(&stage, &server, &[]).end().envelope(0);
     done_in(&stage, &recovered, 2);
 }
 
 #[test]
-fn a_deaf_agent_is_killed_in_time() {
+fn unresponsive_agent_is_killed_in_time() {
     let stage = Stage::new();
     let deaf = stage.script("deaf", &format!("trap '' TERM HUP INT; {DEAF}"));
     let run = stage.run(&deaf, &["p", "--session-id", SESSION]).start();
@@ -137,10 +139,10 @@ fn a_deaf_agent_is_killed_in_time() {
     run.signal(Signal::TERM);
     let ended = run.end();
     assert!(signalled.elapsed() < STOPPED_WITHIN, "{:?}", signalled.elapsed());
-    suspended(&stage, &ended, 143);
+    assert_suspended(&stage, &ended, 143);
 }
 
-/// A run that waits for an hour.
+/// Starts a run and returns while it waits for an hour.
 fn waiting(stage: &Stage, server: &Server) -> Started {
     let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
     let call: Call = stage.run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions"]);
@@ -153,13 +155,13 @@ fn waiting(stage: &Stage, server: &Server) -> Started {
 }
 
 #[test]
-fn a_waiting_run_is_suspended_at_once_and_waits_on() {
+fn waiting_run_is_suspended_at_once_and_continues_to_wait() {
     let (stage, server) = (Stage::new(), Server::plays(WALL));
     let run = waiting(&stage, &server);
     let until_before = stage.only_run().status().expect("the status can be read").deadline_at;
     run.signal(Signal::TERM);
     let ended = run.end();
-    suspended(&stage, &ended, 143);
+    assert_suspended(&stage, &ended, 143);
 
     let again = recover(&stage, &server, &[]);
     until("it waits again", || {
@@ -168,16 +170,16 @@ fn a_waiting_run_is_suspended_at_once_and_waits_on() {
     let status = stage.only_run().status().expect("the status can be read");
     assert_eq!(status.deadline_at, until_before, "the wait is decided once");
     again.signal(Signal::HUP);
-    suspended(&stage, &again.end(), 129);
+    assert_suspended(&stage, &again.end(), 129);
     assert_eq!(suspensions(&stage), ["SIGTERM", "SIGHUP"]);
 }
 
 #[test]
-fn a_suspended_run_can_be_cancelled() {
+fn suspended_run_can_be_cancelled() {
     let (stage, server) = (Stage::new(), Server::plays(WALL));
     let run = waiting(&stage, &server);
     run.signal(Signal::TERM);
-    suspended(&stage, &run.end(), 143);
+    assert_suspended(&stage, &run.end(), 143);
     let cancelled = stage.longhaul(["cancel", "@"]).against(&server).end();
     assert_eq!(cancelled.code, 0, "{cancelled:?}");
     assert_eq!(tidy::replayed(&stage.only_run()).kind.as_str(), "cancelled");
@@ -186,11 +188,11 @@ fn a_suspended_run_can_be_cancelled() {
 }
 
 #[test]
-fn people_see_that_a_run_is_suspended() {
+fn commands_show_a_suspended_run() {
     let (stage, server) = (Stage::new(), Server::plays(recovering::STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     run.signal(Signal::TERM);
-    suspended(&stage, &run.end(), 143);
+    assert_suspended(&stage, &run.end(), 143);
     assert_eq!(steps(&stage), "one\n");
     let text = |args: &[&str]| stage.longhaul(["--output-format", "text"]).args(args).end().stdout;
     let id = stage.only_run().id().to_string();

@@ -1,9 +1,11 @@
-//! Strikes at every point of a run: whatever dies, is ended or stands still, and wherever the disk is full, the work is
-//! finished, no step that is known to be done is repeated, and nothing is left.
+//! Fault injection at every point of a run: kills, signals, frozen processes and full disks.
 //!
-//! Plain tests take a sample of the points with the scripted agent. `LONGHAUL_SWEEP=scripted` or `claude` takes all of
-//! them, or as many as `LONGHAUL_SWEEP_POINTS` says, drawn by `LONGHAUL_SWEEP_SEED`; a line of JSON for each is appended
-//! to `LONGHAUL_SWEEP_REPORT`, and a point that fails is told there and fails nothing else. `cargo xtask sweep` does that.
+//! The work must be finished, no completed step repeated, and no process left.
+//!
+//! Plain tests take a sample of the points with the scripted agent. `LONGHAUL_SWEEP=scripted` or `claude`
+//! takes all of them, or as many as `LONGHAUL_SWEEP_POINTS` says, drawn with `LONGHAUL_SWEEP_SEED`. Each
+//! point appends a line of JSON to `LONGHAUL_SWEEP_REPORT`, and a failed point is only reported there. `cargo
+//! xtask sweep` sets these variables.
 
 mod calls;
 mod play;
@@ -23,8 +25,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use strike::Strike;
 
-/// Four steps in three turns. Each is noted where nobody looks, and looks first whether it was taken already, as the prompt
-/// of a resumed session asks for.
+/// Four steps in three turns. Each step records its call in a separate file, and first checks whether it was
+/// taken, as the prompt of a resumed session requests.
 pub const WORK: &str = r#"
 name = "work"
 summary = "four steps in three turns"
@@ -51,7 +53,7 @@ text = "All four steps are taken."
 "#;
 
 pub const DONE: &str = "All four steps are taken.";
-/// What the work leaves in the file `steps`.
+/// Content of the file `steps` after the work.
 pub const STEPS: &str = "one\ntwo\nthree\nfour\n";
 const IDEAL_REQUESTS: u64 = 4;
 
@@ -80,55 +82,60 @@ fn wherever_there_is_no_room_the_work_is_finished_when_there_is() {
     sweep(&[Strike::FullDisk, Strike::ShortWrite]);
 }
 
-/// What is swept, and how.
-struct Asked {
+/// Options of a sweep.
+struct SweepOptions {
     agent: String,
     claude: Option<PathBuf>,
-    /// How many points a strike; each its own sample if nobody says.
+    /// Number of points per strike. By default each strike has its own sample.
     points: Option<u64>,
     seed: u64,
     report: Option<PathBuf>,
-    /// Whether this is the sample that every test run takes.
-    plain: bool,
+    /// Whether this is the sample of a plain test.
+    is_plain: bool,
 }
 
-fn asked() -> Asked {
+fn options() -> SweepOptions {
     let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let agent = env::var("LONGHAUL_SWEEP").ok();
-    let plain = agent.is_none();
+    let is_plain = agent.is_none();
     let agent = agent.unwrap_or_else(|| "scripted".to_owned());
     let claude = (agent == "claude").then(|| claude_code("the sweep").expect("the real agent is asked for"));
-    Asked {
+    SweepOptions {
         agent,
         claude,
         points: number("LONGHAUL_SWEEP_POINTS"),
         seed: number("LONGHAUL_SWEEP_SEED").unwrap_or(1),
         report: env::var_os("LONGHAUL_SWEEP_REPORT").map(PathBuf::from),
-        plain,
+        is_plain,
     }
 }
 
 fn sweep(strikes: &[Strike]) {
-    let asked = asked();
-    let claude = asked.claude.as_deref();
+    let options = options();
+    let claude = options.claude.as_deref();
     for strike in strikes {
-        let points = passed(*strike, claude);
-        let sample = asked.points.or(asked.plain.then_some(strike.sample()));
-        for number in drawn(points, sample, draw(asked.seed, *strike as u64, u64::MAX)) {
+        let points = count_points(*strike, claude);
+        let sample = options.points.or(options.is_plain.then_some(strike.sample()));
+        for number in draw_points(points, sample, draw(options.seed, *strike as u64, u64::MAX)) {
             let played = panic::catch_unwind(AssertUnwindSafe(|| play(*strike, number, claude)));
-            let played = played.map_err(|cause| words(cause.as_ref()));
-            tell(&asked, *strike, (number, points), &played);
-            if asked.plain {
+            let played = played.map_err(|cause| panic_message(cause.as_ref()));
+            report_point(&options, *strike, number, points, &played);
+            if options.is_plain {
                 let figures = played.expect("the point is played to its end");
-                let amiss = [figures.amiss.clone(), figures.missed(*strike)].concat();
-                assert!(amiss.is_empty(), "{}: {amiss:?}\n{}", strike.order(number).1, figures.told);
+                let problems = [figures.problems.clone(), figures.missed_bounds(*strike)].concat();
+                assert!(
+                    problems.is_empty(),
+                    "{}: {problems:?}\n{}",
+                    strike.order(number).1,
+                    figures.envelope
+                );
             }
         }
     }
 }
 
-/// How many points an undisturbed run passes at which this can strike.
-fn passed(strike: Strike, claude: Option<&Path>) -> u64 {
+/// Returns how many points of an undisturbed run this strike can hit.
+fn count_points(strike: Strike, claude: Option<&Path>) -> u64 {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let log = stage.folder().join("points");
     let ended = run(&stage, claude, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
@@ -137,37 +144,43 @@ fn passed(strike: Strike, claude: Option<&Path>) -> u64 {
     fs::read_to_string(log).expect("points are passed").lines().count() as u64
 }
 
-/// So many of the points, spread over all of them, or all.
-fn drawn(points: u64, sample: Option<u64>, roll: u64) -> Vec<u64> {
+/// Returns a sample of this size, spread over all points, or all points.
+fn draw_points(points: u64, sample: Option<u64>, roll: u64) -> Vec<u64> {
     let Some(sample) = sample.filter(|sample| *sample < points) else { return (1..=points).collect() };
     (0..sample)
-        .map(|place| {
-            let (from, to) = (place * points / sample, (place + 1) * points / sample);
-            from + 1 + draw(roll, place, to - from - 1)
+        .map(|index| {
+            let (start, end) = (index * points / sample, (index + 1) * points / sample);
+            start + 1 + draw(roll, index, end - start - 1)
         })
         .collect()
 }
 
-/// What a failed assertion says.
-fn words(cause: &(dyn Any + Send)) -> String {
+/// Returns the message of a failed assertion.
+fn panic_message(cause: &(dyn Any + Send)) -> String {
     let text = cause.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| cause.downcast_ref::<&str>().copied()).unwrap_or("it broke off").to_owned()
 }
 
-fn tell(asked: &Asked, strike: Strike, (number, points): (u64, u64), played: &Result<Figures, String>) {
-    let Some(report) = &asked.report else { return };
-    let failed = match played {
-        Ok(figures) => figures.amiss.clone(),
-        Err(broken) => vec![broken.clone()],
+fn report_point(
+    options: &SweepOptions,
+    strike: Strike,
+    number: u64,
+    points: u64,
+    result: &Result<Figures, String>,
+) {
+    let Some(report) = &options.report else { return };
+    let failed = match result {
+        Ok(figures) => figures.problems.clone(),
+        Err(message) => vec![message.clone()],
     };
     let line = json!({
-        "agent": asked.agent, "seed": asked.seed, "victim": strike.words(), "point": number, "points": points,
-        "failed": failed, "figures": played.as_ref().ok(),
+        "agent": options.agent, "seed": options.seed, "victim": strike.label(), "point": number, "points": points,
+        "failed": failed, "figures": result.as_ref().ok(),
     });
     let mut file = File::options().append(true).create(true).open(report).expect("the report can be written");
-    // One write, for several tests tell at once.
+    // One write, because several tests append at the same time.
     file.write_all(format!("{line}\n").as_bytes()).expect("the report can be written");
     let verdict = if failed.is_empty() { "held".to_owned() } else { failed.join("; ") };
-    // Past the test harness's capture: a sweep takes its time.
-    let _ = writeln!(io::stderr(), "{} at point {number} of {points}: {verdict}", strike.words());
+    // Bypasses the capture of the test harness, because a sweep takes long.
+    let _ = writeln!(io::stderr(), "{} at point {number} of {points}: {verdict}", strike.label());
 }

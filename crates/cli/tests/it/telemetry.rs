@@ -1,8 +1,10 @@
-//! OpenTelemetry: a run as one trace and as metrics, told to a collector in whatever form it wants; and nothing where nobody wants
-//! it. Whatever becomes of the collector, the run does not care.
+//! OpenTelemetry: a run is exported as one trace and as metrics, in every form of OTLP, and only if it is
+//! configured.
+//!
+//! The state of the collector never affects the run.
 
 use crate::call::{Call, Ended, until};
-use crate::collector::{Collector, Told, plain};
+use crate::collector::{Collector, Received, plain};
 use crate::harness::Stage;
 use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
@@ -16,10 +18,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Which the agents do not choose alike by themselves.
+/// Set explicitly, because the agents have different defaults.
 const MODEL: &str = "claude-sonnet-4-5";
 
-/// One command, and an answer after the API was overloaded for more than the agent itself waits out.
+/// One command, and an answer after the API was overloaded for longer than the agent's inner retries.
 const OVERLOADED: &str = r#"
 name = "overloaded"
 summary = "a command, then an overload, then the answer"
@@ -44,35 +46,35 @@ fn free(stage: &Stage, agent: &Path, server: &Server) -> Call {
     stage.run(agent, &args).against(server)
 }
 
-/// Some work with the scripted agent, in an environment that `with` completes.
+/// Runs some work with the scripted agent, in an environment that `with` completes.
 fn work(stage: &Stage, with: impl FnOnce(Call) -> Call) -> Ended {
     let server = Server::plays(WORK);
     with(free(stage, &stage.agent(), &server)).end()
 }
 
-/// Told to this collector, over HTTP with JSON.
-fn told_to(call: Call, collector: &Collector) -> Call {
+/// Sets the collector as the endpoint, with HTTP and JSON.
+fn export_to(call: Call, collector: &Collector) -> Call {
     call.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.http).env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")
 }
 
-/// The spans as a tree, those of one parent in the order in which they began, each with what says most about it.
+/// Renders the spans as a tree, with the main attributes of each. Siblings are in the order of their starts.
 fn tree(spans: &[Span]) -> String {
-    let known: BTreeSet<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
-    assert_eq!(known.len(), spans.len(), "each span is told once");
+    let ids: BTreeSet<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
+    assert_eq!(ids.len(), spans.len(), "each span is told once");
     let mut children: BTreeMap<Option<&[u8]>, Vec<&Span>> = BTreeMap::new();
     for span in spans {
-        let parent = Some(span.parent_span_id.as_slice()).filter(|parent| known.contains(parent));
+        let parent = Some(span.parent_span_id.as_slice()).filter(|parent| ids.contains(parent));
         children.entry(parent).or_default().push(span);
     }
     for siblings in children.values_mut() {
         siblings.sort_by_key(|span| (span.start_time_unix_nano, span.end_time_unix_nano));
     }
     let mut text = String::new();
-    add(None, &children, 0, &mut text);
+    add_children(None, &children, 0, &mut text);
     text
 }
 
-fn add(
+fn add_children(
     parent: Option<&[u8]>,
     children: &BTreeMap<Option<&[u8]>, Vec<&Span>>,
     depth: usize,
@@ -98,16 +100,16 @@ fn add(
             *text += &format!(" [{}]", event.name);
         }
         *text += "\n";
-        add(Some(&span.span_id), children, depth + 1, text);
+        add_children(Some(&span.span_id), children, depth + 1, text);
     }
 }
 
 fn check_tree(collector: &Collector, expected: &Expect) {
-    let told = collector.told();
-    assert!(told.spans.iter().all(|span| span.end_time_unix_nano >= span.start_time_unix_nano));
-    let traces: BTreeSet<&[u8]> = told.spans.iter().map(|span| span.trace_id.as_slice()).collect();
+    let received = collector.received();
+    assert!(received.spans.iter().all(|span| span.end_time_unix_nano >= span.start_time_unix_nano));
+    let traces: BTreeSet<&[u8]> = received.spans.iter().map(|span| span.trace_id.as_slice()).collect();
     assert_eq!(traces.len(), 1, "a run has one trace");
-    expected.assert_eq(&tree(&told.spans));
+    expected.assert_eq(&tree(&received.spans));
 }
 
 fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
@@ -118,10 +120,10 @@ fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
 }
 
 #[test]
-fn a_run_is_one_trace() {
+fn run_is_one_trace() {
     with_each_agent_at(OVERLOADED, "telling its trace", |stage, agent, server| {
         let collector = Collector::start();
-        let ended = told_to(free(stage, agent, server), &collector).args(["--name", "nightly"]).end();
+        let ended = export_to(free(stage, agent, server), &collector).args(["--name", "nightly"]).end();
         let envelope = ended.envelope(0);
         check_tree(
             &collector,
@@ -135,48 +137,48 @@ fn a_run_is_one_trace() {
                 chat claude-sonnet-4-5 finish_reasons=end_turn output_tokens=2
         "#]],
         );
-        let told = collector.told();
-        let run = plain(&named(&told.spans, "invoke_workflow").attributes);
+        let received = collector.received();
+        let run = plain(&named(&received.spans, "invoke_workflow").attributes);
         assert_eq!(run["longhaul.run.id"], stage.only_run().id().as_str());
         assert_eq!(run["gen_ai.usage.input_tokens"], all_input(&envelope));
-        assert_eq!(told.resource["service.name"], "longhaul");
-        assert_eq!(told.resource["service.version"], env!("CARGO_PKG_VERSION"));
-        let turn = told.spans.iter().find(|span| span.name.starts_with("chat")).expect("there are turns");
+        assert_eq!(received.resource["service.name"], "longhaul");
+        assert_eq!(received.resource["service.version"], env!("CARGO_PKG_VERSION"));
+        let turn = received.spans.iter().find(|span| span.name.starts_with("chat")).expect("there are turns");
         let turn = plain(&turn.attributes);
         assert_eq!(turn["gen_ai.provider.name"], "anthropic");
         assert_eq!(turn["gen_ai.conversation.id"], envelope["session_id"].as_str().expect("it has one"));
-        every_name_is_documented(&told);
-        // The figures say the same.
+        every_name_is_documented(&received);
+        // The metrics have the same figures.
         let usage = &envelope["usage"];
         for (kind, expected) in
             [("input", all_input(&envelope)), ("output", usage["output_tokens"].to_string())]
         {
-            let sum = told.sum("gen_ai.client.token.usage", &[("gen_ai.token.type", kind)]);
+            let sum = received.sum("gen_ai.client.token.usage", &[("gen_ai.token.type", kind)]);
             assert_eq!(sum.to_string(), expected, "{kind}");
         }
-        assert_eq!(told.sum("longhaul.runs", &[("longhaul.outcome", "done")]), 1.0);
-        assert_eq!(told.sum("longhaul.attempts", &[]), 2.0);
-        assert_eq!(told.sum("longhaul.attempts", &[("longhaul.fault", "overloaded")]), 1.0);
-        assert!(told.sum("longhaul.waiting", &[("longhaul.fault", "overloaded")]) > 0.0);
+        assert_eq!(received.sum("longhaul.runs", &[("longhaul.outcome", "done")]), 1.0);
+        assert_eq!(received.sum("longhaul.attempts", &[]), 2.0);
+        assert_eq!(received.sum("longhaul.attempts", &[("longhaul.fault", "overloaded")]), 1.0);
+        assert!(received.sum("longhaul.waiting", &[("longhaul.fault", "overloaded")]) > 0.0);
         let cost = usage["total_cost_usd"].as_f64().expect("it has a cost");
-        assert!((told.sum("longhaul.cost", &[]) - cost).abs() < 1e-6, "{cost}");
+        assert!((received.sum("longhaul.cost", &[]) - cost).abs() < 1e-6, "{cost}");
     });
 }
 
-/// The documentation names each attribute and metric.
-fn every_name_is_documented(told: &Told) {
+/// Asserts that the documentation names each attribute and metric.
+fn every_name_is_documented(received: &Received) {
     let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md"));
     let text = text.expect("there is a page");
-    let of_spans = told.spans.iter().flat_map(|span| &span.attributes).map(|pair| pair.key.clone());
-    let events = told.spans.iter().flat_map(|span| &span.events).map(|event| event.name.clone());
-    let of_points = told.points.iter().flat_map(|point| point.attributes.keys()).cloned();
-    let metrics = told.points.iter().map(|point| point.metric.clone());
+    let of_spans = received.spans.iter().flat_map(|span| &span.attributes).map(|pair| pair.key.clone());
+    let events = received.spans.iter().flat_map(|span| &span.events).map(|event| event.name.clone());
+    let of_points = received.points.iter().flat_map(|point| point.attributes.keys()).cloned();
+    let metrics = received.points.iter().map(|point| point.metric.clone());
     for name in of_spans.chain(events).chain(of_points).chain(metrics) {
         assert!(text.contains(&format!("`{name}`")), "docs/telemetry.md says nothing of {name}");
     }
 }
 
-/// What was read by the model, by a cache or not.
+/// Returns all input tokens, cached or not.
 fn all_input(envelope: &serde_json::Value) -> String {
     let usage = &envelope["usage"];
     let names = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
@@ -184,17 +186,17 @@ fn all_input(envelope: &serde_json::Value) -> String {
 }
 
 #[test]
-fn nothing_is_sent_unless_it_is_asked_for() {
+fn nothing_is_sent_without_configuration() {
     let (stage, collector) = (Stage::new(), Collector::start());
-    let switched_off = |call: Call| told_to(call, &collector).env("OTEL_SDK_DISABLED", "true");
+    let switched_off = |call: Call| export_to(call, &collector).env("OTEL_SDK_DISABLED", "true");
     work(&stage, |call| switched_off(call).env("OTEL_SERVICE_NAME", "nightly")).envelope(0);
-    assert!(collector.told().requests.is_empty());
+    assert!(collector.received().requests.is_empty());
     assert!(!stage.only_run().trace_path().exists());
 }
 
 #[test]
-fn every_form_of_otlp_tells_the_same() {
-    let mut told = BTreeSet::new();
+fn every_form_of_otlp_has_the_same_data() {
+    let mut results = BTreeSet::new();
     for protocol in ["grpc", "http/protobuf", "http/json"] {
         for compression in ["", "gzip"] {
             let (stage, collector) = (Stage::new(), Collector::start());
@@ -206,45 +208,45 @@ fn every_form_of_otlp_tells_the_same() {
             });
             ended.envelope(0);
             assert_eq!(ended.stderr, "", "{protocol}");
-            let received = collector.told();
-            told.insert((tree(&received.spans), received.sum("gen_ai.client.token.usage", &[]).to_string()));
+            let data = collector.received();
+            results.insert((tree(&data.spans), data.sum("gen_ai.client.token.usage", &[]).to_string()));
         }
     }
-    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(results.len(), 1, "{results:?}");
 }
 
 #[test]
-fn whoever_supervises_the_trace_goes_on() {
+fn trace_continues_after_takeover() {
     with_each_agent("going on with its trace", |stage, agent, server| {
         let collector = Collector::start();
-        // It tells at once, so that something is told before it dies.
-        let started = told_to(free(stage, agent, server), &collector)
+        // Short export intervals, so that data arrives before the supervisor dies.
+        let started = export_to(free(stage, agent, server), &collector)
             .env("OTEL_BSP_SCHEDULE_DELAY", "50")
             .env("OTEL_METRIC_EXPORT_INTERVAL", "50")
             .start();
         until("the tool runs", || stage.work().join("begun").exists());
-        // What it counted and has not sent when it dies, nobody counts.
+        // Measurements that a supervisor has not sent when it dies are lost.
         until("both turns are told", || {
-            let told = collector.told();
-            let turns = told.spans.iter().filter(|span| span.name.starts_with("chat"));
+            let received = collector.received();
+            let turns = received.spans.iter().filter(|span| span.name.starts_with("chat"));
             let input = turns.map(|turn| plain(&turn.attributes)["gen_ai.usage.input_tokens"].clone());
             let input: Vec<f64> = input.map(|tokens| tokens.parse().expect("a number")).collect();
-            let counted = told.sum("gen_ai.client.token.usage", &[("gen_ai.token.type", "input")]);
+            let counted = received.sum("gen_ai.client.token.usage", &[("gen_ai.token.type", "input")]);
             input.len() == 2 && input.iter().sum::<f64>() == counted
         });
         started.kill();
-        let ended = told_to(stage.longhaul(["recover"]).against(server), &collector).end();
+        let ended = export_to(stage.longhaul(["recover"]).against(server), &collector).end();
         let envelope = ended.envelope(0);
         done_in(stage, &envelope, 1);
-        // What both told of is the same span, and was used once.
+        // A span that both supervisors sent is the same, and its usage is counted once.
         let mut spans: Vec<Span> = Vec::new();
-        for span in &collector.told().spans {
-            match spans.iter().find(|known| known.span_id == span.span_id) {
-                Some(known) => assert_eq!(known, span),
+        for span in &collector.received().spans {
+            match spans.iter().find(|existing| existing.span_id == span.span_id) {
+                Some(existing) => assert_eq!(existing, span),
                 None => spans.push(span.clone()),
             }
         }
-        assert!(spans.len() < collector.told().spans.len(), "the first supervisor told nothing");
+        assert!(spans.len() < collector.received().spans.len(), "the first supervisor told nothing");
         expect![[r#"
             invoke_workflow outcome=done output_tokens=97
               invoke_agent claude output_tokens=97 [longhaul.recovered]
@@ -257,46 +259,46 @@ fn whoever_supervises_the_trace_goes_on() {
                 chat claude-sonnet-4-5 finish_reasons=end_turn output_tokens=6
         "#]]
         .assert_eq(&tree(&spans));
-        let input = collector.told().sum("gen_ai.client.token.usage", &[("gen_ai.token.type", "input")]);
+        let input = collector.received().sum("gen_ai.client.token.usage", &[("gen_ai.token.type", "input")]);
         assert_eq!(input.to_string(), all_input(&envelope));
-        assert_eq!(collector.told().sum("longhaul.runs", &[]), 1.0);
+        assert_eq!(collector.received().sum("longhaul.runs", &[]), 1.0);
 
-        // It goes on after its end, in the same trace.
-        told_to(stage.longhaul(["resume", "@", "--repeat-task"]).against(server), &collector).end();
-        let told = collector.told();
-        let runs = told.spans.iter().filter(|span| span.name == "invoke_workflow");
-        let traces: BTreeSet<&[u8]> = told.spans.iter().map(|span| span.trace_id.as_slice()).collect();
+        // A resumed run continues the same trace.
+        export_to(stage.longhaul(["resume", "@", "--repeat-task"]).against(server), &collector).end();
+        let received = collector.received();
+        let runs = received.spans.iter().filter(|span| span.name == "invoke_workflow");
+        let traces: BTreeSet<&[u8]> = received.spans.iter().map(|span| span.trace_id.as_slice()).collect();
         assert_eq!((runs.count(), traces.len()), (2, 1));
     });
 }
 
 #[test]
-fn what_an_agent_did_alone_is_told() {
+fn work_without_supervisor_is_exported() {
     with_each_agent("telling what it did alone", |stage, agent, server| {
         let collector = Collector::start();
         in_mid_tool(stage, agent, server).kill();
         let agent = agent_of(&stage.only_run());
         until("the agent is gone", || is_gone(agent));
-        told_to(stage.longhaul(["recover"]).against(server), &collector).end().envelope(0);
-        let told = collector.told();
-        let recovered = &named(&told.spans, "invoke_agent").events[0];
+        export_to(stage.longhaul(["recover"]).against(server), &collector).end().envelope(0);
+        let received = collector.received();
+        let recovered = &named(&received.spans, "invoke_agent").events[0];
         assert_eq!(recovered.name, "longhaul.recovered");
         assert_eq!(plain(&recovered.attributes)["longhaul.why"], "finished");
         for (kind, times) in [("chat", 4), ("execute_tool", 3)] {
-            let spans = told.spans.iter().filter(|span| span.name.starts_with(kind));
-            assert_eq!(spans.count(), times, "{}", tree(&told.spans));
+            let spans = received.spans.iter().filter(|span| span.name.starts_with(kind));
+            assert_eq!(spans.count(), times, "{}", tree(&received.spans));
         }
     });
 }
 
 #[test]
-fn a_run_is_a_part_of_what_began_it() {
+fn run_belongs_to_the_trace_of_its_caller() {
     let (stage, collector) = (Stage::new(), Collector::start());
     let trace = "0af7651916cd43dd8448eb211c80319c";
     let parent = format!("00-{trace}-b7ad6b7169203331-01");
-    work(&stage, |call| told_to(call, &collector).env("TRACEPARENT", parent)).envelope(0);
-    let told = collector.told();
-    let run = named(&told.spans, "invoke_workflow");
+    work(&stage, |call| export_to(call, &collector).env("TRACEPARENT", parent)).envelope(0);
+    let received = collector.received();
+    let run = named(&received.spans, "invoke_workflow");
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     assert_eq!(
         (hex(&run.trace_id), hex(&run.parent_span_id)),
@@ -307,39 +309,40 @@ fn a_run_is_a_part_of_what_began_it() {
 }
 
 #[test]
-fn what_is_not_sampled_is_not_sent() {
+fn unsampled_trace_is_not_sent() {
     let (stage, collector) = (Stage::new(), Collector::start());
-    work(&stage, |call| told_to(call, &collector).env("OTEL_TRACES_SAMPLER", "always_off")).envelope(0);
-    assert!(collector.told().spans.is_empty());
-    assert_eq!(collector.told().sum("longhaul.runs", &[]), 1.0);
+    work(&stage, |call| export_to(call, &collector).env("OTEL_TRACES_SAMPLER", "always_off")).envelope(0);
+    assert!(collector.received().spans.is_empty());
+    assert_eq!(collector.received().sum("longhaul.runs", &[]), 1.0);
 }
 
 #[test]
-fn what_is_said_is_not_sent_and_keys_are_not_kept() {
+fn message_text_is_not_sent_and_keys_are_not_stored() {
     let (stage, collector) = (Stage::new(), Collector::start());
-    let with_key = |call: Call| told_to(call, &collector).env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=sesame");
+    let with_key = |call: Call| export_to(call, &collector).env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=sesame");
     work(&stage, |call| with_key(call).env("OTEL_SERVICE_NAME", "nightly")).envelope(0);
-    let told = collector.told();
-    assert_eq!(told.resource["service.name"], "nightly");
-    assert!(!told.requests.is_empty());
-    assert!(told.requests.iter().all(|(_, headers)| headers["x-key"] == "sesame"));
-    for said in ["hello", "I write", "All done", "echo"] {
-        assert!(!told.raw.contains(said), "`{said}` was sent");
+    let received = collector.received();
+    assert_eq!(received.resource["service.name"], "nightly");
+    assert!(!received.requests.is_empty());
+    assert!(received.requests.iter().all(|(_, headers)| headers["x-key"] == "sesame"));
+    for text in ["hello", "I write", "All done", "echo"] {
+        assert!(!received.raw.contains(text), "`{text}` was sent");
     }
-    let kept = stage.program("grep").args(["-rl", "sesame"]).args([stage.home()]).end();
-    assert_eq!(kept.stdout, "", "a key was kept");
+    let files_with_key = stage.program("grep").args(["-rl", "sesame"]).args([stage.home()]).end();
+    assert_eq!(files_with_key.stdout, "", "a key was kept");
 }
 
 #[test]
-fn a_run_does_not_care_for_its_collector() {
-    // One that is not there, one that never answers, one that refuses, one that sends away.
+fn failing_collector_does_not_affect_run() {
+    // The endpoints: one that never answers, one that does not exist, one that rejects, and one that
+    // redirects.
     let listen = || TcpListener::bind("127.0.0.1:0").expect("there is a port");
-    let at = |listener: &TcpListener| format!("http://{}", listener.local_addr().expect("it listens"));
+    let url = |listener: &TcpListener| format!("http://{}", listener.local_addr().expect("it listens"));
     let silent_listener = listen();
-    let (silent, gone) = (at(&silent_listener), at(&listen()));
+    let (silent, gone) = (url(&silent_listener), url(&listen()));
     let (refusing, redirecting) = (Collector::start(), Collector::start());
-    refusing.told().refuse = Some(StatusCode::BAD_REQUEST);
-    redirecting.told().refuse = Some(StatusCode::TEMPORARY_REDIRECT);
+    refusing.received().rejection = Some(StatusCode::BAD_REQUEST);
+    redirecting.received().rejection = Some(StatusCode::TEMPORARY_REDIRECT);
     for endpoint in [&silent, &gone, &refusing.http, &redirecting.http] {
         for protocol in ["http/protobuf", "grpc"] {
             let stage = Stage::new();
@@ -353,7 +356,7 @@ fn a_run_does_not_care_for_its_collector() {
         }
     }
     assert!(
-        redirecting.told().requests.iter().all(|(path, _)| path.starts_with("/v1/")),
+        redirecting.received().requests.iter().all(|(path, _)| path.starts_with("/v1/")),
         "it went elsewhere"
     );
     let stage = Stage::new();
@@ -362,25 +365,26 @@ fn a_run_does_not_care_for_its_collector() {
 }
 
 #[test]
-fn doctor_says_where_to_it_would_go() {
+fn doctor_prints_the_endpoint() {
     let stage = Stage::new();
     let doctor = || stage.longhaul(["doctor"]);
     assert!(!doctor().end().stdout.contains("telemetry"));
-    let asked = || doctor().env("OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:secret@collector:4318");
-    let told = asked().end().stdout;
+    let configured_doctor =
+        || doctor().env("OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:secret@collector:4318");
+    let output = configured_doctor().end().stdout;
     let words = "traces to https://collector:4318 by http/protobuf, metrics to";
-    assert!(told.contains(words) && !told.contains("secret"), "{told}");
-    let told = asked().env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon").end().stdout;
-    assert!(told.contains("is `pigeon`") && told.contains("see to the OTEL_ variables"), "{told}");
+    assert!(output.contains(words) && !output.contains("secret"), "{output}");
+    let output = configured_doctor().env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon").end().stdout;
+    assert!(output.contains("is `pigeon`") && output.contains("see to the OTEL_ variables"), "{output}");
 }
 
 #[test]
-fn a_value_that_cannot_be_used_is_said() {
+fn invalid_value_is_warned_of() {
     let (stage, collector) = (Stage::new(), Collector::start());
-    let ended = work(&stage, |call| told_to(call, &collector).env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon"));
+    let ended = work(&stage, |call| export_to(call, &collector).env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon"));
     ended.envelope(0);
     assert!(ended.stderr.contains("OTEL_EXPORTER_OTLP_PROTOCOL is `pigeon`"), "{ended:?}");
-    assert!(!collector.told().spans.is_empty(), "it was sent by the default");
+    assert!(!collector.received().spans.is_empty(), "it was sent by the default");
     let stage = Stage::new();
     let ended = work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
     ended.envelope(0);

@@ -1,4 +1,4 @@
-//! A terminal in memory with a program on it: what a person would see, at every moment.
+//! A terminal in memory that runs a program and returns its screen at any moment.
 
 use crate::call::poll;
 use crate::harness::{LONGHAUL, Stage};
@@ -19,11 +19,11 @@ type Size = (u16, u16);
 pub struct Terminal {
     child: Option<Child>,
     control: File,
-    shown: Arc<Mutex<Shown>>,
+    state: Arc<Mutex<ScreenState>>,
     reader: Option<JoinHandle<()>>,
 }
 
-struct Shown {
+struct ScreenState {
     parser: vt100::Parser,
     written: Vec<u8>,
 }
@@ -34,7 +34,7 @@ impl Terminal {
         Terminal::start_on(stage, server, args, size, "xterm-256color")
     }
 
-    /// The same on a terminal of this type.
+    /// Like [`Terminal::start`], on a terminal of this type.
     pub fn start_on(stage: &Stage, server: &Server, args: &[String], size: Size, term: &str) -> Terminal {
         let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
         grantpt(&control).and_then(|()| unlockpt(&control)).expect("it is ours");
@@ -57,29 +57,29 @@ impl Terminal {
             .spawn()
             .expect("it can be started");
         let (width, height) = size;
-        let shown = Shown { parser: vt100::Parser::new(height, width, 0), written: Vec::new() };
-        let shown = Arc::new(Mutex::new(shown));
+        let state = ScreenState { parser: vt100::Parser::new(height, width, 0), written: Vec::new() };
+        let state = Arc::new(Mutex::new(state));
         let mut output = control.try_clone().expect("it can be shared");
-        let sink = Arc::clone(&shown);
+        let sink = Arc::clone(&state);
         let reader = thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // When no process has the other end any more, reading is an error.
+            // Reading fails once no process has the other end open.
             while let Ok(count @ 1..) = output.read(&mut bytes) {
-                let mut shown = sink.lock().expect("no reader panics");
-                shown.parser.process(&bytes[..count]);
-                shown.written.extend(&bytes[..count]);
+                let mut state = sink.lock().expect("no reader panics");
+                state.parser.process(&bytes[..count]);
+                state.written.extend(&bytes[..count]);
             }
         });
-        Terminal { child: Some(child), control, shown, reader: Some(reader) }
+        Terminal { child: Some(child), control, state, reader: Some(reader) }
     }
 
     pub fn resize(&self, size: Size) {
         let (width, height) = size;
-        self.shown.lock().expect("no reader panics").parser.screen_mut().set_size(height, width);
+        self.state.lock().expect("no reader panics").parser.screen_mut().set_size(height, width);
         set_size(&self.control, size);
     }
 
-    /// Types keys: the terminal echoes them.
+    /// Types keys. The terminal echoes them.
     pub fn type_keys(&self, keys: &[u8]) {
         (&self.control).write_all(keys).expect("a terminal takes keys");
     }
@@ -90,23 +90,23 @@ impl Terminal {
         kill_process(pid, signal).expect("a child that was not waited for keeps its number");
     }
 
-    /// The rows of the screen, without the spaces at their ends.
+    /// Returns the rows of the screen without trailing spaces.
     pub fn rows(&self) -> Vec<String> {
-        let shown = self.shown.lock().expect("no reader panics");
-        let (_, width) = shown.parser.screen().size();
-        shown.parser.screen().rows(0, width).map(|row| row.trim_end().to_owned()).collect()
+        let state = self.state.lock().expect("no reader panics");
+        let (_, width) = state.parser.screen().size();
+        state.parser.screen().rows(0, width).map(|row| row.trim_end().to_owned()).collect()
     }
 
     pub fn shows(&self, text: &str) -> bool {
         self.rows().iter().any(|row| row.contains(text))
     }
 
-    /// All that was written, with its control characters.
+    /// Returns all output with its control characters.
     pub fn written(&self) -> String {
-        String::from_utf8_lossy(&self.shown.lock().expect("no reader panics").written).into_owned()
+        String::from_utf8_lossy(&self.state.lock().expect("no reader panics").written).into_owned()
     }
 
-    /// Waits for the end of the program and returns its exit code.
+    /// Waits until the program exits and returns its exit code.
     pub fn end(&mut self) -> Option<i32> {
         let mut child = self.child.take().expect("it is waited for once");
         let status = poll(|| child.try_wait().expect("a child can be waited for")).expect("it ends");
@@ -124,7 +124,7 @@ fn set_size(control: &File, (width, height): Size) {
 impl Drop for Terminal {
     fn drop(&mut self) {
         if self.child.is_some() {
-            // A supervisor that is told to end takes its agent with it.
+            // A supervisor stops its agent on SIGTERM.
             self.signal(Signal::TERM);
             if let Some(mut child) = self.child.take() {
                 let _ = child.wait();

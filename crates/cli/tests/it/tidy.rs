@@ -1,4 +1,5 @@
-//! What must hold after every test, whatever it was about: no process, nothing half-written, nothing for other eyes.
+//! Checks after every test: no process remains, no file is incomplete, and no file is accessible to other
+//! users.
 
 use crate::call::poll;
 use crate::harness::Stage;
@@ -13,18 +14,18 @@ use std::path::{Path, PathBuf};
 
 /// Asserts all of it.
 pub fn check(stage: &Stage) {
-    let left = || processes(stage.folder());
-    let are_left = || left().into_iter().map(|(_, command)| command).collect::<Vec<_>>();
-    assert!(poll(|| left().is_empty().then_some(())).is_some(), "processes are left: {:?}", are_left());
+    let remaining = || processes(stage.folder());
+    let commands = || remaining().into_iter().map(|(_, command)| command).collect::<Vec<_>>();
+    assert!(poll(|| remaining().is_empty().then_some(())).is_some(), "processes are left: {:?}", commands());
     let home = stage.home();
     if home.is_dir() {
         schemas::check_runs(stage);
-        whole(&home);
-        private(&home);
+        assert_complete(&home);
+        assert_private(&home);
     }
 }
 
-/// The outcome that a run's journal replays to. It must be one, and the status must say the same.
+/// Returns the outcome that a run's journal replays to. Asserts that it exists, and that the status agrees.
 pub fn replayed(run: &RunDir) -> Outcome {
     let history = Journal::load(&run.journal_path()).expect("the journal can be read");
     assert_eq!(history.torn_bytes, 0, "the journal is torn");
@@ -37,28 +38,28 @@ pub fn replayed(run: &RunDir) -> Outcome {
     outcome
 }
 
-/// Everything under a folder, itself left out.
+/// Returns all paths below a directory.
 pub fn everything(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder can be read") {
         let path = entry.expect("a folder can be read").path();
         if path.is_dir() {
-            found.extend(everything(&path));
+            paths.extend(everything(&path));
         }
-        found.push(path);
+        paths.push(path);
     }
-    found
+    paths
 }
 
-/// The same without what agents work on: that is theirs, in a directory that is ours.
-fn ours(home: &Path) -> Vec<PathBuf> {
-    let mut found = everything(home);
-    found.retain(|path| !path.ancestors().skip(1).any(|above| above.ends_with("workspace")));
-    found
+/// Returns all paths below Longhaul's home, without the contents of workspaces.
+fn home_files(home: &Path) -> Vec<PathBuf> {
+    let mut paths = everything(home);
+    paths.retain(|path| !path.ancestors().skip(1).any(|ancestor| ancestor.ends_with("workspace")));
+    paths
 }
 
-/// The processes that name the folder in their environment, by number and command. It does not rely on the run's mark:
-/// that is what is tested.
+/// Returns the processes with this directory in their environment, by PID and command. It does not rely on
+/// the run marker, which is under test.
 pub fn processes(folder: &Path) -> Vec<(Pid, String)> {
     let folder = folder.as_os_str().as_encoded_bytes();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -66,7 +67,7 @@ pub fn processes(folder: &Path) -> Vec<(Pid, String)> {
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw);
             let pid = pid.filter(|pid| *pid != getpid())?;
-            // One that has ended meanwhile, or only waits to be noticed, has no environment.
+            // A process that has exited, or a zombie, has no environment.
             let environment = fs::read(entry.path().join("environ")).ok()?;
             environment.windows(folder.len()).any(|part| part == folder).then_some(())?;
             let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -76,34 +77,34 @@ pub fn processes(folder: &Path) -> Vec<(Pid, String)> {
         .collect()
 }
 
-/// A run is there as a whole or not at all, and holds no session when it is over.
-fn whole(home: &Path) {
+/// Asserts that each run is complete, and that no temporary or lock file remains.
+fn assert_complete(home: &Path) {
     let days = fs::read_dir(home.join("runs")).into_iter().flatten().flatten();
     for run in days.flat_map(|day| fs::read_dir(day.path()).expect("a day can be read").flatten()) {
         for file in ["plan.json", "journal.jsonl"] {
             assert!(run.path().join(file).is_file(), "{} has no {file}", run.path().display());
         }
     }
-    for path in ours(home) {
+    for path in home_files(home) {
         let name = path.file_name().expect("it is below the home").to_string_lossy();
-        // A worker's lock is never removed: the next one may be about to take it.
-        let is_left = name.starts_with('.') || name.ends_with(".lock") && !name.starts_with("worker-");
-        assert!(!is_left, "{} is left", path.display());
+        // A worker's lock is never removed, because the next worker may be about to take it.
+        let is_leftover = name.starts_with('.') || name.ends_with(".lock") && !name.starts_with("worker-");
+        assert!(!is_leftover, "{} is left", path.display());
     }
 }
 
-/// Directories are 0700, files 0600; of a run that is elsewhere, too.
-fn private(home: &Path) {
-    for path in ours(home) {
-        let found = fs::metadata(&path).expect("it was just listed");
-        let expected = if found.is_dir() { 0o700 } else { 0o600 };
-        assert_eq!(found.permissions().mode() & 0o777, expected, "mode of {}", path.display());
+/// Asserts that directories have mode 0700 and files 0600.
+fn assert_private(home: &Path) {
+    for path in home_files(home) {
+        let file_metadata = fs::metadata(&path).expect("it was just listed");
+        let expected = if file_metadata.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(file_metadata.permissions().mode() & 0o777, expected, "mode of {}", path.display());
     }
 }
 
-/// A check that cannot fail proves nothing.
+/// Proves that the checks can fail.
 #[test]
-fn what_is_left_is_seen() {
+fn leftovers_are_found() {
     let stage = Stage::new();
     let fails = |check: &(dyn Fn() + RefUnwindSafe)| panic::catch_unwind(check).is_err();
     let (home, run) = (stage.home(), stage.home().join("runs/2026-01-01/run"));
@@ -113,13 +114,13 @@ fn what_is_left_is_seen() {
         fs::set_permissions(run.join(name), fs::Permissions::from_mode(mode)).expect("the file is ours");
     };
     write("plan.json", 0o600);
-    assert!(fails(&|| whole(&home)), "a run without a journal");
+    assert!(fails(&|| assert_complete(&home)), "a run without a journal");
     write("journal.jsonl", 0o600);
-    whole(&home);
-    private(&home);
+    assert_complete(&home);
+    assert_private(&home);
     write(".plan.json.new", 0o644);
-    assert!(fails(&|| whole(&home)), "a file half-written");
-    assert!(fails(&|| private(&home)), "a file for other eyes");
+    assert!(fails(&|| assert_complete(&home)), "a file half-written");
+    assert!(fails(&|| assert_private(&home)), "a file for other eyes");
     fs::remove_file(run.join(".plan.json.new")).expect("the file is ours");
 
     let idle = stage.program("tail").args(["-f", "/dev/null"]).start();

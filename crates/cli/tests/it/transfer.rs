@@ -1,5 +1,6 @@
-//! Runs that move: exported on one machine, imported on another, and finished there. A stage is a machine; what moves is
-//! one file.
+//! Moving runs: a run is exported on one machine, imported on another, and finished there.
+//!
+//! Each stage is a machine. One file is moved.
 
 use crate::artifacts;
 use crate::call::{Call, Ended, until};
@@ -16,7 +17,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Four steps, each of which looks whether it was taken already. The second one takes long enough to be interrupted in.
+/// Four steps. Each first checks whether it was taken. The second takes long enough to be interrupted.
 const STEPS: &str = r#"
 name = "steps"
 summary = "four steps, the second of which takes a while"
@@ -44,7 +45,7 @@ bash = { command = "grep -qs four steps || echo four >> steps" }
 text = "All four steps are taken."
 "#;
 
-/// A repository with a bit of everything that may be in one.
+/// A repository with every kind of content.
 const REPOSITORY: &str = "
     git init -qb main; git config user.name me; git config user.email me@example.com
     printf '*.log\\nbuild/\\n' > .gitignore; mkdir src; printf first > src/kept
@@ -55,10 +56,10 @@ const REPOSITORY: &str = "
     printf changed > modified; printf changed > staged; printf one > both; git add staged both; printf two > both
     rm deleted; printf u > src/untracked; ln -s kept src/link; printf n > noise.log; mkdir build; printf b > build/out";
 
-/// What git says of a workspace.
+/// The state of a workspace, as git reports it.
 const STATE: &str = "git --no-optional-locks status --porcelain; git log --format=%H; git symbolic-ref HEAD";
 
-/// Plays a script in a directory and returns what it prints.
+/// Runs a script in a directory and returns its output.
 pub fn shell(stage: &Stage, dir: &Path, script: &str) -> String {
     let script = format!("cd '{}'; {script}", dir.display());
     let ended = stage.program("sh").args(["-ec", &script]).end();
@@ -66,12 +67,12 @@ pub fn shell(stage: &Stage, dir: &Path, script: &str) -> String {
     ended.stdout
 }
 
-/// Every file below a directory, by its name; where it leads, if it is a link.
+/// Returns the content of every file below a directory, or the target of a link, by path.
 pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
+    let mut contents = BTreeMap::new();
     let mut dirs = vec![dir.to_owned()];
-    while let Some(next) = dirs.pop() {
-        for entry in fs::read_dir(&next).expect("a directory") {
+    while let Some(directory) = dirs.pop() {
+        for entry in fs::read_dir(&directory).expect("a directory") {
             let path = entry.expect("an entry").path();
             let kind = fs::symlink_metadata(&path).expect("it was listed");
             if kind.is_dir() {
@@ -83,13 +84,13 @@ pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             } else {
                 fs::read(&path).expect("a file")
             };
-            found.insert(path.strip_prefix(dir).expect("it is below").to_owned(), content);
+            contents.insert(path.strip_prefix(dir).expect("it is below").to_owned(), content);
         }
     }
-    found
+    contents
 }
 
-/// Those of a workspace that git does not ignore.
+/// Returns the files of a workspace that git does not ignore.
 fn work_files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = files(dir);
     files.retain(|path, _| {
@@ -98,7 +99,7 @@ fn work_files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// A run in the middle of its second step whose supervisor is gone.
+/// Returns a run in the middle of its second step, without a supervisor.
 fn orphan(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).against(server).start();
@@ -107,16 +108,16 @@ fn orphan(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
     stage.only_run()
 }
 
-/// Ends everything of a run, as the end of its machine would.
+/// Kills all processes of a run, like a power failure.
 fn power_off(run: &RunDir) {
     let marker = RunMarker::load(run).expect("a plan");
     until("nothing of the run lives", || {
-        let left = processes_with(&marker);
-        for (pid, _) in &left {
-            // It carries the mark of a run of this test.
+        let processes = processes_with(&marker);
+        for (pid, _) in &processes {
+            // The process has the run marker of this test's run.
             let _ = kill_process(*pid, Signal::KILL);
         }
-        left.is_empty()
+        processes.is_empty()
     });
 }
 
@@ -133,7 +134,7 @@ fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).expect("JSON is printed")
 }
 
-/// A machine with an ended run, and the file that it was exported to.
+/// Returns a machine with a finished run, and the file it was exported to.
 fn exported() -> (Stage, PathBuf) {
     let stage = Stage::new();
     let args = ["p", "--permission-mode", "bypassPermissions"];
@@ -145,27 +146,27 @@ fn exported() -> (Stage, PathBuf) {
     (stage, file)
 }
 
-/// The whole story, with one agent.
-fn moves(here: &Stage, agent: &Path) {
+/// Moves a run with one agent and finishes it.
+fn check_move(here: &Stage, agent: &Path) {
     let server = Server::plays(STEPS);
     shell(here, &here.work(), REPOSITORY);
     let run = orphan(here, agent, &server);
 
-    let at_work = export(here, &["@"]).end();
-    at_work.envelope(25);
-    at_work.says(&["of its processes still work", "longhaul recover", "longhaul cancel"]);
+    let busy = export(here, &["@"]).end();
+    busy.envelope(25);
+    busy.says(&["of its processes still work", "longhaul recover", "longhaul cancel"]);
     power_off(&run);
 
     let state = shell(here, &here.work(), STATE);
-    // Objects, references, index, stash: whatever is in there, byte for byte.
+    // Every file, including git's objects, references, index and stash, byte for byte.
     let (workspace, record) = (files(&here.work()), files(run.path()));
     let packed = export(here, &["@"]).end();
-    let told = json(&packed);
+    let printed = json(&packed);
     let file = here.folder().join(format!("{}.longhaul", run.id()));
-    assert_eq!(told["file"], file.display().to_string());
-    assert_eq!(told["run"]["id"], run.id().as_str());
-    assert_eq!(told["sessions"][0]["found"], true, "{told}");
-    assert_eq!(told["workspace"]["branch"], "main");
+    assert_eq!(printed["file"], file.display().to_string());
+    assert_eq!(printed["run"]["id"], run.id().as_str());
+    assert_eq!(printed["sessions"][0]["found"], true, "{printed}");
+    assert_eq!(printed["workspace"]["branch"], "main");
     assert!(packed.stderr.contains("in one place only"), "{packed:?}");
     assert_eq!(files(&here.work()), workspace, "the workspace was touched");
     assert_eq!(files(run.path()), record, "the run was touched");
@@ -173,12 +174,12 @@ fn moves(here: &Stage, agent: &Path) {
 
     let there = Stage::new();
     let into = there.folder().join("there");
-    let told = json(&import(&there, &file, &[]).end());
+    let printed = json(&import(&there, &file, &[]).end());
     let arrived = there.only_run();
-    assert_eq!(told["run"]["id"], run.id().as_str());
-    assert_eq!(told["cwd"], into.display().to_string());
-    assert_eq!(told["workspace"], "unpacked");
-    assert_eq!(told["next"], format!("longhaul resume {}", run.id()));
+    assert_eq!(printed["run"]["id"], run.id().as_str());
+    assert_eq!(printed["cwd"], into.display().to_string());
+    assert_eq!(printed["workspace"], "unpacked");
+    assert_eq!(printed["next"], format!("longhaul resume {}", run.id()));
     assert_eq!(shell(&there, &into, STATE), state);
     assert_eq!(work_files(&into), work_files(&here.work()));
     assert!(!into.join("noise.log").exists() && !into.join("build").exists());
@@ -206,16 +207,16 @@ fn moves(here: &Stage, agent: &Path) {
 }
 
 #[test]
-fn a_run_goes_on_elsewhere() {
+fn run_continues_on_another_machine() {
     let stage = Stage::new();
-    moves(&stage, &stage.agent());
+    check_move(&stage, &stage.agent());
     if let Some(claude) = claude_code("moving a run") {
-        moves(&Stage::new(), &claude);
+        check_move(&Stage::new(), &claude);
     }
 }
 
 #[test]
-fn a_supervised_run_stays_where_it_is() {
+fn supervised_run_cannot_be_exported() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(&stage.agent(), &args).against(&server).start();
@@ -232,27 +233,27 @@ fn a_supervised_run_stays_where_it_is() {
 }
 
 #[test]
-fn an_ended_run_moves_too() {
+fn finished_run_moves() {
     let (here, file) = exported();
     let there = Stage::new();
-    // As if it went on in another home of this machine.
+    // As if the run continued in another home of this machine.
     let (id, marker) = (here.only_run().id().to_string(), RunMarker::load(&here.only_run()).expect("a plan"));
     let tool = there.program("tail").args(["-f", "/dev/null"]);
     let tool = marker.variables().iter().fold(tool, |tool, (name, value)| tool.env(name, value)).start();
     until("the tool runs", || !processes_with(&marker).is_empty());
-    let at_work = import(&there, &file, &[]).end();
-    at_work.envelope(25);
-    at_work.says(&["1 of its processes work on this machine", "longhaul cancel"]);
+    let busy = import(&there, &file, &[]).end();
+    busy.envelope(25);
+    busy.says(&["1 of its processes work on this machine", "longhaul cancel"]);
     drop(tool);
-    let told = json(&import(&there, &file, &["--quiet"]).end());
+    let printed = json(&import(&there, &file, &["--quiet"]).end());
     assert_eq!(there.only_run().id().as_str(), id);
     assert_ne!(
         RunMarker::load(&there.only_run()).expect("a plan"),
         marker,
         "should it go on here too, it is another one"
     );
-    assert_eq!(told["run"]["outcome"], "done");
-    assert_eq!(told["next"], format!("longhaul show {id}"));
+    assert_eq!(printed["run"]["outcome"], "done");
+    assert_eq!(printed["next"], format!("longhaul show {id}"));
     there.longhaul(["attach", "@"]).end().envelope(0);
     tidy::replayed(&there.only_run());
 
@@ -262,7 +263,7 @@ fn an_ended_run_moves_too() {
 }
 
 #[test]
-fn a_file_that_is_there_is_not_overwritten() {
+fn existing_file_is_not_overwritten() {
     let (stage, file) = exported();
     let before = fs::read(&file).expect("a file");
     let refused = export(&stage, &["@", "--output", "run.longhaul"]).end();
@@ -281,7 +282,7 @@ fn a_file_that_is_there_is_not_overwritten() {
 }
 
 #[test]
-fn without_git_the_workspace_stays_behind() {
+fn workspace_without_git_is_not_exported() {
     let here = Stage::new();
     here.run(&here.agent(), &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
     let packed = export(&here, &["@"]).end();
@@ -297,13 +298,13 @@ fn without_git_the_workspace_stays_behind() {
     assert_eq!(missing.code, 2, "{missing:?}");
     missing.says(&["work in there", "name the directory"]);
     fs::create_dir(there.folder().join("there")).expect("the stage is new");
-    let told = import(&there, &file, &["--use-existing"]).end();
-    assert_eq!(json(&told)["workspace"], "unknown");
-    assert!(told.stderr.contains("git cannot tell"), "{told:?}");
+    let imported = import(&there, &file, &["--use-existing"]).end();
+    assert_eq!(json(&imported)["workspace"], "unknown");
+    assert!(imported.stderr.contains("git cannot tell"), "{imported:?}");
 }
 
 #[test]
-fn a_workspace_that_is_there_is_used_as_it_is() {
+fn existing_workspace_is_used_unchanged() {
     let (here, file) = exported();
     let there = Stage::new();
     let into = there.folder().join("there");
@@ -316,15 +317,18 @@ fn a_workspace_that_is_there_is_used_as_it_is() {
     let refused = import(&there, &file, &[]).end();
     assert_eq!(refused.code, 2, "{refused:?}");
     refused.says(&["it is not an empty directory", "--use-existing"]);
-    let told = import(&there, &file, &["--use-existing", "--output-format", "text"]).end();
+    let imported = import(&there, &file, &["--use-existing", "--output-format", "text"]).end();
     let id = there.only_run().id().to_string();
-    assert_eq!(told.stdout, format!("Run: {id}\nDirectory: {}\nNext: longhaul show {id}\n", into.display()));
-    assert!(told.stderr.contains("are not those that were exported"), "{told:?}");
+    assert_eq!(
+        imported.stdout,
+        format!("Run: {id}\nDirectory: {}\nNext: longhaul show {id}\n", into.display())
+    );
+    assert!(imported.stderr.contains("are not those that were exported"), "{imported:?}");
     assert_eq!(files(&into), before);
 }
 
 #[test]
-fn what_git_does_not_have_is_told_on_both_sides() {
+fn omitted_files_are_listed_on_export_and_import() {
     let (here, _) = exported();
     shell(
         &here,
@@ -332,17 +336,17 @@ fn what_git_does_not_have_is_told_on_both_sides() {
         "for n in 1 2 3 4 5 6 7 8 9; do git init -q nested$n; git -C nested$n -c user.name=me -c user.email=me@example.com \
          commit -q --allow-empty -m $n; done",
     );
-    let told = "repositories of their own: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
+    let omitted = "repositories of their own: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
     let packed = export(&here, &["@", "--force", "-o", "run.longhaul"]).end();
-    assert!(packed.stderr.contains(told), "{packed:?}");
+    assert!(packed.stderr.contains(omitted), "{packed:?}");
     assert_eq!(json(&packed)["workspace"]["omitted"][8], "nested9");
     let there = Stage::new();
     let arrived = import(&there, &here.folder().join("run.longhaul"), &[]).end();
-    assert!(arrived.code == 0 && arrived.stderr.contains(told), "{arrived:?}");
+    assert!(arrived.code == 0 && arrived.stderr.contains(omitted), "{arrived:?}");
 }
 
 #[test]
-fn an_agent_that_is_elsewhere_is_found_or_named() {
+fn agent_at_another_path_is_found_or_given() {
     let (here, server) = (Stage::new(), Server::plays(STEPS));
     let agent = here.agent();
     shell(&here, &here.work(), "git init -qb main");
@@ -363,7 +367,7 @@ fn an_agent_that_is_elsewhere_is_found_or_named() {
     json(&here.longhaul(["cancel", "@"]).end());
 }
 
-/// A `PATH` with nothing but git on it.
+/// Creates a directory for `PATH` that only has git.
 fn bin_with_git(stage: &Stage) -> PathBuf {
     let bin = stage.folder().join("bin");
     shell(stage, stage.folder(), "mkdir bin; ln -s \"$(command -v git)\" bin/git");
@@ -371,7 +375,7 @@ fn bin_with_git(stage: &Stage) -> PathBuf {
 }
 
 #[test]
-fn nothing_comes_of_a_file_that_is_none() {
+fn invalid_file_is_rejected() {
     let there = Stage::new();
     let file = there.file("run.longhaul", "not a run");
     let refused = import(&there, &file, &[]).end();

@@ -1,4 +1,4 @@
-//! Variables that the agent needs: recorded by name, and required by the supervisor that recovers the run.
+//! Environment variables of the agent: the plan records their names, and a recovering supervisor needs them.
 
 use crate::call::until;
 use crate::harness::Stage;
@@ -18,7 +18,7 @@ fn kill_agent(run: &RunDir) {
     until("the agent is gone", || is_gone(agent));
 }
 
-/// A run of which both the supervisor and the agent were killed.
+/// Returns a run whose supervisor and agent were killed.
 fn without_processes(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
     in_mid_tool(stage, agent, server).kill();
     let run = stage.only_run();
@@ -26,13 +26,13 @@ fn without_processes(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
     run
 }
 
-/// The runs that `longhaul recover` would take.
+/// Returns the runs that `longhaul recover` would recover.
 fn recoverable(stage: &Stage) -> String {
     stage.longhaul(["recover", "--list"]).end().stdout
 }
 
 #[test]
-fn run_without_the_variables_of_its_agent_stays_recoverable() {
+fn run_without_its_variables_stays_recoverable() {
     with_each_agent("recovering without a key", |stage, agent, server| {
         let run = without_processes(stage, agent, server);
         let journal = fs::read(run.journal_path()).expect("a journal");
@@ -49,7 +49,7 @@ fn run_without_the_variables_of_its_agent_stays_recoverable() {
 }
 
 #[test]
-fn plan_has_the_names_of_the_variables_and_no_value() {
+fn plan_has_names_of_variables_without_values() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = without_processes(&stage, &stage.agent(), &server);
     let needed = || run.plan().expect("a plan").env.needed().map(str::to_owned).collect::<Vec<_>>();
@@ -66,7 +66,7 @@ fn plan_has_the_names_of_the_variables_and_no_value() {
 }
 
 #[test]
-fn resume_continues_with_the_variables_of_now() {
+fn resume_uses_the_current_variables() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(&stage.agent(), &args).env("HTTPS_PROXY", "http://127.0.0.1:1").env("NO_PROXY", "*");

@@ -1,5 +1,6 @@
-//! `longhaul why`: what happened in a run, told from its records. Every story is told with each agent that there is, or its
-//! text is compared as a whole.
+//! `longhaul why`: the history of a run, from its records.
+//!
+//! Each scenario runs with every available agent, or compares the whole text.
 
 use crate::call::until;
 use crate::harness::Stage;
@@ -14,41 +15,40 @@ use std::fs;
 
 const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--retry-base", "50ms"];
 
-/// What `longhaul why` says of the last run, without its id, and with times, spans, amounts and numbers of processes left
-/// out.
+/// Returns the text for the last run, without its id, times, spans, amounts and PIDs.
 fn why(stage: &Stage) -> String {
-    let told = stage.longhaul(["why", "@", "--output-format", "text"]).end();
-    assert_eq!((told.code, told.stderr.as_str()), (0, ""), "{told:?}");
-    for line in told.stdout.lines() {
+    let printed = stage.longhaul(["why", "@", "--output-format", "text"]).end();
+    assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
+    for line in printed.stdout.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
     let id = stage.runs().first().expect("there is a run").id().to_string();
-    // As one line each, as it is not known where it is wrapped.
-    let whole = told.stdout.replace(&id, "RUN").replace(&format!("\n{}", " ".repeat(18)), " ");
-    // A wait may be none.
-    let whole = whole.replace("at once", "after 0s");
-    let vague: String = whole.lines().map(|line| vague(line) + "\n").collect();
-    // Nor may there have been time without a supervisor, or with nothing running.
-    let vague = vague.replace(", … of it with nothing running", "");
-    vague.replace(", and the run had no supervisor for up to …", "").replace(" (… of it waiting)", "")
+    // One line per entry, because the wrapping depends on the omitted values.
+    let text = printed.stdout.replace(&id, "RUN").replace(&format!("\n{}", " ".repeat(18)), " ");
+    // A wait may be zero.
+    let text = text.replace("at once", "after 0s");
+    let redacted: String = text.lines().map(|line| redacted(line) + "\n").collect();
+    // There may be no time without a supervisor, or none with nothing running.
+    let redacted = redacted.replace(", … of it with nothing running", "");
+    redacted.replace(", and the run had no supervisor for up to …", "").replace(" (… of it waiting)", "")
 }
 
-/// A line without its times, spans and amounts.
-fn vague(line: &str) -> String {
-    let is_number = |text: &str| text.chars().any(|sign| sign.is_ascii_digit());
-    let units = |word: &str| {
-        let word = word.trim_matches(|sign: char| "(),;".contains(sign));
+/// Returns a line without its times, spans and amounts.
+fn redacted(line: &str) -> String {
+    let is_number = |text: &str| text.chars().any(|c| c.is_ascii_digit());
+    let is_quantity = |word: &str| {
+        let word = word.trim_matches(|c: char| "(),;".contains(c));
         let is_clock =
             word.matches(':').count() == 2 || word.starts_with('+') || word.matches('-').count() == 2;
         let is_span = word.ends_with(['s', 'm', 'h'])
-            && word.trim_end_matches(|sign: char| "smh.".contains(sign) || sign.is_ascii_digit()).is_empty();
+            && word.trim_end_matches(|c: char| "smh.".contains(c) || c.is_ascii_digit()).is_empty();
         is_number(word) && (is_clock || is_span || word.starts_with('$'))
     };
     let mut words: Vec<String> = Vec::new();
     for word in line.split(' ') {
-        if units(word) {
-            let core = word.trim_matches(|sign: char| "(),;".contains(sign));
-            let shown = word.replace(core, if core.starts_with('$') { "$…" } else { "…" });
+        if is_quantity(word) {
+            let quantity = word.trim_matches(|c: char| "(),;".contains(c));
+            let shown = word.replace(quantity, if quantity.starts_with('$') { "$…" } else { "…" });
             // `1m 20s` is one span.
             if words.last().is_some_and(|last| last == "…") && shown.starts_with('…') {
                 words.pop();
@@ -68,19 +68,19 @@ fn check(stage: &Stage, expected: Expect) {
 }
 
 fn json(stage: &Stage) -> Value {
-    let told = stage.longhaul(["why", "@"]).end();
-    assert_eq!(told.code, 0, "{told:?}");
-    serde_json::from_str(&told.stdout).expect("an object is printed")
+    let printed = stage.longhaul(["why", "@"]).end();
+    assert_eq!(printed.code, 0, "{printed:?}");
+    serde_json::from_str(&printed.stdout).expect("an object is printed")
 }
 
-/// The kinds of the entries, in their order.
-fn kinds(told: &Value) -> Vec<&str> {
-    let entries = told["entries"].as_array().expect("there are entries");
+/// Returns the kinds of the entries, in order.
+fn kinds(history: &Value) -> Vec<&str> {
+    let entries = history["entries"].as_array().expect("there are entries");
     entries.iter().map(|entry| entry["kind"].as_str().expect("a kind")).collect()
 }
 
 #[test]
-fn a_run_that_waited_and_was_killed_is_told() {
+fn explains_run_with_waits() {
     let faults = "\n[[fault]]\nturn = 2\ntimes = 2\nstatus = { code = 529 }\n";
     with_each_agent_at(&format!("{WORK}{faults}"), "telling why it waited", |stage, agent, server| {
         let args = ["--inner-retries", "0"];
@@ -100,31 +100,35 @@ fn a_run_that_waited_and_was_killed_is_told() {
             next: nothing to do
         "#]],
         );
-        let told = json(stage);
-        assert_eq!(kinds(&told), ["began", "attempt_ended", "attempt_ended", "attempt_ended", "over"]);
-        let wall = &told["entries"][1];
-        assert_eq!((&wall["fault"], &wall["remedy"]), (&"overloaded".into(), &"wait_out".into()), "{wall}");
+        let history = json(stage);
+        assert_eq!(kinds(&history), ["began", "attempt_ended", "attempt_ended", "attempt_ended", "over"]);
+        let overload = &history["entries"][1];
         assert_eq!(
-            (&wall["evidence"], &wall["work"]["tool_calls"]),
-            (&"status 529".into(), &1.into()),
-            "{wall}"
+            (&overload["fault"], &overload["remedy"]),
+            (&"overloaded".into(), &"wait_out".into()),
+            "{overload}"
         );
-        assert!(wall["planned_wait_ms"].is_u64() && wall["waited_ms"].is_u64(), "{wall}");
-        for entry in told["entries"].as_array().expect("there are entries") {
+        assert_eq!(
+            (&overload["evidence"], &overload["work"]["tool_calls"]),
+            (&"status 529".into(), &1.into()),
+            "{overload}"
+        );
+        assert!(overload["planned_wait_ms"].is_u64() && overload["waited_ms"].is_u64(), "{overload}");
+        for entry in history["entries"].as_array().expect("there are entries") {
             assert!(
                 entry["at"].is_string() && entry["text"].is_string() && entry["elapsed_ms"].is_u64(),
                 "{entry}"
             );
         }
         assert_eq!(
-            (&told["outcome"], &told["next"]["commands"]),
+            (&history["outcome"], &history["next"]["commands"]),
             (&"done".into(), &Value::Array(Vec::new()))
         );
     });
 }
 
 #[test]
-fn a_run_that_was_recovered_is_told() {
+fn explains_recovered_run() {
     with_each_agent("telling of a recovery", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let agent = agent_of(&stage.only_run());
@@ -144,8 +148,8 @@ fn a_run_that_was_recovered_is_told() {
         "#]],
         );
         recover(stage, server, &[]).end().envelope(0);
-        // Only the scripted agent lacks the end of its session.
-        let told: String = why(stage)
+        // Only the scripted agent's session lacks its end.
+        let text: String = why(stage)
             .lines()
             .filter(|line| !line.contains(" began: "))
             .map(|line| format!("{line}\n"))
@@ -162,12 +166,12 @@ fn a_run_that_was_recovered_is_told() {
 
             next: nothing to do
         "#]]
-        .assert_eq(&told);
+        .assert_eq(&text);
     });
 }
 
 #[test]
-fn a_run_that_failed_says_what_to_do() {
+fn failed_run_has_next_command() {
     let stage = Stage::new();
     let server =
         Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
@@ -189,7 +193,7 @@ fn a_run_that_failed_says_what_to_do() {
 }
 
 #[test]
-fn a_run_at_its_budget_says_how_to_give_it_more() {
+fn run_at_its_budget_has_command_to_raise_it() {
     let stage = Stage::new();
     let server = Server::plays(STEPS);
     stage
@@ -217,7 +221,7 @@ fn a_run_at_its_budget_says_how_to_give_it_more() {
 }
 
 #[test]
-fn a_run_that_is_under_way_says_how_to_follow_it() {
+fn running_run_has_command_to_follow_it() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     check(
@@ -236,12 +240,12 @@ fn a_run_that_is_under_way_says_how_to_follow_it() {
 }
 
 #[test]
-fn a_run_that_is_nowhere_is_wrong_usage() {
+fn unknown_run_is_wrong_usage() {
     let stage = Stage::new();
     for command in ["why", "show", "logs", "diff"] {
-        for asked in ["@", "bcdfgh", "nowhere/run", ""] {
-            let ended = stage.longhaul([command, asked]).end();
-            assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command} {asked}: {ended:?}");
+        for run in ["@", "bcdfgh", "nowhere/run", ""] {
+            let ended = stage.longhaul([command, run]).end();
+            assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command} {run}: {ended:?}");
             ended.says(&["find run"]);
         }
         stage.longhaul([command, "@"]).end().says(&["hint: there are no runs yet"]);
@@ -249,9 +253,9 @@ fn a_run_that_is_nowhere_is_wrong_usage() {
     assert!(!stage.home().exists());
 }
 
-/// What a power cut emptied, or a newer version wrote, is passed over; the journal is enough.
+/// Files that a power cut emptied, or that a newer version wrote, are skipped. The journal is enough.
 #[test]
-fn what_cannot_be_read_is_left_out() {
+fn unreadable_files_are_skipped() {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
     let run = stage.only_run();

@@ -1,7 +1,7 @@
-//! What a run changed, in workspaces of every kind: whatever is in a repository, all of it is told that is the run's, and no
-//! program that it names is started.
+//! `longhaul diff` in workspaces of every kind: it shows every change of the run, and starts no program that
+//! the repository names.
 
-use crate::diffs::{FREE, REPOSITORY, diff, does, json, ran_in, text, text_of, told};
+use crate::diffs::{FREE, REPOSITORY, changed_files, diff, does, json, ran_in, text, text_of};
 use crate::harness::Stage;
 use crate::server::{Server, WORK};
 use crate::transfer::shell;
@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStringExt;
 const USER: &str = "git config user.name me; git config user.email me@example.com";
 
 #[test]
-fn no_program_that_a_repository_names_is_started() {
+fn programs_named_by_a_repository_are_not_started() {
     let hostile = format!(
         "{REPOSITORY}; git init -q inner; cd inner; git config user.name me; git config user.email me@example.com
          echo i > i; git add i; git commit -qm i; cd ..; git add inner 2> /dev/null; git commit -qm inner -- inner
@@ -30,13 +30,16 @@ fn no_program_that_a_repository_names_is_started() {
     );
     let stage = Stage::new();
     shell(&stage, &stage.work(), &hostile);
-    let evil = stage.folder().join("evil");
+    let hostile_program = stage.folder().join("evil");
     let server = Server::plays(&does("echo new > new; echo more >> inner/i; echo more >> mine"));
-    let run = stage.run(&stage.agent(), &FREE).against(&server).env("GIT_EXTERNAL_DIFF", &evil);
+    let run = stage.run(&stage.agent(), &FREE).against(&server).env("GIT_EXTERNAL_DIFF", &hostile_program);
     assert_eq!(run.env("GIT_DIR", "/nowhere").env("GIT_CONFIG_COUNT", "x").end().code, 0);
     for args in [&[][..], &["--stat"], &["--output-format", "json"]] {
-        let call =
-            stage.longhaul(["diff"]).args(args).env("GIT_EXTERNAL_DIFF", &evil).env("GIT_PAGER", &evil);
+        let call = stage
+            .longhaul(["diff"])
+            .args(args)
+            .env("GIT_EXTERNAL_DIFF", &hostile_program)
+            .env("GIT_PAGER", &hostile_program);
         let ended = call.env("GIT_DIR", "/nowhere").env("GIT_TRACE", stage.folder().join("started")).end();
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
         assert!(ended.stdout.contains("mine") && ended.stdout.contains("new"), "{ended:?}");
@@ -46,7 +49,7 @@ fn no_program_that_a_repository_names_is_started() {
 }
 
 #[test]
-fn of_other_repositories_inside_only_the_commit_is_compared() {
+fn nested_repository_is_compared_by_commit() {
     let inner =
         "git config user.name me; git config user.email me@example.com; git commit -qm i --allow-empty";
     let repository = format!(
@@ -65,7 +68,7 @@ fn of_other_repositories_inside_only_the_commit_is_compared() {
 }
 
 #[test]
-fn whatever_takes_the_place_of_something_else_is_told() {
+fn changed_file_types_are_shown() {
     let repository = format!(
         "{REPOSITORY}; for name in to-link to-file to-script; do mkdir $name; echo x > $name/x; done; ln -s mine link
          echo x > to-dir; echo x > to-pipe; git add -A; git commit -qm more"
@@ -89,12 +92,12 @@ fn whatever_takes_the_place_of_something_else_is_told() {
         added to-link
         deleted to-link/x
         modified to-script/x"#]]
-    .assert_eq(&told(&diff).replace(", ", "\n"));
+    .assert_eq(&changed_files(&diff).replace(", ", "\n"));
     assert_eq!(diff["omitted"], serde_json::json!(["to-pipe"]));
 }
 
 #[test]
-fn a_repository_of_another_kind_is_compared() {
+fn repository_of_every_kind_is_compared() {
     let other = REPOSITORY.replace("git init -qb main", "git init -qb main --object-format=sha256");
     let split = format!("{REPOSITORY}; git config core.splitIndex true; git update-index --split-index");
     let clean = REPOSITORY.split("echo away").next().expect("there is a part before").trim_end();
@@ -116,8 +119,8 @@ fn a_repository_of_another_kind_is_compared() {
             repository,
             "echo more >> mine; git add mine; git commit -qm more -- mine; echo new > new",
         );
-        let told = text(&stage, &["--name-only"]);
-        assert_eq!(told, "mine\nnew\n", "{kind}");
+        let names = text(&stage, &["--name-only"]);
+        assert_eq!(names, "mine\nnew\n", "{kind}");
         let commits = json(&stage, &[]);
         let commits = commits["commits"].as_array().map(Vec::len);
         assert_eq!(commits, Some(1), "{kind}");
@@ -125,7 +128,7 @@ fn a_repository_of_another_kind_is_compared() {
 }
 
 #[test]
-fn any_name_is_told() {
+fn every_file_name_is_shown() {
     let stage = ran_in(
         REPOSITORY,
         "echo x > 'sub/a\"b'; echo x > \"$(printf 'new\\nline')\"; echo x > \"$(printf 'b\\377d')\"; echo x > ' é '",
@@ -137,22 +140,22 @@ fn any_name_is_told() {
         "sub/a\"b"
     "#]]
     .assert_eq(&text(&stage, &["--name-only"]));
-    let told = json(&stage, &[]);
+    let printed = json(&stage, &[]);
     let odd: Vec<&Value> =
-        told["files"].as_array().expect("a list").iter().map(|file| &file["path"]).collect();
+        printed["files"].as_array().expect("a list").iter().map(|file| &file["path"]).collect();
     assert!(odd.contains(&&"new\nline".into()), "{odd:?}");
     assert!(odd.contains(&&serde_json::json!({ "unix_bytes": b"b\xffd" })), "{odd:?}");
-    // And can be asked for.
+    // Such a name can also be requested.
     let name = OsString::from_vec(b"b\xffd".to_vec());
     let ended = stage.longhaul(["diff", "--name-only", "--"]).args([name]).end();
     assert_eq!(ended.stdout, "\"b\\377d\"\n", "{ended:?}");
-    // Nothing of it is an option or a command to git.
+    // git takes no name as an option or a command.
     let ended = diff(&stage, &["--name-only", "--", "--output=evil", "--stat"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:?}");
 }
 
 #[test]
-fn a_run_below_the_top_is_told_with_the_whole_repository() {
+fn run_in_a_subdirectory_shows_the_whole_repository() {
     let stage = Stage::new();
     shell(&stage, &stage.work(), REPOSITORY);
     let server = Server::plays(&does("echo in > in; echo beside > ../beside"));
@@ -164,7 +167,7 @@ fn a_run_below_the_top_is_told_with_the_whole_repository() {
 }
 
 #[test]
-fn what_longhaul_writes_is_not_the_runs() {
+fn files_of_longhaul_are_not_shown() {
     let stage = Stage::new();
     shell(&stage, stage.folder(), &format!("{REPOSITORY}; printf 'user/\\nagent\\n' >> .git/info/exclude"));
     let server = Server::plays(WORK);
@@ -175,12 +178,12 @@ fn what_longhaul_writes_is_not_the_runs() {
 }
 
 #[test]
-fn what_is_too_large_is_left_out_and_said() {
+fn large_files_are_omitted_and_listed() {
     let repository = format!("{REPOSITORY}; truncate -s 65M large; mkfifo pipe");
     let stage = ran_in(&repository, "echo more >> large; truncate -s 65M larger; echo new > new");
     let ended = diff(&stage, &[]);
-    let told = text_of(&ended);
-    assert!(told.contains(": 1 file changed, 1 insertion(+), 0 deletions(-)\n"), "{ended:?}");
+    let printed = text_of(&ended);
+    assert!(printed.contains(": 1 file changed, 1 insertion(+), 0 deletions(-)\n"), "{ended:?}");
     assert!(ended.stderr.ends_with("repositories of their own: large, larger\n"), "{ended:?}");
     assert_eq!(json(&stage, &[])["omitted"], serde_json::json!(["large", "larger"]));
     let bytes = stage.only_run().disk_bytes();

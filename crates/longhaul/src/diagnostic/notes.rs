@@ -74,8 +74,7 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             leftover.into_iter().chain(waiting(run)).collect()
         }
         Record::SummaryStopOrdered { cause, .. } => {
-            let note =
-                DiagnosticNote::new("summary_stopped", "the summary of older work timed out");
+            let note = DiagnosticNote::new("summary_stopped", "the summary of older work timed out");
             vec![note.with("why", word(cause))]
         }
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
@@ -102,10 +101,7 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             vec![note.with("limit", limit.as_str()).with("reach", word(threshold))]
         }
         Record::PromptSent { prompt, .. } => {
-            vec![
-                DiagnosticNote::new("said", "a prompt was sent to the agent")
-                    .with("said", word(prompt)),
-            ]
+            vec![DiagnosticNote::new("said", "a prompt was sent to the agent").with("said", word(prompt))]
         }
         Record::AgentStopped { claimed_done, .. } => {
             let title =

@@ -152,7 +152,7 @@ fn texts_are_readable() {
             session    none
             directory  /project
             fault      stalled
-            result     denials 0, ending completed, stop_reason end_turn
+            result     denials 0, stop_reason end_turn, terminal_reason completed
             remedy     resume
             next       attempt 2 at 2026-09-21T14:13:29.000Z, task
             exit       code 143
@@ -228,16 +228,16 @@ fn texts_are_readable() {
         &in_run,
         "recovered.txt",
         expect![[r#"
-        taken over by a new supervisor
+            taken over by a new supervisor
 
-        at         2026-09-21T14:13:20.000Z
-        run        onerun
-        attempt    1
-        session    none
-        directory  /project
-        agent      gone
-        exit       unseen
-    "#]],
+            at         2026-09-21T14:13:20.000Z
+            run        onerun
+            attempt    1
+            session    none
+            directory  /project
+            agent      gone
+            exit       unobserved
+        "#]],
     );
 }
 

@@ -70,7 +70,7 @@ fn appends_before_it_acts() {
             append 1
             append 1
             append 1
-            perform EndInput
+            perform CloseInput
             append 1
             perform Sweep
             append 2

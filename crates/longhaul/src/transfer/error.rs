@@ -164,7 +164,9 @@ impl TransferError {
             TransferError::Workspace { .. } => "name the directory that has the workspace".to_owned(),
             TransferError::Agent(error) => error.hint().to_owned(),
             TransferError::NoGit(_) => "install git, and see that it is on PATH".to_owned(),
-            TransferError::Git { .. } => "fix what git reports, then try again; nothing was changed".to_owned(),
+            TransferError::Git { .. } => {
+                "fix what git reports, then try again; nothing was changed".to_owned()
+            }
             TransferError::Io { source, .. } => return io_hint(source.kind()),
         };
         Some(hint)

@@ -32,7 +32,7 @@ impl Homes {
     /// Creates a run whose agent is this test program.
     fn create_run(&self) {
         let plan: Plan = serde_json::from_value(json!({
-            "longhaul": "0.1.0",
+            "longhaul_version": "0.1.0",
             "started_at": longhaul_store::rfc3339(Moment(7)),
             "prompt": { "text": "p" },
             "cwd": self.path("work"),

@@ -68,14 +68,14 @@ fn examples() -> Result<(), Box<dyn Error>> {
         &["Write hello.txt."],
         0,
         expect![[r#"
-        run RUN begins
-        attempt 1 starts
-          it ended: unfinished
-          the remedy: Nudge(Finish), in N
-        attempt 2 starts
-          it ended: well
-        the run finished: done, after N of work
-    "#]],
+            run RUN begins
+            attempt 1 starts
+              it ended: unfinished
+              the remedy: Nudge(Answer), in N
+            attempt 2 starts
+              it ended: well
+            the run finished: done, after N of work
+        "#]],
     )?;
     check(
         &stage,

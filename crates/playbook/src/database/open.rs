@@ -20,7 +20,7 @@ use thiserror::Error;
 const VERSION: i64 = 1;
 const SCHEMA: &str = include_str!("schema.sql");
 // Every table of this version.
-const TABLES: &[&str] = &["queue", "slices", "judged", "asked", "silent", "saves"];
+const TABLES: &[&str] = &["queue", "slices", "judged", "judge_requests", "judge_backoff", "revisions"];
 // Fifty sessions that end at once flush to the disk one after the other.
 const WAIT: Duration = Duration::from_secs(10);
 // Suffixes of the files that belong to a database.

@@ -15,7 +15,7 @@ pub(super) enum Step {
     Noted,
 }
 
-/// Passes a step. With the feature `crash-points`, a worker may die here (`LONGHAUL_CRASH=worker@Placed`).
+/// Passes a step. With the feature `failpoints`, a worker may die here (`LONGHAUL_FAILPOINT=worker@Placed`).
 #[cfg(not(test))]
 pub(super) fn pass(step: Step) {
     crate::worker::failpoints::pass(step);

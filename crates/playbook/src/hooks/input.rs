@@ -116,9 +116,9 @@ mod tests {
         check(b"", expect!["cannot understand standard input: EOF while parsing a value at line 1 column 0"]);
         check(
             b"[1",
-            expect![[
-                r#"understand standard input: invalid type: integer `1`, expected a string at line 1 column 2"#
-            ]],
+            expect![
+                "cannot understand standard input: invalid type: integer `1`, expected a string at line 1 column 2"
+            ],
         );
         check(b"\xff", expect!["cannot understand standard input: expected value at line 1 column 1"]);
         check(

@@ -212,7 +212,7 @@ async fn repeats_question_after_unusable_answer() {
     let judge = scripted(100_000, [prose("I see."), prose(""), prose("I cannot judge that.")]);
     expect![[r#"
         asked 3 times
-        use the reflector's answers: 3 in a row hold no JSON with `analysis` or `bullet_tags`; the last one begins with `I cannot judge that.`
+        cannot use the reflector's answers: 3 in a row hold no JSON with `analysis` or `bullet_tags`; the last one begins with `I cannot judge that.`
         try another model with AGENTIC_CONTEXT_MODEL
     "#]]
     .assert_eq(&judged(&judge, &short()).await);
@@ -317,7 +317,7 @@ async fn halves_parts_that_api_rejects() {
 async fn rejects_playbook_without_room() {
     expect![[r#"
         asked 0 times
-        ask the reflector: scripted takes 1500 tokens, and the playbook alone leaves no room in them
+        cannot ask the reflector: scripted takes 1500 tokens, and the playbook alone leaves no room in them
         take points out with `longhaul playbook edit`, or set a model that takes more
     "#]]
     .assert_eq(&judged(&scripted(1_500, []), &short()).await);

@@ -1,7 +1,7 @@
 //! Defines points at which tests kill a worker with SIGKILL. Nothing of this is compiled without the feature
-//! `crash-points`, which only tests enable.
+//! `failpoints`, which only tests enable.
 //!
-//! `LONGHAUL_CRASH=worker@Reflected` kills the worker when it first passes that point.
+//! `LONGHAUL_FAILPOINT=worker@Reflected` kills the worker when it first passes that point.
 
 use std::fmt::Debug;
 

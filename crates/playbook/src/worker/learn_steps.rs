@@ -35,7 +35,7 @@ impl WorkerSteps for LearnSteps {
         let slice = Excerpt::new(subject.bytes, |row| subject.is_judged(row));
         let slice = slice.map_err(|error| {
             let path = subject.item.queued.transcript.display();
-            StepError::Never(format!("read {path}: {error}; {}", error.hint()))
+            StepError::Never(format!("cannot read {path}: {error}; {}", error.hint()))
         })?;
         if slice.is_empty() {
             return Err(StepError::Nothing);
@@ -100,7 +100,7 @@ fn file(subject: &StepInput<'_>) -> Result<PlaybookFile, StepError> {
     };
     if is_gone {
         let reason = "its project is no directory any more; when it is back, `longhaul playbook learn --failed` learns from it";
-        return Err(StepError::Never(format!("use {}: {reason}", project.display())));
+        return Err(StepError::Never(format!("cannot use {}: {reason}", project.display())));
     }
     Ok(PlaybookFile::of_project(project))
 }

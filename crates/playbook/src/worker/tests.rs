@@ -255,11 +255,11 @@ fn learns_each_item_once_oldest_first() {
         0s one begins at byte 0
         0s one reflected
         0s one curated
-        0s one learnt: one point more
+        0s one learned: one point more
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learnt: one point more
+        0s two learned: one point more
         0s one empty: nothing was new in it
     "#]]);
     assert_eq!(stage.prompts().len(), 4);
@@ -371,11 +371,11 @@ fn retries_api_by_backoff_of_runs() {
         38s one begins at byte 0
         38s one reflected
         38s one curated
-        38s one learnt: one point more
+        38s one learned: one point more
         38s two begins at byte 0
         38s two reflected
         38s two curated
-        38s two learnt: one point more
+        38s two learned: one point more
     "#]]);
     assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_requests WHERE fault = 'overloaded'"), 3);
     assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_backoff"), 0);
@@ -460,11 +460,11 @@ fn reports_needs_person_once_and_keeps_queue() {
         0s one begins at byte 0
         0s one reflected
         0s one curated
-        0s one learnt: one point more
+        0s one learned: one point more
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learnt: one point more
+        0s two learned: one point more
     "#]]);
 }
 
@@ -491,10 +491,10 @@ fn keeps_failed_items_for_manual_retry() {
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learnt: one point more
+        0s two learned: one point more
         0s one begins at byte 0
         0s one curated
-        0s one learnt: one point more
+        0s one learned: one point more
     "#]]);
     // The reflector's answer was stored.
     assert_eq!(stage.prompts().len(), 5);
@@ -514,7 +514,7 @@ fn unreadable_transcript_fails() {
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learnt: one point more
+        0s two learned: one point more
     "#]]);
 }
 
@@ -551,7 +551,7 @@ fn recovers_from_damaged_database() {
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learnt: one point more
+        0s two learned: one point more
     "#]]);
 }
 

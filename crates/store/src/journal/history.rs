@@ -93,7 +93,9 @@ pub(super) fn entry(path: &Path, line: &[u8], number: u64) -> Result<JournalEntr
         Some(_) | None => {}
     }
     // The list of all known variants does not help in an error.
-    let unknown = |cause: serde_json::Error| newer(cause.to_string().split(", expected").next().unwrap_or_default().to_owned());
+    let unknown = |cause: serde_json::Error| {
+        newer(cause.to_string().split(", expected").next().unwrap_or_default().to_owned())
+    };
     let records = records.collect::<Result<_, _>>().map_err(unknown)?;
     Ok(JournalEntry { seq: number, at: envelope.at, records })
 }

@@ -304,7 +304,10 @@ fn handles_missing_and_empty_journals() {
         format!("cannot read journal {}: no such file or directory", missing.display())
     );
     let error = Journal::open_append(&missing).expect_err("missing");
-    assert_eq!(error.to_string(), format!("cannot open journal {}: no such file or directory", missing.display()));
+    assert_eq!(
+        error.to_string(),
+        format!("cannot open journal {}: no such file or directory", missing.display())
+    );
     fs::write(dir.path().join("empty"), "").expect("written");
     assert_eq!(Journal::load(&dir.path().join("empty")).expect("history"), History::default());
 }

@@ -22,7 +22,7 @@ fn home(dir: &Path) -> Home {
 
 fn plan() -> Plan {
     let plan = serde_json::json!({
-        "longhaul": "0.1.0", "started_at": "2026-11-22T01:34:05.120Z", "prompt": {"text": "p"}, "cwd": "/work",
+        "longhaul_version": "0.1.0", "started_at": "2026-11-22T01:34:05.120Z", "prompt": {"text": "p"}, "cwd": "/work",
         "agent": {"name": "claude", "program": "claude"}, "argv": [], "env": {"set": [], "removed": []},
         "policy": Preset::Drill.policy(),
     });

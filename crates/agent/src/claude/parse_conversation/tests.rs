@@ -47,32 +47,32 @@ fn parses_session_of_many_turns() {
     check(
         &of_session(session!("many-turns"), &longhaul_prompts),
         expect![[r#"
-        Work asked "  Do the task,\n please. "
-        Work said "I will look first."
-        Work called Bash Some(Command("echo one > a.txt; cat a.txt"))
-        Work called Write Some(ChangedFile("/demo/b.txt"))
-        Work answered Fine "one"
-        Work answered Fine "File created successfully at: /demo/b.txt (file state is current in your context — no need to R
-        Work said "Now slowly."
-        Work called Bash Some(Command("sleep 3; false"))
-        Work answered Error "Exit code 1"
-        Work asked "Also look at c.txt"
-        Work said "Done with 429 and 500."
-        Synthetic told "Stop hook feedback:\nTests have not been run."
-        Work said "After the hook."
-        Work asked "/review src/main.rs --all"
-        Synthetic told "Review the code in src/main.rs --all carefully.\n"
-        Work said "Review done."
-        Ours asked "The work was interrupted: x. Continue with the task."
-        Synthetic said "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it
-        Ours asked "The work was interrupted: y. Continue with the task."
-        Work said "Continuing."
-        Work called Bash Some(Command("sleep 30"))
-        Work answered Error "<tool_use_error>Blocked: standalone sleep 30. To wait for a condition, use Monitor with an unt
-        Work said "All done after the kill."
-        Ours asked "The work was interrupted: z. Continue with the task."
-        Work said "More."
-    "#]],
+            Work asked "  Do the task,\n please. "
+            Work said "I will look first."
+            Work called Bash Some(Command("echo one > a.txt; cat a.txt"))
+            Work called Write Some(ChangedFile("/demo/b.txt"))
+            Work answered Ok "one"
+            Work answered Ok "File created successfully at: /demo/b.txt (file state is current in your context — no need to Rea
+            Work said "Now slowly."
+            Work called Bash Some(Command("sleep 3; false"))
+            Work answered Error "Exit code 1"
+            Work asked "Also look at c.txt"
+            Work said "Done with 429 and 500."
+            Synthetic told "Stop hook feedback:\nTests have not been run."
+            Work said "After the hook."
+            Work asked "/review src/main.rs --all"
+            Synthetic told "Review the code in src/main.rs --all carefully.\n"
+            Work said "Review done."
+            Longhaul asked "The work was interrupted: x. Continue with the task."
+            Synthetic said "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it
+            Longhaul asked "The work was interrupted: y. Continue with the task."
+            Work said "Continuing."
+            Work called Bash Some(Command("sleep 30"))
+            Work answered Error "<tool_use_error>Blocked: standalone sleep 30. To wait for a condition, use Monitor with an unt
+            Work said "All done after the kill."
+            Longhaul asked "The work was interrupted: z. Continue with the task."
+            Work said "More."
+        "#]],
     );
 }
 
@@ -82,23 +82,23 @@ fn parses_resumed_session() {
     check(
         &of_session(session!("killed-in-parallel-tools-resumed"), &longhaul_prompts),
         expect![[r#"
-        Work asked "Do three things."
-        Work said "Three at once."
-        Work called Bash Some(Command("echo quick > quick.txt"))
-        Work called Write Some(ChangedFile("/demo/z.txt"))
-        Work called Bash Some(Command("bash -c 'exec -a seedlong sleep 20'"))
-        Work answered Fine "(Bash completed with no output)"
-        Work answered Fine "File created successfully at: /demo/z.txt (file state is current in your context — no need to R
-        Work answered Unknown "[Tool call interrupted: the session ended before this call's result was recorded, so its out
-        Synthetic said "No response requested."
-        Ours asked "Continue please."
-        Work said "Resumed and looked."
-        Work called Agent Some(Other("Count"))
-        Work answered Fine "Async agent launched successfully. (This tool result is internal metadata — never quote or past
-        Work said "There are 3 files."
-        Work told "<task-notification>\n<task-id>aef3f595e406c7345</task-id>\n<tool-use-id>toolu_001_1_589727</tool-use-id>
-        Work said "All finished."
-    "#]],
+            Work asked "Do three things."
+            Work said "Three at once."
+            Work called Bash Some(Command("echo quick > quick.txt"))
+            Work called Write Some(ChangedFile("/demo/z.txt"))
+            Work called Bash Some(Command("bash -c 'exec -a seedlong sleep 20'"))
+            Work answered Ok "(Bash completed with no output)"
+            Work answered Ok "File created successfully at: /demo/z.txt (file state is current in your context — no need to Rea
+            Work answered Unknown "[Tool call interrupted: the session ended before this call's result was recorded, so its out
+            Synthetic said "No response requested."
+            Longhaul asked "Continue please."
+            Work said "Resumed and looked."
+            Work called Agent Some(Other("Count"))
+            Work answered Ok "Async agent launched successfully. (This tool result is internal metadata — never quote or paste 
+            Work said "There are 3 files."
+            Work told "<task-notification>\n<task-id>aef3f595e406c7345</task-id>\n<tool-use-id>toolu_001_1_589727</tool-use-id>
+            Work said "All finished."
+        "#]],
     );
 }
 
@@ -173,9 +173,9 @@ fn separates_longhaul_prompts() {
     assert_eq!(provenance, [Provenance::Work, Provenance::Longhaul, Provenance::Longhaul, Provenance::Work]);
 
     let handoff = |prior: &PriorAttempts| first_prompt(PromptKind::TaskAfterLoss(Fault::SessionLost), prior);
-    let with_record = PriorAttempts { conversation: conversation, ..PriorAttempts::default() };
+    let with_record = PriorAttempts { conversation, ..PriorAttempts::default() };
     for (prompt_text, record) in
-        [(handoff(&prior), "An earlier session"), (handoff(&with_record), "This goes on with")]
+        [(handoff(&prior), "An earlier session"), (handoff(&with_record), "This continues")]
     {
         let conversation = session(&[&prompt_text]);
         assert_eq!(conversation.task(), Some("Do it."));
@@ -189,26 +189,26 @@ fn parses_interrupted_and_compacted_sessions() {
     check(
         &of_session(session!("killed-sigint-mid-tool"), &[]),
         expect![[r#"
-        Work asked "Do the task."
-        Work said "First step."
-        Work called Bash Some(Command("echo first >> side.txt"))
-        Work answered Fine "(Bash completed with no output)"
-        Work said "Running the long command."
-        Work called Bash Some(Command("echo start >> side.txt; bash -c 'exec -a longtask sleep 8'; echo late >> side.txt"))
-        Work answered Unknown "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it wa
-        Synthetic told "[Request interrupted by user for tool use]"
-    "#]],
+            Work asked "Do the task."
+            Work said "First step."
+            Work called Bash Some(Command("echo first >> side.txt"))
+            Work answered Ok "(Bash completed with no output)"
+            Work said "Running the long command."
+            Work called Bash Some(Command("echo start >> side.txt; bash -c 'exec -a longtask sleep 8'; echo late >> side.txt"))
+            Work answered Unknown "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it wa
+            Synthetic told "[Request interrupted by user for tool use]"
+        "#]],
     );
     check(
         &of_session(session!("auto-compacted"), &[]),
         expect![[r#"
-        Work asked "Do the task."
-        Work said "step"
-        Work called Bash Some(Command("echo one"))
-        Work answered Fine "one"
-        Work summarised "This session is being continued from a previous conversation that ran out of context. The summary 
-        Work said "All good."
-    "#]],
+            Work asked "Do the task."
+            Work said "step"
+            Work called Bash Some(Command("echo one"))
+            Work answered Ok "one"
+            Work summarised "This session is being continued from a previous conversation that ran out of context. The summary 
+            Work said "All good."
+        "#]],
     );
 }
 
@@ -232,15 +232,15 @@ fn parses_attempts_in_order() {
     check(
         &conversation,
         expect![[r#"
-        Work asked "Do the task."
-        Work said "First step."
-        Work called Bash Some(Command("echo first >> side.txt"))
-        Work answered Fine "(Bash completed with no output)"
-        Work said "Running the long command."
-        Work called Bash Some(Command("echo start >> side.txt; bash -c 'exec -a longtask sleep 8'; echo late >> side.txt"))
-        Ours asked "Continue."
-        Work said "Resumed fine."
-    "#]],
+            Work asked "Do the task."
+            Work said "First step."
+            Work called Bash Some(Command("echo first >> side.txt"))
+            Work answered Ok "(Bash completed with no output)"
+            Work said "Running the long command."
+            Work called Bash Some(Command("echo start >> side.txt; bash -c 'exec -a longtask sleep 8'; echo late >> side.txt"))
+            Longhaul asked "Continue."
+            Work said "Resumed fine."
+        "#]],
     );
 }
 
@@ -267,8 +267,8 @@ fn replaces_half_surrogates() {
     check(
         &of_session(row.as_bytes(), &[]),
         expect![[r#"
-        Work answered Fine "half ���"
-    "#]],
+            Work answered Ok "half ���"
+        "#]],
     );
 }
 

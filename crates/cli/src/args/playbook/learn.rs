@@ -19,7 +19,7 @@ pub struct LearnArgs {
     pub judge: JudgeArg,
     /// Started by hooks: leaves the terminal, prints nothing, and waits up to an hour for items that are not
     /// due yet
-    #[arg(long, hide = true, conflicts_with_all = ["transcripts", "failed"])]
+    #[arg(long, hide = true, conflicts_with_all = ["transcripts", "retry_failed"])]
     pub worker: bool,
     /// Whose playbook learns from the transcripts that are named.
     #[command(flatten)]

@@ -80,9 +80,7 @@ fn print_new(
 
 fn unsupervised(dir: &RunDir) -> String {
     let id = dir.id();
-    format!(
-        "run {id} has no supervisor; recover it with `longhaul recover {id}`"
-    )
+    format!("run {id} has no supervisor; recover it with `longhaul recover {id}`")
 }
 
 /// Returns whether stdout is still open. A closed pipe is detected before anything is written.

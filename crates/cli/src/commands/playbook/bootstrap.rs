@@ -83,7 +83,7 @@ fn make_plan(
 ) -> Result<BootstrapPlan, Failure> {
     let source = match &settings.transcript_dir {
         Some(folder) if !folder.is_dir() => {
-            let error = format!("look for transcripts in {}: it is no directory", folder.display());
+            let error = format!("cannot look for transcripts in {}: it is no directory", folder.display());
             return Err(Failure::usage(error, "correct AGENTIC_CONTEXT_TRANSCRIPT_DIR, or unset it"));
         }
         Some(folder) => TranscriptSource::Folder(folder.clone()),
@@ -100,7 +100,7 @@ fn make_plan(
         },
     };
     let found = sessions(&source).map_err(|error| {
-        let error = format!("look for past sessions: {error}");
+        let error = format!("cannot look for past sessions: {error}");
         Failure::not_started(error, "see whether the folder can be read", None)
     })?;
     let filter = SessionFilter {

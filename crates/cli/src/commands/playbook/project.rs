@@ -18,7 +18,7 @@ const THRESHOLD: &str = "AGENTIC_CONTEXT_DEDUP_THRESHOLD";
 pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
     if let Some(project) = &args.project {
         if !project.is_dir() {
-            let error = format!("find the project {}: there is no such directory", project.display());
+            let error = format!("cannot find the project {}: there is no such directory", project.display());
             return Err(Failure::usage(error, "name the project's directory with --project"));
         }
         return Ok(PlaybookFile::of_project(project));

@@ -40,9 +40,8 @@ pub fn directory(selector: &str) -> Result<Option<PathBuf>, Failure> {
         return Ok(None);
     }
     let dir = fs::canonicalize(path).and_then(|dir| fs::read_dir(dir.join("logs")).map(|_| dir));
-    let failure = |error: io::Error| {
-        Failure::usage(format!("cannot resume {selector}: its `logs`: {error}"), DIR_HINT)
-    };
+    let failure =
+        |error: io::Error| Failure::usage(format!("cannot resume {selector}: its `logs`: {error}"), DIR_HINT);
     dir.map(Some).map_err(failure)
 }
 
@@ -112,10 +111,7 @@ impl ResearchGymRun {
 /// Returns the error for a run that has used the requested totals.
 pub fn exhausted(dir: &Path, cost: Usd, active: Span) -> Failure {
     Failure::usage(
-        format!(
-            "cannot resume {}: no limit has anything left: {cost} and {active} are used",
-            dir.display()
-        ),
+        format!("cannot resume {}: no limit has anything left: {cost} and {active} are used", dir.display()),
         TOTALS,
     )
 }

@@ -67,26 +67,26 @@ fn typed_flags_drop_excluded_keys() {
         expect!["longhaul run p --wrap-up-reserve 9"],
     );
     check(
-        "longhaul simulate --policy archon",
+        "longhaul simulate --preset archon",
         "preset = 'drill'",
-        expect!["longhaul simulate --policy archon"],
+        expect!["longhaul simulate --preset archon"],
     );
     check("longhaul -v run p", "quiet = true", expect!["longhaul -v run p"]);
     check(
         "longhaul run p --keep-going",
-        "check = ['true']\ncheck_attempts = 2",
+        "check = ['true']\nmax_failed_checks = 2",
         expect!["longhaul run p --keep-going"],
     );
     check(
         "longhaul run p --check true",
-        "keep_going = true\nextended = true",
+        "keep_going = true\nkeep_improving = true",
         expect!["longhaul run p --check true"],
     );
 }
 
 #[test]
 fn drops_details_without_their_key() {
-    let details = "extended = true\ndone_when = 'x'\nstatus_every = 9\nidle_stops = 2\ncheck_attempts = 4\ncheck_timeout = 9";
+    let details = "keep_improving = true\ndone_when = 'x'\nstatus_every = 9\nmax_idle_stops = 2\nmax_failed_checks = 4\ncheck_timeout = 9";
     check("longhaul run p", details, expect!["longhaul run p"]);
     check(
         "longhaul run p --keep-going",
@@ -144,7 +144,8 @@ fn commands_have_their_scope() {
     check("simulate", ConfigScope::Everything);
     check("research", ConfigScope::User);
     check("recover", ConfigScope::Table);
-    for name in ["resume", "attach", "show", "logs", "cancel", "seed", "export", "import", "drill", "config"]
+    for name in
+        ["resume", "attach", "show", "logs", "cancel", "handoff", "export", "import", "drill", "config"]
     {
         check(name, ConfigScope::Printing);
     }

@@ -48,18 +48,18 @@ fn values_match_typed_arguments() {
     check(user, "agent_args = [\"--add-dir\", \"/x\"]", "agent_args", &["--add-dir", "/x"], 1);
     check(user, "output_format = \"stream-json\"", "output_format", &["stream-json"], 1);
     // Relative paths start at the directory of the file. Blocked paths are resolved only in a project's file.
-    check(user, "prices = \"prices.toml\"", "prices", &["/u/prices.toml"], 1);
-    check(user, "prices = \"~/p.toml\"", "prices", &["/u/p.toml"], 1);
-    check(user, "prices = \"/p.toml\"", "prices", &["/p.toml"], 1);
+    check(user, "prices_file = \"prices.toml\"", "prices_file", &["/u/prices.toml"], 1);
+    check(user, "prices_file = \"~/p.toml\"", "prices_file", &["/u/p.toml"], 1);
+    check(user, "prices_file = \"/p.toml\"", "prices_file", &["/p.toml"], 1);
     check(user, "block_path = [\".env\"]", "block_path", &[".env"], 1);
     check(project, "block_path = [\".env\", \"~/.ssh\"]", "block_path", &["/w/.env", "/u/.ssh"], 1);
-    check(project, "effects = \"effects.toml\"", "effects", &["/w/effects.toml"], 1);
+    check(project, "effects_file = \"effects.toml\"", "effects_file", &["/w/effects.toml"], 1);
 }
 
 #[test]
 fn separates_profiles_and_tables() {
     let text = "default_profile = \"night\"\nbudget = 1\n[profile.night]\nbudget = 2\n[research]\nclaude_hours = 3\n\
-                [recover]\nwithin = \"36h\"\n";
+                [recover]\nactive_within = \"36h\"\n";
     let file = read(FileOwner::User, text).expect("it is read");
     let values = |settings: &[Setting]| -> Vec<String> {
         settings
@@ -70,7 +70,7 @@ fn separates_profiles_and_tables() {
     assert_eq!(values(&file.plain), ["budget [\"1\"] /u/c.toml:2"]);
     assert_eq!(values(&file.profiles["night"]), ["budget [\"2\"] /u/c.toml:4 (profile night)"]);
     assert_eq!(values(&file.tables["research"]), ["claude_hours [\"3\"] /u/c.toml:6"]);
-    assert_eq!(values(&file.tables["recover"]), ["within [\"36h\"] /u/c.toml:8"]);
+    assert_eq!(values(&file.tables["recover"]), ["active_within [\"36h\"] /u/c.toml:8"]);
     assert_eq!(file.profile.as_deref(), Some("night"));
 }
 
@@ -110,7 +110,7 @@ fn errors_name_line_and_expected_value() {
     check("max_retries = \"3\"", "1: `max_retries` wants a whole number", value);
     check("max_retries = 3.5", "1: `max_retries` wants a whole number", value);
     check("model = 4", "1: `model` wants a text in quotes", value);
-    check("prices = []", "1: `prices` wants a path in quotes", value);
+    check("prices_file = []", "1: `prices_file` wants a path in quotes", value);
     check("check = \"true\"", "1: `check` wants a list of texts, as in [\"…\"]", value);
     check("check = [\n\"true\",\n1]", "3: `check` wants a list of texts, as in [\"…\"]", value);
     let flag = "write it as the flag takes it";
@@ -122,7 +122,11 @@ fn errors_name_line_and_expected_value() {
         "1: `output_format` is `xml`: expected one of json, text, stream-json",
         flag,
     );
-    check("[recover]\nwithin = \"soon\"", &format!("2: `recover.within` is `soon`: {duration}"), flag);
+    check(
+        "[recover]\nactive_within = \"soon\"",
+        &format!("2: `recover.active_within` is `soon`: {duration}"),
+        flag,
+    );
     check(
         "[runs]\na = 1",
         "1: there is no table `[runs]`",
@@ -182,7 +186,7 @@ fn project_cannot_set_user_only_keys() {
     check("agent_args = [\"--mcp-config\", \"x.json\"]", 1, "agent_args");
     check("allow_denials = true", 1, "allow_denials");
     check("network = [\"evil.example\"]", 1, "network");
-    check("prices = \"cheap.toml\"", 1, "prices");
+    check("prices_file = \"cheap.toml\"", 1, "prices_file");
     check("runs_dir = \"runs\"", 1, "runs_dir");
     check("answer = [\"push=yes\"]", 1, "answer");
     check("answer_defaults = true", 1, "answer_defaults");
@@ -190,7 +194,7 @@ fn project_cannot_set_user_only_keys() {
     check("keep_going = true", 1, "keep_going");
     check("quiet = true", 1, "quiet");
     check("[research]\nbudget_limit = 1000", 2, "research.budget_limit");
-    check("[recover]\nwithin = 0", 2, "recover.within");
+    check("[recover]\nactive_within = 0", 2, "recover.active_within");
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn project_can_only_restrict_runs() {
     check("deny_tools = ['A']", "deny_tools = []", "deny_tools A /u:1, /p:1");
     check("allow_tools = ['Read']", "allow_tools = ['Bash']", "allow_tools Read /u:1");
     check("allow_tools = []", "allow_tools = ['Read']", "allow_tools Read /p:1");
-    check("effects = '/e'", "effects = '/f'", "effects /e /u:1");
+    check("effects_file = '/e'", "effects_file = '/f'", "effects_file /e /u:1");
 }
 
 #[test]

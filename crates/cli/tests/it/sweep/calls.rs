@@ -1,5 +1,6 @@
-//! Which tool calls were made more than once, and what the agent could know of it: by the commands' own notes, which no
-//! kill can lose, and by the session files, which are only ever added to.
+//! Finds tool calls that were made more than once, and what the agent could know of them.
+//!
+//! Its sources are the commands' own notes, which no kill can lose, and the session files, which only grow.
 
 use crate::harness::Stage;
 use crate::tidy;
@@ -9,68 +10,68 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Each step with the place of its call in the script.
+/// Each step with the id of its call in the script.
 const STEPS: [(&str, &str); 4] = [("one", "1_0"), ("two", "2_0"), ("three", "2_1"), ("four", "3_0")];
-/// How the agent words a call that did not run to its end.
+/// The agent's texts for a call that was interrupted.
 const INTERRUPTED: &[&str] =
     &["[Tool call interrupted", "The user doesn't want to", "Exit code 137", "Exit code 143"];
 
-/// Calls that were made again.
+/// Numbers of calls that were made again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repeated {
-    /// Although their result was in the session.
+    /// Their result was in the session.
     pub completed: u64,
-    /// The agent was told that they were made: by its prompt, or by a result that says they were interrupted.
+    /// The agent knew of the call, from its prompt or from a result that reports an interruption.
     pub named: u64,
-    /// And nobody told the agent.
+    /// The agent did not know of the call.
     pub unnamed: u64,
 }
 
-/// What of the work on this stage was called again.
+/// Counts the calls of the work on this stage that were made again.
 pub fn repeated(stage: &Stage) -> Repeated {
     let notes = fs::read_to_string(stage.folder().join("calls")).unwrap_or_default();
     let rows = rows(stage);
     let mut repeated = Repeated::default();
-    for (step, place) in STEPS {
-        let again = (notes.lines().filter(|note| *note == step).count() as u64).saturating_sub(1);
-        match known(&rows, step, place) {
-            Known::Completed => repeated.completed += again,
-            Known::Named => repeated.named += again,
-            Known::Nothing => repeated.unnamed += again,
+    for (step, call_id) in STEPS {
+        let repetitions = (notes.lines().filter(|note| *note == step).count() as u64).saturating_sub(1);
+        match knowledge(&rows, step, call_id) {
+            Knowledge::Completed => repeated.completed += repetitions,
+            Knowledge::Named => repeated.named += repetitions,
+            Knowledge::Nothing => repeated.unnamed += repetitions,
         }
     }
     repeated
 }
 
-/// What a session said of a call before it was made for the last time.
+/// The session's record of a call before it was last made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum Knowledge {
     Completed,
     Named,
     Nothing,
 }
 
-fn known(rows: &[Value], step: &str, place: &str) -> Known {
-    let mut known = Known::Nothing;
-    let mut at_last_call = Known::Nothing;
+fn knowledge(rows: &[Value], step: &str, call_id: &str) -> Knowledge {
+    let mut knowledge = Knowledge::Nothing;
+    let mut at_last_call = Knowledge::Nothing;
     for block in rows.iter().flat_map(blocks) {
         let id = |key: &str| block[key].as_str().and_then(|id| id.strip_prefix("toolu_drill_"));
-        let is_of_step = |key: &str| id(key).is_some_and(|id| id.starts_with(place));
+        let is_of_step = |key: &str| id(key).is_some_and(|id| id.starts_with(call_id));
         if is_of_step("id") {
-            at_last_call = known;
+            at_last_call = knowledge;
         } else if is_of_step("tool_use_id") {
             let was_interrupted = INTERRUPTED.iter().any(|words| text(&block["content"]).starts_with(words));
-            known = if was_interrupted { Known::Named } else { Known::Completed };
-        } else if known == Known::Nothing
+            knowledge = if was_interrupted { Knowledge::Named } else { Knowledge::Completed };
+        } else if knowledge == Knowledge::Nothing
             && text(&block["text"]).contains(&format!("echo {step} >> ../calls"))
         {
-            known = Known::Named;
+            knowledge = Knowledge::Named;
         }
     }
     at_last_call
 }
 
-/// The rows of all session files, the oldest file first.
+/// Returns the rows of all session files, the oldest file first.
 fn rows(stage: &Stage) -> Vec<Value> {
     let mut files = session_files(stage);
     files.sort_by_key(|file| fs::metadata(file).and_then(|found| found.modified()).ok());
@@ -79,7 +80,7 @@ fn rows(stage: &Stage) -> Vec<Value> {
     texts.iter().flat_map(|text| text.lines()).filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// The blocks of a row's message; a text is a block of its own.
+/// Returns the blocks of a row's message. A text is one block.
 fn blocks(row: &Value) -> Vec<Value> {
     match &row["message"]["content"] {
         Value::String(text) => vec![serde_json::json!({ "text": text })],
@@ -92,8 +93,8 @@ fn text(content: &Value) -> &str {
     content.as_str().or_else(|| content[0]["text"].as_str()).unwrap_or_default()
 }
 
-/// How many rows are followed by two messages of the model. Two processes that resume a session at once make its file such
-/// a tree. (The rows of one message and the results of its calls branch in any session.)
+/// Counts rows that two messages of the model follow, as when two processes resume a session at once. The
+/// rows of one message and the results of its calls branch in every session.
 pub fn branches(stage: &Stage) -> u64 {
     let mut branches = 0;
     for file in session_files(stage) {
@@ -112,12 +113,12 @@ pub fn branches(stage: &Stage) -> u64 {
 
 fn session_files(stage: &Stage) -> Vec<PathBuf> {
     let files = tidy::everything(&stage.user_home()).into_iter();
-    files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect()
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect()
 }
 
-/// A check that cannot fail proves nothing.
+/// Proves that the check can fail.
 #[test]
-fn what_is_called_again_is_seen() {
+fn repeated_calls_are_counted() {
     let prompt = |text: &str| serde_json::json!({"message": {"content": text}});
     let call =
         || serde_json::json!({"message": {"content": [{"type": "tool_use", "id": "toolu_drill_2_0"}]}});
@@ -126,13 +127,13 @@ fn what_is_called_again_is_seen() {
             serde_json::json!([{"type": "tool_result", "tool_use_id": "toolu_drill_2_0", "content": text}]);
         serde_json::json!({"message": {"content": content}})
     };
-    let check = |rows: &[Value], expected: Known| assert_eq!(known(rows, "two", "2_0"), expected);
+    let check = |rows: &[Value], expected: Knowledge| assert_eq!(knowledge(rows, "two", "2_0"), expected);
     let named = "The work was interrupted. Check: `echo two >> ../calls`";
-    check(&[prompt("p"), call(), result("")], Known::Nothing);
-    check(&[prompt("p"), call(), prompt("go on"), call()], Known::Nothing);
-    check(&[prompt("p"), call(), prompt(named), call(), result("")], Known::Named);
-    check(&[prompt("p"), call(), result("[Tool call interrupted: x"), call(), result("")], Known::Named);
-    check(&[prompt("p"), call(), result(""), prompt("go on"), call(), result("")], Known::Completed);
+    check(&[prompt("p"), call(), result("")], Knowledge::Nothing);
+    check(&[prompt("p"), call(), prompt("go on"), call()], Knowledge::Nothing);
+    check(&[prompt("p"), call(), prompt(named), call(), result("")], Knowledge::Named);
+    check(&[prompt("p"), call(), result("[Tool call interrupted: x"), call(), result("")], Knowledge::Named);
+    check(&[prompt("p"), call(), result(""), prompt("go on"), call(), result("")], Knowledge::Completed);
 
     let stage = Stage::new();
     stage.file("calls", "one\ntwo\ntwo\n");

@@ -1,4 +1,4 @@
-//! Plays one point: a run is struck there, gone on with as a person would, and measured.
+//! Plays one point: strikes the run there, continues it as a user would, and measures the result.
 
 use super::calls::{Repeated, branches, repeated};
 use super::strike::Strike;
@@ -20,59 +20,62 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-// A process that is just going may still be seen.
+// A process that is exiting may still be visible.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What came of one strike.
+/// Measurements of one strike.
 #[derive(Debug, Serialize)]
 pub struct Figures {
-    /// Whether anybody was hit: an agent may not be there yet, or no more.
+    /// Whether a process was hit. An agent may not have started, or may have exited.
     pub struck: bool,
-    /// What does not hold; nothing if all does.
+    /// Violated expectations. Empty if there are none.
     #[serde(skip)]
-    pub amiss: Vec<String>,
-    /// The hash of the workspace, and whether it is what the work leaves.
+    pub problems: Vec<String>,
+    /// Hash of the workspace, and whether it is the expected one.
     pub workspace: String,
     pub reached: bool,
-    /// Processes that were left at any end.
+    /// Processes left after any of the calls.
     pub leftover_processes: u64,
-    /// Places where a session has two branches.
+    /// Rows where a session branches.
     pub branches: u64,
     pub repeated: Repeated,
-    /// Turns of the model that were asked for again.
+    /// Model turns that were requested again.
     pub wasted: u64,
     pub attempts: u64,
-    /// Tokens of completed messages as reported, and as billed.
+    /// Tokens of complete messages, as reported and as billed.
     pub reported: u64,
     pub billed: u64,
-    /// The same with those that were cut.
+    /// The same, including truncated messages.
     pub reported_in_all: u64,
     pub billed_in_all: u64,
-    /// The most that one message was billed with.
+    /// Most tokens billed for one message.
     #[serde(skip)]
-    one_answer: u64,
+    message_tokens_max: u64,
     /// The last envelope.
     #[serde(skip)]
-    pub told: Value,
+    pub envelope: Value,
 }
 
 impl Figures {
-    /// Which bars are missed that the scripted agent always meets.
-    pub fn missed(&self, strike: Strike) -> Vec<String> {
+    /// Returns the violated bounds of those that the scripted agent always meets.
+    pub fn missed_bounds(&self, strike: Strike) -> Vec<String> {
         let wasted_max = strike.wasted_max();
-        // Exact unless the agent ended: an answer that was on its way to it is billed, and was heard by nobody.
-        let off_max = if wasted_max == 0 { 0 } else { self.one_answer };
-        let off = self.reported_in_all.abs_diff(self.billed_in_all);
-        let missed = [
+        // Exact unless the agent was stopped. Then a message in flight is billed but not received.
+        let difference_max = if wasted_max == 0 { 0 } else { self.message_tokens_max };
+        let difference = self.reported_in_all.abs_diff(self.billed_in_all);
+        let missed_bounds = [
             (self.wasted > wasted_max, format!("{} turns wasted", self.wasted)),
             (self.reported != self.billed, format!("{} tokens told of {}", self.reported, self.billed)),
-            (off > off_max, format!("{} tokens told of {} in all", self.reported_in_all, self.billed_in_all)),
+            (
+                difference > difference_max,
+                format!("{} tokens told of {} in all", self.reported_in_all, self.billed_in_all),
+            ),
         ];
-        missed.into_iter().filter_map(|(is_missed, words)| is_missed.then_some(words)).collect()
+        missed_bounds.into_iter().filter_map(|(is_missed, words)| is_missed.then_some(words)).collect()
     }
 }
 
-/// Runs the work to its end; nothing if the supervisor was killed.
+/// Runs the work to its end. Returns `None` if the supervisor was killed.
 pub fn run(
     stage: &Stage,
     claude: Option<&Path>,
@@ -81,86 +84,88 @@ pub fn run(
     env: &[(&str, String)],
 ) -> Option<Ended> {
     let agent = claude.map_or_else(|| stage.agent(), Path::to_owned);
-    let mut all = vec!["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-partial-messages"];
+    let mut args =
+        vec!["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-partial-messages"];
     if strike.is_stop() {
-        all.extend(["--stall-timeout", "2s"]);
+        args.extend(["--stall-timeout", "2s"]);
     }
     if strike.is_guarded() {
-        all.extend(["--deny-tools", "WebFetch"]);
+        args.extend(["--deny-tools", "WebFetch"]);
     }
-    let mut call = stage.run(&agent, &all).against(server);
+    let mut call = stage.run(&agent, &args).against(server);
     for (name, value) in env {
         call = call.env(name, value);
     }
     call.start().end_or_killed()
 }
 
-/// Lets it strike at this point, goes on until the work is done, and measures.
+/// Strikes at this point, continues until the work is done, and measures.
 pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
-    let _ends = Ends(stage.folder().to_owned());
-    let _thaw = strike.is_stop().then(|| Thaw::of(stage.folder().to_owned()));
-    let mut played =
-        Played { stage: &stage, envelopes: Vec::new(), leftover_processes: 0, amiss: Vec::new() };
+    let _ends = KillLeftovers(stage.folder().to_owned());
+    let _thaw = strike.is_stop().then(|| Thaw::new(stage.folder().to_owned()));
+    let mut trial =
+        Trial { stage: &stage, envelopes: Vec::new(), leftover_processes: 0, problems: Vec::new() };
 
     let log = stage.folder().join("points");
     let orders = [strike.order(point), ("LONGHAUL_FAILPOINT_LOG", log.to_string_lossy().into_owned())];
     let mut ended = run(&stage, claude, &server, strike, &orders);
     if let Some(first) = &ended {
-        played.count_left();
+        trial.count_leftovers();
         let code = first.code;
         match code {
             0 => {}
             143 if strike.is_shutdown() => {
-                played.suspended(first);
+                trial.suspended(first);
                 ended = None;
             }
-            25 if strike.is_of_the_disk() => {
-                played.says(first, &["error:", "hint:", "free some space"]);
-                played.expect(stage.runs().is_empty(), "refused, and there is a run");
+            25 if strike.is_disk_fault() => {
+                trial.says(first, &["error:", "hint:", "free some space"]);
+                trial.expect(stage.runs().is_empty(), "refused, and there is a run");
                 ended = run(&stage, claude, &server, strike, &[]);
             }
-            26 if strike.is_of_the_disk() => {
+            26 if strike.is_disk_fault() => {
                 let id = stage.only_run().id().to_string();
-                played.says(first, &["error:", "hint: make room", &format!("longhaul recover {id}")]);
-                let told: Value = serde_json::from_str(&first.stdout).unwrap_or_default();
-                played.expect(told["run"]["id"] == id.as_str(), "the envelope does not name the run");
+                trial.says(first, &["error:", "hint: make room", &format!("longhaul recover {id}")]);
+                let envelope: Value = serde_json::from_str(&first.stdout).unwrap_or_default();
+                trial.expect(envelope["run"]["id"] == id.as_str(), "the envelope does not name the run");
             }
-            _ => played.amiss.push(format!("exit code {code}: {}", first.stderr)),
+            _ => trial.problems.push(format!("exit code {code}: {}", first.stderr)),
         }
     }
-    let is_told = |run: &RunDir| run.status().is_ok_and(|status| status.returncode.is_some());
-    if strike.is_of_the_disk() && !stage.runs().iter().all(is_told) {
-        // It broke off, or is done and had no room to say so in its files.
+    let has_outcome = |run: &RunDir| run.status().is_ok_and(|status| status.returncode.is_some());
+    if strike.is_disk_fault() && !stage.runs().iter().all(has_outcome) {
+        // The run stopped early, or it finished without room to write its files.
         ended = None;
     }
-    // After a kill of the supervisor its agent goes on, and what is left is counted when the run is over.
+    // After a kill of the supervisor, its agent continues. Leftover processes are counted when the run is
+    // finished.
     let ended = ended.unwrap_or_else(|| stage.longhaul(["recover"]).against(&server).end());
-    let told = match stage.runs().as_slice() {
-        // It was over before it was struck, or had nothing left to do but say so.
+    let envelope = match stage.runs().as_slice() {
+        // The run finished before the strike, or only its report was missing.
         [_, ..] if ended.stdout.is_empty() => stage.longhaul(["attach", "@"]).end().envelope(0),
         _ => serde_json::from_str(&ended.stdout).unwrap_or_default(),
     };
-    played.envelopes.push(told);
-    played.count_left();
-    let struck = strike.is_of_the_disk()
+    trial.envelopes.push(envelope);
+    trial.count_leftovers();
+    let struck = strike.is_disk_fault()
         || fs::read_to_string(log).is_ok_and(|log| log.lines().any(|line| line == "struck"));
-    played.measured(struck, &server.api.account())
+    trial.measure(struck, &server.api.account())
 }
 
-/// What is known so far.
-struct Played<'a> {
+/// State of a trial.
+struct Trial<'a> {
     stage: &'a Stage,
-    /// Of every end that told what it cost.
+    /// Envelopes of every call that reported a cost.
     envelopes: Vec<Value>,
     leftover_processes: u64,
-    amiss: Vec<String>,
+    problems: Vec<String>,
 }
 
-impl Played<'_> {
+impl Trial<'_> {
     fn expect(&mut self, holds: bool, otherwise: &str) {
         if !holds {
-            self.amiss.push(otherwise.to_owned());
+            self.problems.push(otherwise.to_owned());
         }
     }
 
@@ -179,24 +184,24 @@ impl Played<'_> {
         self.expect(repeated(self.stage) == Repeated::default(), "a suspended run repeated a call");
     }
 
-    fn count_left(&mut self) {
-        let (started, left) = (Instant::now(), || tidy::processes(self.stage.folder()));
-        let _ = poll(|| (left().is_empty() || started.elapsed() > GRACE).then_some(()));
-        self.leftover_processes += left().len() as u64;
+    fn count_leftovers(&mut self) {
+        let (started, processes) = (Instant::now(), || tidy::processes(self.stage.folder()));
+        let _ = poll(|| (processes().is_empty() || started.elapsed() > GRACE).then_some(()));
+        self.leftover_processes += processes().len() as u64;
     }
 
-    fn measured(mut self, struck: bool, account: &RequestLog) -> Figures {
-        let told = self.envelopes.last().cloned().unwrap_or_default();
-        self.expect(told["result"] == DONE, &format!("told is {told}"));
+    fn measure(mut self, struck: bool, account: &RequestLog) -> Figures {
+        let envelope = self.envelopes.last().cloned().unwrap_or_default();
+        self.expect(envelope["result"] == DONE, &format!("told is {envelope}"));
         let expected = workspace::Files::from([("steps".to_owned(), STEPS.as_bytes().to_vec())]);
         let files = workspace::read(&self.stage.work()).expect("the workspace can be read");
         let reached = files == expected;
         if !reached {
-            self.amiss.extend(workspace::differences(&expected, &files));
+            self.problems.extend(workspace::differences(&expected, &files));
         }
-        let (left, branches, repeated) =
+        let (leftover_processes, branches, repeated) =
             (self.leftover_processes, branches(self.stage), repeated(self.stage));
-        self.expect(left == 0, &format!("{left} processes are left"));
+        self.expect(leftover_processes == 0, &format!("{leftover_processes} processes are left"));
         self.expect(branches == 0, &format!("{branches} branches in a session"));
         self.expect(repeated.completed == 0, &format!("{} completed calls repeated", repeated.completed));
         self.expect(repeated.unnamed == 0, &format!("{} calls repeated that nobody named", repeated.unnamed));
@@ -209,39 +214,43 @@ impl Played<'_> {
         let usage = |name: &str| {
             self.envelopes.iter().filter_map(|envelope| envelope["usage"][name].as_u64()).sum::<u64>()
         };
-        let whole =
+        let token_fields =
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
-        let reported = whole.map(usage).iter().sum::<u64>();
+        let reported = token_fields.map(usage).iter().sum::<u64>();
         let received: BTreeSet<String> =
             self.stage.runs().iter().flat_map(|run| announced(run.path()).unwrap_or_default()).collect();
-        let is_heard = |message: &&Billed| message.complete && received.contains(&message.id);
+        let is_received = |message: &&Billed| message.complete && received.contains(&message.id);
         Figures {
             struck,
             workspace: workspace::hash(&files),
             reached,
-            leftover_processes: left,
+            leftover_processes,
             branches,
             repeated,
             wasted: (account.model_requests() as u64).saturating_sub(IDEAL_REQUESTS),
-            attempts: self.envelopes.iter().filter_map(|told| told["run"]["attempts"].as_u64()).sum(),
+            attempts: self.envelopes.iter().filter_map(|envelope| envelope["run"]["attempts"].as_u64()).sum(),
             reported,
-            billed: account.billed().filter(is_heard).map(|message| message.tokens.total()).sum(),
+            billed: account.billed().filter(is_received).map(|message| message.tokens.total()).sum(),
             reported_in_all: reported + usage("truncated_tokens"),
             billed_in_all: account.tokens().total(),
-            one_answer: account.billed().map(|message| message.tokens.total()).max().unwrap_or_default(),
-            amiss: self.amiss,
-            told,
+            message_tokens_max: account
+                .billed()
+                .map(|message| message.tokens.total())
+                .max()
+                .unwrap_or_default(),
+            problems: self.problems,
+            envelope,
         }
     }
 }
 
-/// Ends what a failed point left of its stage, so that the next one is alone.
-struct Ends(PathBuf);
+/// Kills the processes of a failed point, so that they do not affect the next one.
+struct KillLeftovers(PathBuf);
 
-impl Drop for Ends {
+impl Drop for KillLeftovers {
     fn drop(&mut self) {
         for (pid, _) in tidy::processes(&self.0) {
-            // It may have ended by itself.
+            // The process may have exited on its own.
             let _ = kill_process(pid, Signal::KILL);
         }
     }

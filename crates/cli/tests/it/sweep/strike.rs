@@ -1,12 +1,12 @@
-//! What strikes, and how the binary under test is told to let it.
+//! Strikes: the faults that a sweep injects, and the variables that order them.
 
-/// What goes wrong at a point.
+/// A fault injected at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strike {
     KillSupervisor,
     KillAgent,
     KillBoth,
-    /// The same, of a run whose agent asks before each tool.
+    /// The same for a run whose agent consults guards.
     KillSupervisorGuarded,
     KillBothGuarded,
     TermSupervisor,
@@ -15,15 +15,15 @@ pub enum Strike {
     TermAgent,
     StopSupervisor,
     StopAgent,
-    /// The disk is full from a call of the store on, until the supervisor has ended.
+    /// The disk is full from one call of the store until the supervisor exits.
     FullDisk,
-    /// One call of the store finds room for half of it.
+    /// One call of the store has room for half of its data.
     ShortWrite,
 }
 
 impl Strike {
-    /// For people.
-    pub fn words(self) -> &'static str {
+    /// Returns the label for people.
+    pub fn label(self) -> &'static str {
         match self {
             Strike::KillSupervisor => "SIGKILL of the supervisor",
             Strike::KillAgent => "SIGKILL of the agent",
@@ -40,9 +40,9 @@ impl Strike {
         }
     }
 
-    /// The variable that orders it at a point, and its value.
+    /// Returns the variable that orders the strike at a point, and its value.
     pub fn order(self, point: u64) -> (&'static str, String) {
-        let (name, what) = match self {
+        let (name, action) = match self {
             Strike::KillSupervisor | Strike::KillSupervisorGuarded => ("LONGHAUL_FAILPOINT", "supervisor"),
             Strike::KillAgent => ("LONGHAUL_FAILPOINT", "agent"),
             Strike::KillBoth | Strike::KillBothGuarded => ("LONGHAUL_FAILPOINT", "both"),
@@ -54,15 +54,15 @@ impl Strike {
             Strike::FullDisk => ("LONGHAUL_STORE_FAULT", "enospc"),
             Strike::ShortWrite => ("LONGHAUL_STORE_FAULT", "short"),
         };
-        (name, format!("{what}@{point}"))
+        (name, format!("{action}@{point}"))
     }
 
-    /// The variable that names the file in which the points are counted.
+    /// Returns the variable that names the log of the points.
     pub fn log(self) -> &'static str {
-        if self.is_of_the_disk() { "LONGHAUL_STORE_LOG" } else { "LONGHAUL_FAILPOINT_LOG" }
+        if self.is_disk_fault() { "LONGHAUL_STORE_LOG" } else { "LONGHAUL_FAILPOINT_LOG" }
     }
 
-    /// How many points a plain test takes.
+    /// Returns the number of points of a plain test.
     pub fn sample(self) -> u64 {
         match self {
             Strike::KillSupervisor
@@ -77,8 +77,8 @@ impl Strike {
         }
     }
 
-    /// How many turns may be asked for again: one, where an agent ended. An agent whose supervisor stands still before it
-    /// has said what is to be done is silent, and is ended for it.
+    /// Returns how many turns may be requested again: one if the agent ends. An agent is stopped as silent if
+    /// its supervisor freezes before it sends the prompt.
     pub fn wasted_max(self) -> u64 {
         match self {
             Strike::KillSupervisor | Strike::KillSupervisorGuarded => 0,
@@ -99,12 +99,12 @@ impl Strike {
         matches!(self, Strike::KillSupervisorGuarded | Strike::KillBothGuarded)
     }
 
-    /// Whether the system asks the supervisor to end.
+    /// Returns whether the system asks the supervisor to stop.
     pub fn is_shutdown(self) -> bool {
         matches!(self, Strike::TermSupervisor | Strike::TermAll)
     }
 
-    pub fn is_of_the_disk(self) -> bool {
+    pub fn is_disk_fault(self) -> bool {
         matches!(self, Strike::FullDisk | Strike::ShortWrite)
     }
 

@@ -1,4 +1,4 @@
-//! Lets go on, after a while, whoever of a stage was stopped by SIGSTOP.
+//! Continues processes of a stage that SIGSTOP stopped, after a delay.
 
 use crate::tidy::processes;
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,22 +11,22 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const STOPPED_FOR: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Looks until dropped.
+/// A thread that continues stopped processes until it is dropped.
 pub struct Thaw {
-    is_over: Arc<AtomicBool>,
-    looking: Option<JoinHandle<()>>,
+    is_finished: Arc<AtomicBool>,
+    thread_handle: Option<JoinHandle<()>>,
 }
 
 impl Thaw {
-    /// Whoever names this folder in its environment.
-    pub fn of(folder: PathBuf) -> Thaw {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let asked = Arc::clone(&is_over);
-        let looking = thread::spawn(move || {
+    /// Starts the thread for the processes with this directory in their environment.
+    pub fn new(folder: PathBuf) -> Thaw {
+        let is_finished = Arc::new(AtomicBool::new(false));
+        let stop_flag = Arc::clone(&is_finished);
+        let thread_handle = thread::spawn(move || {
             let mut since = BTreeMap::<i32, Instant>::new();
-            while !asked.load(Ordering::Relaxed) {
+            while !stop_flag.load(Ordering::Relaxed) {
                 let stopped: Vec<Pid> = processes(&folder)
                     .into_iter()
                     .map(|(pid, _)| pid)
@@ -35,22 +35,22 @@ impl Thaw {
                 for pid in stopped {
                     let started = since.entry(pid.as_raw_nonzero().get()).or_insert_with(Instant::now);
                     if started.elapsed() >= STOPPED_FOR {
-                        // One that has ended meanwhile needs no more.
+                        // The process may have exited.
                         let _ = kill_process(pid, Signal::CONT);
                     }
                 }
-                thread::sleep(LOOK_EVERY);
+                thread::sleep(POLL_INTERVAL);
             }
         });
-        Thaw { is_over, looking: Some(looking) }
+        Thaw { is_finished, thread_handle: Some(thread_handle) }
     }
 }
 
 impl Drop for Thaw {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        if let Some(looking) = self.looking.take() {
-            let _ = looking.join();
+        self.is_finished.store(true, Ordering::Relaxed);
+        if let Some(thread_handle) = self.thread_handle.take() {
+            let _ = thread_handle.join();
         }
     }
 }

@@ -30,7 +30,7 @@ impl LiveWorld<'_> {
         self.locks.extend(locks);
     }
 
-    /// Takes over a run whose supervisor died after `last_at`. Returns the first event: the downtime, or what
+    /// Takes over a run whose supervisor died after `last_record_at`. Returns the first event: the downtime, or what
     /// was found.
     pub(crate) async fn take_over(
         &mut self,

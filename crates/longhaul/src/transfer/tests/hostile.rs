@@ -181,7 +181,7 @@ fn refuses_invalid_manifests() {
     check("would be larger than", "/members/0/bytes", json!(u64::MAX));
     check("would be larger than", "/members/0/bytes", json!(1_u64 << 50));
     check("does not agree with its workspace.bundle", "/workspace", workspace("a"));
-    check("that is no run's id", "/run", json!("../../kmz"));
+    check("is not a valid run id", "/run", json!("../../kmz"));
     check("it has no run/plan.json", "/members", json!([]));
     check("its manifest: invalid type", "/members", json!(7));
     refused("is no name for a file", |entries| {
@@ -190,7 +190,7 @@ fn refuses_invalid_manifests() {
 }
 
 fn workspace(below: &str) -> Value {
-    json!({ "head": null, "branch": null, "tree": "ab12", "object_format": "sha1", "below": below })
+    json!({ "head": null, "branch": null, "tree": "ab12", "object_format": "sha1", "subdirectory": below })
 }
 
 #[test]
@@ -208,9 +208,9 @@ fn the_working_directory_stays_below_the_workspace() {
     };
     assert_eq!(flaw(|_| {}), None);
     let no_directory = [
-        flaw(|workspace| workspace["below"] = json!("../x")),
-        flaw(|workspace| workspace["below"] = json!("/etc")),
-        flaw(|workspace| workspace["below"] = json!("a/../../x")),
+        flaw(|workspace| workspace["subdirectory"] = json!("../x")),
+        flaw(|workspace| workspace["subdirectory"] = json!("/etc")),
+        flaw(|workspace| workspace["subdirectory"] = json!("a/../../x")),
     ];
     assert!(no_directory.iter().flatten().all(|flaw| flaw.contains("is no directory of the workspace")));
     assert_eq!(no_directory.iter().flatten().count(), 3);

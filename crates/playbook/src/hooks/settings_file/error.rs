@@ -57,9 +57,7 @@ impl InstallError {
             InstallError::NotJson { has_comments: false, .. } => {
                 "fix it: Claude Code ignores the file as it is; nothing was changed"
             }
-            InstallError::Shape { .. } => {
-                "fix it: Claude Code rejects it too; nothing was changed"
-            }
+            InstallError::Shape { .. } => "fix it: Claude Code rejects it too; nothing was changed",
             InstallError::ChangedMeanwhile { .. } => "try again; nothing was changed",
         }
     }

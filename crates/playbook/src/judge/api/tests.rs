@@ -79,7 +79,7 @@ async fn check_retried(policy: ApiCallPolicy, fault: &str, class: &str, kind: Fa
         [
             format!("0s: 1/3 {class} {first}"),
             format!("{first}: 2/3 {class} {}", wait(1)),
-            format!("{second}: 3/3 {class} Exhausted"),
+            format!("{second}: 3/3 {class} RetriesExhausted"),
         ]
     );
 }
@@ -90,7 +90,7 @@ async fn check_not_retried(fault: &str, class: &str, kind: Fault, retry: RetryAd
     let error = outcome.replied.expect_err("no other request is made");
     assert_eq!((error.fault, error.retry, error.requests), (kind, retry, 1), "{error}");
     assert_eq!((outcome.requests, outcome.slept.len()), (1, 0), "{fault}");
-    assert_eq!(outcome.seen, [format!("0s: 1/3 {class} Pointless")]);
+    assert_eq!(outcome.seen, [format!("0s: 1/3 {class} NotRetryable")]);
 }
 
 #[tokio::test]

@@ -71,7 +71,7 @@ fn applies_operations() {
             {"did":"added","name":"pref-001","section":"USER PREFERENCES","text":"use pnpm"}
             {"did":"added","name":"oth-001","section":"OTHERS","text":"nobody knows where","unknown_section":"Tips"}
             {"did":"added","name":"oth-002","section":"OTHERS","text":"without a section"}
-            {"did":"updated","name":"pat-003","text":"keep functions on one screen","was":"keep functions short"}
+            {"did":"updated","name":"pat-003","previous_text":"keep functions short","text":"keep functions on one screen"}
             {"did":"deleted","name":"mis-001","reason":"obsolete","section":"MISTAKES TO AVOID","text":"editing generated files"}
             {"did":"merged","from":["pat-001","kpt_001"],"name":"pat-004","section":"PATTERNS & APPROACHES","text":"lint first, but not api"}
         "###]],

@@ -98,7 +98,8 @@ impl BootstrapLearner {
             let spent = spent_since(&learning, started).map_err(|error| learn::failure(&error))?;
             printed.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
-                let message = format!("the budget of {} is exhausted; run it again to continue", money(budget));
+                let message =
+                    format!("the budget of {} is exhausted; run it again to continue", money(budget));
                 return Ok(Some(Stop { reason: StopReason::Outcome(OutcomeKind::OverBudget), message }));
             }
             screen.start_session(index, &planned.session.path, spent);
@@ -185,10 +186,8 @@ fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
     }
     // Entries for another judge or another API do not block this one.
     let until = report.waits.filter(|_| result == SessionProgress::Waits)?;
-    let message = format!(
-        "the judge does not answer and is paused until {}; run it again then",
-        coming(until)
-    );
+    let message =
+        format!("the judge does not answer and is paused until {}; run it again then", coming(until));
     Some(Stop { reason: StopReason::Outcome(OutcomeKind::RetryLater), message })
 }
 

@@ -46,7 +46,7 @@ pub fn ask(
     let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
     let extracted = runtime::new()?.block_on(request);
     if let Err(error) = count(&extracted, project, judge.model()) {
-        output::print_warning(&format!("write down what it cost: {error}"), Some(&error.hint()));
+        output::print_warning(&format!("cannot write down what it cost: {error}"), Some(&error.hint()));
     }
     extracted.failure.map_or(Ok(extracted.extraction), |error| Err(judge_failure(error)))
 }
@@ -83,12 +83,12 @@ fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
             return Ok(Playbook::default());
         }
         Err(error) => {
-            let error = format!("read the playbook {}: {error}", path.display());
+            let error = format!("cannot read the playbook {}: {error}", path.display());
             return Err(Failure::usage(error, "check --playbook"));
         }
     };
     let (playbook, _) = Playbook::read(&text).map_err(|error| {
-        let error = format!("read the playbook {}: {error}", path.display());
+        let error = format!("cannot read the playbook {}: {error}", path.display());
         Failure::not_started(error, "`longhaul playbook check` says more", None)
     })?;
     Ok(playbook)

@@ -32,7 +32,7 @@ impl Source {
             (None, None) => unreachable!("one of both is required"),
         };
         let bytes = open_regular(&path).and_then(read).map_err(|error| {
-            let error = format!("read {}: {error}", path.display());
+            let error = format!("cannot read {}: {error}", path.display());
             Failure::usage(error, "name a session file, such as ~/.claude/projects/*/*.jsonl")
         })?;
         let slice = excerpt(&bytes, &path.display().to_string())?;
@@ -46,7 +46,8 @@ impl Source {
 fn run_transcript(selector: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
     let run = open_home::find_run(&open_home::locate()?, selector)?;
     let path = open_home::best_transcript(&run).ok_or_else(|| {
-        let error = format!("find what run {} did: there is no session file and no stream of it", run.id());
+        let error =
+            format!("cannot find what run {} did: there is no session file and no stream of it", run.id());
         Failure::usage(error, "name another run: `longhaul runs` lists them")
     })?;
     let directory = run.plan().ok().map(|plan| plan.cwd.as_path().to_owned());

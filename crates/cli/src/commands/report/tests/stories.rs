@@ -81,7 +81,7 @@ fn timeline_shows_sleep_checks_and_finish() {
     // Sleep is recorded when it ends.
     check(
         idle(Story::started(), 300, 200).finished(400, None, Outcome::DONE),
-        "0-100 Working, 100-300 Asleep, 300-400 Working; lost asleep 200+0; 200 of 400",
+        "0-100 Working, 100-300 Downtime, 300-400 Working; lost downtime 200+0; 200 of 400",
     );
     check(
         idle(Story::started(), 300, 200).fails(400, Fault::Crashed, 10).attempt(410).finished(
@@ -89,8 +89,8 @@ fn timeline_shows_sleep_checks_and_finish() {
             None,
             Outcome::DONE,
         ),
-        "0-100 Failed crashed, 100-300 Asleep, 300-400 Failed crashed, 400-410 Waiting crashed, 410-420 Working; \
-         lost crashed 10+200, asleep 200+0; 210 of 420",
+        "0-100 Failed crashed, 100-300 Downtime, 300-400 Failed crashed, 400-410 Waiting crashed, 410-420 Working; \
+         lost crashed 10+200, downtime 200+0; 210 of 420",
     );
     // A new supervisor first records how long nothing ran. Downtime recorded earlier is sleep.
     let recovered = |until, last| Record::Recovered {
@@ -105,12 +105,12 @@ fn timeline_shows_sleep_checks_and_finish() {
             None,
             Outcome::DONE,
         ),
-        "0-30 Working, 30-40 Asleep, 40-100 Working, 100-300 Asleep, 300-400 Working; \
-         lost unsupervised 200+0, asleep 10+0; 190 of 400",
+        "0-30 Working, 30-40 Downtime, 40-100 Working, 100-300 Downtime, 300-400 Working; \
+         lost unsupervised 200+0, downtime 10+0; 190 of 400",
     );
     check(
         idle(Story::started(), 300, 200).and(300, recovered(300, 300)).finished(400, None, Outcome::DONE),
-        "0-100 Working, 100-300 Asleep, 300-400 Working; lost asleep 200+0; 200 of 400",
+        "0-100 Working, 100-300 Downtime, 300-400 Working; lost downtime 200+0; 200 of 400",
     );
     // Sleep during a wait counts as waiting.
     check(
@@ -129,7 +129,7 @@ fn timeline_shows_sleep_checks_and_finish() {
         .and(500, Record::RunReopened { at: at(500), request: ResumeRequest::Continue, changes: Vec::new() })
         .attempt(500)
         .finished(600, None, Outcome::DONE);
-    check(story, "0-50 Working, 50-80 Checking, 80-500 Over, 500-600 Working; lost ; 180 of 180");
+    check(story, "0-50 Working, 50-80 Checking, 80-500 Finished, 500-600 Working; lost ; 180 of 180");
 }
 
 #[test]
