@@ -48,7 +48,7 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
     eprintln!("seeds: {}", table::seeds(&options.seeds));
     for seed in &options.seeds {
         let mut play = tests();
-        play.args(["--", "sweep::wh", "--nocapture"]).current_dir(root);
+        play.args(["--", "sweep::work_", "--nocapture"]).current_dir(root);
         play.env("LONGHAUL_SWEEP", if options.scripted { "scripted" } else { "claude" });
         play.env("LONGHAUL_SWEEP_POINTS", options.points.to_string());
         play.env("LONGHAUL_SWEEP_SEED", seed.to_string());

@@ -19,7 +19,7 @@ const WRAP_UP: &str = "This run is about to end: ";
 /// The start of a prompt after a failed check.
 const CHECK_FAILED: &str = "The check of your work failed.";
 /// The start of a prompt after a limit was raised.
-const LIMIT_RAISED: &str = "The work had been stopped because ";
+const LIMIT_RAISED: &str = "The work stopped because ";
 
 /// The start of the sentence about amounts that the user added to the limits.
 const RAISED: &str = " The limits were raised: ";
@@ -137,14 +137,14 @@ fn check_failed(output: Option<&str>) -> String {
 /// Returns the prompt after a limit was raised.
 fn limit_raised(limit: Limit) -> String {
     let cause = match limit {
-        Limit::Budget => "its budget was used up",
-        Limit::Tokens => "the tokens that it might use were used up",
-        Limit::Time | Limit::Wall => "its time was up",
-        Limit::Turns => "the turns that it might take were used up",
-        Limit::Attempts => "the attempts that it might make were used up",
+        Limit::Budget => "the budget was exhausted",
+        Limit::Tokens => "the token limit was reached",
+        Limit::Time | Limit::Wall => "the time limit was reached",
+        Limit::Turns => "the turn limit was reached",
+        Limit::Attempts => "the attempt limit was reached",
     };
     format!(
-        "{LIMIT_RAISED}{cause}. Now there is more. Continue with the task: look at the state of the workspace first, since the \
+        "{LIMIT_RAISED}{cause}. The limit has been raised. Continue with the task: look at the state of the workspace first, since the \
          last commands may have run in full, in part or not at all."
     )
 }
@@ -251,7 +251,7 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
              with it"
         }
         Fault::Stalled => "the work stood still for too long, so the process was ended and started again",
-        Fault::AttemptTimeout => "its time was up, so the process was ended and started again",
+        Fault::AttemptTimeout => "it timed out, so the process was ended and started again",
         Fault::SessionLost => "the session was not found any more",
         Fault::SessionExists => "the process you ran in ended before it answered",
         Fault::SessionBusy => "another process was using the session",
@@ -402,7 +402,7 @@ mod tests {
             interrupted: the process you ran in was ended from outside, and the commands it was running with it
             out_of_memory: the process you ran in was killed for using too much memory, and the commands it was running with it
             stalled: the work stood still for too long, so the process was ended and started again
-            attempt_timeout: its time was up, so the process was ended and started again
+            attempt_timeout: it timed out, so the process was ended and started again
             session_lost: the session was not found any more
             session_exists: the process you ran in ended before it answered
             session_busy: another process was using the session

@@ -138,7 +138,7 @@ Examples:
 pub(super) const COST: &str = "\
 Examples:
   longhaul cost
-  longhaul cost --group-by project --since 30d";
+  longhaul cost --by project --since 30d";
 
 pub(super) const SHOW: &str = "\
 Examples:

@@ -81,7 +81,7 @@ pub(super) fn state(text: &str) -> Result<StateFilter, String> {
 #[derive(Debug, Args)]
 pub struct CostArgs {
     /// Group spending by this
-    #[arg(long, value_enum, value_name = "WHAT", default_value = "day")]
+    #[arg(long = "by", value_enum, value_name = "WHAT", default_value = "day")]
     pub group_by: GroupBy,
     /// Only what was spent since then: a duration like 12h or 7d, a date, or a time, to a quarter of an hour [default:
     /// 30d; all of it, if --all]

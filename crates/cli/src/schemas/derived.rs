@@ -75,6 +75,9 @@ enum StreamType {
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "it is only described")]
 struct JournalLine {
+    /// Format of the journal; in its first line only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<u32>,
     /// Number of the step, starting at 0.
     seq: u64,
     /// Time of the step.

@@ -568,7 +568,7 @@ fn every_file_and_every_key_is_documented() {
     assert_eq!(keys(&parsed(&run, "status.json")), rows("status.json"));
     assert_eq!(keys(&parsed(&run, "changes.json")), rows("changes.json"));
     let inner =
-        [&parsed(&run, "changes.json")["began"], &costs["time"], &costs["total_tokens"], &costs["turns"][0]]
+        [&parsed(&run, "changes.json")["start"], &costs["time"], &costs["total_tokens"], &costs["turns"][0]]
             .map(keys);
     let others = [keys(&parsed(&run, "metadata.json")), keys(&parsed(&run, "logs/session.json"))];
     for key in inner.iter().chain(&others).flatten() {

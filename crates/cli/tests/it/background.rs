@@ -40,14 +40,14 @@ text = "It still trains."
 to = "You stopped"
 {finish}
 [[reply]]
-to = "You say that the work is finished"
+to = "You reported that the work is done"
 {finish}
 [[reply]]
 to = "This run is about to end"
 [[reply.turn]]
 text = "My work is saved."
 [[reply]]
-to = "Now there is more"
+to = "The limit has been raised"
 {finish}
 "#
     )
@@ -116,7 +116,7 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         let status = stage.longhaul(["status", "--output-format", "json"]).end();
         let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
         assert_eq!(status["runs"][0]["background"][0], ENDS, "{status}");
-        let now = status["runs"][0]["now"].as_str().expect("a text");
+        let now = status["runs"][0]["activity"].as_str().expect("a text");
         assert!(now.ends_with(&format!("; in the background: {ENDS}")), "{now}");
         let explanation = stage.longhaul(["why", "@"]).end().stdout.replace("\n      ", " ");
         assert!(explanation.contains(&format!("; in the background: {ENDS}")), "{explanation}");

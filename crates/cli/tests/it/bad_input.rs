@@ -31,7 +31,7 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
     check(&["run", "p", "--nonsense"], &["--nonsense", "--help"]);
     check(&["frobnicate"], &["frobnicate", "--help"]);
     check(&["run"], &["<PROMPT>", "--help"]);
-    check(&["run", ""], &["the prompt from the command line is empty", "hint: say what the agent is to do"]);
+    check(&["run", ""], &["the prompt from the command line is empty", "hint: pass the task"]);
     check(&["run", " \n"], &["the prompt from the command line is empty", "hint:"]);
     check(&["run", "-"], &["the prompt from stdin is empty", "hint:"]);
     check(&["run", "--prompt-file", &blank], &["blank.md is empty", "hint:"]);
@@ -60,7 +60,10 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
 /// Asserts that a run was rejected: exit code 25, the fault in the envelope, an error and a hint on stderr.
 fn assert_rejected(ended: &Ended, fault: &str, fragments: &[&str]) -> Value {
     let envelope = ended.envelope(25);
-    assert_eq!((&envelope["run"]["outcome"], &envelope["run"]["fault"]), (&"refused".into(), &fault.into()));
+    assert_eq!(
+        (&envelope["run"]["outcome"], &envelope["run"]["fault"]),
+        (&"not_started".into(), &fault.into())
+    );
     assert!(!envelope["errors"].as_array().expect("a list").is_empty(), "{envelope}");
     ended.says(fragments);
     ended.says(&["hint:"]);
@@ -155,7 +158,7 @@ fn unwritable_home_is_rejected() {
     let check = |home: &Path, fragments: &[&str]| {
         let ended = stage.run(&agent, &["p"]).env("LONGHAUL_HOME", home).end();
         let envelope = ended.envelope(25);
-        assert_eq!(envelope["run"]["outcome"], "refused");
+        assert_eq!(envelope["run"]["outcome"], "not_started");
         ended.says(&[&home.display().to_string(), "hint: set LONGHAUL_HOME"]);
         ended.says(fragments);
         assert!(!home.exists(), "{} was made", home.display());
@@ -183,7 +186,7 @@ fn full_disk_is_detected_before_anything_starts() {
     let limited = r#"ulimit -f 0; exec "$0" "$@""#;
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p", "--agent-path"]).args([&agent]);
     let ended = call.end();
-    assert_eq!(ended.envelope(25)["run"]["outcome"], "refused");
+    assert_eq!(ended.envelope(25)["run"]["outcome"], "not_started");
     ended.says(&["write plan", "hint:", "LONGHAUL_HOME"]);
     assert!(!witness.exists(), "the agent was started");
     let files: Vec<_> = tidy::everything(&stage.home()).into_iter().filter(|path| path.is_file()).collect();
@@ -202,7 +205,7 @@ fn disk_that_fills_up_ends_the_run() {
     let call = call.args(["--agent-path".as_ref(), stage.agent().as_os_str()]);
     let ended = call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").end();
     assert_eq!(ended.envelope(26)["run"]["outcome"], "incomplete");
-    ended.says(&["broke off", "journal.jsonl", "hint: make room"]);
+    ended.says(&["was aborted", "journal.jsonl", "hint: make room"]);
     let history =
         Journal::load(&stage.only_run().journal_path()).expect("the journal is whole as far as it goes");
     assert!(history.torn_bytes == 0 && history.entries.len() > 3, "{history:?}");
@@ -253,10 +256,10 @@ fn pipes_and_devices_are_rejected_as_input_files() {
         assert_no_file(&["run", "p", "--prices-file", path]);
         assert_no_file(&["run", "p", "--effects-file", path]);
         assert_no_file(&["run", "p", "--block-urls-file", path]);
-        assert_no_file(&["seed", "--from-transcript", path]);
-        assert_no_file(&["seed", "--task-file", path, "--from-transcript", path]);
+        assert_no_file(&["handoff", "--from-transcript", path]);
+        assert_no_file(&["handoff", "--task-file", path, "--from-transcript", path]);
         assert_no_file(&["import", path, "--into", "there"]);
-        assert_no_file(&["keypoints", "extract", path]);
+        assert_no_file(&["playbook", "extract", path]);
     }
     assert!(!stage.home().exists() || stage.runs().is_empty());
     let server = Server::plays(WORK);

@@ -146,7 +146,7 @@ fn readable_environment_file_is_reported() {
     let complete = finding(doctor().env("ANTHROPIC_API_KEY", "sk-2")).expect("the service is installed");
     assert_eq!(complete["state"], "ok", "{complete}");
     let missing = finding(doctor().env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")).expect("it is installed");
-    let message = missing["found"].as_str().expect("words");
+    let message = missing["detail"].as_str().expect("words");
     assert!(
         missing["state"] == "warning" && message.contains("does not set ANTHROPIC_BASE_URL:"),
         "{missing}"

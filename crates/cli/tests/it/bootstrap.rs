@@ -66,7 +66,7 @@ fn results(printed: &Value) -> Vec<String> {
     let line = |session: &Value| {
         let path = PathBuf::from(session["transcript"].as_str().expect("it has a path"));
         let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
-        format!("{name} {}", session["came"].as_str().expect("it came to something"))
+        format!("{name} {}", session["result"].as_str().expect("it came to something"))
     };
     sessions.iter().map(line).collect()
 }
@@ -97,14 +97,14 @@ fn past_sessions_are_learned_from_once() {
 
     let unconfirmed = bootstrap(&stage, &[]).against(&server).end();
     assert_eq!(unconfirmed.code, 2, "{}", unconfirmed.stderr);
-    assert!(unconfirmed.stderr.contains("nobody can be asked whether it may"), "{}", unconfirmed.stderr);
+    assert!(unconfirmed.stderr.contains("no terminal to confirm"), "{}", unconfirmed.stderr);
     let unlimited = bootstrap(&stage, &["--budget", "none"]).against(&server).end();
-    assert!(unlimited.stderr.contains("nobody can be asked whether it may"), "{}", unlimited.stderr);
+    assert!(unlimited.stderr.contains("no terminal to confirm"), "{}", unlimited.stderr);
     assert_eq!(server.api.account().side.len(), 0, "nothing was asked by then");
 
     let first = bootstrap(&stage, &["--yes", "--limit", "2"]).against(&server).end();
     assert_eq!(first.code, 0, "{}{}", first.stdout, first.stderr);
-    assert_eq!(results(&printed(&first)), ["s1 learnt", "s2 learnt"]);
+    assert_eq!(results(&printed(&first)), ["s1 learned", "s2 learned"]);
     assert_eq!(skip_reasons(&printed(&first)), ["beyond_limit"]);
     let point = json!([{ "name": "ctx-001", "text": "Start the database before the tests.", "helpful": 0, "harmful": 0 }]);
     assert_eq!(points(&stage), point);
@@ -116,7 +116,7 @@ fn past_sessions_are_learned_from_once() {
 
     let second = bootstrap(&stage, &["--yes"]).against(&server).end();
     assert_eq!(results(&printed(&second)), ["s3 learnt"], "{}", second.stderr);
-    assert_eq!(skip_reasons(&printed(&second)), ["learnt", "learnt"]);
+    assert_eq!(skip_reasons(&printed(&second)), ["learned", "learned"]);
     assert!(printed(&second)["cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{}", second.stdout);
     // A session that was judged is not judged again, even if the project's state file is lost.
     fs::remove_file(stage.work().join(".claude/bootstrap_state.json")).expect("it was there");
@@ -141,7 +141,7 @@ fn sessions_wait_for_an_api_key() {
     assert!(!stage.work().join(".claude/bootstrap_state.json").exists());
     let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
     assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
-    assert_eq!(results(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
+    assert_eq!(results(&printed(&rest)), ["s1 learned", "s2 learned"], "{}", rest.stderr);
 }
 
 /// A waiting session is never reported as done, no matter which worker holds the queue. A URL with a password
@@ -166,7 +166,7 @@ fn sessions_wait_for_another_worker() {
     assert_eq!(ended.code, 75, "{}{}", ended.stdout, ended.stderr);
     let report = printed(&ended);
     assert_eq!(results(&report), ["s1 waits", "s2 open"]);
-    assert!(report["stopped"].as_str().is_some_and(|reason| reason.contains("left alone until")), "{report}");
+    assert!(report["stopped"].as_str().is_some_and(|reason| reason.contains("is paused until")), "{report}");
     let waiting: String = database
         .query_row("SELECT group_concat(destination) FROM queue", [], |row| row.get(0))
         .expect("it can be read");
@@ -191,7 +191,7 @@ fn ctrl_c_loses_nothing() {
     );
     let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
     assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
-    assert_eq!(results(&printed(&rest)), ["s1 learnt", "s2 learnt"], "{}", rest.stderr);
+    assert_eq!(results(&printed(&rest)), ["s1 learned", "s2 learned"], "{}", rest.stderr);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn claude_code_judges_and_does_not_judge_itself() {
             .against(&server)
             .end();
         assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
-        assert_eq!(results(&printed(&ended)), ["s1 learnt"], "{}", ended.stderr);
+        assert_eq!(results(&printed(&ended)), ["s1 learned"], "{}", ended.stderr);
         assert_eq!(points(stage)[0]["text"], "Start the database before the tests.");
         let runs = stage.runs();
         assert_eq!(runs.len(), 2, "a run for each question");

@@ -24,7 +24,7 @@ const FOR_PEOPLE: [&str; 15] = [
 ];
 /// Flags that select the output format.
 const FORMATS: [&str; 8] =
-    ["--output-format", "--json", "--text", "--csv", "--list", "--print-service", "--help", "--version"];
+    ["--output-format", "--json", "--format", "--csv", "--list", "--print-service", "--help", "--version"];
 
 /// A program to start.
 pub struct Call {

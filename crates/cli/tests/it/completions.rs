@@ -26,12 +26,13 @@ fn completions_offer_the_ids_and_names_of_runs() {
     }
     let first = offered(&stage, &["show", ""]);
     assert_eq!(first[..3], ["two", "nightly", "one"], "runs come before flags: {first:?}");
-    for command in
-        ["why", "logs", "diff", "report", "cancel", "attach", "resume", "rerun", "recover", "export", "seed"]
-    {
+    for command in [
+        "why", "logs", "diff", "report", "cancel", "attach", "resume", "rerun", "recover", "export",
+        "handoff",
+    ] {
         assert_eq!(offered(&stage, &[command, "ni"]), ["nightly"], "{command}");
     }
-    assert_eq!(offered(&stage, &["keypoints", "extract", "--run", "o"]), ["one"]);
+    assert_eq!(offered(&stage, &["playbook", "extract", "--run", "o"]), ["one"]);
     fs::write(stage.home().join("ledger.sqlite3"), "damaged").expect("it can be written");
     assert_eq!(offered(&stage, &["show", "o"]), Vec::<String>::new());
 }

@@ -107,8 +107,8 @@ fn invalid_file_starts_nothing() {
     project(&stage, &format!("block_urls_file = \"{}\"\n", secret.display()));
     check(&["longhaul.toml:1: `block_urls_file` is ", "which is not in the project"]);
     symlink(&secret, stage.work().join("list")).expect("the stage can be written");
-    project(&stage, "[profile.x]\neffects = \"list\"\n");
-    check(&["longhaul.toml:2 (profile x): `effects` is ", "which is not in the project"]);
+    project(&stage, "[profile.x]\neffects_file = \"list\"\n");
+    check(&["longhaul.toml:2 (profile x): `effects_file` is ", "which is not in the project"]);
     fs::write(&file, b"# caf\xe9\n").expect("the stage can be written");
     check(&["work/longhaul.toml: line 1 is not UTF-8", "iconv"]);
     fs::remove_file(&file).expect("it is there");
@@ -222,13 +222,13 @@ fn read_only_commands_ignore_an_invalid_file() {
     let ended = stage.longhaul(["drill", "--list"]).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(
-        ended.stderr.contains("warning: cannot read ") && ended.stderr.contains("going on without it"),
+        ended.stderr.contains("warning: cannot read ") && ended.stderr.contains("continuing without it"),
         "{ended:?}"
     );
     let show = stage.longhaul(["config", "show"]).end();
     assert_eq!(show.code, 2, "{show:?}");
     show.says(&["`quiet` wants `true` or `false`"]);
-    for args in [&["config", "path"][..], &["config", "schema"], &["completions", "zsh"], &["man"]] {
+    for args in [&["config", "path"][..], &["completions", "zsh"], &["man"]] {
         let ended = stage.longhaul(args).end();
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}: {ended:?}");
     }
@@ -247,7 +247,7 @@ fn research_applies_the_users_settings() {
     stage.file("task/README.md", "Improve the model.");
     user(
         &stage,
-        "model = \"haiku\"\ndeny_tools = [\"WebFetch\"]\nmax_retries = 2\nidle_stops = 5\nbackground_wait = \"1m\"\n\n\
+        "model = \"haiku\"\ndeny_tools = [\"WebFetch\"]\nmax_retries = 2\nmax_idle_stops = 5\nbackground_wait = \"1m\"\n\n\
          [research]\nclaude_hours = 2\nhandoff_summary = \"haiku\"\n",
     );
     // The current directory is not the project.
@@ -267,18 +267,18 @@ fn research_applies_the_users_settings() {
 #[test]
 fn config_show_prints_effective_values() {
     let stage = Stage::new();
-    let user_file = user(&stage, "preset = \"archon\"\n\n[recover]\nwithin = \"36h\"\n");
+    let user_file = user(&stage, "preset = \"archon\"\n\n[recover]\nactive_within = \"36h\"\n");
     let show = |args: &[&str]| stage.longhaul(["config", "show", "--output-format", "json"]).args(args).end();
     let values = json(&show(&[]));
     assert_eq!((&values["preset"], &values["max_retries"]), (&"archon".into(), &2.into()));
-    assert_eq!((&values["recover.within"], &values["model"]), (&"36h".into(), &Value::Null));
+    assert_eq!((&values["recover.active_within"], &values["model"]), (&"36h".into(), &Value::Null));
     let values = json(&show(&["--origin"]));
     assert_eq!(values["preset"]["origin"], format!("{}:1", user_file.display()));
     assert_eq!(values["max_retries"], serde_json::json!({ "value": 2, "origin": "preset archon" }));
     assert_eq!(values["keep_going"], serde_json::json!({ "value": false, "origin": "default" }));
     let text = stage.longhaul(["config", "show", "--origin", "--output-format", "text"]).end().stdout;
     assert!(text.contains(&format!("# {}:1\n", user_file.display())), "{text}");
-    assert!(text.contains("\n[recover]\nwithin = \"36h\""), "{text}");
+    assert!(text.contains("\n[recover]\nactive_within = \"36h\""), "{text}");
     let nowhere = show(&["--cwd", "/nowhere"]);
     assert_eq!(nowhere.code, 2, "{nowhere:?}");
     nowhere.says(&["/nowhere", "hint:"]);

@@ -189,7 +189,7 @@ fn diff_shows_the_changes_of_a_run() {
         );
         assert_eq!(summary["commits"][0]["subject"], "Moved");
         assert_eq!(
-            (&summary["to"]["now"], &summary["to"]["head"]),
+            (&summary["to"]["live"], &summary["to"]["head"]),
             (&false.into(), &summary["commits"][0]["id"])
         );
         assert_eq!(
@@ -296,7 +296,7 @@ fn unfinished_run_is_compared_with_the_current_workspace() {
             unfinished.stdout.contains("+one\n") && !unfinished.stdout.contains("+two\n"),
             "{unfinished:?}"
         );
-        assert_eq!(json(stage, &[])["to"]["now"], true);
+        assert_eq!(json(stage, &[])["to"]["live"], true);
         run.kill();
         // The first supervisor recorded the start, and the last one records the end.
         recover(stage, server, &[]).end().envelope(0);
@@ -307,7 +307,7 @@ fn unfinished_run_is_compared_with_the_current_workspace() {
         let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(server).end();
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let diff = json(stage, &[]);
-        assert_eq!((&diff["from"]["at"], &diff["to"]["now"]), (&started_at, &false.into()), "{diff}");
+        assert_eq!((&diff["from"]["at"], &diff["to"]["live"]), (&started_at, &false.into()), "{diff}");
         assert_eq!(changed_files(&diff), "added begun, added steps");
         shell(stage, &stage.work(), "rm begun steps");
         assert_eq!(text(stage, &["--name-only"]), names, "what is removed later was there");

@@ -39,7 +39,7 @@ fn finding_of(report: &Value, check: &str) -> (String, String, String) {
     let finding = findings.iter().find(|finding| finding["check"] == check);
     let finding = finding.unwrap_or_else(|| panic!("no {check} in {report}"));
     let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
-    (text("state"), text("found"), text("remedy"))
+    (text("state"), text("detail"), text("remedy"))
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn working_installation_has_no_findings() {
     expect![[r#"
         ok  configuration  no file
         ok  agent          <stage>/agent
-        ok  version        2.1.330 (Claude Code), (tested version)
+        ok  version        2.1.330 (Claude Code) (tested version)
         ok  login          ANTHROPIC_API_KEY
         ok  inner retries  set by each run
         ok  api timeout    360 s, the agent's own
@@ -75,8 +75,8 @@ fn working_installation_has_no_findings() {
     let json = doctor(&stage, &agent).end().stdout;
     let mut is_varying = false;
     let line = |line: &str| {
-        let is_found = line.trim_start().starts_with("\"found\":");
-        let line = if is_varying && is_found { "      \"found\": …," } else { line };
+        let is_found = line.trim_start().starts_with("\"detail\":");
+        let line = if is_varying && is_found { "      \"detail\": …," } else { line };
         if line.trim_start().starts_with("\"check\":") {
             is_varying = ["\"disk\"", "\"memory\"", "\"clock\""].iter().any(|check| line.contains(check));
         }
@@ -91,91 +91,91 @@ fn working_installation_has_no_findings() {
             {
               "check": "configuration",
               "state": "ok",
-              "found": "no file",
+              "detail": "no file",
               "remedy": null
             },
             {
               "check": "agent",
               "state": "ok",
-              "found": "<stage>/agent",
+              "detail": "<stage>/agent",
               "remedy": null
             },
             {
               "check": "version",
               "state": "ok",
-              "found": "2.1.330 (Claude Code), (tested version)",
+              "detail": "2.1.330 (Claude Code) (tested version)",
               "remedy": null
             },
             {
               "check": "login",
               "state": "ok",
-              "found": "ANTHROPIC_API_KEY",
+              "detail": "ANTHROPIC_API_KEY",
               "remedy": null
             },
             {
               "check": "inner_retries",
               "state": "ok",
-              "found": "set by each run",
+              "detail": "set by each run",
               "remedy": null
             },
             {
               "check": "api_timeout",
               "state": "ok",
-              "found": "360 s, the agent's own",
+              "detail": "360 s, the agent's own",
               "remedy": null
             },
             {
               "check": "sessions",
               "state": "ok",
-              "found": "<stage>/user/.claude/projects, made by the agent's first session",
+              "detail": "<stage>/user/.claude/projects, made by the agent's first session",
               "remedy": null
             },
             {
               "check": "home",
               "state": "ok",
-              "found": "<stage>/longhaul, made by the first run",
+              "detail": "<stage>/longhaul, made by the first run",
               "remedy": null
             },
             {
               "check": "disk",
               "state": "ok",
-              "found": …,
+              "detail": …,
               "remedy": null
             },
             {
               "check": "ledger",
               "state": "ok",
-              "found": "there is none yet; the first run makes it",
+              "detail": "there is none yet; the first run makes it",
               "remedy": null
             },
             {
               "check": "orphaned_runs",
               "state": "ok",
-              "found": "none",
+              "detail": "none",
               "remedy": null
             },
             {
               "check": "clock",
               "state": "ok",
-              "found": …,
+              "detail": …,
               "remedy": null
             },
             {
               "check": "processes",
               "state": "ok",
-              "found": "a run's processes can be found and stopped",
+              "detail": "a run's processes can be found and stopped",
               "remedy": null
             },
             {
               "check": "memory",
               "state": "ok",
-              "found": …,
+              "detail": …,
               "remedy": null
             },
             {
               "check": "sandbox",
               "state": "ok",
-              "found": "bubblewrap and socat are there, for --network",
+              "detail": "bubblewrap and socat are there, for --network",
               "remedy": null
             }
           ]
@@ -305,6 +305,6 @@ fn the_real_agent_tells_its_version() {
     let Some(claude) = claude_code("the_real_agent_tells_its_version") else { return };
     let stage = Stage::new();
     let report = json(doctor(&stage, &claude), 0);
-    assert_eq!(finding_of(&report, "version").1, "2.1.330 (Claude Code), (tested version)");
+    assert_eq!(finding_of(&report, "version").1, "2.1.330 (Claude Code) (tested version)");
     assert_eq!(everything(&stage.user_home()), Vec::<PathBuf>::new(), "the agent writes nothing");
 }

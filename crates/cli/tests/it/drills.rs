@@ -65,7 +65,7 @@ fn agrees_with_claude_code(name: &str) {
 fn agrees(stage: &Stage, args: &[&str]) {
     let ended = stage.longhaul(args).end();
     let card = card(&ended);
-    assert_eq!((ended.code, &card["agrees"]), (0, &true.into()), "{ended:?}");
+    assert_eq!((ended.code, &card["passed"]), (0, &true.into()), "{ended:?}");
     assert_eq!(card["processes_left"], 0);
 }
 
@@ -105,13 +105,13 @@ text = "Done."
 fn drill(toml: &str) -> Ended {
     let stage = Stage::new();
     let file = stage.file("own.toml", toml);
-    stage.longhaul(["drill", "--scenario"]).args([file]).end()
+    stage.longhaul(["drill"]).args([file]).end()
 }
 
 #[test]
 fn scenario_from_a_file_is_drilled() {
     let ended = drill(SMALL);
-    assert_eq!((ended.code, &card(&ended)["agrees"]), (0, &true.into()), "{ended:?}");
+    assert_eq!((ended.code, &card(&ended)["passed"]), (0, &true.into()), "{ended:?}");
 }
 
 /// Each case expects something that does not happen, so that the drill must fail.
@@ -121,7 +121,7 @@ fn drill_reports_unmet_expectations() {
         let toml = SMALL.replace(original, replacement);
         assert_ne!(toml, SMALL);
         let ended = drill(&toml);
-        assert_eq!((ended.code, &card(&ended)["agrees"]), (20, &false.into()), "{replacement}: {ended:?}");
+        assert_eq!((ended.code, &card(&ended)["passed"]), (20, &false.into()), "{replacement}: {ended:?}");
         let stage = Stage::new();
         let file = stage.file("own.toml", &toml).display().to_string();
         let text = stage.longhaul(["drill", &file, "--output-format", "text"]).end();
@@ -147,7 +147,7 @@ fn invalid_scenario_is_a_usage_error() {
     };
     check(&Stage::new().longhaul(["drill", "tornado"]).end(), &["tornado"]);
     check(&Stage::new().longhaul(["drill", "strom"]).end(), &["strom", "did you mean storm?"]);
-    check(&Stage::new().longhaul(["drill", "--scenario", "/nowhere.toml"]).end(), &["/nowhere.toml"]);
+    check(&Stage::new().longhaul(["drill", "/nowhere.toml"]).end(), &["/nowhere.toml"]);
     check(&drill("name = "), &["own.toml", "line 1"]);
     check(&drill(&SMALL.replace("prompt =", "promt =")), &["own.toml", "promt"]);
     check(&drill(&SMALL.replace("\"a.txt\", content", "\"../a.txt\", content")), &["leaves the workspace"]);
@@ -157,7 +157,7 @@ fn invalid_scenario_is_a_usage_error() {
 fn random_seed_is_printed() {
     let stage = Stage::new();
     let file = stage.file("own.toml", SMALL).display().to_string();
-    let ended = stage.longhaul(["drill", &file, "--random-seed"]).end();
-    let seed = card(&ended)["seed"].as_u64().expect("the seed is a number");
+    let ended = stage.longhaul(["drill", &file, "--seed", "random"]).end();
+    let seed = card(&ended)["handoff"].as_u64().expect("the seed is a number");
     assert!(ended.stderr.contains(&format!("(seed {seed})")), "{ended:?}");
 }

@@ -105,7 +105,7 @@ fn report_format_follows_the_file_name() {
     };
     check("page.html", &[], "<!doctype html>");
     check("page.txt", &[], "longhaul report");
-    check("text.html", &["--text"], "longhaul report");
+    check("text.html", &["--format", "text"], "longhaul report");
 }
 
 #[test]

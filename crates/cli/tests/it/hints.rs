@@ -199,7 +199,7 @@ fn unstarted_run_is_not_the_last_run() {
     let run = |id: &'static str, mode: &'static str| {
         stage.run(&agent, &["p", "--run-id", id, "--permission-mode", mode]).against(&server).end().code
     };
-    assert_eq!(run("refused", "no-such-mode"), 25);
+    assert_eq!(run("not_started", "no-such-mode"), 25);
     let none = stage.longhaul(["show", "@"]).end();
     assert_eq!(none.code, 2, "{none:?}");
     none.says(&["no such run"]);

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Start of a keep-going prompt.
 const KEEP_GOING: &str = "You stopped";
 /// Start of the question that asks an agent to confirm its done claim.
-const CONFIRM: &str = "You say that the work is finished";
+const CONFIRM: &str = "You reported that the work is done";
 
 /// Returns a scenario with a model that stops after each of `stops` steps, then claims that it is done and
 /// confirms it.

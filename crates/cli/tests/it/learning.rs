@@ -106,7 +106,7 @@ fn named_transcript_is_learned_from_once() {
     .assert_eq(text);
     assert!(cost.starts_with('$'), "{cost}");
     let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
-    assert_eq!(printed(&status)["lessons"][0]["what"], "1 new");
+    assert_eq!(printed(&status)["lessons"][0]["description"], "1 new");
 }
 
 /// Failpoints of the worker, each named after the step before it.
@@ -213,7 +213,7 @@ fn queue_waits_for_the_api_and_for_a_person() {
     assert_eq!((rejected.code, printed(&rejected)["waiting"].as_u64()), (23, Some(1)), "{rejected:?}");
     assert_eq!(unauthorized.api.account().requests.len(), 1);
     let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
-    assert_eq!(printed(&status)["silent"][0]["needs_person"], true, "{status:?}");
+    assert_eq!(printed(&status)["paused_judges"][0]["needs_person"], true, "{status:?}");
     // A session is never sent to another API than its own.
     let server = one("");
     let other = learn(&stage, &server, &[]);

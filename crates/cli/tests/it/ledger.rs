@@ -145,7 +145,7 @@ fn status_reports_running_and_orphaned_runs() {
     let running = in_mid_tool(&stage, &stage.agent(), &server);
     let status = || json(&stage.longhaul(["status"]).end());
     assert_eq!(status()["running"], 1);
-    let now = status()["runs"][0]["now"].clone();
+    let now = status()["runs"][0]["activity"].clone();
     assert!(now.as_str().is_some_and(|now| now.starts_with("Bash: ")), "{now}");
     let text = stage.longhaul(["status"]).in_text().end().stdout;
     assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  Bash: ")), "{text}");
@@ -172,7 +172,7 @@ fn status_reports_the_reason_of_a_wait() {
     until("it waits", || status()["waiting"] == 1);
     let run = status()["runs"][0].clone();
     assert_eq!(run["fault"], "overloaded");
-    let now = run["now"].as_str().expect("words");
+    let now = run["activity"].as_str().expect("words");
     assert!(
         now.starts_with("waiting until ") && now.ends_with(": the API is overloaded · attempt 2"),
         "{now}"

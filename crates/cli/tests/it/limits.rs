@@ -39,7 +39,7 @@ to = "Now finish it"
 [[reply.turn]]
 text = "It is finished."
 [[reply]]
-to = "Now there is more"
+to = "The limit has been raised"
 [[reply.turn]]
 text = "I go on."
 [[reply.turn.tools]]

@@ -119,7 +119,7 @@ fn hanging_orphan_is_stopped_and_its_run_recovers() {
     let show = |format: &str| stage.longhaul(["show", "@", "--output-format", format]).end().stdout;
     assert!(show("text").contains("attempt 1: its supervisor had died"), "{}", show("text"));
     let shown: Value = serde_json::from_str(&show("json")).expect("it is JSON");
-    assert_eq!(shown["attempts"][0]["orphaned"]["silent_ms"], watchdog_stop.silent_ms.millis());
+    assert_eq!(shown["attempts"][0]["watchdog"]["silent_ms"], watchdog_stop.silent_ms.millis());
 
     done_in(&stage, &recover(&stage, &server, &["@"]).end().envelope(0), 2);
     assert_eq!(steps(&stage), "one\nthree\n", "the second step was cut, and looked for");

@@ -175,7 +175,7 @@ fn unknown_run_is_wrong_usage_for_every_command() {
     let stage = Stage::new();
     work(&stage, &["--run-id", "one"]).envelope(0);
     for command in [
-        "show", "why", "logs", "diff", "report", "seed", "cancel", "attach", "resume", "rerun", "recover",
+        "show", "why", "logs", "diff", "report", "handoff", "cancel", "attach", "resume", "rerun", "recover",
         "export",
     ] {
         let ended = stage.longhaul([command, "nowhere"]).end();

@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 /// Three steps, each of which writes a line. The second takes long enough to be interrupted. Each step first
-/// checks whether it was taken, as the prompt of a resumed session requests. The real agent's session may lack
-/// its last step after a kill.
+/// checks whether it was taken, as the prompt of a resumed session requests. The real agent's session may
+/// lack its last step after a kill.
 pub const STEPS: &str = r#"
 name = "steps"
 summary = "three steps, each of which leaves a line"
@@ -198,7 +198,7 @@ fn lost_session_is_replaced_by_a_handoff() {
         let _ = kill_process(agent, Signal::KILL);
         until("the agent is gone", || is_gone(agent));
         fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
-        let handoff = stage.longhaul(["seed", "@"]).end();
+        let handoff = stage.longhaul(["handoff", "@"]).end();
         assert_eq!(handoff.code, 0, "{handoff:?}");
         assert!(
             handoff.stdout.starts_with("p\n") && handoff.stdout.contains("echo one >> steps"),

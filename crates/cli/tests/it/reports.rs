@@ -52,7 +52,7 @@ fn run_is_reported_as_page_text_and_json() {
         assert!(page.contains("&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt; write a file"), "{page}");
         assert!(!page.contains("<img") && !page.contains("<script"), "{page}");
 
-        let text = report(stage, &["--text"]).stdout;
+        let text = report(stage, &["--format", "text"]).stdout;
         for words in [id, "1 done, 0 failed", "The work is done.", "Bash echo hello > hello.txt", "Nothing."]
         {
             assert!(text.contains(words), "no `{words}` in {text}");
@@ -74,7 +74,7 @@ fn run_is_reported_as_page_text_and_json() {
             assert_eq!(json["runs"].as_array().map(Vec::len), Some(1));
         }
         // `--since` omits runs that finished earlier.
-        let recent = stage.longhaul(["report", "--text", "--since", "0s"]).end();
+        let recent = stage.longhaul(["report", "--format", "text", "--since", "0s"]).end();
         assert!(recent.stdout.contains("0 runs active since"), "{recent:?}");
     });
 }
@@ -85,7 +85,7 @@ fn orphaned_run_needs_a_person() {
         let supervisor = in_mid_tool(stage, agent, server);
         let id = stage.only_run().id().to_string();
         let assert_reported = |words: &str| {
-            let text = report(stage, &["--text"]).stdout;
+            let text = report(stage, &["--format", "text"]).stdout;
             assert!(text.contains(words), "no `{words}` in {text}");
         };
         assert_reported("An attempt is running.");
@@ -116,7 +116,9 @@ fn report_is_written_to_the_requested_path() {
     // A device stays a device, even for root.
     assert_eq!(report_to("/dev/null").stdout, "/dev/null\n");
     assert!(fs::metadata("/dev/null").expect("it is there").file_type().is_char_device());
-    assert!(report(&stage, &["--text", "--output", "report.txt"]).stdout.ends_with("/report.txt\n"));
+    assert!(
+        report(&stage, &["--format", "text", "--output", "report.txt"]).stdout.ends_with("/report.txt\n")
+    );
     let text = fs::read_to_string(stage.folder().join("report.txt")).expect("text");
     assert!(text.starts_with("LONGHAUL REPORT\n"), "{text}");
     let names: Vec<_> =
@@ -139,12 +141,12 @@ fn invalid_output_path_and_time_are_rejected_early() {
     check(&["--output", "/proc/report.html"], &["/proc/report.html", "hint:", "--output"]);
     check(&["--output", &inside_file], &["report.html", "hint:", "--output"]);
     check(&["--output", "work"], &["work: this is a directory", "hint: name a file in it"]);
-    check(&["--text", "--output-format", "json"], &["text or JSON, not both", "hint:"]);
+    check(&["--format", "text", "--output-format", "json"], &["cannot be used with", "--help"]);
     check(&["--since", "2999-01-01"], &["in the future", "--help"]);
     check(&["--since", "lately"], &["lately", "12h or 7d"]);
     check(&["@", "--since", "12h"], &["cannot be used with", "--help"]);
     // The absence of runs is no error, unless one is named.
-    assert!(report(&stage, &["--text"]).stdout.contains("There are none."));
+    assert!(report(&stage, &["--format", "text"]).stdout.contains("There are none."));
     let ended = stage.longhaul(["report", "@"]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["hint:"]);
@@ -157,10 +159,10 @@ fn report_works_with_a_damaged_ledger() {
     let ledger = stage.home().join("ledger.sqlite3");
     fs::write(&ledger, "no database").expect("it is ours");
     fs::set_permissions(&ledger, PermissionsExt::from_mode(0o600)).expect("it is ours");
-    let ended = stage.longhaul(["report", "--text"]).end();
+    let ended = stage.longhaul(["report", "--format", "text"]).end();
     assert!(ended.code == 0 && ended.stdout.contains("1 done, 0 failed"), "{ended:?}");
     assert!(ended.stderr.starts_with("warning: ") && ended.stderr.contains("damaged"), "{ended:?}");
-    assert!(report(&stage, &["--text"]).stdout.contains("1 done, 0 failed"), "it was made anew");
+    assert!(report(&stage, &["--format", "text"]).stdout.contains("1 done, 0 failed"), "it was made anew");
 }
 
 #[test]
@@ -170,7 +172,7 @@ fn damaged_run_is_reported() {
     let (run, path) = (stage.only_run(), stage.only_run().journal_path());
     let journal = fs::read_to_string(&path).expect("a journal");
     fs::write(&path, journal.replacen("{", "", 1)).expect("it is ours");
-    for args in [&["--text"][..], &["--text", run.id().as_str()]] {
+    for args in [&["--format", "text"][..], &["--format", "text", run.id().as_str()]] {
         let text = report(&stage, args).stdout;
         for words in ["1 needs a person", run.id().as_str(), "is damaged", "longhaul seed --from-transcript"]
         {
@@ -272,7 +274,7 @@ fn assert_page_is_complete(browser: &mut Browser, report: &Value) {
         assert!(cards[0].contains(&word(part)), "no {part} in {cards:?}");
     }
     let order = browser.evaluate("[...document.querySelectorAll('main section')].map(each => each.id)");
-    assert_eq!(order, json!(["summary", "attention", "lost", "faults", "spent", "models", "runs"]));
+    assert_eq!(order, json!(["summary", "attention", "lost_time", "faults", "spent", "models", "runs"]));
 
     let mut kinds = BTreeSet::new();
     for run in &runs {

@@ -40,7 +40,7 @@ to = "Time limit reached. Commit"
 [[reply.turn]]
 text = "Committed, and stopping."
 [[reply]]
-to = "Now there is more"
+to = "The limit has been raised"
 [[reply.turn]]
 text = "Finished with more."
 [[reply]]
@@ -60,7 +60,7 @@ call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." 
 [[reply.turn]]
 text = "Nothing is left."
 [[reply]]
-to = "You say that the work is finished"
+to = "You reported that the work is done"
 [[reply.turn]]
 text = "I do."
 [[reply.turn.tools]]

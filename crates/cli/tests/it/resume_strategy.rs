@@ -146,7 +146,7 @@ fn missing_history_is_detected() {
     assert_eq!(steps(&stage), "one\ntwo\nthree\nfour\n");
     assert_eq!(
         strategies(&stage),
-        ["null null", r#""resume" {"found":"ready"}"#, r#""seed" {"fault":"session_lost"}"#]
+        ["null null", r#""as_is" {"session_file":"ready"}"#, r#""handoff" {"fault":"session_lost"}"#]
     );
 }
 

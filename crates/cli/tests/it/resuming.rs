@@ -71,7 +71,7 @@ fn done_run_resumes_with_a_new_prompt() {
         assert_eq!(again["run"]["attempts"], 3);
         assert_eq!(again["session_id"], more["session_id"]);
         assert_eq!(sessions(stage).len(), 1);
-        let handoff = stage.longhaul(["seed", "@"]).end();
+        let handoff = stage.longhaul(["handoff", "@"]).end();
         assert!(
             handoff.stdout.contains("Now the docs, please."),
             "what was asked for later is part of it: {handoff:?}"

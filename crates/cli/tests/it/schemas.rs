@@ -19,8 +19,8 @@ static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
 /// Commands that print the envelope of a run.
 const PRINT_AN_ENVELOPE: [&str; 7] = ["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
 /// Commands that print text, or JSON of another program.
-const PRINT_TEXT: [&str; 9] =
-    ["seed", "completions", "man", "config-schema", "drill-agent", "watchdog", "finish-tool", "help", "hook"];
+const PRINT_TEXT: [&str; 8] =
+    ["handoff", "completions", "man", "drill-agent", "watchdog", "finish-tool", "help", "hook"];
 
 /// The arguments of a call of the binary, which determine its output.
 pub struct Called {
@@ -50,7 +50,7 @@ impl Called {
         let existing = self.args.iter().position(|arg| is_command(arg));
         let index = existing.or_else(|| self.args.iter().position(|arg| !arg.starts_with('-')))?;
         let command = &self.args[index];
-        let has_subcommands = matches!(command.as_str(), "config" | "ledger" | "playbook" | "keypoints");
+        let has_subcommands = matches!(command.as_str(), "config" | "ledger" | "playbook");
         let subcommand = self.args[index + 1..].iter().find(|arg| has_subcommands && !arg.starts_with('-'));
         Some(subcommand.map_or_else(|| command.clone(), |subcommand| format!("{command}-{subcommand}")))
     }
@@ -68,7 +68,16 @@ impl Called {
         let Some(command) = self.command() else { return };
         let is_text = PRINT_TEXT.contains(&command.as_str())
             || self.value("--output-format") == Some("text")
-            || self.has(&["--help", "-h", "--version", "-V", "--list", "--print-service", "--csv", "--text"]);
+            || self.has(&[
+                "--help",
+                "-h",
+                "--version",
+                "-V",
+                "--list",
+                "--print-service",
+                "--csv",
+                "--format",
+            ]);
         // Text may also be configured, which the arguments do not show.
         let is_requested = self.value("--output-format").is_some();
         let is_json = is_requested || stdout.starts_with(['{', '[']);
@@ -138,16 +147,16 @@ pub fn check_runs(stage: &Stage) {
                 ("argv", "argv.json"),
                 ("attempt-session", "session.json"),
                 ("exit", "exit.json"),
-                ("spent", "usage.json"),
+                ("usage", "usage.json"),
                 ("answers", "answers.json"),
                 ("background", "background.json"),
-                ("orphaned", "watchdog.json"),
+                ("watchdog", "watchdog.json"),
             ] {
                 validate_file(name, &attempt.path().join(file_name));
             }
         }
         // The input of the `--notify` commands.
-        for notification in fs::read_dir(run.path().join("told")).into_iter().flatten().flatten() {
+        for notification in fs::read_dir(run.path().join("notified")).into_iter().flatten().flatten() {
             validate_text("notify", &fs::read_to_string(notification.path()).expect("it is text"));
         }
         // A test may have made the journal unreadable.
@@ -176,7 +185,7 @@ fn validate_complete_lines(name: &str, path: &Path) {
 fn is_command(word: &str) -> bool {
     PRINT_AN_ENVELOPE.contains(&word)
         || PRINT_TEXT.contains(&word)
-        || matches!(word, "config" | "ledger" | "playbook" | "keypoints")
+        || matches!(word, "config" | "ledger" | "playbook")
         || schema_path(word).is_file()
 }
 

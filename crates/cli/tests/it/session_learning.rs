@@ -70,7 +70,7 @@ fn wait_until_learned(stage: &Stage) {
 
 #[test]
 fn next_run_receives_lessons_of_a_run() {
-    with_each_agent_at(WORK, "what_a_run_teaches_the_next_one_is_told", |stage, agent, server| {
+    with_each_agent_at(WORK, "next_run_receives_lessons_of_a_run", |stage, agent, server| {
         run(stage, agent, server, &["--learn"]);
         wait_until_learned(stage);
         assert_eq!(texts(&playbook(stage)), [POINT]);
@@ -137,7 +137,7 @@ fn next_session_receives_lessons_of_a_session() {
 
 #[test]
 fn run_without_learn_learns_nothing() {
-    with_each_agent_at(WORK, "a_run_that_is_not_asked_to_learn_learns_nothing", |stage, agent, server| {
+    with_each_agent_at(WORK, "run_without_learn_learns_nothing", |stage, agent, server| {
         run(stage, agent, server, &[]);
         assert_eq!(requests_containing(server, "You are the reflector"), 0);
         assert!(!stage.home().join("playbook").exists());

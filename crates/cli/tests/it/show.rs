@@ -193,7 +193,7 @@ fn shows_every_key() {
         assert_eq!(shown["agent"]["version"], "2.1.330");
         assert!(shown["agent"]["model"].is_string() && shown["agent"]["subscription"].is_null(), "{shown}");
         let limit = &shown["limits"][0];
-        assert_eq!((&limit["limit"], &limit["of"]), (&"time".into(), &3_600_000.0.into()), "{limit}");
+        assert_eq!((&limit["limit"], &limit["limit_value"]), (&"time".into(), &3_600_000.0.into()), "{limit}");
         assert_eq!(limit["used"].as_f64(), shown["active_ms"].as_f64());
         assert_eq!(
             (&shown["checks"][0]["number"], &shown["checks"][0]["result"]),

@@ -242,7 +242,7 @@ fn files(stage: &Stage) -> BTreeMap<PathBuf, Vec<u8>> {
 
 fn handoff(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
     let call = stage.longhaul([
-        "seed",
+        "handoff",
         "--handoff-tokens",
         HANDOFF_TOKENS,
         "--handoff-summary",
@@ -259,7 +259,7 @@ fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
     let before = files(stage);
     let stream = stage.only_run().attempt(1).stream_path().display().to_string();
     for source in [&["@"][..], &["--from-transcript", &stream]] {
-        let plain = stage.longhaul(["seed", "--handoff-tokens", HANDOFF_TOKENS]).args(source).end();
+        let plain = stage.longhaul(["handoff", "--handoff-tokens", HANDOFF_TOKENS]).args(source).end();
         let printed = handoff(stage, agent, server, source).end();
         assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
         assert!(printed.stdout.contains(TITLE) && printed.stdout.contains(SUMMARY), "{printed:?}");
@@ -298,7 +298,7 @@ fn model_is_required_and_named_by_dry_run() {
     let agent = stage.agent();
     for none in ["", "  "] {
         let run = stage.run(&agent, &["p", "--handoff-summary", none]).end();
-        let handoff = stage.longhaul(["seed", "@", "--handoff-summary", none]).end();
+        let handoff = stage.longhaul(["handoff", "@", "--handoff-summary", none]).end();
         for ended in [run, handoff] {
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
             assert!(ended.stderr.contains("expected the name of a model"), "{ended:?}");

@@ -58,27 +58,27 @@ pub const STEPS: &str = "one\ntwo\nthree\nfour\n";
 const IDEAL_REQUESTS: u64 = 4;
 
 #[test]
-fn whatever_is_killed_the_work_is_done_once() {
+fn work_is_done_once_after_any_kill() {
     sweep(&[Strike::KillSupervisor, Strike::KillAgent, Strike::KillBoth]);
 }
 
 #[test]
-fn whatever_is_killed_a_guarded_agent_does_the_work_once() {
+fn work_of_guarded_agent_is_done_once_after_any_kill() {
     sweep(&[Strike::KillSupervisorGuarded, Strike::KillBothGuarded]);
 }
 
 #[test]
-fn whatever_gets_sigterm_the_work_is_done_once() {
+fn work_is_done_once_after_any_sigterm() {
     sweep(&[Strike::TermSupervisor, Strike::TermAll, Strike::TermAgent]);
 }
 
 #[test]
-fn whatever_stands_still_the_work_is_done_once() {
+fn work_is_done_once_after_any_freeze() {
     sweep(&[Strike::StopSupervisor, Strike::StopAgent]);
 }
 
 #[test]
-fn wherever_there_is_no_room_the_work_is_finished_when_there_is() {
+fn work_is_finished_after_any_full_disk() {
     sweep(&[Strike::FullDisk, Strike::ShortWrite]);
 }
 

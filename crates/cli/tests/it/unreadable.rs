@@ -32,7 +32,7 @@ fn session_file(stage: &Stage) -> PathBuf {
 }
 
 fn handoff(stage: &Stage, args: &[&str]) -> Ended {
-    stage.longhaul(["seed"]).args(args).end()
+    stage.longhaul(["handoff"]).args(args).end()
 }
 
 /// Asserts that the output is a handoff prompt with this task and the work.
@@ -62,7 +62,7 @@ fn unreadable_journal_is_named_and_unchanged() {
         }
         let hint = format!("longhaul seed --from-transcript {file}");
         for command in
-            [&["recover", "@"][..], &["recover"], &["attach", "@"], &["cancel", "@"], &["seed", "@"]]
+            [&["recover", "@"][..], &["recover"], &["attach", "@"], &["cancel", "@"], &["handoff", "@"]]
         {
             let refused = stage.longhaul(command).end();
             assert_eq!(refused.code, 25, "{command:?}: {refused:?}");

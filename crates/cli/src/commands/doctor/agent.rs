@@ -88,13 +88,13 @@ fn version(output: Result<String, String>) -> Finding {
     match number(&text) {
         None => Finding::warning(VERSION, format!("it is not known: it says `{text}`"), UPDATE),
         Some(found) if found < tested => {
-            let found = format!("{text} is older than {VERSION_TESTED}, (tested version)");
+            let found = format!("{text} is older than {VERSION_TESTED} (tested version)");
             Finding::warning(VERSION, found, UPDATE)
         }
         Some(found) if found > tested => {
-            Finding::ok(VERSION, format!("{text}, newer than {VERSION_TESTED}, (tested version)"))
+            Finding::ok(VERSION, format!("{text}, newer than {VERSION_TESTED} (tested version)"))
         }
-        Some(_) => Finding::ok(VERSION, format!("{text}, (tested version)")),
+        Some(_) => Finding::ok(VERSION, format!("{text} (tested version)")),
     }
 }
 
@@ -124,11 +124,11 @@ mod tests {
             assert_eq!((finding.state, finding.detail.as_str()), (state, found), "{output:?}");
         };
         let tested = "(tested version)";
-        check("2.1.330 (Claude Code)\n", Severity::Ok, &format!("2.1.330 (Claude Code), {tested}"));
-        check("2.1.331", Severity::Ok, &format!("2.1.331, newer than 2.1.330, {tested}"));
-        check("3.0.0-beta.1", Severity::Ok, &format!("3.0.0-beta.1, newer than 2.1.330, {tested}"));
-        check("2.1.99", Severity::Warning, &format!("2.1.99 is older than 2.1.330, {tested}"));
-        check("1.10.400\n", Severity::Warning, &format!("1.10.400 is older than 2.1.330, {tested}"));
+        check("2.1.330 (Claude Code)\n", Severity::Ok, &format!("2.1.330 (Claude Code) {tested}"));
+        check("2.1.331", Severity::Ok, &format!("2.1.331, newer than 2.1.330 {tested}"));
+        check("3.0.0-beta.1", Severity::Ok, &format!("3.0.0-beta.1, newer than 2.1.330 {tested}"));
+        check("2.1.99", Severity::Warning, &format!("2.1.99 is older than 2.1.330 {tested}"));
+        check("1.10.400\n", Severity::Warning, &format!("1.10.400 is older than 2.1.330 {tested}"));
         check("", Severity::Warning, "it is not known: it says ``");
         check("hello", Severity::Warning, "it is not known: it says `hello`");
         check("2.1\x1b[31m.x\n", Severity::Warning, "it is not known: it says `2.1[31m.x`");

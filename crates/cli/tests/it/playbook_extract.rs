@@ -1,4 +1,4 @@
-//! `longhaul keypoints extract`: it always prints a result, its exit code says whether the result is valid,
+//! `longhaul playbook extract`: it always prints a result, its exit code says whether the result is valid,
 //! and it queues transcripts that it could not learn from.
 
 use crate::call::Ended;
@@ -41,7 +41,7 @@ fn stage() -> (Stage, PathBuf) {
 }
 
 fn extract(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
-    stage.longhaul(["keypoints", "extract"]).args(args).against(server).end()
+    stage.longhaul(["playbook", "extract"]).args(args).against(server).end()
 }
 
 fn result(ended: &Ended) -> Value {
@@ -117,7 +117,7 @@ fn transcript_yields_key_points() {
     .assert_eq(&ended.stdout);
     // Another project and model, and no playbook yet.
     let ended = stage
-        .longhaul(["keypoints", "extract", "session.jsonl"])
+        .longhaul(["playbook", "extract", "session.jsonl"])
         .against(&server)
         .env("CLAUDE_PROJECT_DIR", stage.work())
         .env("AGENTIC_CONTEXT_MODEL", "claude-haiku-4-5")
@@ -290,7 +290,7 @@ fn wait_beyond_the_time_budget_is_not_started() {
 fn no_request_without_a_key() {
     let (stage, transcript) = stage();
     let server = answering(ANSWER, "");
-    let call = || stage.longhaul(["keypoints", "extract", "session.jsonl"]).against(&server);
+    let call = || stage.longhaul(["playbook", "extract", "session.jsonl"]).against(&server);
     let ended = call().without_env("ANTHROPIC_API_KEY").end();
     assert_eq!((ended.code, result(&ended).to_string().as_str()), (23, EMPTY), "{ended:?}");
     ended.says(&["no API key is set", "ANTHROPIC_API_KEY"]);
@@ -307,7 +307,7 @@ fn no_request_without_a_key() {
 fn failed_transcript_from_stdin_is_stored() {
     let (stage, _) = stage();
     let server = answering(ANSWER, "fault = { status = { code = 400 } }\ntimes = 2");
-    let call = || stage.longhaul(["keypoints", "extract", "-"]).against(&server).stdin(TRANSCRIPT).end();
+    let call = || stage.longhaul(["playbook", "extract", "-"]).against(&server).stdin(TRANSCRIPT).end();
     for _ in 0..2 {
         let ended = call();
         assert_eq!((ended.code, result(&ended).to_string().as_str()), (20, EMPTY), "{ended:?}");
@@ -375,7 +375,7 @@ fn transcript_that_exceeds_the_context_window_is_queued() {
     ended.says(&["tokens", "has room for 175904", "hint: `longhaul playbook learn`"]);
     assert_eq!((server.api.account().requests.len(), queued(&stage).len()), (0, 1));
     // A larger context window has enough space.
-    let call = stage.longhaul(["keypoints", "extract", "long.jsonl"]).against(&server);
+    let call = stage.longhaul(["playbook", "extract", "long.jsonl"]).against(&server);
     let ended = call.env("ANTHROPIC_MODEL", "claude-sonnet-4-5[1m]").end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(server.api.account().side[0].model, "claude-sonnet-4-5");
