@@ -70,7 +70,7 @@ const BENCHES: &[(&str, Run)] = &[
     ("waiting", waiting::bench),
     ("fleet", fleet::bench),
     ("endings", endings::bench),
-    ("walls", outages::bench),
+    ("outages", outages::bench),
     ("drills", drills::bench),
 ];
 

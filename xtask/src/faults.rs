@@ -31,7 +31,7 @@ const HEAD: &str = "## Faults\n\nWritten by `cargo xtask faults`. Each scenario 
     on from the conversation it is sent; a command that this conversation shows or names as called before, it runs \
     only if a look tells that it has not been run. Six commands leave a line each in a file of effects.\n\n\
     completed: the workspace is as the work leaves it · clean: every effect is there exactly once, no process of the run \
-    is left, there is one session file and its conversation has no branches · honest: success was told if and only if \
+    is left, there is one session file and its conversation has no branches · honest: success was sent if and only if \
     the work is complete · ideal: the same work without faults in the same run of this command · tokens and billed cost \
     are the API's own count · ledger: the reported tokens of completed messages are those billed · late: from the end \
     of a wall to the first request that was served; hung: from the last sign of life to the end of the attempt.\n";

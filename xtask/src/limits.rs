@@ -20,8 +20,8 @@ use std::path::Path;
 
 const HEAD: &str = "## Limits\n\nWritten by `cargo xtask limits`: the real Claude Code under `longhaul run` in a git \
     repository, against a loopback API. Its work is a hundred steps of a third of a second, or one command of a minute, or one \
-    that takes 100 MiB more every tenth of a second; when it is told that the run is about to end, it commits and stops.\n\n\
-    wrap-up: it was told so, in the conversation that it had open · saved: the commit is there · used: by the API's own \
+    that takes 100 MiB more every tenth of a second; when it is sent that the run is about to end, it commits and stops.\n\n\
+    wrap-up: it was sent so, in the conversation that it had open · saved: the commit is there · used: by the API's own \
     account, by a clock from the start of `longhaul` to its end, or by the pages that the run's processes had resident \
     at most · beyond: how much of that is more than the limit.\n";
 const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up | saved | attempts | used | beyond |\n\

@@ -20,25 +20,26 @@ use std::process::ExitCode;
 
 const USAGE: &str = "cargo xtask COMMAND
 
-  test [--deny-skipped]                        everything that a change must pass; what this machine has not got what it
-                                                needs for is told at the end, and is a failure if that is wanted (or CI set)
+  test [--deny-skipped]                         run everything that a change must pass; list skipped tests at the end,
+                                                which are a failure with --deny-skipped or if CI is set
   bench [NAME…] [--quick] [--longhaul FILE]     measure, and write benches/RESULTS.md
   faults [--agent scripted|claude] [--only NAME…] [--seeds N | --seed SEED] [--quick] [--keep]
-                                                what becomes of a run under every fault that can be survived,
-                                                written to benches/RESILIENCE.md
+                                                run a small task under every survivable fault, and write
+                                                benches/RESILIENCE.md
   sweep [--agent scripted|claude] [--points N] [--seeds N | --seed SEED]
-                                                signals and full disks at N points each of a run and each seed (3 fresh
-                                                ones; 7 points with the real agent, 20 with the scripted one), written
-                                                to benches/RESILIENCE.md
-  walkthroughs                                  the real agent in a git repository, killed in mid-tool and recovered by
-                                                hand, written to benches/RESILIENCE.md
-  limits                                        the real agent until each limit ends its run: what is saved, and how far
-                                                it goes beyond; written to benches/RESILIENCE.md
-  sim [--runs N] [--start SEED] [--threads N]   fly a swarm of seeds through the core
-  sim --seed SEED                               tell the story of one seed
-  sim --walls                                   how soon a run goes on after an overload
+                                                signals and full disks at N points of a run for each seed (3 new ones;
+                                                7 points with the real agent, 20 with the scripted one), and write
+                                                benches/RESILIENCE.md
+  walkthroughs                                  the real agent in a git repository, killed during a tool call and
+                                                recovered by hand; write benches/RESILIENCE.md
+  limits                                        the real agent until each limit ends its run: saved work and excess; write
+                                                benches/RESILIENCE.md
+  sim [--runs N] [--start SEED] [--threads N]   simulate seeds of the core
+  sim --seed SEED                               print the trace of one seed
+  sim --outages                                 delays between the end of an outage and the next attempt
   mutants [NAME]                                break the core in known ways; each must be caught
-  decode [--agent NAME] [--exit CODE] FILE…     what recorded streams say, a JSON line each";
+  words                                         reject words that are not plain English
+  decode [--agent NAME] [--exit CODE] FILE…     decode recorded streams, one JSON line each";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);

@@ -68,7 +68,7 @@ fn denies_skipped(args: &[String]) -> io::Result<bool> {
 fn verdict(mut failed: Vec<String>, skipped_tests: &[SkippedTest], deny: bool) -> io::Result<()> {
     if deny && !skipped_tests.is_empty() {
         failed.push(
-            "something was left out, which is a failure with --deny-skipped and where CI is set".to_owned(),
+            "a test was skipped, which is a failure with --deny-skipped and where CI is set".to_owned(),
         );
     }
     if failed.is_empty() { Ok(()) } else { Err(io::Error::other(failed.join("\nerror: "))) }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 const CARGO: &str = r#"#!/bin/sh
 echo "cargo $*"
 if [ "$1" = test ]; then
-    [ -z "$LEAVES" ] || echo '{"what":"a page","why":"there is no browser","remedy":"install one"}' >> "$LONGHAUL_TEST_SKIPPED"
+    [ -z "$LEAVES" ] || echo '{"description":"a page","reason":"there is no browser","remedy":"install one"}' >> "$LONGHAUL_TEST_SKIPPED"
     echo "test result: ok. 3 passed; 0 failed; by $LONGHAUL_TEST_CLAUDE"
 fi
 case "$1" in "$FAILS") exit 101;; esac
@@ -54,10 +54,9 @@ fn runs_to_the_end_and_reports_skipped_tests() {
         assert!(out.ends_with(&format!("{closing}{end}")), "{args:?} {environment:?}: {out}");
         assert_eq!(err, error, "{args:?} {environment:?}");
     };
-    let nothing = "nothing was left out\n";
-    let a_page = "left out: 1\n  there is no browser: install one\n    a page\n";
-    let denied =
-        "error: something was left out, which is a failure with --deny-skipped and where CI is set\n";
+    let nothing = "nothing was skipped\n";
+    let a_page = "skipped: 1\n  there is no browser: install one\n    a page\n";
+    let denied = "error: a test was skipped, which is a failure with --deny-skipped and where CI is set\n";
     let by = "exit status: 101\n";
     check(&[], &[], 0, nothing, "");
     check(&["--deny-skipped"], &[("CI", "true")], 0, nothing, "");

@@ -311,6 +311,6 @@ pub struct CancelArgs {
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Do not wait for the agent's result; unfinished work of the agent is lost
-    #[arg(long)]
+    #[arg(long = "now")]
     pub immediately: bool,
 }

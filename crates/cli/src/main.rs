@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Some(error) => {
             let hint =
                 "what was printed is incomplete: see that stdout can be written to, and print it again";
-            output::print_error(&format!("write to stdout: {error}"), Some(hint));
+            output::print_error(&format!("cannot write to stdout: {error}"), Some(hint));
             ExitCode::from(failure::UNEXPECTED_ERROR)
         }
         None => code,
@@ -88,6 +88,7 @@ fn run() -> ExitCode {
     if commands::completions::answer() {
         return ExitCode::SUCCESS;
     }
+    output::wrap::measure_terminal();
     let command = Cli::command();
     let typed = flag_order::reorder(&command, std::env::args_os().collect());
     let line = match config::arguments::add_configured_args(&command, typed) {

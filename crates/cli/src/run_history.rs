@@ -11,7 +11,7 @@ mod timeline;
 
 pub use attempt_files::{AttemptFiles, read_attempt_files, tool_calls_of};
 pub use attempts::{AttemptHistory, RecordAt, attempts_of};
-pub use entry::{AttemptEnded, TimelineEntry, TimelineEvent, WorkDone};
+pub use entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};
 pub use next_step::{NextStep, RunStatus, next_step};
 pub use timeline::{ending, timeline};
 

@@ -62,6 +62,6 @@ fn print(report: &RunReport) {
         eprintln!("  {error}");
     }
     if let Some(command) = report.resume_command() {
-        eprintln!("to go on: {command}");
+        eprintln!("to continue: {command}");
     }
 }

@@ -109,12 +109,8 @@ pub async fn extract(
         Some(extraction) => ExtractionResult { extraction, reply: Some(reply), failure: None },
         None => {
             let message = format!("the answer of {} holds no key points that can be read", reply.model);
-            let failure = JudgeError {
-                fault: Fault::Unfinished,
-                retry: RetryAdvice::Never,
-                message: message,
-                requests: 1,
-            };
+            let failure =
+                JudgeError { fault: Fault::Unfinished, retry: RetryAdvice::Never, message, requests: 1 };
             ExtractionResult { reply: Some(reply), ..ExtractionResult::nothing(failure) }
         }
     }

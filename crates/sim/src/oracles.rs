@@ -61,7 +61,7 @@ oracles! {
     /// A wait is within its schedule, and not shorter than the server's hint.
     Waits = "waits",
     /// Waits with jitter differ between rolls.
-    Spread = "spread",
+    Spread = "jitter",
     /// No process starts before its decided moment or a known reset.
     NotBefore = "not_before",
     /// At most one process tree lives, and none after the run.
@@ -85,7 +85,7 @@ oracles! {
     /// Sessions are opened once, resumed if open, and never resumed after they were abandoned.
     Sessions = "sessions",
     /// The history reaches an attempt by the right resume strategy, and by none twice for the same reason.
-    Strategies = "ladder",
+    Strategies = "resume_strategy",
     /// A run continues when its agent stops on its own, until the agent confirmed that it is done or the
     /// workspace no longer changes.
     KeepsGoing = "keeps_going",
@@ -94,11 +94,11 @@ oracles! {
     Checks = "checks",
     /// Older work is summarized if the policy requires it, once per handoff and in time. A prompt contains a
     /// summary if and only if one was written.
-    Summarizing = "summarizing",
+    Summarizing = "summaries",
     /// A run exceeds its limits at most by the responses in flight, and saves its work before that.
     Limits = "limits",
     /// A working agent is never stopped, and a stalled one never left alone.
-    Patience = "patience",
+    Patience = "stalls",
     /// Stops escalate by one level per grace period, and not forever.
     Stops = "stops",
     /// Wall-clock time is the sum of active time, waits and downtime.

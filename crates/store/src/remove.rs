@@ -112,15 +112,15 @@ mod tests {
         let dir = free.dir.clone();
         fs::write(dir.path().join("stream"), vec![b'x'; 100_000]).expect("it is written");
         drop(free);
-        assert!(home.remove_run(&dir).expect("nobody has it") >= 100_000);
+        assert!(home.remove_run(&dir).expect("no one has it") >= 100_000);
         assert!(!dir.path().exists());
-        let refused = home.remove_run(&supervised.dir).expect_err("somebody has it");
+        let refused = home.remove_run(&supervised.dir).expect_err("someone has it");
         assert!(matches!(refused, StoreError::JournalLocked { .. }), "{refused}");
         assert!(supervised.dir.journal_path().exists());
         // The last run of a day removes the day, too.
         let dir = supervised.dir.clone();
         drop(supervised);
-        home.remove_run(&dir).expect("nobody has it any more");
+        home.remove_run(&dir).expect("no one has it any more");
         assert!(!home.runs_path().join("2026-01-01").exists());
     }
 

@@ -26,7 +26,7 @@ pub(crate) const OUTCOME: &str = "longhaul.outcome";
 pub(crate) const FAULT: &str = "longhaul.fault";
 pub(crate) const ATTEMPT: &str = "longhaul.attempt";
 pub(crate) const ATTEMPTS: &str = "longhaul.attempts";
-pub(crate) const STRATEGY: &str = "longhaul.rung";
+pub(crate) const STRATEGY: &str = "longhaul.resume_strategy";
 pub(crate) const TURNS: &str = "longhaul.turns";
 /// Reported cost in US dollars.
 pub(crate) const COST: &str = "longhaul.cost.usd";
@@ -35,7 +35,7 @@ pub(crate) const COST_ESTIMATED: &str = "longhaul.cost.estimated_usd";
 /// `stated` or `estimated`.
 pub(crate) const COST_KIND: &str = "longhaul.cost.kind";
 pub(crate) const UNTIL: &str = "longhaul.wait.until";
-pub(crate) const REASON: &str = "longhaul.why";
+pub(crate) const REASON: &str = "longhaul.stop.cause";
 /// Level of the stop of an attempt.
 pub(crate) const LEVEL: &str = "longhaul.stop.level";
 pub(crate) const REMEDY: &str = "longhaul.remedy";

@@ -150,7 +150,7 @@ mod tests {
         assert!(context.is_sampled() && context.is_remote());
         let (id, attempt) = trace.span("attempt 1");
         assert_eq!(id.to_string(), "0af7651916cd43dd8448eb211c80319c");
-        assert_eq!(attempt, trace.span("attempt 1").1, "the same span, whoever tells of it");
+        assert_eq!(attempt, trace.span("attempt 1").1, "the same span, anyone who tells of it");
         assert_ne!(attempt, trace.span("attempt 2").1);
     }
 

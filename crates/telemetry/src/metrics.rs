@@ -57,12 +57,12 @@ impl Metrics {
             runs: meter
                 .u64_counter(metrics::RUNS)
                 .with_unit("{run}")
-                .with_description("Runs that are over, by outcome")
+                .with_description("Finished runs, by outcome")
                 .build(),
             attempts: meter
                 .u64_counter(metrics::ATTEMPTS)
                 .with_unit("{attempt}")
-                .with_description("Attempts that are over, by fault")
+                .with_description("Ended attempts, by fault")
                 .build(),
             waiting: meter
                 .f64_counter(metrics::WAITING)
@@ -101,7 +101,7 @@ impl Metrics {
 
     /// Records the cost of an attempt or of a summary.
     pub(crate) fn usage(&self, usage: &Usage, common: &[KeyValue]) {
-        for (kind, cost) in [("stated", usage.reported_cost), ("estimated", usage.estimated_cost)] {
+        for (kind, cost) in [("reported", usage.reported_cost), ("estimated", usage.estimated_cost)] {
             if cost.0 > 0 {
                 let mut attributes = common.to_vec();
                 attributes.push(KeyValue::new(attributes::COST_KIND, kind));

@@ -83,7 +83,7 @@ fn recover(sandbox: &Sandbox, bench: &Bench) -> io::Result<(String, Duration)> {
 fn time_to_first_request(sandbox: &Sandbox, bench: &Bench, session: Option<&str>) -> io::Result<Duration> {
     let api = Api::start(Duration::ZERO)?;
     let mut bare: Command = sandbox.agent_command(&bench.claude, &api);
-    bare.args(["-p", "Go on.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
+    bare.args(["-p", "Continue.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
     bare.args(session.into_iter().flat_map(|session| ["--resume", session]));
     let started = Instant::now();
     timed(&mut bare)?;

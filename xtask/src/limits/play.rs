@@ -63,7 +63,7 @@ impl TestRig {
         fs::write(sandbox.home().join(".gitconfig"), identity)?;
         git(sandbox, &["init", "-q"])?;
         git(sandbox, &["commit", "-q", "--allow-empty", "-m", "Begin"])?;
-        let stdout_path = sandbox.path().join("told");
+        let stdout_path = sandbox.path().join("sent");
         let mut command = sandbox.command(&self.longhaul);
         command.args(["run", &scenario.prompt, "--permission-mode", "bypassPermissions"]);
         command.args(["--output-format", "json", "--agent-path"]).arg(&self.claude).args(flags);

@@ -5,9 +5,9 @@ use crate::bench::section::Row;
 use std::fmt::Write as _;
 
 pub const ABOUT: &str = "Written by `cargo xtask sweep`. Four steps in three turns, struck at one named point of the \
-    supervisor (or one call of its store), and gone on with: by itself, by `longhaul recover`, or by `longhaul run --resume` \
-    where somebody ended it. Points are drawn from all that an undisturbed run passes. A guarded agent asks before each tool, \
-    and waits while nobody answers.\n\nstruck: the agent was there to \
+    supervisor (or one call of its store), and continued with: by itself, by `longhaul recover`, or by `longhaul run --resume` \
+    where someone ended it. Points are drawn from all that an undisturbed run passes. A guarded agent asks before each tool, \
+    and waits while no one answers.\n\nstruck: the agent was there to \
     be hit · workspace: it has the hash that the undisturbed work leaves · completed calls repeated: their result was in the \
     session file before · unnamed: repeated, and neither the prompt nor a result in the session said that they had been made \
     · named: it did · wasted: turns asked for again · tokens off, completed: of messages that are whole in the agent's stream \
@@ -161,8 +161,8 @@ mod tests {
 
     fn line(strike: &str, wasted: u64, reported: u64, failed: &str) -> String {
         format!(
-            "{{\"agent\":\"claude\",\"seed\":1,\"strike\":\"{strike}\",\"point\":3,\"points\":9,\"failed\":[{failed}],\
-             \"figures\":{{\"struck\":true,\"workspace\":\"ab\",\"reached\":true,\"left\":0,\"branches\":0,\"repeated\":\
+            "{{\"agent\":\"claude\",\"seed\":1,\"victim\":\"{strike}\",\"point\":3,\"points\":9,\"failed\":[{failed}],\
+             \"figures\":{{\"struck\":true,\"workspace\":\"ab\",\"reached\":true,\"leftover_processes\":0,\"branches\":0,\"repeated\":\
              {{\"completed\":0,\"named\":1,\"unnamed\":0}},\"wasted\":{wasted},\"reported\":{reported},\"billed\":100,\
              \"reported_in_all\":{reported},\"billed_in_all\":100}}}}\n"
         )

@@ -28,9 +28,9 @@ pub fn read_notes(file: &Path) -> io::Result<Vec<SkippedTest>> {
     let mut notes = BTreeSet::new();
     for line in fs::read_to_string(file)?.lines() {
         let note = serde_json::from_str(line);
-        notes.insert(
-            note.map_err(|error| io::Error::other(format!("read what was left out: {error}: {line}")))?,
-        );
+        notes.insert(note.map_err(|error| {
+            io::Error::other(format!("cannot read the notes on skipped tests: {error}: {line}"))
+        })?);
     }
     Ok(notes.into_iter().collect())
 }
@@ -38,13 +38,13 @@ pub fn read_notes(file: &Path) -> io::Result<Vec<SkippedTest>> {
 /// Renders the notes for people: for each missing requirement its remedy and the skipped tests.
 pub fn render(omitted: &[SkippedTest]) -> String {
     if omitted.is_empty() {
-        return "nothing was left out\n".to_owned();
+        return "nothing was skipped\n".to_owned();
     }
     let mut reasons: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for SkippedTest { description, reason, remedy } in omitted {
         reasons.entry((reason, remedy)).or_default().push(description);
     }
-    let mut text = format!("left out: {}\n", omitted.len());
+    let mut text = format!("skipped: {}\n", omitted.len());
     for ((reason, remedy), descriptions) in reasons {
         writeln!(text, "  {reason}: {remedy}").expect("a string takes all");
         for description in descriptions {
@@ -66,19 +66,20 @@ mod tests {
             fs::write(file.path(), notes).expect("it is ours");
             assert_eq!(render(&read_notes(file.path()).expect("they are notes")), expected);
         };
-        check("", "nothing was left out\n");
-        // As `crates/cli/tests/it/omitted.rs` writes it.
-        let browser =
-            r#"{"remedy":"install chromium","what":"a report in a browser","why":"there is no Chromium"}"#;
-        let network = r#"{"remedy":"install socat","what":"no network","why":"a sandbox needs socat"}"#;
-        let another = r#"{"remedy":"install socat","what":"some hosts","why":"a sandbox needs socat"}"#;
+        check("", "nothing was skipped\n");
+        // As `crates/cli/tests/it/skipped.rs` writes it.
+        let browser = r#"{"remedy":"install chromium","description":"a report in a browser","reason":"there is no Chromium"}"#;
+        let network =
+            r#"{"remedy":"install socat","description":"no network","reason":"a sandbox needs socat"}"#;
+        let another =
+            r#"{"remedy":"install socat","description":"some hosts","reason":"a sandbox needs socat"}"#;
         check(
             &format!("{browser}\n"),
-            "left out: 1\n  there is no Chromium: install chromium\n    a report in a browser\n",
+            "skipped: 1\n  there is no Chromium: install chromium\n    a report in a browser\n",
         );
         check(
             &[another, browser, network, another, ""].join("\n"),
-            "left out: 3\n  a sandbox needs socat: install socat\n    no network\n    some hosts\n  \
+            "skipped: 3\n  a sandbox needs socat: install socat\n    no network\n    some hosts\n  \
              there is no Chromium: install chromium\n    a report in a browser\n",
         );
     }
@@ -86,10 +87,10 @@ mod tests {
     #[test]
     fn malformed_note_is_an_error() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        fs::write(file.path(), "{\"what\":\"cut o").expect("it is ours");
+        fs::write(file.path(), "{\"description\":\"cut o").expect("it is ours");
         let result = read_notes(file.path())
             .map(|notes: Vec<SkippedTest>| notes.len())
             .map_err(|error| error.to_string());
-        assert!(result.expect_err("it is cut").starts_with("cannot read what was left out: "));
+        assert!(result.expect_err("it is cut").starts_with("cannot read the notes on skipped tests: "));
     }
 }

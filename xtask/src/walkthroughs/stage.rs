@@ -30,7 +30,7 @@ bash = { command = "git log --format=%s | grep -qx 'Step one' || { grep -qs one 
 [[turn]]
 text = "The second one takes a while."
 [[turn.tools]]
-bash = { command = "git log --format=%s | grep -qx 'Step two' || { touch ../begun; sleep 5; grep -qs two steps || echo two >> steps; git add steps; git commit -qm 'Step two'; }" }
+bash = { command = "git log --format=%s | grep -qx 'Step two' || { touch ../started; sleep 5; grep -qs two steps || echo two >> steps; git add steps; git commit -qm 'Step two'; }" }
 [[turn]]
 text = "Now the third."
 [[turn.tools]]
@@ -99,10 +99,10 @@ impl WalkthroughRig {
     }
 
     fn play_lines(&self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
-        let stdout_path = self.sandbox.path().join("told");
+        let stdout_path = self.sandbox.path().join("sent");
         // The shell becomes longhaul, so that the child's PID is longhaul's.
         let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&stdout_path)?).spawn()?;
-        self.wait_for("the second step", || self.sandbox.path().join("begun").exists())?;
+        self.wait_for("the second step", || self.sandbox.path().join("started").exists())?;
         let agent =
             journal::agent(&self.sandbox).ok_or_else(|| io::Error::other("the journal names no agent"))?;
         let session = session(&journal::records(&self.sandbox)).unwrap_or_default();

@@ -260,7 +260,7 @@ pub(super) mod tests {
         let resume_args = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
         assert!(found.args.ends_with(&resume_args.map(str::to_owned)), "{:?}", found.args);
         expect![[r#"
-            The work had been stopped because its time was up. Now there is more. Continue with the task: look at the state of the workspace first, since the last commands may have run in full, in part or not at all.
+            The work stopped because the time limit was reached. The limit has been raised. Continue with the task: look at the state of the workspace first, since the last commands may have run in full, in part or not at all.
 
             Work was saved after the last message in this conversation: what was not committed then may be committed now. Look at `git log`, if this is a git repository, and at what was written down on what comes next."#]].assert_eq(&found.prompt);
     }

@@ -10,7 +10,7 @@ fn render(conversation: &Conversation) -> String {
         EntryKind::Prompt(text) => format!("asked {text:?}"),
         EntryKind::ModelText(text) => format!("said {text:?}"),
         EntryKind::Compaction(text) => format!("summarised {text:?}"),
-        EntryKind::AgentNote(text) => format!("told {text:?}"),
+        EntryKind::AgentNote(text) => format!("note {text:?}"),
         EntryKind::ToolCall(call) => {
             let argument = call.argument.as_ref().map_or("", ToolArgument::as_str);
             format!("called {} {} {argument:?} of {}", call.id, call.name, call.input)
@@ -39,7 +39,7 @@ fn parses_recorded_run() {
         Work Error toolu_03 "Traceback (most recent call last):\n  ...\nRuntimeError: CUDA out of memory"
         Work said "I halve the batch size."
         Work called toolu_04 Edit "/runs/2026-02-11/x/workspace/input/main.py" of {"file_path":"/runs/2026-02-11/x/workspace/input/main.py","new_string":"32","old_string":"64"}
-        Synthetic told "[Request interrupted by user]"
+        Synthetic note "[Request interrupted by user]"
     "#]].assert_eq(&render(&transcript));
 }
 
@@ -123,7 +123,7 @@ fn writes_handoff_prompt() {
 
         Edit `/runs/2026-02-11/x/workspace/input/main.py` (outcome unknown; look whether it took effect before you repeat it).
 
-        Go on with the task from here.
+        Continue with the task from here.
     "#]].assert_eq(&handoff_prompt(&transcript, &context, HANDOFF_TOKENS_MAX));
 }
 

@@ -97,7 +97,9 @@ fn lists_completed_effects() {
             bash("f", "cargo build\ncargo test"),
         ],
         expect![[r#"
-            unknown Read: /demo/a, 2026-11-21 14:02 UTC
+            done Bash: git push origin main, 2026-11-21 14:05 UTC
+            failed Bash: npm publish, 2026-11-21 14:05 UTC
+            done mcp__github__create_issue: Crash on start, 2026-11-21 14:05 UTC
             unknown Bash: cargo build ⏎ cargo test, 2026-11-21 14:02 UTC
         "#]],
     );
@@ -153,6 +155,8 @@ fn tracks_background_calls() {
             tool_result("d", false, json!({})),
         ],
         expect![[r#"
+            done Bash: git push a, 2026-11-21 14:02 UTC
+            failed Bash: git push c, 2026-11-21 14:02 UTC
             unknown Bash: git push b, 2026-11-21 14:02 UTC
             unknown Bash: git push d, 2026-11-21 14:02 UTC
         "#]],

@@ -13,7 +13,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "WHEN", value_parser = when)]
     pub since: Option<Moment>,
     /// Format of the report: an HTML page, text of 100 columns, or JSON [default: html]
-    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["output_format", "json"])]
+    #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<ReportFormat>,
     /// The file to write; `-` is stdout [default: `reports/report-DATE.html` in `$LONGHAUL_HOME`; stdout for
     /// text and JSON]

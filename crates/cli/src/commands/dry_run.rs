@@ -234,7 +234,7 @@ fn policy_lines(policy: &Policy) -> String {
         ("stop_grace", span(policy.stop_grace)),
         ("allow_denials", policy.allow_denials.to_string()),
         ("session_loss", word(loss)),
-        ("condense", policy.summarize.to_string()),
+        ("summarize", policy.summarize.to_string()),
         ("summary_timeout", span(policy.summary_timeout)),
     ];
     typed.chain(others).map(|(name, value)| format!("  {name}: {value}\n")).collect()

@@ -88,14 +88,14 @@ fn keep_reason(home: &Home, args: &GcArgs, index: usize, row: &Row) -> Option<&'
     let dir = row.entry.run_dir();
     let is_named = |filter: &StateFilter| match filter {
         StateFilter::Outcome(kind) => row.outcome == Some(*kind),
-        StateFilter::Finished => row.state == RowState::Over,
+        StateFilter::Finished => row.state == RowState::Finished,
         StateFilter::Running
         | StateFilter::Waiting
         | StateFilter::Suspended
         | StateFilter::Orphaned
         | StateFilter::Unreadable => false,
     };
-    if row.state != RowState::Over {
+    if row.state != RowState::Finished {
         Some("unfinished")
     } else if index < args.keep_last {
         Some(NEWEST)

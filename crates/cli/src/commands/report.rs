@@ -40,7 +40,7 @@ const LAST: Span = Span::from_hours(24);
 /// Runs the command and returns its exit code.
 pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
-    let format = format(global, args);
+    let format = format(global, args)?;
     let home = open_home::locate()?;
     let destination = match (&args.output, format) {
         (Some(path), _) => Destination::new(path)?,
@@ -70,8 +70,17 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
 }
 
 /// Returns the format: that of `--format`, else that of the global flags, else a page.
-fn format(global: &GlobalArgs, args: &ReportArgs) -> ReportFormat {
-    match (args.format, global.output_format) {
+fn format(global: &GlobalArgs, args: &ReportArgs) -> Result<ReportFormat, Failure> {
+    let format = match (args.format, global.output_format) {
+        (
+            Some(ReportFormat::Html | ReportFormat::Text),
+            Some(OutputFormat::Json | OutputFormat::StreamJson),
+        ) => {
+            return Err(Failure::usage(
+                "--format and --output-format name different formats",
+                "drop one of --format, --json and --output-format",
+            ));
+        }
         (Some(format), _) => format,
         // An output file with an HTML extension receives a page, even if other output is text.
         (None, Some(OutputFormat::Text)) if is_page(args) => ReportFormat::Html,
@@ -79,7 +88,8 @@ fn format(global: &GlobalArgs, args: &ReportArgs) -> ReportFormat {
         (None, Some(OutputFormat::Json | OutputFormat::StreamJson)) => ReportFormat::Json,
         // The default is a page, whatever stdout is connected to.
         (None, None) => ReportFormat::Html,
-    }
+    };
+    Ok(format)
 }
 
 fn is_page(args: &ReportArgs) -> bool {

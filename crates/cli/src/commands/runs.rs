@@ -125,7 +125,7 @@ fn matches_state(states: &[StateFilter], row: &Row) -> bool {
         StateFilter::Suspended => row.state == RowState::Suspended,
         StateFilter::Orphaned => row.state == RowState::Orphaned,
         StateFilter::Unreadable => row.state == RowState::Unreadable,
-        StateFilter::Finished => row.state == RowState::Over,
+        StateFilter::Finished => row.state == RowState::Finished,
         StateFilter::Outcome(kind) => row.outcome == Some(*kind),
     };
     states.is_empty() || states.iter().any(is)

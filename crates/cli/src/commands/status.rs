@@ -90,5 +90,5 @@ fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
     let found = ledger.runs(&RunFilter { states, ..RunFilter::default() });
     let rows = found.map_err(|error| open_ledger::failure(&error))?.into_iter().map(Row::new);
     // A run may have finished since the ledger was read.
-    Ok(rows.filter(|row| row.state != RowState::Over).collect())
+    Ok(rows.filter(|row| row.state != RowState::Finished).collect())
 }

@@ -32,7 +32,7 @@ pub fn of_files() -> Value {
         properties.insert(table.to_owned(), schema);
     }
     json!({
-        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of Longhaul",
         "type": "object",
         "properties": properties,

@@ -173,9 +173,9 @@ mod tests {
             },
         ];
         // The first line is not indented, so that the indentation of the others is visible.
-        let text = format!("told:\n{}", messages.iter().map(render).collect::<String>());
+        let text = format!("sent:\n{}", messages.iter().map(render).collect::<String>());
         expect![[r#"
-            told:
+            sent:
               you: Fix it.
 
                 All of it.

@@ -4,7 +4,7 @@
 use super::phrases::{self, plural};
 use super::time::{TimeFormat, elapsed};
 use super::wrap::wrap;
-use crate::run_history::{AttemptEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
+use crate::run_history::{AttemptsEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
 use longhaul::stopped_words;
 use longhaul_core::{
     CancelSource, Moment, Outcome, PromptKind, RecoveryFinding, ResumeRequest, SessionPlan, SettingChange,
@@ -65,7 +65,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             SessionPlan::Resume(id) => format!("began, in session {id}"),
             SessionPlan::Fork { from, .. } => format!("started on a fork of session {from}"),
         },
-        TimelineEvent::Reopened { ask, finished_ms, changes } => {
+        TimelineEvent::Reopened { request: ask, finished_ms, changes } => {
             let purpose = match ask {
                 ResumeRequest::Continue => "to continue",
                 ResumeRequest::RepeatTask => "with its task once more",
@@ -74,19 +74,17 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let changed = changed(changes);
             format!("resumed {purpose} ({finished_ms} after it finished){changed}")
         }
-        TimelineEvent::AttemptStarted { attempt, strategy, reason, say: prompt } => {
+        TimelineEvent::AttemptStarted { attempt, strategy, reason, prompt } => {
             let prompt = describe(*prompt).map(|prompt| format!("; asked {prompt}")).unwrap_or_default();
             format!("attempt {attempt} started: {}{prompt}", phrases::strategy_text(*strategy, *reason))
         }
-        TimelineEvent::Summary { outcome, duration_ms, total_cost_usd, .. } => {
+        TimelineEvent::Summary { result: outcome, duration_ms, total_cost_usd, .. } => {
             let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
             format!("{} ({duration_ms}{cost})", phrases::summary(*outcome))
         }
-        TimelineEvent::AttemptsEnded(ended) => ending_over(ended, entry.at, entry.until, clock),
-        TimelineEvent::LimitReached { limit, reach: threshold, .. } => {
-            phrases::limit_words(*limit, *threshold)
-        }
-        TimelineEvent::PromptSent { say: prompt, .. } => match describe(*prompt) {
+        TimelineEvent::AttemptEnded(ended) => ending_over(ended, entry.at, entry.until, clock),
+        TimelineEvent::LimitReached { limit, threshold, .. } => phrases::limit_words(*limit, *threshold),
+        TimelineEvent::PromptSent { prompt, .. } => match describe(*prompt) {
             Some(prompt) => format!("asked the agent {prompt}"),
             None => "asked the agent to continue".to_owned(),
         },
@@ -108,7 +106,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
                 "its supervisor had died and it wrote nothing for {silent_ms}: the watchdog stopped the agent{ended}"
             )
         }
-        TimelineEvent::Recovered { remains: finding, unsupervised_ms, idle_ms, changes, .. } => {
+        TimelineEvent::Recovered { finding, unsupervised_ms, idle_ms, changes, .. } => {
             if *finding == RecoveryFinding::Suspended {
                 return format!("{}{}", phrases::recovered(*finding), changed(changes));
             }
@@ -149,11 +147,11 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
 }
 
 /// Describes the end of one attempt at `at`, as a sentence.
-pub fn ending(ended: &AttemptEnded, at: Moment, clock: &TimeFormat) -> String {
+pub fn ending(ended: &AttemptsEnded, at: Moment, clock: &TimeFormat) -> String {
     ending_over(ended, at, at, clock)
 }
 
-fn ending_over(ended: &AttemptEnded, at: Moment, until: Moment, clock: &TimeFormat) -> String {
+fn ending_over(ended: &AttemptsEnded, at: Moment, until: Moment, clock: &TimeFormat) -> String {
     let count = ended.last_attempt - ended.attempt + 1;
     let name = match count {
         1 => format!("attempt {}", ended.attempt),
@@ -162,7 +160,7 @@ fn ending_over(ended: &AttemptEnded, at: Moment, until: Moment, clock: &TimeForm
     let proof = ended.evidence.as_ref().map(|proof| format!(" ({proof})")).unwrap_or_default();
     let cause = match ended.fault {
         Some(fault) => format!("{}{proof}", phrases::cause_of(fault, ended.stop_cause)),
-        None if ended.claimed_done => "the agent says that it is done".to_owned(),
+        None if ended.claimed_done => "the agent reports that it is done".to_owned(),
         None => "the agent ended by itself".to_owned(),
     };
     let mut parts = vec![cause];
@@ -190,7 +188,7 @@ fn ending_over(ended: &AttemptEnded, at: Moment, until: Moment, clock: &TimeForm
 }
 
 /// Describes what followed a failure.
-fn followed(ended: &AttemptEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
+fn followed(ended: &AttemptsEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
     let remedy = ended.remedy?;
     if let Some(until) = ended.waiting_until {
         return Some(phrases::about_to(remedy, &clock.near(until, at), until.since(at)));

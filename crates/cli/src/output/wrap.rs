@@ -1,16 +1,24 @@
 //! Wraps text to the width of a terminal.
 
 use super::{out, width};
+use std::sync::OnceLock;
 
 // The width of a page; longer lines are hard to read.
 pub const COLUMNS: usize = 100;
 // A narrower column would be unreadable.
 const COLUMNS_MIN: usize = 40;
 
+/// Width of the terminal, once the program measured it.
+static TERMINAL: OnceLock<usize> = OnceLock::new();
+
+/// Measures the terminal for this process. Without it, text has the width of a page: unit tests print the same everywhere.
+pub fn measure_terminal() {
+    let _ = TERMINAL.set(width());
+}
+
 /// Returns the width for text: that of a page, but at most that of the terminal.
 pub fn columns() -> usize {
-    // Tests must not depend on the terminal that they run in.
-    if cfg!(test) { COLUMNS } else { width().clamp(COLUMNS_MIN, COLUMNS) }
+    TERMINAL.get().map_or(COLUMNS, |width| (*width).clamp(COLUMNS_MIN, COLUMNS))
 }
 
 /// Appends `text` to the current line, wraps it at words and indents all lines but the first. A word that
@@ -38,7 +46,7 @@ pub fn wrap(out: &mut String, text: &str, indent: usize) {
 
 /// Wraps a line for a terminal, which would break it within words. Without a terminal it only adds a newline.
 pub fn fits_terminal(line: &str, indent: usize) -> String {
-    if cfg!(test) || !out::stdout_is_terminal() {
+    if TERMINAL.get().is_none() || !out::stdout_is_terminal() {
         return format!("{line}\n");
     }
     let mut out = String::new();

@@ -39,7 +39,7 @@ pub enum TimelineEvent {
     /// A finished run was resumed.
     Reopened {
         /// The request of the user.
-        ask: ResumeRequest,
+        request: ResumeRequest,
         /// Time since the run finished.
         finished_ms: Span,
         /// Settings that the user changed.
@@ -54,14 +54,14 @@ pub enum TimelineEvent {
         /// Reason for the strategy.
         reason: Option<StrategyReason>,
         /// Prompt that the agent starts with.
-        say: PromptKind,
+        prompt: PromptKind,
     },
     /// A model was asked to summarize older work.
     Summary {
         /// Attempt that the summary is for.
         attempt: u32,
         /// Result of the summary.
-        outcome: SummaryResult,
+        result: SummaryResult,
         /// Duration of the summary.
         duration_ms: Span,
         /// Cost of the summary.
@@ -69,7 +69,7 @@ pub enum TimelineEvent {
         total_cost_usd: f64,
     },
     /// An attempt ended, or several in a row ended with the same fault and without progress.
-    AttemptsEnded(Box<AttemptEnded>),
+    AttemptEnded(Box<AttemptsEnded>),
     /// A limit of the run was reached.
     LimitReached {
         /// Number of the attempt.
@@ -77,14 +77,14 @@ pub enum TimelineEvent {
         /// The limit.
         limit: Limit,
         /// Whether its reserve was reached or it is exhausted.
-        reach: LimitThreshold,
+        threshold: LimitThreshold,
     },
     /// A prompt was sent to the agent in its open session.
     PromptSent {
         /// Number of the attempt.
         attempt: u32,
         /// The prompt.
-        say: PromptKind,
+        prompt: PromptKind,
     },
     /// The agent stopped on its own, once or several times in a row.
     AgentStopped {
@@ -120,7 +120,7 @@ pub enum TimelineEvent {
         /// Number of the attempt.
         attempt: u32,
         /// Finding of the new supervisor.
-        remains: RecoveryFinding,
+        finding: RecoveryFinding,
         /// Longest possible time without a supervisor. `None` if the dead one had written no record.
         unsupervised_ms: Option<Span>,
         /// Part of that time in which nothing ran.
@@ -173,7 +173,7 @@ pub enum TimelineEvent {
 /// One or more attempts that ended.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct AttemptEnded {
+pub struct AttemptsEnded {
     /// Number of the first attempt, starting at 1.
     pub attempt: u32,
     /// Number of the last attempt. The same as the first for a single one.

@@ -21,7 +21,7 @@ fn renders_run_without_faults() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:40:02  +40m    attempt 1: 12 turns, 34 tool calls in 40m 2s, $1.20; the agent says that it is
+            22:40:02  +40m    attempt 1: 12 turns, 34 tool calls in 40m 2s, $1.20; the agent reports that it is
                               done
             22:40:02  +40m    finished: done after 1 attempt in 40m 2s, $1.20
             next: nothing to do
@@ -45,7 +45,7 @@ fn folds_outage_into_one_entry() {
                               27s in total
             23:56:32  +1h56m  attempt 5: 3 turns, 5 tool calls in 1h 10m, $0.3000; the agent crashed (signal 9,
                               SIGKILL); ended 2 processes that it left behind; resumed after 2s
-            23:56:34  +1h56m  attempt 6: 1 turn in 0s, $0.1000; the agent says that it is done
+            23:56:34  +1h56m  attempt 6: 1 turn in 0s, $0.1000; the agent reports that it is done
             23:56:34  +1h56m  finished: done after 6 attempts in 1h 56m (31s of it waiting), $1.60
             next: nothing to do
         "#]],
@@ -93,7 +93,7 @@ fn shows_parked_wait() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the account's usage limit is reached (status
                               429); resumed after 3h
             2026-11-23
-            01:09:00  +3h09m  attempt 2: the agent says that it is done
+            01:09:00  +3h09m  attempt 2: the agent reports that it is done
             01:09:00  +3h09m  finished: done after 2 attempts in 3h 9m (3h of it waiting), $0.4000
             next: nothing to do
         "#]],
@@ -163,7 +163,7 @@ fn stall_shows_its_observations() {
             22:14:10  +14m    attempt 1: nothing finished in 14m 10s; the agent stalled (no output for 14m, no
                               tool running, its processes could not be inspected); it had to be killed; ended 1
                               process that it left behind; resumed after 2s
-            22:14:12  +14m    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:14:12  +14m    attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:14:12  +14m    finished: done after 2 attempts in 14m 12s (2s of it waiting), $0.1000
             next: nothing to do
         "#]],
@@ -182,7 +182,7 @@ fn lost_session_shows_its_resume_strategy() {
                               after 2s
             22:00:02  +2s     attempt 2: the session was not found; started a new session at once
             22:00:02  +2s     attempt 3 started: new, with a handoff prompt (session_lost)
-            22:00:02  +2s     attempt 3: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:00:02  +2s     attempt 3: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:00:02  +2s     finished: done after 3 attempts in 2s (2s of it waiting), $0.5000
             next: nothing to do
         "#]],
@@ -199,7 +199,7 @@ fn lost_session_shows_its_resume_strategy() {
                               started a new session at once
             22:00:00  +0s     attempt 2 started: new, with a handoff prompt (context_full)
             22:01:20  +1m     older work was summarized (1m 20s, $0.0200)
-            22:01:20  +1m     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:01:20  +1m     attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:01:20  +1m     finished: done after 2 attempts in 1m 20s, $0.5200
             next: nothing to do
         "#]],
@@ -213,7 +213,7 @@ fn lost_session_shows_its_resume_strategy() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 9, SIGKILL); resumed
                               after 2s
             22:00:02  +2s     attempt 2 started: resumed from a repaired copy (damaged)
-            22:00:02  +2s     attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:00:02  +2s     attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:00:02  +2s     finished: done after 2 attempts in 2s (2s of it waiting), $0.5000
             next: nothing to do
         "#]],
@@ -252,9 +252,9 @@ fn checks_show_their_numbers() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent says that it is done
+            22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent reports that it is done
             22:00:41  +41s    check 1 failed (41s)
-            22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:01:21  +1m     check 2 passed (40s)
             22:01:21  +1m     finished: done after 2 attempts in 1m 21s, $0.3000
             next: nothing to do
@@ -267,9 +267,9 @@ fn checks_show_their_numbers() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent says that it is done
+            22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent reports that it is done
             22:00:41  +41s    check 1 failed (41s)
-            22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:01:21  +1m     check 2 failed (40s)
             22:01:21  +1m     finished: check_failed after 2 attempts in 1m 21s, $0.3000
             next: checks/002.log shows what did not pass; the session can continue
@@ -291,7 +291,7 @@ fn folds_keep_going_prompts() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     the agent stopped 4 times, and said 2 times that the work is finished; asked it to
                               continue 3 times
-            22:18:00  +18m    attempt 1: 7 turns in 18m, $0.7000; the agent says that it is done
+            22:18:00  +18m    attempt 1: 7 turns in 18m, $0.7000; the agent reports that it is done
             22:18:00  +18m    finished: done after 1 attempt in 18m, $0.7000
             next: nothing to do
         "#]],
@@ -312,7 +312,7 @@ fn shows_cancel_source_and_resume() {
             2026-11-24
             00:05:00  +1d02h  resumed to continue (1d 2h after it finished): permission mode default ->
                               acceptEdits, budget $1.00 -> $3.00
-            00:05:00  +1d02h  attempt 2: 1 turn in 0s, $0.1000; the agent says that it is done
+            00:05:00  +1d02h  attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             00:05:00  +1d02h  finished: done after 2 attempts in 5m, $0.3000
             next: nothing to do
         "#]],
@@ -364,7 +364,7 @@ fn shows_orphaned_run() {
             2026-11-23
             02:00:00  +4h00m  the supervisor had died, and the run had no supervisor for up to 4h, 1h of it with
                               nothing running; a new one found the agent running and took it over
-            02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent says that it is done
+            02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent reports that it is done
             02:00:00  +4h00m  finished: done after 1 attempt in 4h (1h of it asleep or without a supervisor),
                               $0.3000
             next: nothing to do

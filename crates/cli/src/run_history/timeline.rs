@@ -2,7 +2,7 @@
 
 use super::attempt_files::AttemptFiles;
 use super::attempts::{AttemptEnd, AttemptHistory, RecordAt};
-use super::entry::{AttemptEnded, TimelineEntry, TimelineEvent, WorkDone};
+use super::entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};
 use crate::output::phrases;
 use longhaul_core::{
     AfterAttempt, Moment, OutcomeKind, PromptKind, Record, RecoveryFinding, ResumeStrategy, Run,
@@ -61,7 +61,11 @@ impl TimelineBuilder<'_> {
                 let finished_ms = self.finished.map_or(Span::ZERO, |finished| at.since(finished));
                 self.push(
                     at,
-                    TimelineEvent::Reopened { ask: request.clone(), finished_ms, changes: changes.clone() },
+                    TimelineEvent::Reopened {
+                        request: request.clone(),
+                        finished_ms,
+                        changes: changes.clone(),
+                    },
                 );
             }
             Record::AttemptStarted { plan, .. } if self.entries.is_empty() => {
@@ -74,11 +78,11 @@ impl TimelineBuilder<'_> {
                 let (duration_ms, total_cost_usd) = (at.since(self.ordered), usage.total_cost().as_dollars());
                 self.push(
                     at,
-                    TimelineEvent::Summary { attempt, outcome: *outcome, duration_ms, total_cost_usd },
+                    TimelineEvent::Summary { attempt, result: *outcome, duration_ms, total_cost_usd },
                 );
             }
             Record::LimitReached { limit, threshold, .. } => {
-                self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, reach: *threshold });
+                self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, threshold: *threshold });
             }
             Record::AgentStopped { claimed_done, .. } => self.stop(at, attempt, u32::from(*claimed_done)),
             Record::PromptSent { prompt: say, .. } => self.say(at, attempt, *say),
@@ -106,7 +110,7 @@ impl TimelineBuilder<'_> {
                 let known = self.attempts.iter().find(|known| known.number == attempt);
                 let facts = self.facts.get(&attempt);
                 if let Some(ended) = known.and_then(|known| ending(known, facts)) {
-                    self.push(at, TimelineEvent::AttemptsEnded(Box::new(ended)));
+                    self.push(at, TimelineEvent::AttemptEnded(Box::new(ended)));
                 }
             }
             Record::CheckEnded { result, .. } => {
@@ -148,7 +152,7 @@ impl TimelineBuilder<'_> {
     fn begin(&mut self, at: Moment, number: u32) {
         let Some(attempt) = self.attempts.iter().find(|known| known.number == number) else { return };
         let AttemptHistory { strategy, reason, say, .. } = *attempt;
-        self.push(at, TimelineEvent::AttemptStarted { attempt: number, strategy, reason, say });
+        self.push(at, TimelineEvent::AttemptStarted { attempt: number, strategy, reason, prompt: say });
     }
 
     /// Adds a takeover. Downtime that was recorded just before becomes part of it.
@@ -174,7 +178,7 @@ impl TimelineBuilder<'_> {
             at,
             TimelineEvent::Recovered {
                 attempt,
-                remains: finding,
+                finding,
                 unsupervised_ms,
                 idle_ms,
                 changes: changes.to_vec(),
@@ -213,7 +217,7 @@ impl TimelineBuilder<'_> {
                 | PromptKind::KeepGoing(_)
                 | PromptKind::ConfirmDone,
                 _,
-            ) => self.push(at, TimelineEvent::PromptSent { attempt, say }),
+            ) => self.push(at, TimelineEvent::PromptSent { attempt, prompt: say }),
         }
     }
 
@@ -232,7 +236,7 @@ impl TimelineBuilder<'_> {
 }
 
 /// Describes the end of this attempt, or returns `None` if it has not ended.
-pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<AttemptEnded> {
+pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<AttemptsEnded> {
     let ended = attempt.end.as_ref()?;
     let exit = facts.and_then(|facts| facts.exit);
     let remedy = match &ended.next {
@@ -248,7 +252,7 @@ pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<
         tool_calls: facts.and_then(|facts| facts.tool_calls),
         ..work(attempt.took(ended.at), ended.usage)
     };
-    Some(AttemptEnded {
+    Some(AttemptsEnded {
         attempt: attempt.number,
         last_attempt: attempt.number,
         since: attempt.began(),
@@ -291,11 +295,11 @@ fn is_finished(ended: &AttemptEnd) -> bool {
 fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
     let mut folded: Vec<TimelineEntry> = Vec::new();
     for entry in entries {
-        if let TimelineEvent::AttemptsEnded(ended) = &entry.kind {
+        if let TimelineEvent::AttemptEnded(ended) = &entry.kind {
             if folded.last().and_then(is_plain_start) == Some(ended.attempt) {
                 folded.pop();
             }
-            if let Some(TimelineEntry { kind: TimelineEvent::AttemptsEnded(before), until, .. }) =
+            if let Some(TimelineEntry { kind: TimelineEvent::AttemptEnded(before), until, .. }) =
                 folded.last_mut()
                 && is_same_outage(before, ended)
             {
@@ -314,7 +318,7 @@ fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
 
 /// Returns the number of the attempt if the entry only says that it started, with its whole history.
 fn is_plain_start(entry: &TimelineEntry) -> Option<u32> {
-    let TimelineEvent::AttemptStarted { attempt, strategy, reason, say } = entry.kind else {
+    let TimelineEvent::AttemptStarted { attempt, strategy, reason, prompt: say } = entry.kind else {
         return None;
     };
     let is_whole =
@@ -323,9 +327,9 @@ fn is_plain_start(entry: &TimelineEntry) -> Option<u32> {
 }
 
 /// Returns whether an attempt ended with the same fault as the previous one, and neither did any work.
-fn is_same_outage(before: &AttemptEnded, after: &AttemptEnded) -> bool {
-    let key = |ended: &AttemptEnded| (ended.fault, ended.remedy, ended.evidence.clone());
-    let is_idle = |ended: &AttemptEnded| ended.work.turns == 0 && ended.work.tool_calls.unwrap_or(0) == 0;
+fn is_same_outage(before: &AttemptsEnded, after: &AttemptsEnded) -> bool {
+    let key = |ended: &AttemptsEnded| (ended.fault, ended.remedy, ended.evidence.clone());
+    let is_idle = |ended: &AttemptsEnded| ended.work.turns == 0 && ended.work.tool_calls.unwrap_or(0) == 0;
     before.fault.is_some()
         && before.remedy.is_some()
         && key(before) == key(after)
@@ -333,9 +337,9 @@ fn is_same_outage(before: &AttemptEnded, after: &AttemptEnded) -> bool {
         && is_idle(after)
 }
 
-impl AttemptEnded {
+impl AttemptsEnded {
     /// Adds the next attempt of the same outage.
-    fn take(&mut self, next: &AttemptEnded) {
+    fn take(&mut self, next: &AttemptsEnded) {
         let sum = |one: Option<Span>, other: Option<Span>| {
             one.into_iter().chain(other).reduce(|one, other| one + other)
         };

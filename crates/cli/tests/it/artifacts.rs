@@ -85,7 +85,8 @@ fn transcript_records_the_conversation() {
         let run = in_mid_tool(stage, agent, server);
         // The transcript is written while the run is in progress: the call appears before it ends.
         until("the call is written down", || {
-            format_messages(&transcript(&stage.only_run())).contains("test -e begun && exit 0; touch begun")
+            format_messages(&transcript(&stage.only_run()))
+                .contains("test -e started && exit 0; touch started")
         });
         done_in(stage, &run.end().envelope(0), 1);
         check(
@@ -96,7 +97,7 @@ fn transcript_records_the_conversation() {
             1 tool_call by model: Bash {"command":"grep -qs one steps || echo one >> step
             1 tool_result by tool:  (Bash completed with no output)
             1 text by model:  The second one takes a while.
-            1 tool_call by model: Bash {"command":"test -e begun && exit 0; touch begun; 
+            1 tool_call by model: Bash {"command":"test -e started && exit 0; touch started; 
             1 tool_result by tool:  (Bash completed with no output)
             1 text by model:  Now the third.
             1 tool_call by model: Bash {"command":"grep -qs three steps || echo three >> 
@@ -122,7 +123,7 @@ fn adopted_attempt_is_recorded_once() {
 
 #[test]
 fn takeover_records_unread_output() {
-    with_each_agent("writing down what nobody heard", |stage, agent, server| {
+    with_each_agent("writing down what no one heard", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let agent = agent_of(&stage.only_run());
         until("the agent is gone", || is_gone(agent));
@@ -133,7 +134,7 @@ fn takeover_records_unread_output() {
 
 #[test]
 fn interrupted_conversation_continues_in_its_transcript() {
-    with_each_agent("writing down what goes on", |stage, agent, server| {
+    with_each_agent("writing down what continues", |stage, agent, server| {
         in_mid_tool(stage, agent, server).kill();
         let run = stage.only_run();
         kill_process(agent_of(&run), Signal::KILL).expect("it was started by this test");
@@ -152,10 +153,10 @@ fn interrupted_conversation_continues_in_its_transcript() {
             1 tool_call by model: Bash {"command":"grep -qs one steps || echo one >> step
             1 tool_result by tool:  (Bash completed with no output)
             1 text by model:  The second one takes a while.
-            1 tool_call by model: Bash {"command":"test -e begun && exit 0; touch begun; 
+            1 tool_call by model: Bash {"command":"test -e started && exit 0; touch started; 
             2 prompt by longhaul:  The work was interrupted: the process you ran in d
             2 text by model:  The second one takes a while.
-            2 tool_call by model: Bash {"command":"test -e begun && exit 0; touch begun; 
+            2 tool_call by model: Bash {"command":"test -e started && exit 0; touch started; 
             2 tool_result by tool:  (Bash completed with no output)
             2 text by model:  Now the third.
             2 tool_call by model: Bash {"command":"grep -qs three steps || echo three >> 
@@ -201,7 +202,7 @@ fn logs_prints_the_conversation() {
         assert!(first.starts_with("attempt 1, 20"), "{first}");
         let (rest, ending) = rest.split_once("\nattempt 1: ").expect("it tells how it ended");
         assert!(
-            ending.starts_with("4 turns in ") && ending.ends_with("; the agent says that it is done\n"),
+            ending.starts_with("4 turns in ") && ending.ends_with("; the agent reports that it is done\n"),
             "{ending}"
         );
         let (rest, _) = rest.rsplit_once(", $").expect("it tells what it cost");
@@ -212,7 +213,7 @@ fn logs_prints_the_conversation() {
               Bash: grep -qs one steps || echo one >> steps
                   (Bash completed with no output)
               agent: The second one takes a while.
-              Bash: test -e begun && exit 0; touch begun; sleep 2; echo two >> steps
+              Bash: test -e started && exit 0; touch started; sleep 2; echo two >> steps
                   (Bash completed with no output)
               agent: Now the third.
               Bash: grep -qs three steps || echo three >> steps
@@ -253,7 +254,7 @@ fn logs_stops_when_its_reader_exits() {
     assert_eq!(logs(&stage, &["--json-array"]), "[]\n");
     let silent = stage.longhaul(["logs", "@"]).end();
     assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
-    assert!(silent.stderr.contains("nothing was said in run"), "{silent:?}");
+    assert!(silent.stderr.contains("has no messages yet"), "{silent:?}");
 }
 
 /// Parses a JSON file in the run's directory.
@@ -335,12 +336,12 @@ fn run_is_created_and_found_in_the_requested_directory() {
         assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
         let cancel = stage.longhaul(["cancel", path]).end();
         cancel.envelope(25);
-        cancel.says(&["it has ended as done"]);
+        cancel.says(&["has already finished: done"]);
         is_complete(&run);
 
         let duplicate = stage.run(agent, &["p"]).args(location).against(server).end();
         duplicate.envelope(25);
-        duplicate.says(&["begin run exp-2.1", "a run of this id is in", path, "--run-id"]);
+        duplicate.says(&["run id exp-2.1 is already used", "its id is used in", path, "--run-id"]);
     });
 }
 
@@ -373,7 +374,7 @@ exit = 0
 [[turn]]
 text = "I look around."
 [[turn.tools]]
-bash = { command = "env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch begun; sleep 2" }
+bash = { command = "env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch started; sleep 2" }
 [[turn]]
 text = "All done."
 "#;
@@ -397,7 +398,7 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
             "90m",
         ]);
         let run = run.env("RG_RUN_DIR", "/elsewhere").against(server).start();
-        until("the tool runs", || stage.work().join("begun").exists());
+        until("the tool runs", || stage.work().join("started").exists());
         until("the transcript has the call that runs", || {
             let text = fs::read_to_string(stage.only_run().transcript_array_path()).unwrap_or_default();
             let array: Value = serde_json::from_str(&text).unwrap_or_default();
@@ -406,7 +407,7 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
         run.kill();
         let run = stage.only_run();
         let recovered = recover(stage, server, &["exp"]).end().envelope(0);
-        let seen = fs::read_to_string(stage.work().join("seen")).expect("the agent told");
+        let seen = fs::read_to_string(stage.work().join("seen")).expect("the agent sent");
         let day = run.path().parent().expect("it is in a day").display().to_string();
         expect![[r#"
             CODE_DIR=<stage>/work/input
@@ -491,7 +492,7 @@ fn every_file_and_every_key_is_documented() {
     let args = ["--preset", "researchgym", "--deny-tools", "WebFetch", "--check", "true", "--budget", "100"];
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
     let run = stage.run(&stage.agent(), &base_args).args(args).against(&server).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     assert_eq!(recover(&stage, &server, &[]).end().code, 0);
     assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().code, 0);
@@ -510,16 +511,16 @@ fn every_file_and_every_key_is_documented() {
     assert!(files.is_subset(&documented), "{:?}", files.difference(&documented));
     // These files exist only after events that this run did not have, or while a run is active.
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
-    let rare = ["answers.json", "background.json", "input", "watchdog.json", "summary/"]
+    let rare = ["answers.json", "background.json", "input", "summary/", "watchdog.json"]
         .map(|name| format!("attempts/NNN/{name}"));
     let others = [
         "changes/",
         "diagnostic/",
         "logs/blocked_urls.json",
         "logs/notify-*.log",
+        "notified/",
         "requests/",
         "sessions/",
-        "told/",
         "trace.json",
         "workspace/",
     ];

@@ -175,7 +175,7 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
         let resumed = stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).end().envelope(0);
         assert_eq!(resumed["result"], "All is done.", "{resumed}");
         let prompt = stage.only_run().attempt(2).prompt().expect("it can be read").expect("there is one");
-        let item = format!("cannot start again what the task still needs:\n- `{ENDLESS}`, output in /");
+        let item = format!("start again what the task still needs:\n- `{ENDLESS}`, output in /");
         assert!(prompt.contains(&item) && prompt.contains("\nstep 1\nstep 2\n"), "{prompt}");
         assert_eq!(prompt.matches(ENDLESS).count(), 1, "{prompt}");
     });

@@ -27,7 +27,7 @@ fn judges_with(fault: &str) -> Server {
     });
     Server::plays(&format!(
         "name = \"judge\"\nsummary = \"a judge\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
-         [[turn]]\ntext = \"Nobody asks this.\"\n[side]\ntext = '''{answer}'''\n{fault}\n"
+         [[turn]]\ntext = \"No one asks this.\"\n[side]\ntext = '''{answer}'''\n{fault}\n"
     ))
 }
 
@@ -62,7 +62,7 @@ fn printed(ended: &Ended) -> Value {
 
 /// Returns the result of each session, preceded by the name of its file.
 fn results(printed: &Value) -> Vec<String> {
-    let sessions = printed["sessions"].as_array().expect("sessions are told");
+    let sessions = printed["sessions"].as_array().expect("sessions are sent");
     let line = |session: &Value| {
         let path = PathBuf::from(session["transcript"].as_str().expect("it has a path"));
         let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
@@ -72,7 +72,7 @@ fn results(printed: &Value) -> Vec<String> {
 }
 
 fn skip_reasons(printed: &Value) -> Vec<&str> {
-    let sessions = printed["skipped"].as_array().expect("what is skipped is told");
+    let sessions = printed["skipped"].as_array().expect("what is skipped is sent");
     sessions.iter().map(|session| session["reason"].as_str().expect("there is a reason")).collect()
 }
 
@@ -115,7 +115,7 @@ fn past_sessions_are_learned_from_once() {
     assert_eq!(noted.iter().map(|session| &session["key_points_after"]).collect::<Vec<_>>(), [1, 1]);
 
     let second = bootstrap(&stage, &["--yes"]).against(&server).end();
-    assert_eq!(results(&printed(&second)), ["s3 learnt"], "{}", second.stderr);
+    assert_eq!(results(&printed(&second)), ["s3 learned"], "{}", second.stderr);
     assert_eq!(skip_reasons(&printed(&second)), ["learned", "learned"]);
     assert!(printed(&second)["cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{}", second.stdout);
     // A session that was judged is not judged again, even if the project's state file is lost.
@@ -160,7 +160,7 @@ fn sessions_wait_for_another_worker() {
     let mut options = File::options();
     let options = options.create(true).append(true).mode(0o600);
     let lock = options.open(paths.worker_lock(&api, JudgeKind::Api)).expect("it can be written");
-    lock.lock().expect("nobody holds it");
+    lock.lock().expect("no one holds it");
     let secret = api.replace("http://", "http://me:secret@");
     let ended = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_BASE_URL", secret).end();
     assert_eq!(ended.code, 75, "{}{}", ended.stdout, ended.stderr);
@@ -171,7 +171,7 @@ fn sessions_wait_for_another_worker() {
         .query_row("SELECT group_concat(destination) FROM queue", [], |row| row.get(0))
         .expect("it can be read");
     assert_eq!(waiting, api);
-    assert_eq!(server.api.account().requests.len(), 0, "nobody was asked");
+    assert_eq!(server.api.account().requests.len(), 0, "no one was asked");
 }
 
 #[test]

@@ -162,7 +162,7 @@ impl Started {
     }
 
     pub fn end(self) -> Ended {
-        self.end_or_killed().expect("nobody kills it")
+        self.end_or_killed().expect("no one kills it")
     }
 
     /// Waits for its end. Returns `None` if it ended with a SIGKILL that the test had it send to itself.

@@ -145,7 +145,7 @@ impl Shared {
                         point(&data.attributes, data.start_time_unix_nano, value)
                     })
                     .collect(),
-                other => panic!("nobody said that there are such: {other:?}"),
+                other => panic!("no one said that there are such: {other:?}"),
             };
             for point in points {
                 let is_same = |existing: &&mut Point| {
@@ -257,6 +257,6 @@ fn text(value: Option<&AnyValue>) -> String {
         Some(Value::ArrayValue(array)) => {
             array.values.iter().map(|value| text(Some(value))).collect::<Vec<_>>().join(",")
         }
-        other => panic!("nobody said that there are such: {other:?}"),
+        other => panic!("no one said that there are such: {other:?}"),
     }
 }

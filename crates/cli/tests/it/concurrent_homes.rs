@@ -23,7 +23,7 @@ exit = 0
 [[turn]]
 text = "The first step takes a while."
 [[turn.tools]]
-bash = { command = "touch begun; until test -e go; do sleep 0.1; done; echo one >> steps" }
+bash = { command = "touch started; until test -e go; do sleep 0.1; done; echo one >> steps" }
 [[turn]]
 text = "Now the second."
 [[turn.tools]]
@@ -61,7 +61,7 @@ fn assert_done_undisturbed(stage: &Stage, envelope: &Value) {
 fn sweep_spares_a_run_of_the_same_id() {
     with_each_agent_at(HELD, "two runs of one id", |stage, agent, server| {
         let held = run(stage, agent, server).start();
-        until("the tool runs", || stage.work().join("begun").exists());
+        until("the tool runs", || stage.work().join("started").exists());
 
         let (neighbor, work) = (Stage::new(), Server::plays(crate::server::WORK));
         let ended = run(&neighbor, &crashing(&neighbor, agent), &work).end();
@@ -76,7 +76,7 @@ fn sweep_spares_a_run_of_the_same_id() {
 fn orphaned_run_is_found_only_by_its_home() {
     with_each_agent_at(HELD, "an orphan of the same id", |stage, agent, server| {
         let held = run(stage, agent, server).start();
-        until("the tool runs", || stage.work().join("begun").exists());
+        until("the tool runs", || stage.work().join("started").exists());
         held.kill();
         let orphan = agent_of(&stage.only_run());
 
@@ -99,14 +99,14 @@ fn move_run(stage: &Stage) {
     let day = run.path().ancestors().nth(2).expect("runs are filed by days").join("2001-01-01");
     fs::create_dir(&day).expect("the home can be written");
     fs::set_permissions(&day, Permissions::from_mode(0o700)).expect("it is ours");
-    fs::rename(run.path(), day.join("elsewhere")).expect("nobody has it");
+    fs::rename(run.path(), day.join("elsewhere")).expect("no one has it");
 }
 
 #[test]
 fn moved_run_finds_its_agent() {
     let (stage, server) = (Stage::new(), Server::plays(HELD));
     let held = run(&stage, &stage.agent(), &server).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     held.kill();
     move_run(&stage);
     let recovered = recover(&stage, &server, &[]);
@@ -123,7 +123,7 @@ fn run_of_an_older_version_is_found_by_its_id() {
     let older = stage
         .script("older", &format!("unset LONGHAUL_RUN_MARKER; exec '{}' \"$@\"", stage.agent().display()));
     let held = run(&stage, &older, &server).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     held.kill();
     let older = stage.only_run();
     older.replace_plan(&Plan { marker: None, ..older.plan().expect("a plan") }).expect("it is ours");
@@ -131,7 +131,7 @@ fn run_of_an_older_version_is_found_by_its_id() {
     // The recovery must not affect a run of the current version with the same id.
     let (neighbor, other_server) = (Stage::new(), Server::plays(HELD));
     let other = run(&neighbor, &neighbor.agent(), &other_server).start();
-    until("the tool runs", || neighbor.work().join("begun").exists());
+    until("the tool runs", || neighbor.work().join("started").exists());
     let recovered = recover(&stage, &server, &[]);
     release_agent(&stage);
     assert_done_undisturbed(&stage, &recovered.end().envelope(0));

@@ -90,7 +90,7 @@ fn invalid_file_starts_nothing() {
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
         ended.says(fragments);
         ended.says(&["hint:"]);
-        assert!(!stage.home().exists(), "something was begun");
+        assert!(!stage.home().exists(), "something was started");
     };
     let file = project(&stage, "budget = 1\nmodle = \"opus\"\n");
     check(&["work/longhaul.toml:2: there is no key `modle`", "did you mean model?"]);

@@ -217,7 +217,7 @@ fn diff_reports_no_changes() {
     assert_eq!(text(&commits, &["--stat"]), "run RUN: no file changed; 2 commits on main\n");
     let elsewhere = ran_in(REPOSITORY, "git checkout -q --orphan other; git commit -qm 'From here'");
     let text = text(&elsewhere, &[]);
-    assert!(text.starts_with("run RUN: no file changed; HEAD went from "), "{text}");
+    assert!(text.starts_with("run RUN: no file changed; HEAD moved from "), "{text}");
     let first = ran_in(
         "git init -qb trunk; git config user.name me; git config user.email me@example.com; echo a > a",
         "echo b > b; git add b; git commit -qm First",
@@ -301,15 +301,15 @@ fn unfinished_run_is_compared_with_the_current_workspace() {
         // The first supervisor recorded the start, and the last one records the end.
         recover(stage, server, &[]).end().envelope(0);
         let names = text(stage, &["--name-only"]);
-        assert_eq!(names, "begun\nsteps\n");
+        assert_eq!(names, "started\nsteps\n");
         let started_at = json(stage, &[])["from"]["at"].clone();
 
         let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(server).end();
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let diff = json(stage, &[]);
         assert_eq!((&diff["from"]["at"], &diff["to"]["live"]), (&started_at, &false.into()), "{diff}");
-        assert_eq!(changed_files(&diff), "added begun, added steps");
-        shell(stage, &stage.work(), "rm begun steps");
+        assert_eq!(changed_files(&diff), "added started, added steps");
+        shell(stage, &stage.work(), "rm started steps");
         assert_eq!(text(stage, &["--name-only"]), names, "what is removed later was there");
     });
 }
@@ -338,7 +338,7 @@ fn takeover_finishes_recording_the_changes() {
     until("the end is being recorded", || held.exists());
     run.kill();
     fs::remove_file(stage.folder().join("hold")).expect("it was there");
-    assert!(stage.only_run().status().expect("a status").returncode.is_none(), "nobody was told yet");
+    assert!(stage.only_run().status().expect("a status").returncode.is_none(), "no one was sent yet");
     let unrecorded = diff(&stage, &["--name-only"]);
     assert_eq!(unrecorded.stdout, "new\n", "{unrecorded:?}");
     assert!(unrecorded.stderr.contains("is not recorded: compared with what it is now"), "{unrecorded:?}");

@@ -29,7 +29,7 @@ fn json(call: Call, code: i32) -> Value {
     let ended = call.end();
     assert_eq!(ended.code, code, "{ended:?}");
     assert!(!ended.stdout.contains("sk-secret") && !ended.stderr.contains("sk-secret"), "{ended:?}");
-    assert_eq!(ended.stderr, "", "what is wrong is found, not said beside it");
+    assert_eq!(ended.stderr, "", "what is wrong is found, not said next to it");
     serde_json::from_str(&ended.stdout).expect("one object")
 }
 

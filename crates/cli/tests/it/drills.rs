@@ -158,6 +158,6 @@ fn random_seed_is_printed() {
     let stage = Stage::new();
     let file = stage.file("own.toml", SMALL).display().to_string();
     let ended = stage.longhaul(["drill", &file, "--seed", "random"]).end();
-    let seed = card(&ended)["handoff"].as_u64().expect("the seed is a number");
+    let seed = card(&ended)["seed"].as_u64().expect("the seed is a number");
     assert!(ended.stderr.contains(&format!("(seed {seed})")), "{ended:?}");
 }

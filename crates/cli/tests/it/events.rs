@@ -64,7 +64,7 @@ fn takeover_does_not_repeat_events() {
         let file = stage.folder().join("events.jsonl");
         let to = file.display().to_string();
         let started = in_mid_tool_with(stage, agent, server, &["--events", &to]);
-        until("something is told", || fs::read_to_string(&file).is_ok_and(|text| text.lines().count() > 2));
+        until("something is sent", || fs::read_to_string(&file).is_ok_and(|text| text.lines().count() > 2));
         started.kill();
         let run = stage.only_run();
         // One line is torn and one is missing, as after a crash during a write.
@@ -96,7 +96,7 @@ fn events_are_complete_wherever_the_supervisor_is_killed() {
             recover(&stage, &server, &["@", "--events", &to]).end().envelope(0);
         }
         assert_eq!(events(&file), journaled_events(&stage.only_run()), "point {point}");
-        let received = fs::read_to_string(stage.work().join("heard")).expect("its outcome is told");
+        let received = fs::read_to_string(stage.work().join("heard")).expect("its outcome is sent");
         assert_eq!(received.lines().count(), 1, "point {point}: {received}");
         if ended.is_some() {
             assert!(point > 20, "nothing was killed after {point} points");
@@ -210,7 +210,7 @@ fn detached_run_writes_events() {
     let started = stage.run(&stage.agent(), &free).args([&file]).against(&server).end();
     assert_eq!(started.code, 0, "{started:?}");
     stage.longhaul(["attach", "@"]).end().envelope(0);
-    until("all of it is told", || is_finished(&events(&file)));
+    until("all of it is sent", || is_finished(&events(&file)));
     assert_eq!(events(&file), journaled_events(&stage.only_run()));
     assert_eq!(events(&file)[0]["record"], json!("run_started"));
 }

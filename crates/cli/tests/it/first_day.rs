@@ -50,14 +50,17 @@ fn read_only_commands_default_to_the_last_run() {
 fn detaching_says_run_continues() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let run = in_mid_tool(&stage, &stage.agent(), &server);
-    let events = stage.folder().join("told.jsonl");
+    let events = stage.folder().join("sent.jsonl");
     let attached = stage.longhaul(["attach", "--events"]).args([&events]).start();
     until("it follows", || fs::metadata(&events).is_ok_and(|file| file.len() > 0));
     attached.signal(Signal::INT);
     let detached = attached.end();
     assert_eq!(detached.code, 130, "{detached:?}");
     let id = stage.only_run().id().to_string();
-    assert_stderr_has(&detached, &[&format!("run {id} goes on"), &format!("`longhaul cancel {id}` ends it")]);
+    assert_stderr_has(
+        &detached,
+        &[&format!("run {id} continues"), &format!("stop it with `longhaul cancel {id}`")],
+    );
     run.end().envelope(0);
 }
 
@@ -79,7 +82,7 @@ fn drill_names_the_commands_to_inspect_its_run() {
     let drill = text(&["--keep"]);
     let word_after = |prefix: &str| {
         let line = drill.stderr.lines().find_map(|line| line.trim_start().strip_prefix(prefix));
-        line.and_then(|rest| rest.split(' ').next()).expect("it is said").to_owned()
+        line.and_then(|rest| rest.split(' ').next()).expect("it is stated").to_owned()
     };
     let (home, run) = (word_after("export LONGHAUL_HOME="), word_after("longhaul why "));
     let explanation =

@@ -23,7 +23,7 @@ bash = { command = "grep -qs one steps || echo one >> steps" }
 [[turn]]
 text = "The second one takes a while."
 [[turn.tools]]
-bash = { command = "grep -qs two steps || { touch begun; sleep 2; echo two >> steps; }" }
+bash = { command = "grep -qs two steps || { touch started; sleep 2; echo two >> steps; }" }
 [[turn]]
 text = "Now the third."
 [[turn.tools]]
@@ -39,7 +39,7 @@ mkdir -m 700 "$LONGHAUL_HOME"
 mount -t tmpfs -o size=2m,mode=700 tmpfs "$LONGHAUL_HOME" || exit 77
 "$1" run p --cwd work --agent-path "$2" --permission-mode bypassPermissions --preset drill > run.out 2> run.err &
 run=$!
-until [ -e work/begun ]; do kill -0 $run || exit 1; sleep 0.05; done
+until [ -e work/started ]; do kill -0 $run || exit 1; sleep 0.05; done
 cat /dev/zero > "$LONGHAUL_HOME/filler" 2> /dev/null
 wait $run
 echo $? > run.code
@@ -53,7 +53,7 @@ cp "$LONGHAUL_HOME"/runs/*/*/journal.jsonl journal
 fn run_stops_on_a_full_disk_and_recovers_when_there_is_space() {
     let stage = Stage::new();
     if !run_on_full_disk(&stage, &stage.agent()) {
-        let reason = "this system lets nobody mount a tmpfs of his own";
+        let reason = "this system lets no one mount a tmpfs of his own";
         skip_test(
             "a full disk",
             reason,

@@ -27,7 +27,7 @@ bash = { command = "touch quoted; wget -q http://blo'ck'ed.%65xample/x" }
 [[turn.tools]]
 call = { name = "WebFetch", input = { url = "https://www.blocked.example/", prompt = "What is it?" } }
 [[turn]]
-text = "I go on."
+text = "I continue."
 [[turn.tools]]
 bash = { command = "echo notblocked.example >> harmless; mkdir -p ./sites/blocked.example" }
 [[turn.tools]]
@@ -39,7 +39,7 @@ text = "That is all that I could do."
 /// A scenario with several spellings of a blocked file, and with files next to it.
 const FILES: &str = r#"
 name = "files"
-summary = "ways to a blocked file, and files beside it"
+summary = "ways to a blocked file, and files next to it"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -53,7 +53,7 @@ bash = { command = "cd answers && touch listed" }
 [[turn.tools]]
 write = { path = "answers/2.txt", content = "x" }
 [[turn]]
-text = "I go on."
+text = "I continue."
 [[turn.tools]]
 bash = { command = "echo answered > answers.md" }
 [[turn.tools]]
@@ -79,7 +79,7 @@ fn call_with_a_blocked_url_is_denied() {
     with_each_agent_at(URLS, "blocking a URL", |stage, agent, server| {
         let envelope =
             run(stage, agent, server, &["--block-url", "blocked.example", "--keep-partial-messages"]);
-        assert_eq!(envelope["run"]["denied"], 4, "{envelope}");
+        assert_eq!(envelope["run"]["denied_calls"], 4, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         let is_there = |name: &str| stage.work().join(name).exists();
         assert!(!is_there("looked") && !is_there("quoted") && !is_there("refs.bib"));
@@ -100,7 +100,7 @@ fn list_of_urls_is_stored_with_the_run() {
         let list = list.display().to_string();
         let envelope = run(stage, agent, server, &["--block-urls-file", &list, "--block-url", "a.test"]);
         // The pattern blocks only names below the host.
-        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         let plan = stage.only_run().plan().expect("the plan can be read");
         assert_eq!(plan.guards.block_urls, ["a.test", "other.example", "https://*.blocked.example/"]);
     });
@@ -129,7 +129,7 @@ text = "That is all that I could do."
     );
     let blocked = ["--block-url", "blocked.example", "--block-url", "https://other.example/papers/*"];
     let envelope = run(&stage, &claude, &server, &blocked);
-    assert_eq!(envelope["run"]["denied"], 0, "{envelope}");
+    assert_eq!(envelope["run"]["denied_calls"], 0, "{envelope}");
     let account = server.api.account();
     let filtered: Vec<_> =
         account.requests.iter().filter(|request| !request.blocked_domains.is_empty()).collect();
@@ -142,7 +142,7 @@ text = "That is all that I could do."
 fn call_with_a_blocked_path_is_denied() {
     with_each_agent_at(FILES, "blocking a path", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--block-path", "answers", "--block-path", "~/.ssh"]);
-        assert_eq!(envelope["run"]["denied"], 3, "{envelope}");
+        assert_eq!(envelope["run"]["denied_calls"], 3, "{envelope}");
         let is_there = |name: &str| stage.work().join(name).exists();
         assert!(!is_there("looked") && !is_there("answers"));
         assert!(is_there("answers.md") && is_there("answers-2.txt"));
@@ -185,7 +185,7 @@ fn takeover_keeps_the_blocked_urls() {
             stream(stage).matches(r#""hook_callback""#).count() == 2
         });
         let envelope = recover(stage, server, &[]).end().envelope(0);
-        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert_eq!(steps(stage), "two\n");
         assert!(!stage.work().join("looked").exists());

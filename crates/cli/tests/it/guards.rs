@@ -73,16 +73,16 @@ fn guard_requests(stage: &Stage) -> usize {
 fn denied_tool_is_not_used() {
     with_each_agent_at(TOOLS, "denying a tool", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--deny-tools", "Bash,Web*"]);
-        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert!(!stage.work().join("run").exists() && stage.work().join("written").exists());
         let run = stage.only_run();
-        assert!(!run.attempt(1).input_path().exists(), "nobody reads from it any more");
+        assert!(!run.attempt(1).input_path().exists(), "no one reads from it any more");
         let plan = run.plan().expect("the plan can be read");
         assert_eq!(plan.guards.deny_tools, ["Bash", "Web*"]);
         let show = stage.longhaul(["show", "@", "--output-format", "json"]).end();
         let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
-        assert_eq!(show["attempts"][0]["denied"], 1, "{show}");
+        assert_eq!(show["attempts"][0]["denied_calls"], 1, "{show}");
         let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
         assert!(text.contains("attempt 1: 1 tool call was denied"), "{text}");
     });
@@ -92,7 +92,7 @@ fn denied_tool_is_not_used() {
 fn only_allowed_tools_are_used() {
     with_each_agent_at(TOOLS, "allowing a tool", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--allow-tools", "Read", "--allow-tools", "Bash"]);
-        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert!(stage.work().join("run").exists() && !stage.work().join("written").exists());
     });
 }
@@ -109,14 +109,14 @@ fn guarded_agent_waits_for_the_next_supervisor() {
         assert_eq!(steps(stage), "one\ntwo\n");
         assert!(!is_gone(agent_of(&run)));
         let stream = || fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
-        assert!(!stream().contains(r#""type":"result""#), "it went on alone");
+        assert!(!stream().contains(r#""type":"result""#), "it continued alone");
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         // The supervisor answered the open request. The agent neither repeated nor cancelled it.
         assert_eq!(guard_requests(stage), 3);
         assert!(!stream().contains("control_cancel_request") && !stream().contains("non_execution_kind"));
-        assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
+        assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
     });
 }
 
@@ -126,7 +126,7 @@ fn takeover_keeps_the_denied_tools() {
         in_mid_tool_with(stage, agent, server, &["--deny-tools", "Write"]).kill();
         until("it asks about the tool that is denied", || guard_requests(stage) == 2);
         let envelope = recover(stage, server, &[]).end().envelope(0);
-        assert_eq!(envelope["run"]["denied"], 1, "{envelope}");
+        assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert_eq!(steps(stage), "two\n");
         assert!(!stage.work().join("written").exists());
@@ -140,7 +140,7 @@ fn guarded_agent_is_adopted_during_a_tool_call() {
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
-        assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
+        assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
     });
 }
 
@@ -161,7 +161,7 @@ fn result_of_a_guarded_agent_that_finished_alone_is_accepted() {
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert_eq!(envelope["result"], "That is all that I could do.", "{envelope}");
-        assert_eq!(server.api.account().model_requests(), 3, "a turn was asked for again");
+        assert_eq!(server.api.account().model_requests(), 3, "a turn was requested again");
     });
 }
 
@@ -203,14 +203,14 @@ fn orphaned_run_waiting_at_a_guard_can_be_cancelled() {
 
 #[test]
 fn watchdog_stops_an_agent_waiting_at_a_guard_and_the_run_recovers() {
-    with_each_agent("waiting at a guard in vain", |stage, agent, server| {
+    with_each_agent("waiting at a guard without success", |stage, agent, server| {
         let args = [GUARDED, ["--orphan-timeout", "3s"]].concat();
         in_mid_tool_with(stage, agent, server, &args).kill();
         let run = stage.only_run();
         let agent = agent_of(&run);
         until("the watchdog has ended it", || is_gone(agent));
         assert_eq!(guard_requests(stage), 3, "it was ended before it waited");
-        until("the watchdog has told", || run.attempt(1).watchdog_stop().is_ok_and(|stop| stop.is_some()));
+        until("the watchdog has sent", || run.attempt(1).watchdog_stop().is_ok_and(|stop| stop.is_some()));
         done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
@@ -335,7 +335,7 @@ text = "Done."
     with_each_agent_at(task, "denying a tool by another name", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "Task,Wbe*"];
         let ended = stage.run(agent, &args).against(server).end();
-        assert_eq!(ended.envelope(0)["run"]["denied"], 1, "{ended:?}");
+        assert_eq!(ended.envelope(0)["run"]["denied_calls"], 1, "{ended:?}");
         assert!(ended.stderr.contains("warning: `Wbe*` matches no tool of the agent"), "{ended:?}");
         assert!(!ended.stderr.contains("`Task`"), "{ended:?}");
     });

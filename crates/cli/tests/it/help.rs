@@ -118,16 +118,16 @@ fn dry_run_shows_everything_and_starts_nothing() {
           max_failed_checks: none
           check_timeout: none
           keep_going: false
-          progress_resets: true
-          overload_cap: 15s
-          overload_young: 3m
+          progress_resets_retries: true
+          early_overload_cap: 15s
+          early_overload_period: 3m
           reset_jitter: 10s
-          attempt_timeout_rule: while_progressing
-          linger: 10s
+          attempt_timeout_action: while_progressing
+          exit_timeout: 10s
           stop_grace: 10s
           allow_denials: false
-          session_loss: ladder
-          condense: false
+          session_loss: fall_back
+          summarize: false
           summary_timeout: 1m
         Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window, at most 8d
     "#]].assert_eq(&redacted(&stage, &ended.stdout, &[]));
@@ -139,321 +139,334 @@ fn help_of_run() {
     let ended = Stage::new().longhaul(["run", "--help"]).end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     expect![[r#"
-        Carry one request to an honest end
+        Run a task to completion
 
         Usage: longhaul run [OPTIONS] [PROMPT] [-- <AGENT ARGS>...]
 
-        Arguments:
-          [PROMPT]
-                  What the agent is to do; `-` reads it from stdin
-
-          [AGENT ARGS]...
-                  Passed to the agent as they are
-
         Options:
-              --prompt-file <FILE>
-                  Read the prompt from a file
-
-              --model <MODEL>
-                  The model, as the agent names it
-
-              --permission-mode <MODE>
-                  The agent's permission mode [default: the user's own settings]
-
-              --agent-path <FILE>
-                  The agent's program [default: `claude`, on PATH and where its installers put it]
-
-              --allow-tools <TOOL>
-                  Let the agent use no other tools than these, whatever else permits them: names like `Read`
-                  or `mcp__github__*`
-
-              --deny-tools <TOOL>
-                  Do not let the agent use these tools, whatever else permits them
-
-              --check <COMMAND>
-                  Judge the work by this command when the agent says that it is done, in a shell and in the
-                  directory it works in: what it says goes back to the agent, until it exits with 0. Several
-                  are run one after the other
-
-          -C, --cwd <DIR>
-                  The directory to work in [default: this one]
-
-              --session-id <UUID>
-                  The id of the new session, a UUID [default: drawn by chance]
-
-              --resume <SESSION>
-                  Continue this session; refused if it is found nowhere
-
-              --resume-or-new <SESSION>
-                  Continue this session, or begin a new one if it is found nowhere
-
-              --handoff-tokens <N>
-                  How long the account of lost work may be that a fresh session goes on with, in tokens
-                  [default: 12000]
-
-              --handoff-summary <MODEL>
-                  Have this model condense what of that account is older than the most recent work, in at
-                  most a minute; where it does not, that is told in a line each
-
-              --prices-file <FILE>
-                  Prices of tokens that hold before the bundled ones, model by model: a TOML file with
-                  `dated` and, for each `[[model]]`, its `names` and what `input`, `output`, `cache_write`,
-                  `cache_write_hour` and `cache_read` cost, in dollars per million tokens
-
-              --effects-file <FILE>
-                  Calls with effects outside of the workspace, besides the bundled ones, which a resumed
-                  agent is told not to repeat: a TOML file with `tools = ["mcp__pager__*"]` or, for each
-                  `[[program]]`, its `names` and how its arguments begin: `begins = ["prod"]`
-
-              --network <HOST>
-                  Let the agent's commands reach these hosts alone, or `none`: names like `example.com`,
-                  `*.example.com` or `example.com:443`. The agent runs them in its own sandbox, and does not
-                  start where that cannot be had
-
-              --answer <KEY=VALUE>
-                  Let the agent ask questions, and answer VALUE to one that is KEY or has it in its text.
-                  What no key fits is answered by the first option that the agent offers, with a warning
-                  [default: the agent cannot ask]
-
-              --answers-file <FILE>
-                  Answers from a file, for keys that --answer does not name: JSON or TOML, one object of
-                  keys and answers
-
-              --answer-defaults
-                  Let the agent ask questions, also without an --answer: each is answered by its first
-                  option, with a warning
-
-              --block-url <PATTERN>
-                  Deny tool calls that name this URL, whatever else permits them: `example.com` with all
-                  below it, `*.example.com`, `example.com:8080`, `https://example.com/papers/*`,
-                  `example.com/watch?v=abc`, `192.0.2.1`. What is looked at, and what cannot be seen, is
-                  told in docs/guards.md
-
-              --block-urls-file <FILE>
-                  Deny tool calls that name one of the URLs in this file: a pattern in each line, or a list
-                  named `blocked_urls`, `urls` or `patterns` as YAML or JSON
-
-              --block-path <PATH>
-                  Deny tool calls that touch this file or folder or what is below it, as far as that can be
-                  told by what they name: absolute, below `~`, or from the directory of the run on
-
-              --keep-partial-messages
-                  Keep the partial messages in the stream file after the run
-
-              --diagnostic
-                  Leave a text on each noteworthy event in the run's `diagnostic/`, as LONGHAUL_DIAGNOSTIC=1
-                  does; a project that has a file `.claude/diagnostic_mode` gets them in
-                  `.claude/diagnostic/`, too
-
-              --runs-dir <DIR>
-                  Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
-
-              --run-id <ID>
-                  The id of the run: letters, digits, `-`, `_` and `.` [default: a few letters, drawn by
-                  chance]
-
-              --key <KEY>
-                  Start this work once, under a key that becomes the run's id: the same call continues the
-                  run if it was stopped, follows it if it is running, and prints its result if it has
-                  finished
-
-              --retry
-                  With --key: resume the run if it finished as anything but `done` or `cancelled`
-
-              --no-attach
-                  With --key: refuse if the run is running, instead of following it
-
-              --name <NAME>
-                  What to call the run: every command takes the name for the newest run that has it
-
-              --detach
-                  Leave the run to a supervisor of its own that survives this terminal
-
-              --dry-run
-                  Print what would be done: command, policy, worst case. Starts nothing
-
           -h, --help
                   Print help (see a summary with '-h')
 
           -V, --version
                   Print version
 
-        Limits:
-              --budget <USD>
-                  What the run may cost, in dollars; `none` is unlimited, as for every limit [default: none]
+        Task:
+              --prompt-file <FILE>
+                  Read the task from a file
 
-              --max-tokens <N>
-                  Tokens that it may use, of every kind: a number, or one like 500k or 2M [default: none]
+          -C, --cwd <DIR>
+                  Working directory [default: this one]
 
-              --time-limit <DURATION>
-                  How long it may work; waits for the API and the machine's sleep are not counted [default:
-                  none]
+              --keep-partial-messages
+                  Keep partial messages in the stream file after the run
 
-              --wall-limit <DURATION>
-                  How long it may take, waits and sleep included [default: none]
+              --diagnostic
+                  Write a text file for each noteworthy event to the run's `diagnostic/`
+          
+                  LONGHAUL_DIAGNOSTIC=1 does the same. A project with a file `.claude/diagnostic_mode` also
+                  gets them in `.claude/diagnostic/`.
 
-              --max-turns <N>
-                  How often the model may answer; its sub-agents are not counted [default: none]
+              --runs-dir <DIR>
+                  Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]
 
-              --memory-limit <SIZE>
-                  Memory that its processes may have resident together, like 8G or 900M: then the agent is
-                  stopped, and resumed once [default: none]
+              --run-id <ID>
+                  Id of the run: letters, digits, `-`, `_` and `.` [default: random letters]
 
-              --wrap-up-reserve <DURATION>
-                  How much of a limit on time is held back for the agent to save its work [default: a tenth,
-                  from 30s to 5m]
+              --key <KEY>
+                  Start this task once, under a key that becomes the run's id
+          
+                  The same call again continues the run if it was stopped, follows it if it is running, and
+                  prints its result if it has finished.
 
-              --wrap-up-prompt <TEXT>
-                  What the agent is told then [default: to write down where it stands, to commit, and to
-                  stop]
+              --retry
+                  With --key: resume the run unless it finished as `done` or `cancelled`
 
-              --no-wrap-up
-                  Hold nothing back: end the agent when a limit is reached
+              --no-attach
+                  With --key: fail if the run is running, instead of following it
 
-        Keeping going:
+              --name <NAME>
+                  Name of the run; commands take it for the newest run with this name
+
+              --detach
+                  Run in the background; the run survives this terminal
+
+              --dry-run
+                  Print the command, the policy and the worst case; start nothing
+
+          [PROMPT]
+                  The task; `-` reads it from stdin
+
+        Agent and session:
+              --model <MODEL>
+                  The model, as the agent names it
+
+              --permission-mode <MODE>
+                  The agent's permission mode [default: your settings of the agent]
+
+              --agent-path <FILE>
+                  The agent's program [default: `claude`, in PATH or where its installers put it]
+
+              --session-id <UUID>
+                  UUID of the new session [default: random]
+
+              --resume <SESSION>
+                  Continue this session; an unknown session is an error
+
+              --resume-or-new <SESSION>
+                  Continue this session, or start a new one if it is unknown
+
+          [AGENT ARGS]...
+                  Arguments passed to the agent unchanged
+
+        Guards and questions:
+              --allow-tools <TOOL>
+                  Allow the agent only these tools, such as `Read` or `mcp__github__*`
+
+              --deny-tools <TOOL>
+                  Deny the agent these tools, whatever else permits them
+
+              --network <HOST>
+                  Restrict the agent's commands to these hosts, or `none`
+          
+                  Names like `example.com`, `*.example.com` or `example.com:443`. The agent runs commands in
+                  its own sandbox, and does not start if the sandbox is unavailable.
+
+              --answer <KEY=VALUE>
+                  Let the agent ask questions, and answer VALUE if KEY matches or occurs in the text
+          
+                  If no key matches, the agent's first option is the answer, with a warning. Without this
+                  flag, the agent cannot ask.
+
+              --answers-file <FILE>
+                  Answers from a JSON or TOML file, for keys that --answer does not name
+
+              --answer-defaults
+                  Let the agent ask questions, and answer each with its first option, with a warning
+
+              --block-url <PATTERN>
+                  Deny tool calls that name this URL
+          
+                  Patterns: `example.com` with everything below it, `*.example.com`, `example.com:8080`,
+                  `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. See docs/guards.md
+                  for what guards inspect and miss.
+
+              --block-urls-file <FILE>
+                  Deny tool calls that name a URL in this file
+          
+                  One pattern per line, or a list named `blocked_urls`, `urls` or `patterns` as YAML or
+                  JSON.
+
+              --block-path <PATH>
+                  Deny tool calls that name this file or folder, or anything below it
+          
+                  Absolute, below `~`, or relative to the working directory.
+
+              --allow-denials
+                  Count a run with denied tool calls as done
+
+        When the work is done:
+              --check <COMMAND>
+                  Verify the work with this shell command when the agent reports that it is done; repeatable
+          
+                  It runs in the working directory. Its output goes back to the agent until it exits with 0.
+                  Several commands run in order.
+
               --keep-going
-                  Tell the agent to go on each time it stops by itself, until it says twice running that the
-                  work is finished, or a limit is reached. It says so by a tool that it is offered
+                  Keep prompting the agent until it confirms that the work is done, or a limit is reached
+          
+                  The agent reports that with a tool, twice in a row.
 
               --keep-improving
-                  Ask it for more than the task: to improve the work until no part of it can be made better
-                  [default: if the run may take 24h or more]
+                  Ask for improvements beyond the task [default: if the run may take 24h or more]
 
               --done-when <TEXT>
-                  Let it also say that the work is finished by ending its last message with this line, twice
-                  running
+                  Also accept this line at the end of the last message, twice in a row, as done
 
               --status-every <N>
-                  After how many stops it is told the time and money used and left; 0 is never [default: 5]
+                  State used and remaining time and cost every N stops; 0 means never [default: 5]
 
               --max-idle-stops <N>
-                  After how many stops in a row that change nothing in the workspace the run ends as failed
-                  [default: 3]
+                  Stops in a row without a change in the workspace, after which the run fails [default: 3]
 
-        Learning:
+              --max-failed-checks <N>
+                  Failed checks after which the run finishes as check_failed [default: 10]
+
+              --check-timeout <DURATION>
+                  Maximum duration of one check, all of its commands together [default: 30m]
+
+        Handoff and learning:
+              --handoff-tokens <N>
+                  Maximum size of the handoff prompt, in tokens [default: 12000]
+
+              --handoff-summary <MODEL>
+                  Summarize older work in the handoff prompt with this model
+          
+                  The model has one minute. If it fails, older work is listed in one line per step.
+
+              --prices-file <FILE>
+                  Token prices that override the bundled ones: a TOML file
+          
+                  The file has `dated` and, for each `[[model]]`, its `names` and what `input`, `output`,
+                  `cache_write`, `cache_write_hour` and `cache_read` cost, in dollars per million tokens.
+
+              --effects-file <FILE>
+                  More tool calls with side effects that a resumed agent must not repeat: a TOML file
+          
+                  The file has `tools = ["mcp__pager__*"]` or, for each `[[program]]`, its `names` and how
+                  its arguments start: `starts_with = ["prod"]`.
+
               --learn
-                  Tell the agent what the project's playbook holds, and learn from its sessions afterwards,
-                  as `longhaul playbook install` has it for all sessions. A model is asked twice for that,
-                  at your cost
+                  Give the agent the project's playbook, and learn from its sessions
+          
+                  Works as `longhaul playbook install` does for all sessions. It asks a model twice per
+                  session, at your cost.
 
               --learn-judge <JUDGE>
-                  Who judges the sessions: `api` asks the Messages API with your key, `claude` asks Claude
-                  Code with its login [default: api]
+                  Judge of the sessions: `api` uses your key, `claude` uses Claude Code's login [default:
+                  api]
 
                   Possible values:
                   - api:    The Messages API, with a key
                   - claude: Claude Code, with its own login
 
               --learn-tokens <N>
-                  How much of the playbook a session is told at most, in tokens; what fits the prompt best
-                  is chosen
+                  Maximum number of playbook tokens per session; the points that match the prompt best come
+                  first
 
-        Policy:
+        Limits:
+              --budget <USD>
+                  Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none]
+
+              --max-tokens <N>
+                  Maximum number of tokens of every kind, such as 500k or 2M [default: none]
+
+              --time-limit <DURATION>
+                  Maximum working time; API waits and machine sleep do not count [default: none]
+
+              --wall-limit <DURATION>
+                  Maximum elapsed time, including waits and sleep [default: none]
+
+              --max-turns <N>
+                  Maximum number of model responses, without those of sub-agents [default: none]
+
+              --memory-limit <SIZE>
+                  Maximum resident memory of the agent's processes, such as 8G [default: none]
+          
+                  If they exceed it, the agent is stopped, and resumed once.
+
+              --wrap-up-reserve <DURATION>
+                  Part of a time limit that is kept for the wrap-up [default: a tenth, from 30s to 5m]
+
+              --wrap-up-prompt <TEXT>
+                  Prompt for the wrap-up [default: write down the state of the work, commit, stop]
+
+              --no-wrap-up
+                  Keep no reserve: stop the agent when a limit is reached
+
+        Retries and timeouts:
               --preset <PRESET>
-                  The policy to start from: default, openclawpack, archon, researchgym, keypoints, drill.
-                  The defaults below are those of `default`
+                  Policy to start from: default, openclawpack, archon, researchgym, keypoints, drill
+          
+                  The defaults shown here are those of `default`.
 
               --max-retries <N>
-                  Failed attempts in a row, without progress, that are retried [default: 5]
+                  Retries in a row without progress [default: 5]
 
               --max-attempts <N>
-                  Attempts of the run, whatever progress they make, after which it ends as failed [default:
-                  1000]
+                  Maximum number of attempts, after which the run fails [default: 1000]
 
               --retry-base <DURATION>
-                  The first wait between attempts [default: 2s]
+                  First wait between attempts [default: 2s]
 
               --retry-cap <DURATION>
-                  The longest wait between attempts [default: 5m]
+                  Longest wait between attempts [default: 5m]
 
               --retry-jitter <full|none|PERCENT>
-                  How chance spreads waits: full, none, or percent either way [default: full]
+                  Random spread of waits: full, none, or a percentage [default: full]
 
               --outage-limit <DURATION>
-                  How long to wait out one outage of the API, counted from its first failure without
-                  progress [default: 6h]
+                  Maximum length of one API outage, from its first failure [default: 6h]
 
               --attempt-timeout <DURATION>
-                  How long one attempt may take [default: none]
+                  Maximum duration of one attempt [default: none]
 
               --stall-timeout <DURATION>
-                  How long the agent may be silent with no tool running [default: 7m]
+                  Maximum silence of the agent while no tool runs [default: 7m]
 
               --progress-timeout <DURATION>
-                  How long the agent may run without finishing a message or a tool call [default: 2h20m]
+                  Maximum time without a finished message or tool call [default: 2h20m]
 
               --orphan-timeout <DURATION>
-                  How long the agent may be silent after Longhaul itself was killed and nobody has recovered
-                  the run; then a watchdog ends it, and the run can still be recovered [default: 1h]
+                  Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]
 
               --max-reset-wait <DURATION>
-                  The longest wait for a usage window's reset; a later one ends the run with `retry_later`
+                  Maximum wait for a usage window's reset; a later reset ends the run as `retry_later`
                   [default: 192h]
 
               --background-wait <DURATION>
-                  How long background commands may outlive the result before they are stopped; with
-                  --keep-going, before the agent is asked about them: then only a limit of the run stops
-                  them [default: 10m]
+                  Time that background commands may outlive the result [default: 10m]
+          
+                  With --keep-going, the agent is asked about them after this time. Then only a limit of the
+                  run stops them.
 
               --inner-retries <N>
-                  Retries inside the agent for one request [default: 4]
-
-              --max-failed-checks <N>
-                  Checks in vain after which the run ends as check_failed [default: 10]
-
-              --check-timeout <DURATION>
-                  How long one check may take, all of its commands together [default: 30m]
+                  Retries of one request inside the agent [default: 4]
 
               --on-terminate <suspend|cancel>
-                  What SIGTERM and SIGHUP do: `suspend` stops the run until `longhaul recover` continues it,
-                  `cancel` ends it [default: suspend]
+                  On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it
+                  [default: suspend]
 
-              --allow-denials
-                  Count a run with denied tools as done
-
-        Telling others:
+        Notifications:
               --notify <CHANNEL>
-                  Send a notification when the run is finished, needs a person, or starts to wait for more
-                  than 15 minutes: `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an
-                  environment variable with the URL of a webhook), or a COMMAND for the shell, which reads
-                  one JSON object from its stdin. May be repeated. A notification that fails changes
-                  nothing. See docs/events.md
+                  Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable
+          
+                  CHANNEL is `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an
+                  environment variable with the URL of a webhook), or a shell command that reads one JSON
+                  object from stdin. A failed notification changes nothing. See docs/events.md.
 
               --events <FILE|-|fd:N>
-                  Tell each decision of the run as a line of JSON, once it is on disk: at the end of this
-                  file; with `-` on stdout, where nothing else is printed then; or with `fd:3` on that open
-                  descriptor. See docs/events.md
+                  Write each decision as a JSON line to FILE, stdout (`-`) or a descriptor (`fd:3`)
+          
+                  A line is written once its decision is on disk. See docs/events.md.
 
         Output:
               --output-format <FORMAT>
-                  How to print the result [default: text; json to a pipe, from commands that drive a run:
-                  run, resume, rerun, research, recover, attach, cancel]
+                  Output format [default: text; json in a pipe, for commands that drive a run]
+          
+                  Commands that drive a run: run, resume, rerun, research, recover, attach, cancel.
 
                   Possible values:
                   - json:        One JSON object
-                  - text:        For people
-                  - stream-json: The agent's events and ours, line by line, then the JSON object
+                  - text:        Text for people
+                  - stream-json: The agent's and Longhaul's events as JSON lines, then the JSON object
 
               --json
-                  Print JSON: short for `--output-format json`
+                  Print JSON; short for `--output-format json`
 
           -q, --quiet
-                  Print nothing on stderr but errors
+                  Print only errors on stderr
 
           -v, --verbose
                   Print each decision on stderr
 
               --no-pager
-                  Print straight to the terminal, without a pager (`LONGHAUL_PAGER`, `PAGER`, else `less`)
+                  Print straight to the terminal, without a pager
+          
+                  The pager is `LONGHAUL_PAGER`, else `PAGER`, else `less`.
 
         Configuration:
               --profile <NAME>
-                  Lay this profile of the configuration files over their other keys
+                  Use this configuration profile
 
               --no-config
                   Read no configuration file
 
-        Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` is unlimited.
+        Examples:
+          longhaul run 'fix the failing tests' --check 'cargo test' --budget 5
+          longhaul run --prompt-file task.md --time-limit 8h --detach --name nightly
+          longhaul run 'refactor the parser' --dry-run
+
+        Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.
     "#]]
     .assert_eq(&ended.stdout);
 }
@@ -464,7 +477,7 @@ fn dry_run_prints_durations_in_input_format() {
     let args = ["p", "--dry-run", "--output-format", "text", "--stall-timeout", "90", "--max-tokens", "none"];
     let text = stage.run(&stage.agent(), &args).end().stdout;
     for line in
-        ["stall_timeout: 1m30s", "outage_limit: 6h", "budget: none", "max_tokens: none", "linger: 10s"]
+        ["stall_timeout: 1m30s", "outage_limit: 6h", "budget: none", "max_tokens: none", "exit_timeout: 10s"]
     {
         assert!(text.contains(&format!("  {line}\n")), "no `{line}` in {text}");
     }

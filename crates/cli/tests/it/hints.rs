@@ -202,7 +202,7 @@ fn unstarted_run_is_not_the_last_run() {
     assert_eq!(run("not_started", "no-such-mode"), 25);
     let none = stage.longhaul(["show", "@"]).end();
     assert_eq!(none.code, 2, "{none:?}");
-    none.says(&["no such run"]);
+    none.says(&["no run `"]);
     assert_eq!((run("works", "bypassPermissions"), run("again", "no-such-mode")), (0, 25));
     for command in ["why", "show"] {
         let output = stage.longhaul([command, "@", "--output-format", "json"]).end();

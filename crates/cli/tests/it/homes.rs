@@ -31,7 +31,7 @@ fn run_in(home: &Path, id: &str) -> RunDir {
 /// Performs a run to the end and removes its files from the workspace.
 fn complete_run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) {
     in_mid_tool_with(stage, agent, server, args).end().envelope(0);
-    for file in ["begun", "steps"] {
+    for file in ["started", "steps"] {
         fs::remove_file(stage.work().join(file)).expect("the agent wrote it");
     }
 }

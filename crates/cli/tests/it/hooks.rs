@@ -77,7 +77,7 @@ fn injected_context(ended: &Ended) -> Option<String> {
 }
 
 fn prompt(session: &str) -> String {
-    json!({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": "Go on."}).to_string()
+    json!({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": "Continue."}).to_string()
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn session_of_a_judge_is_ignored() {
         let ended = stage.hook(&[event], "no JSON").env("LONGHAUL_JUDGE", "1").end();
         assert_eq!(injected_context(&ended), None);
     }
-    assert!(!stage.home().exists(), "nothing is put down");
+    assert!(!stage.home().exists(), "nothing is recorded");
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn install_is_idempotent_and_uninstall_restores() {
     assert_eq!((&dry["changed"], &dry["backup"], read()), (&json!(true), &Value::Null, original.to_owned()));
     let first = call(&["install"]);
     assert_eq!(dry["content"], read());
-    let backup = first["backup"].as_str().expect("it was somebody else's");
+    let backup = first["backup"].as_str().expect("it was someone else's");
     assert_eq!(fs::read_to_string(backup).expect("it is there"), original);
     let installed: Value = serde_json::from_str(&read()).expect("it is JSON");
     for event in ["UserPromptSubmit", "SessionStart", "SessionEnd", "PreCompact", "SubagentStop"] {
@@ -329,7 +329,7 @@ fn invalid_settings_are_not_changed() {
             ended.says(expected);
             assert_eq!(fs::read_to_string(stage.settings()).expect("it is there"), text);
             let files = fs::read_dir(stage.user_home().join(".claude")).expect("it is there").count();
-            assert_eq!(files, 1, "nothing is left beside it");
+            assert_eq!(files, 1, "nothing is left next to it");
         }
     };
     check(
@@ -397,7 +397,7 @@ prompt = "p"
 outcome = "done"
 exit = 0
 [[turn]]
-text = "Somebody else looks."
+text = "Someone else looks."
 [[turn.tools]]
 call = { name = "Agent", input = { description = "look", prompt = "Look around.", subagent_type = "general-purpose" } }
 [[turn]]
@@ -436,7 +436,7 @@ impl AgentWithHooks {
             .expect("it is new");
         let lock = stage.learning_paths().worker_lock(&server.api.url(), JudgeKind::Api);
         let worker = File::options().append(true).create(true).mode(0o600).open(lock).expect("it is new");
-        worker.lock().expect("nobody holds it");
+        worker.lock().expect("no one holds it");
         AgentWithHooks { stage, server, claude, _worker: worker }
     }
 
@@ -521,7 +521,7 @@ fn playbook_is_injected_again_after_automatic_compaction() {
     assert_eq!(playbook_count(last), 1, "{last}");
     assert!(
         last.contains("SessionStart hook additional context: "),
-        "nobody said anything meanwhile: {last}"
+        "no one said anything meanwhile: {last}"
     );
     let mut events = fixture.events();
     events.sort();

@@ -23,7 +23,7 @@ fn stopping(stops: u32) -> String {
     let step = |turn: &str, number: u32| {
         format!(
             "[[{turn}]]\ntext = \"Step {number}.\"\n[[{turn}.tools]]\nbash = {{ command = \"echo {number} >> steps\" }}\n\
-             [[{turn}]]\ntext = \"Step {number} is done. Shall I go on?\"\n"
+             [[{turn}]]\ntext = \"Step {number} is done. Shall I continue?\"\n"
         )
     };
     let finish = "text = \"All is done.\"\n[[reply.turn.tools]]\ncall = { name = \"mcp__longhaul__finish\", input = { summary = \"All \
@@ -196,7 +196,8 @@ fn defaults_match_the_documentation() {
         let plan: Value = serde_json::from_str(&ended.stdout).expect("it is JSON");
         plan["policy"]["keep_going"].clone()
     };
-    let expected = |extended: bool| json!({ "extended": extended, "status_every": 5, "idle_stops_max": 3 });
+    let expected =
+        |extended: bool| json!({ "keep_improving": extended, "status_every": 5, "idle_stops_max": 3 });
     assert_eq!(planned(&[]), expected(false));
     assert_eq!(planned(&["--keep-improving"]), expected(true));
     assert_eq!(planned(&["--time-limit", "23h"]), expected(false));
@@ -216,6 +217,6 @@ fn invalid_combinations_are_rejected() {
     check(&["--done-when", "DONE"], &["--keep-going"]);
     check(&["--keep-going", "--done-when", " "], &["not one line of text"]);
     check(&["--keep-going", "--max-idle-stops", "0"], &["--max-idle-stops"]);
-    check(&["--keep-going", "--check", "true"], &["leave out --keep-going"]);
+    check(&["--keep-going", "--check", "true"], &["drop --keep-going"]);
     assert!(stage.runs().is_empty());
 }

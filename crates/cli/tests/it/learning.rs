@@ -25,7 +25,7 @@ fn answering(points: &[(String, String)], side: &str) -> Server {
     let reply = |to: &str, text: &str| format!("[[reply]]\nto = {to:?}\n[[reply.turn]]\ntext = {text:?}\n");
     let mut toml = format!("{WORK}[side]\n{side}\n");
     for (session, point) in points {
-        let analysis = format!("This was learnt of {session}: the grammar.");
+        let analysis = format!("This was learned of {session}: the grammar.");
         toml += &reply(&task_of(session), &json!({"analysis": &analysis, "bullet_tags": []}).to_string());
         let operations = json!({"reasoning": "new", "operations": [
             {"type": "ADD", "text": point, "section": "PROJECT CONTEXT"}]});
@@ -232,7 +232,7 @@ fn queue_is_kept_while_the_api_is_down() {
     assert!(printed(&down)["due_at"].is_string(), "{down:?}");
     assert_eq!(server.api.account().requests.len(), 3);
     let mut last = None;
-    until("it is learnt", || {
+    until("it is learned", || {
         let ended = learn(&stage, &server, &["--quiet"]);
         let code = ended.code;
         last = Some(ended);
@@ -255,10 +255,10 @@ fn failed_transcript_is_kept_with_its_reason() {
         (20, Some(1)),
         "{foreign:?}"
     );
-    let retry = learn(&stage, &server, &["--failed"]);
+    let retry = learn(&stage, &server, &["--retry-failed"]);
     assert_eq!(retry.code, 20, "{retry:?}");
     fs::rename(session(&stage, "one.jsonl"), stage.folder().join("other.jsonl")).expect("it is a file");
-    let retry = learn(&stage, &server, &["--failed"]);
+    let retry = learn(&stage, &server, &["--retry-failed"]);
     assert_eq!((retry.code, points(&stage).len()), (0, 1), "{retry:?}");
 }
 
@@ -288,7 +288,7 @@ fn fifty_sessions_that_end_at_once_are_all_learned_from() {
     // Each hook found a running worker or started one. A worker exits when the queue is empty.
     let paths = LearningPaths::in_home(&stage.home());
     let is_done = || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0;
-    until("all of it is learnt", is_done);
+    until("all of it is learned", is_done);
     until("no worker running", || !WorkerLock::is_any_held(&paths));
     until("no process is there", || tidy::processes(stage.folder()).is_empty());
     assert!(troubles(&paths).is_empty(), "{:?}", troubles(&paths));
@@ -309,8 +309,8 @@ fn recovery_continues_with_the_queue() {
     assert!(call.env("LONGHAUL_FAILPOINT", "worker@Reflected").start().end_or_killed().is_none());
     let ended = stage.longhaul(["recover"]).against(&server).end();
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stderr.contains("learning from past sessions goes on"), "{}", ended.stderr);
-    until("it is learnt", || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0);
+    assert!(ended.stderr.contains("learning from past sessions continues"), "{}", ended.stderr);
+    until("it is learned", || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0);
     until("no process is there", || tidy::processes(stage.folder()).is_empty());
     assert_eq!((points(&stage).len(), server.api.account().requests.len()), (1, 2));
     let second = stage.longhaul(["recover"]).against(&server).end();

@@ -104,7 +104,7 @@ fn listed_run_has_every_field_for_programs() {
             {
               "id": "one",
               "name": "nightly",
-              "state": "over",
+              "state": "finished",
               "outcome": "done",
               "fault": null,
               "until": null,
@@ -307,8 +307,8 @@ fn status_is_final_before_the_supervisor_waits_for_the_ledger() {
     let status_at = fs::metadata(run.status_path()).and_then(|file| file.modified()).expect("it is there");
     // After writing the status, the supervisor waits two seconds for the ledger, and for nothing else as
     // long. A slow machine only lengthens that.
-    let waited = ended_at.duration_since(status_at).expect("it is told before its supervisor ends");
-    assert!(waited > Duration::from_secs(1), "it was told {waited:?} before the end");
+    let waited = ended_at.duration_since(status_at).expect("it is sent before its supervisor ends");
+    assert!(waited > Duration::from_secs(1), "it was sent {waited:?} before the end");
 }
 
 #[test]
@@ -400,7 +400,7 @@ fn gc_removes_old_finished_runs() {
     ledger.execute(change, (metadata.len() as i64, modified)).expect("it is changed");
     drop(ledger);
     let report = json(&stage.longhaul(["gc", "--older-than", "0", "--keep-last", "0", "--dry-run"]).end());
-    assert_eq!(report["kept"]["unfinished"], 1, "{report}");
+    assert_eq!(report["retained"]["unfinished"], 1, "{report}");
     fs::write(fourth.journal_path(), whole).expect("it is ours");
 
     let gc = |args: &[&str]| json(&stage.longhaul(["gc"]).args(args).end());
@@ -420,7 +420,7 @@ fn gc_removes_old_finished_runs() {
     assert_eq!(ids(&stage, &[]), ["five", "four", "two"]);
     let all = gc(&["--older-than", "0", "--keep-last", "0", "--include-workspaces"]);
     assert_eq!(removed(&all), ["four", "two"]);
-    assert_eq!(all["kept"]["stored elsewhere"], 1, "{all}");
+    assert_eq!(all["retained"]["stored elsewhere"], 1, "{all}");
     assert_eq!(ids(&stage, &[]), ["five"]);
     assert_verified(&stage);
     // `--older-than` has no default.

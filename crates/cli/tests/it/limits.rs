@@ -22,7 +22,7 @@ exit = 21
 [[turn]]
 text = "I begin."
 [[turn.tools]]
-bash = { command = "echo begun > progress; touch begun" }
+bash = { command = "echo started > progress; touch started" }
 STEPS
 [[turn]]
 text = "All of it is done."
@@ -41,7 +41,7 @@ text = "It is finished."
 [[reply]]
 to = "The limit has been raised"
 [[reply.turn]]
-text = "I go on."
+text = "I continue."
 [[reply.turn.tools]]
 bash = { command = "test -e saved && touch went-on" }
 [[reply.turn]]
@@ -66,8 +66,8 @@ fn create_repository(work: &Path) {
         assert!(status.success(), "git {args:?}");
     };
     git(&["init", "-q"]);
-    git(&["config", "user.name", "Nobody"]);
-    git(&["config", "user.email", "nobody@example.com"]);
+    git(&["config", "user.name", "No one"]);
+    git(&["config", "user.email", "user@example.com"]);
 }
 
 /// Returns the subjects of the commits in the workspace.
@@ -128,7 +128,7 @@ fn budget_ends_the_run_with_a_wrap_up() {
 
 #[test]
 fn raised_limit_continues_the_run() {
-    with_each_agent_at(&long(), "going on with more", |stage, agent, server| {
+    with_each_agent_at(&long(), "continuing with more", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6"], 22);
         let unchanged = stage.longhaul(["resume", "@"]).against(server).end();
         assert_eq!(unchanged.code, 2, "{unchanged:?}");
@@ -150,7 +150,7 @@ fn prompts_since(server: &Server, before: usize) -> Vec<String> {
 
 #[test]
 fn resuming_omits_the_wrap_up_prompt() {
-    with_each_agent_at(&long(), "going on without the saving", |stage, agent, server| {
+    with_each_agent_at(&long(), "continuing without the saving", |stage, agent, server| {
         let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
         let limited = run(stage, agent, server, &limits, 22);
         assert_wrapped_up(stage, &limited, "time");
@@ -160,12 +160,15 @@ fn resuming_omits_the_wrap_up_prompt() {
         assert_eq!(envelope["result"], "The rest is done, too.", "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         assert_eq!(envelope["session_id"], limited["session_id"], "{envelope}");
-        assert!(stage.work().join("went-on").exists(), "what was saved is there, and the work went on");
+        assert!(stage.work().join("went-on").exists(), "what was saved is there, and the work continued");
         let later = prompts_since(server, before);
         assert!(later.len() >= 2, "{later:?}");
         for prompt in later {
             assert!(!prompt.contains("This run is about to end"), "{prompt}");
-            assert!(prompt.contains("Now there is more") && prompt.contains("Look at `git log`"), "{prompt}");
+            assert!(
+                prompt.contains("The limit has been raised") && prompt.contains("Look at `git log`"),
+                "{prompt}"
+            );
         }
         // Another resume continues from there.
         let before = server.api.account().requests.len();
@@ -174,7 +177,7 @@ fn resuming_omits_the_wrap_up_prompt() {
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
         for prompt in prompts_since(server, before) {
             assert!(
-                !prompt.contains("This run is about to end") && prompt.contains("Now there is more"),
+                !prompt.contains("This run is about to end") && prompt.contains("The limit has been raised"),
                 "{prompt}"
             );
         }
@@ -184,7 +187,7 @@ fn resuming_omits_the_wrap_up_prompt() {
 #[test]
 fn resuming_omits_a_custom_wrap_up_prompt() {
     let scenario = long().replace("to = \"This run is about to end\"", "to = \"Time to pack up.\"");
-    with_each_agent_at(&scenario, "going on without words of one's own", |stage, agent, server| {
+    with_each_agent_at(&scenario, "continuing without words of one's own", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6", "--wrap-up-prompt", "Time to pack up."], 22);
         assert!(prompts_since(server, 0).concat().contains("Time to pack up."));
         let before = server.api.account().requests.len();
@@ -243,11 +246,11 @@ fn agent_is_stopped_at_once_without_a_wrap_up() {
 
 #[test]
 fn limited_agent_waits_for_the_next_supervisor() {
-    with_each_agent_at(&long(), "waiting while nobody counts", |stage, agent, server| {
+    with_each_agent_at(&long(), "waiting while no one counts", |stage, agent, server| {
         create_repository(&stage.work());
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--max-turns", "8"];
         let started = stage.run(agent, &args).against(server).start();
-        until("it works", || stage.work().join("begun").exists());
+        until("it works", || stage.work().join("started").exists());
         started.kill();
         // The agent finishes the running call and asks about the next one.
         let is_asking = || {
@@ -255,7 +258,7 @@ fn limited_agent_waits_for_the_next_supervisor() {
             let made = stream.matches(r#""type":"tool_result""#).count();
             stream.matches(r#""hook_callback""#).count() > made && made > 0
         };
-        until("it asks, and nobody answers", is_asking);
+        until("it asks, and no one answers", is_asking);
         let served = server.api.account().model_requests();
         assert!(served <= 4, "{served} answers without a supervisor");
         let envelope = recover(stage, server, &[]).end().envelope(22);
@@ -312,7 +315,7 @@ fn budget_for_an_unpriced_model_causes_a_warning() {
     create_repository(&stage.work());
     let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = |args: &[&str]| stage.run(&stage.agent(), &free).args(args).against(&server).end();
-    let warning = "no price is known of `claude-unheard-of-9`";
+    let warning = "no price is known for `claude-unheard-of-9`";
     let limited = run(&["--model", "claude-unheard-of-9", "--budget", "100"]);
     assert_eq!(limited.stderr.matches(warning).count(), 1, "{limited:?}");
     let unlimited = run(&["--model", "claude-unheard-of-9"]);

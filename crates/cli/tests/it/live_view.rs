@@ -39,11 +39,11 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
         let args = run_with(stage, agent, &["--budget", "5", "--time-limit", "1h"]);
         let mut terminal = Terminal::start(stage, server, &args, (80, 24));
         // The message with the tool call ends a moment after the call starts.
-        until("the tool is shown", || terminal.shows("Bash: test -e begun") && terminal.shows(" turns, "));
+        until("the tool is shown", || terminal.shows("Bash: test -e started") && terminal.shows(" turns, "));
         let rows = terminal.rows();
         let view = rows.iter().position(|row| row.starts_with("nightly (one): working, "));
         let view = &rows[view.expect("the state is shown")..];
-        let tool = "  Bash: test -e begun && exit 0; touch begun; sleep 2; echo two >> steps";
+        let tool = "  Bash: test -e started && exit 0; touch started; sleep 2; echo two >> steps";
         assert!(view[1].starts_with(tool), "{rows:?}");
         assert!(view[2].contains("turns, ") && view[2].contains(" tokens, $"), "{rows:?}");
         // The percentage of the budget depends on the agent.
@@ -66,7 +66,7 @@ fn resized_terminal_is_redrawn_without_wrapped_lines() {
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &["--budget", "5"]), (120, 24));
     until("the tool is shown", || terminal.shows("echo two >> steps"));
     terminal.resize((50, 24));
-    until("the tool is cut", || terminal.shows("touch begun; ") && !terminal.shows("echo two"));
+    until("the tool is cut", || terminal.shows("touch started; ") && !terminal.shows("echo two"));
     let rows = terminal.rows();
     assert!(rows[0].starts_with("nightly (one): working"), "{rows:?}");
     assert!(rows[3].starts_with("  budget 0%") && rows[4].is_empty(), "{rows:?}");
@@ -77,7 +77,7 @@ fn resized_terminal_is_redrawn_without_wrapped_lines() {
 fn first_ctrl_c_explains_the_second_and_leaves_a_clean_screen() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &[]), (80, 24));
-    until("the tool is shown", || terminal.shows("Bash: test -e begun"));
+    until("the tool is shown", || terminal.shows("Bash: test -e started"));
     // A terminal prints `^C` at its cursor.
     terminal.type_keys(b"\x03");
     until("the keys are echoed", || terminal.written().contains("^C"));
@@ -138,7 +138,7 @@ fn suspended_and_orphaned_runs_stay_on_the_screen_with_their_next_command() {
     until("the command is shown", || watching.shows("suspended; continue it with `longhaul recover one`"));
     stage.longhaul(["recover"]).against(&server).end().envelope(0);
     until("it is gone", || watching.shows("no run is unfinished"));
-    fs::remove_file(stage.work().join("begun")).expect("the second run takes the long step again");
+    fs::remove_file(stage.work().join("started")).expect("the second run takes the long step again");
     let killed = in_mid_tool_with(&stage, &stage.agent(), &server, &["--run-id", "two"]);
     until("it is shown", || watching.shows("two: working"));
     killed.kill();

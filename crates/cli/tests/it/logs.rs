@@ -78,7 +78,7 @@ fn attempts_are_distinguished() {
               longhaul: The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, look whether it has taken effect already: the last commands may have run in full, in part or not at all.
               agent: All done: hello.txt says hello.
               turn ended: completed
-            attempt 2: 1 turn …; the agent says that it is done
+            attempt 2: 1 turn …; the agent reports that it is done
         "#]]
         .assert_eq(&redact(&all.stdout));
         let second = logs(stage, &["--attempt", "2"]).stdout;
@@ -91,7 +91,7 @@ fn attempts_are_distinguished() {
         assert_eq!(logs(stage, &["--since", "1h"]).stdout, all.stdout);
         let nothing = logs(stage, &["--since", "0"]);
         assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
-        assert!(nothing.stderr.contains("nothing that match was said"), "{nothing:?}");
+        assert!(nothing.stderr.contains("no messages that match yet"), "{nothing:?}");
 
         // `--raw` prints the agent's lines unchanged.
         let stream = |attempt| fs::read_to_string(stage.only_run().attempt(attempt).stream_path());
@@ -147,7 +147,7 @@ fn follow_continues_across_attempts() {
     let work = format!("{STEPS}\n[[fault]]\nturn = 4\ntimes = 1\nstatus = {{ code = 529 }}\n");
     with_each_agent_at(&work, "following across attempts", |stage, agent, server| {
         let run = stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).start();
-        until("the tool runs", || stage.work().join("begun").exists());
+        until("the tool runs", || stage.work().join("started").exists());
         let (followed, raw) = (follow(stage, &[]), follow(stage, &["--raw"]));
         let first = follow(stage, &["--attempt", "1"]);
         run.end().envelope(0);
@@ -196,7 +196,7 @@ fn follow_continues_across_a_takeover() {
             followed.stdout.contains("\nattempt 2, ") && followed.stdout.contains(": resumed"),
             "{followed:?}"
         );
-        assert!(followed.stdout.trim_end().ends_with("the agent says that it is done"), "{followed:?}");
+        assert!(followed.stdout.trim_end().ends_with("the agent reports that it is done"), "{followed:?}");
     });
 }
 

@@ -177,7 +177,7 @@ fn invalid_host_is_wrong_usage() {
     );
     check(&["--network", "*"], &["`*` is no host", "hint:"]);
     check(&["--network", ""], &["`` is no host", "hint:"]);
-    check(&["--network", "none,example.com"], &["hosts beside `none`", "hint: name either"]);
+    check(&["--network", "none,example.com"], &["hosts in addition to `none`", "hint: name either"]);
     check(
         &["--network", "none", "--", "--settings", "{}"],
         &["`--settings` cannot be passed", "hint: leave out one of them"],

@@ -37,7 +37,7 @@ fn notifies_of_outcome() {
         let ended = stage.run(agent, &free).args(notify).against(server).end();
         let envelope = ended.envelope(0);
         assert_eq!(ended.stderr, "");
-        let [notification] = &received(stage)[..] else { panic!("told once: {:?}", received(stage)) };
+        let [notification] = &received(stage)[..] else { panic!("sent once: {:?}", received(stage)) };
         let (run, id) = (stage.only_run(), envelope["run"]["id"].as_str().expect("it has one"));
         let cost = &envelope["usage"]["total_cost_usd"];
         let expected = json!({
@@ -60,14 +60,14 @@ fn notifies_of_outcome() {
             serde_json::from_slice(&fs::read(stage.work().join("shown")).expect("it is shown"))
                 .expect("JSON");
         assert_eq!(shown["outcome"], "done", "{shown}");
-        let stored = fs::read(run.notification_path("outcome-0")).expect("it is kept what was told");
+        let stored = fs::read(run.notification_path("outcome-0")).expect("it is kept what was sent");
         assert_eq!(serde_json::from_slice::<Value>(&stored).expect("JSON"), expected);
     });
 }
 
 #[test]
 fn recovered_and_resumed_runs_notify() {
-    with_each_agent("telling whoever recovers", |stage, agent, server| {
+    with_each_agent("telling anyone who recovers", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--notify", "cat >> heard"]).kill();
         assert!(received(stage).is_empty());
         recover(stage, server, &[]).end().envelope(0);
@@ -104,7 +104,7 @@ fn notifies_when_person_is_needed() {
         let free = ["fix it", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let ended = stage.run(agent, &free).args(["--notify", "cat >> heard"]).against(server).end();
         let envelope = ended.envelope(23);
-        let [notification] = &received(stage)[..] else { panic!("told once: {:?}", received(stage)) };
+        let [notification] = &received(stage)[..] else { panic!("sent once: {:?}", received(stage)) };
         assert_eq!((&notification["kind"], &notification["fault"]), (&json!("needs_person"), &json!("auth")));
         assert_eq!(
             (&notification["task"], &notification["next"]),
@@ -121,16 +121,16 @@ fn notifies_of_long_wait_once_across_takeover() {
         let args =
             ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "cat >> heard"];
         let run = stage.run(agent, &args).against(server).start();
-        until("it is told", || received(stage).len() == 1);
+        until("it is sent", || received(stage).len() == 1);
         run.kill();
         let run = stage.only_run();
         let first_supervisor = run.status().expect("the status can be read").supervisor_pid;
         let recovered = recover(stage, server, &[]);
         let supervisor = || run.status().expect("the status can be read").supervisor_pid;
-        until("somebody else supervises", || supervisor() != first_supervisor);
+        until("someone else supervises", || supervisor() != first_supervisor);
         stage.longhaul(["cancel", "@"]).end();
         recovered.end().envelope(130);
-        let [wait, outcome] = &received(stage)[..] else { panic!("told twice: {:?}", received(stage)) };
+        let [wait, outcome] = &received(stage)[..] else { panic!("sent twice: {:?}", received(stage)) };
         assert_eq!((&wait["kind"], &wait["fault"]), (&json!("waiting"), &json!("usage_limit")));
         assert_eq!(wait["next"], format!("longhaul attach {}", run.id()));
         assert!(wait["until"].as_str() > wait["at"].as_str(), "{wait}");
@@ -142,8 +142,8 @@ fn notifies_of_long_wait_once_across_takeover() {
 fn command_runs_outside_the_run() {
     let stage = Stage::new();
     let server = Server::plays(WORK);
-    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "env > told"];
-    let environment = || fs::read_to_string(stage.work().join("told")).expect("it was called");
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "env > sent"];
+    let environment = || fs::read_to_string(stage.work().join("sent")).expect("it was called");
     stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
     // The run marker and the run's other variables are not in its environment.
     assert!(!environment().contains(stage.only_run().id().as_str()), "{}", environment());
@@ -303,7 +303,7 @@ fn failed_notification_is_reported_and_run_succeeds() {
     drop(listener);
     let ended = work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
     ended.envelope(0);
-    assert!(ended.stderr.contains("may have told nobody (outcome): it exited with 7"), "{ended:?}");
+    assert!(ended.stderr.contains("failed (outcome): it exited with 7"), "{ended:?}");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn unusable_channel_is_rejected() {
         ended.says(words);
         assert!(!ended.stderr.contains("T0K3N"), "{ended:?}");
     };
-    check("ntfy:a/b", &["a topic of ntfy", "cannot write ntfy:TOPIC"]);
+    check("ntfy:a/b", &["a topic of ntfy", "write ntfy:TOPIC"]);
     check(
         "slack:https://hooks.example/T0K3N",
         &["name of an environment variable", "slack:SLACK_WEBHOOK_URL"],

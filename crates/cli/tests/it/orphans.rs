@@ -31,7 +31,7 @@ bash = { command = "grep -qs one steps || echo one >> steps" }
 [[turn]]
 text = "The second one takes a while."
 [[turn.tools]]
-bash = { command = "test -e begun && exit 0; touch begun; sleep 240; echo two >> steps" }
+bash = { command = "test -e started && exit 0; touch started; sleep 240; echo two >> steps" }
 [[turn]]
 text = "Now the third."
 [[turn.tools]]
@@ -95,7 +95,7 @@ fn watchdog_stop(run: &RunDir) -> Option<WatchdogStop> {
 fn hanging(stage: &Stage, server: &Server, timeout: &[&str]) -> Started {
     let args = [&["p", "--permission-mode", "bypassPermissions", "--preset", "drill"], timeout].concat();
     let run = stage.run(&stage.agent(), &args).against(server).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     run
 }
 
@@ -107,11 +107,11 @@ fn hanging_orphan_is_stopped_and_its_run_recovers() {
     let agent = agent_of(&run);
     supervisor.kill();
     let killed = Instant::now();
-    until("nothing is left", || tidy::processes(stage.folder()).is_empty());
+    until("no limit has anything left", || tidy::processes(stage.folder()).is_empty());
     assert!(killed.elapsed() >= Duration::from_secs(2), "it had its time");
     assert!(killed.elapsed() < SOON * 3, "{:?}", killed.elapsed());
     assert!(is_gone(agent));
-    let watchdog_stop = watchdog_stop(&run).expect("it is told");
+    let watchdog_stop = watchdog_stop(&run).expect("it is sent");
     assert!((2_000..4_000).contains(&watchdog_stop.silent_ms.millis()), "{watchdog_stop:?}");
     // The agent, the tool's shell, and the process it started.
     assert!(watchdog_stop.processes_stopped.is_some_and(|count| count >= 2), "{watchdog_stop:?}");
@@ -140,7 +140,7 @@ fn writing_orphan_keeps_running() {
     until("it has written on", || lines() >= enough);
     assert!(!is_gone(watchdog) && watchdog_stop(&stage.only_run()).is_none());
     fs::write(stage.work().join("silent"), "").expect("the stage can be written");
-    until("nothing is left", || tidy::processes(stage.folder()).is_empty());
+    until("no limit has anything left", || tidy::processes(stage.folder()).is_empty());
     assert!(
         watchdog_stop(&stage.only_run())
             .is_some_and(|watchdog_stop| watchdog_stop.silent_ms.millis() >= 4_000)

@@ -77,7 +77,7 @@ fn envelope_is_printed_without_a_terminal() {
             "fault": null,
             "limit": null,
             "attempts": 1,
-            "denied": 0,
+            "denied_calls": 0,
             "questions": {
               "answered": 0,
               "by_default": 0
@@ -258,7 +258,7 @@ fn stream_has_events_of_agent_and_longhaul_and_ends_with_the_envelope() {
         attempt_started
         attempt_spawned
         session_opened
-        progressed
+        progress_made
         input_closed
         attempt_ended
         swept
@@ -316,10 +316,7 @@ fn asking_permission_mode_is_warned_of() {
     let server = Server::plays(WORK);
     let run = |args: &[&str]| stage.run(&stage.agent(), &["p"]).args(args).against(&server).end();
     let warned = run(&[]);
-    assert!(
-        warned.stderr.contains("warning: the agent's settings ask for permission (mode `default`)"),
-        "{warned:?}"
-    );
+    assert!(warned.stderr.contains("warning: the agent's permission mode is `default`"), "{warned:?}");
     assert!(warned.stderr.contains("--permission-mode acceptEdits or bypassPermissions"), "{warned:?}");
     assert_eq!(warned.envelope(23)["run"]["fault"], "permission");
     let accepted = run(&["--allow-denials"]);
@@ -381,7 +378,7 @@ fn openclawpack_preset_prints_lifecycle_events() {
         tidy up 0
 
         event: {"type":"decision_needed","data":{"command":"run","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
-        event: {"type":"error","data":{"command":"run","errors":["find the agent /nowhere: there is no such file"]}}
+        event: {"type":"error","data":{"command":"run","errors":["cannot find the agent /nowhere: there is no such file"]}}
         error: cannot find the agent /nowhere: there is no such file
           hint: check --agent-path
         recovered

@@ -159,9 +159,9 @@ fn check_locates_errors() {
         noticed: sections.PATTERNS & APPROACHES[1]: its helpful is -1; read as 0
         alike: [pat-001] says what [pat-001] says; they become one
         WORK/.claude/playbook.json: cannot be used
-        wrong: read WORK/.claude/playbook.json: it is damaged: line 14, column 17: EOF while parsing a string; fix it, or leave it: the next change keeps a copy of it and continues from the last saved state
+        wrong: cannot read WORK/.claude/playbook.json: it is damaged: line 14, column 17: EOF while parsing a string; fix it, or leave it: the next change keeps a copy of it and continues from the last saved state
         WORK/.claude/playbook.json: cannot be used
-        wrong: read WORK/.claude/playbook.json: its version is 2.0, which a newer program wrote; update longhaul; the file is left as it is
+        wrong: cannot read WORK/.claude/playbook.json: its version is 2.0, which a newer program wrote; update longhaul; the file is left as it is
         WORK/.claude/playbook.json: version 1.0, 2 points
         noticed: key_points: 2 of the old form taken over into OTHERS
     "#]].assert_eq(&results.join(""));
@@ -187,7 +187,7 @@ fn edit_is_checked_before_it_is_saved() {
     assert_eq!(edited.code, 0, "{edited:?}");
     let printed = json_of(&edited);
     assert_eq!(printed["changed"], true);
-    assert_eq!(printed["done"][0]["did"], "updated");
+    assert_eq!(printed["applied"][0]["change"], "updated");
     let content = fs::read_to_string(path(&stage)).expect("read");
     assert!(
         content.contains("before all else")
@@ -204,7 +204,7 @@ fn edit_is_checked_before_it_is_saved() {
     ]);
     assert_eq!(fs::read_to_string(path(&stage)).expect("read"), content);
     let stored = broken.stderr.split("--from ").nth(1).expect("it is named").trim().to_owned();
-    let editor = stage.script("mend", "sed -i 's/version/\"version\"/' \"$1\"");
+    let editor = stage.script("fix", "sed -i 's/version/\"version\"/' \"$1\"");
     let repaired = stage.longhaul(["playbook", "edit", "--from", &stored, "--project"]).args([stage.work()]);
     let repaired = repaired.env("EDITOR", editor).end();
     assert_eq!(repaired.code, 0, "{repaired:?}");

@@ -22,13 +22,13 @@ exit = 0
 [[turn]]
 text = "I do not know which."
 [[turn.tools]]
-ask = { question = "Which database should we use?", options = ["Postgres (Recommended)", "SQLite"] }
+ask_user = { question = "Which database should we use?", options = ["Postgres (Recommended)", "SQLite"] }
 [[turn]]
 text = "Nor which of these."
 [[turn.tools]]
-ask = { question = "Which features do you want?", options = ["Auth", "Cache", "Logs"], multiple = true }
+ask_user = { question = "Which features do you want?", options = ["Auth", "Cache", "Logs"], multiple = true }
 [[turn.tools]]
-ask = { question = "May I use git?", options = ["Yes", "No"] }
+ask_user = { question = "May I use git?", options = ["Yes", "No"] }
 [[turn]]
 text = "I run a command."
 [[turn.tools]]
@@ -73,8 +73,8 @@ fn question_is_answered_by_key_or_first_option() {
         let ended = run(stage, agent, server, &["--answer", "database=sqlite", "--answers-file", &file]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 3, "by_default": 1 }), "{envelope}");
-        assert_eq!((&envelope["run"]["denied"], &envelope["run"]["attempts"]), (&0.into(), &1.into()));
-        assert!(stage.work().join("run").exists(), "it went on");
+        assert_eq!((&envelope["run"]["denied_calls"], &envelope["run"]["attempts"]), (&0.into(), &1.into()));
+        assert!(stage.work().join("run").exists(), "it continued");
         assert_eq!(
             ended.stderr,
             "warning: no --answer fits the question \"May I use git?\"; it was answered by its first option, \"Yes\"\n"
@@ -126,7 +126,7 @@ fn question_is_answered_by_key_or_first_option() {
 
 #[test]
 fn agent_cannot_ask_without_answers() {
-    with_each_agent_at(ASKING, "asking nobody", |stage, agent, server| {
+    with_each_agent_at(ASKING, "asking no one", |stage, agent, server| {
         let envelope = run(stage, agent, server, &[]).envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 0, "by_default": 0 }), "{envelope}");
         // The model is informed at once and continues.
@@ -171,7 +171,7 @@ fn guard_denies_before_an_answer() {
         let args = ["--answer-defaults", "--deny-tools", "AskUserQuestion"];
         let envelope = run(stage, agent, server, &args).envelope(0);
         assert_eq!(envelope["run"]["questions"]["answered"], 0, "{envelope}");
-        assert_eq!(envelope["run"]["denied"], 3, "{envelope}");
+        assert_eq!(envelope["run"]["denied_calls"], 3, "{envelope}");
     });
 }
 
@@ -190,17 +190,18 @@ fn permission_request_is_denied_at_once() {
 
 #[test]
 fn recovering_supervisor_gives_the_same_answers() {
-    let next = r#"ask = { question = "Which database should we use?", options = ["Postgres", "SQLite"] }"#;
+    let next =
+        r#"ask_user = { question = "Which database should we use?", options = ["Postgres", "SQLite"] }"#;
     with_each_agent_at(&late(next), "answering after a recovery", |stage, agent, server| {
         in_mid_tool_with(stage, agent, server, &["--answer", "database=SQLite"]).kill();
         let question_count = || stream(stage).matches(r#""hook_callback""#).count();
         until("it asks its question", || question_count() == 2);
-        assert_eq!(reported_answers(stage), [""; 0], "nobody is there to answer");
+        assert_eq!(reported_answers(stage), [""; 0], "no one is there to answer");
         let envelope = recover(stage, server, &[]).end().envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 1, "by_default": 0 }), "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert!(reported_answers(stage)[0].contains(r#"="SQLite""#));
-        assert_eq!(server.api.account().model_requests(), 3, "a turn was asked for again");
+        assert_eq!(server.api.account().model_requests(), 3, "a turn was requested again");
     });
 }
 

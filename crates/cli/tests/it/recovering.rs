@@ -34,7 +34,7 @@ bash = { command = "grep -qs one steps || echo one >> steps" }
 [[turn]]
 text = "The second one takes a while."
 [[turn.tools]]
-bash = { command = "test -e begun && exit 0; touch begun; sleep 2; echo two >> steps" }
+bash = { command = "test -e started && exit 0; touch started; sleep 2; echo two >> steps" }
 [[turn]]
 text = "Now the third."
 [[turn.tools]]
@@ -56,9 +56,9 @@ exit = 0
 [[turn]]
 text = "This takes a while."
 [[turn.tools]]
-bash = {{ command = "touch begun; sleep 1; echo two >> steps" }}
+bash = {{ command = "touch started; sleep 1; echo two >> steps" }}
 [[turn]]
-text = "I go on."
+text = "I continue."
 [[turn.tools]]
 {next}
 [[turn]]
@@ -90,7 +90,7 @@ pub fn in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Started {
 pub fn in_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Started {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).args(further).against(server).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     run
 }
 
@@ -124,12 +124,12 @@ fn live_agent_is_adopted() {
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
-        assert_eq!(server.api.account().model_requests(), 4, "a turn was asked for again");
+        assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
         let history = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
         let history: Value = serde_json::from_str(&history).expect("JSON");
         let entries = history["entries"].as_array().expect("entries");
         let recovered = entries.iter().find(|entry| entry["kind"] == "recovered").expect("it is on record");
-        assert_eq!((&recovered["attempt"], &recovered["finding"]), (&1.into(), &"alive".into()));
+        assert_eq!((&recovered["attempt"], &recovered["finding"]), (&1.into(), &"agent_running".into()));
         let text = recovered["text"].as_str().expect("a sentence");
         assert!(text.ends_with("; a new one found the agent running and took it over"), "{text}");
     });
@@ -141,7 +141,7 @@ fn agent_result_without_supervisor_is_accepted() {
         in_mid_tool(stage, agent, server).kill();
         let agent = agent_of(&stage.only_run());
         until("the agent is gone", || is_gone(agent));
-        assert_eq!(steps(stage), "one\ntwo\nthree\n", "it goes on without a supervisor");
+        assert_eq!(steps(stage), "one\ntwo\nthree\n", "it continues without a supervisor");
         let ended = recover(stage, server, &["@"]).end();
         done_in(stage, &ended.envelope(0), 1);
         assert_eq!(server.api.account().model_requests(), 4, "something was started");
@@ -213,7 +213,7 @@ fn lost_session_is_replaced_by_a_handoff() {
         let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
         let has_handoff = sessions.iter().filter(|path| path.is_file()).any(|path| {
             let session = fs::read_to_string(path).expect("a session is text");
-            session.contains("This goes on with earlier work") && session.contains("echo one >> steps")
+            session.contains("This continues earlier work") && session.contains("echo one >> steps")
         });
         assert!(has_handoff, "no seed in {sessions:?}");
         tidy::check(stage);
@@ -227,7 +227,7 @@ fn supervised_run_is_not_recovered() {
     let id = stage.only_run().id().to_string();
     let refused = recover(&stage, &server, &[&id]).end();
     refused.envelope(25);
-    refused.says(&["another process drives this run", "longhaul attach"]);
+    refused.says(&["the run is already supervised", "longhaul attach"]);
     let nothing = recover(&stage, &server, &[]).end();
     assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
     assert!(nothing.stderr.contains("nothing to recover"), "{nothing:?}");
@@ -248,7 +248,7 @@ fn recover_list_changes_nothing_and_recover_skips_old_runs() {
     journal.set_modified(SystemTime::now() - Duration::from_secs(8 * 24 * 3600)).expect("the file is ours");
     let skipped = recover(&stage, &server, &[]).end();
     assert_eq!((skipped.code, skipped.stdout.as_str()), (0, ""));
-    assert!(skipped.stderr.contains(&format!("left alone: {}", run.id())), "{skipped:?}");
+    assert!(skipped.stderr.contains(&format!("skipped: {}", run.id())), "{skipped:?}");
     done_in(&stage, &recover(&stage, &server, &["--active-within", "0"]).end().envelope(0), 1);
 }
 
@@ -260,7 +260,7 @@ fn finished_run_stays_finished() {
     for command in ["recover", "cancel"] {
         let refused = stage.longhaul([command, "@"]).end();
         refused.envelope(25);
-        refused.says(&["it has ended as done"]);
+        refused.says(&["has already finished: done"]);
     }
     assert_eq!(fs::read(stage.only_run().journal_path()).expect("a journal"), before);
 }
@@ -290,7 +290,7 @@ fn run_without_a_first_step_starts() {
     until("the agent is gone", || is_gone(agent));
     // As if the supervisor had died right after it created the run.
     fs::write(run.journal_path(), "").expect("the journal can be emptied");
-    for name in ["steps", "begun"] {
+    for name in ["steps", "started"] {
         fs::remove_file(stage.work().join(name)).expect("the work can be undone");
     }
     fs::remove_dir_all(run.attempts_path().join("001")).expect("the attempt can be undone");
@@ -321,7 +321,7 @@ fn cancel_stops_a_run_of_another_process() {
 fn cancel_stops_leftover_processes_of_an_orphaned_run() {
     with_each_agent("cancelling an orphan", |stage, agent, server| {
         for args in [&["cancel", "@"][..], &["cancel", "--now", "@"]] {
-            let _ = fs::remove_file(stage.work().join("begun"));
+            let _ = fs::remove_file(stage.work().join("started"));
             in_mid_tool(stage, agent, server).kill();
             let cancelled = stage.longhaul(args).end();
             assert_eq!(cancelled.code, 0, "{cancelled:?}");
@@ -356,7 +356,7 @@ fn attach_reports_an_orphaned_run() {
     run.kill();
     let refused = attached.end();
     refused.envelope(25);
-    refused.says(&["nobody supervises it", "longhaul recover"]);
+    refused.says(&["it has no supervisor", "longhaul recover"]);
     assert_eq!(recover(&stage, &server, &[]).end().code, 0);
 }
 
@@ -389,15 +389,12 @@ fn unknown_run_is_rejected_with_suggestions() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let none = stage.longhaul(["recover", "bcdfgh"]).end();
     assert_eq!(none.code, 2, "{none:?}");
-    none.says(&["there is no such run", "there are no runs yet"]);
+    none.says(&["no run `", "there are no runs yet"]);
     done_in(&stage, &in_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
     let id = stage.only_run().id().to_string();
     let mistyped = format!("{}y", &id[..5]);
     for command in ["recover", "attach", "cancel"] {
-        stage
-            .longhaul([command, &mistyped])
-            .end()
-            .says(&["there is no such run", &format!("did you mean {id}?")]);
+        stage.longhaul([command, &mistyped]).end().says(&["no run `", &format!("did you mean {id}?")]);
     }
 }
 

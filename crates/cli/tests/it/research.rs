@@ -31,7 +31,7 @@ bash = { command = "touch fetched; curl -s http://papers.invalid/abs/2401.00001"
 [[turn]]
 text = "Then without it."
 [[turn.tools]]
-bash = { command = "env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > told; git add -A; git commit -qm 'A result'" }
+bash = { command = "env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > sent; git add -A; git commit -qm 'A result'" }
 STEPS
 [[turn]]
 text = "The accuracy is higher."
@@ -136,7 +136,7 @@ fn summary(run: &RunDir) -> Value {
 }
 
 fn prompt(run: &RunDir) -> String {
-    run.attempt(1).prompt().expect("it can be read").expect("it was told something")
+    run.attempt(1).prompt().expect("it can be read").expect("it was sent something")
 }
 
 #[test]
@@ -151,14 +151,14 @@ fn task_runs_in_a_copy() {
         assert!(run.path().starts_with(stage.folder().join("runs")), "{run:?}");
         let received =
             ["README.md", "base.py", "data.csv", "grading/grade.sh", "models/base.py", "requirements.txt"];
-        let made = ["steps", "told"];
+        let made = ["steps", "sent"];
         assert_eq!(
             workspace(&run),
             received.into_iter().chain(made).collect::<Vec<_>>(),
             "and nothing was fetched"
         );
         let input = run.workspace_path().join("input");
-        let environment = fs::read_to_string(input.join("told")).expect("it was written");
+        let environment = fs::read_to_string(input.join("sent")).expect("it was written");
         let expected = [
             format!("CODE_DIR={}", input.display()),
             "RG_BUDGET_LIMIT=10".to_owned(),
@@ -178,7 +178,7 @@ fn task_runs_in_a_copy() {
         {
             assert!(prompt.contains(words), "{words} in {prompt}");
         }
-        assert_eq!(done["run"]["denied"], 1, "{done}");
+        assert_eq!(done["run"]["denied_calls"], 1, "{done}");
         let blocked = fs::read(run.logs_path().join("blocked_urls.json")).expect("it is written");
         let blocked: Value = serde_json::from_slice(&blocked).expect("it is JSON");
         assert_eq!(blocked.as_array().map(Vec::len), Some(1), "{blocked}");
@@ -239,7 +239,7 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
 
 #[test]
 fn training_survives_its_supervisor_and_work_is_handed_off() {
-    let handed_off = "\n[[reply]]\nto = \"This goes on with earlier work\"\n[[reply.turn]]\ntext = \"I look.\"\n\
+    let handed_off = "\n[[reply]]\nto = \"This continues earlier work\"\n[[reply.turn]]\ntext = \"I look.\"\n\
                       [[reply.turn.tools]]\nbash = { command = \"cat trained >> found\" }\n\
                       [[reply.turn]]\ntext = \"It is trained, as I see.\"\n";
     let work = training("sleep 30; echo trained > trained") + handed_off;
@@ -287,7 +287,7 @@ fn training_survives_its_supervisor_and_work_is_handed_off() {
         let stream = fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
         let is_end =
             |line: &str| line.contains(r#""subtype":"task_notification""#) && line.contains("completed");
-        assert!(stream.lines().any(is_end), "the model was told");
+        assert!(stream.lines().any(is_end), "the model was sent");
 
         // Without its session, the work continues in a new session that receives a handoff prompt.
         let session = done["session_id"].as_str().expect("a session").to_owned();
@@ -302,7 +302,7 @@ fn training_survives_its_supervisor_and_work_is_handed_off() {
         let more = resumed(stage, server, &more).envelope(0);
         assert_ne!(more["session_id"].as_str(), Some(session.as_str()), "{more}");
         assert_eq!(fs::read_to_string(input.join("found")).expect("it looked"), "trained\n", "once");
-        let prompt = run.attempt(3).prompt().expect("it can be read").expect("it was told something");
+        let prompt = run.attempt(3).prompt().expect("it can be read").expect("it was sent something");
         for words in [
             "Raise the accuracy",
             "I start the training.",
@@ -347,7 +347,7 @@ fn researchgym_run(stage: &Stage) -> PathBuf {
 fn researchgym_run_is_resumed() {
     with_each_agent_at(
         &format!("{WORK}{FINISHES}"),
-        "going on with a run of ResearchGym's",
+        "continuing with a run of ResearchGym's",
         |stage, agent, server| {
             let dir = researchgym_run(stage);
             let agent_path = agent.display().to_string();
@@ -399,7 +399,7 @@ fn researchgym_run_is_resumed() {
             let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
             let refused = resumed(stage, server, &more);
             assert_eq!(refused.code, 2, "{refused:?}");
-            refused.says(&["nothing is left", "are totals"]);
+            refused.says(&["no limit has anything left", "are totals"]);
             let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
             resumed(stage, server, &more).envelope(0);
             let limits = stage.only_run().plan().expect("a plan").policy.limits;
@@ -489,11 +489,11 @@ fn invalid_task_is_rejected_before_the_start() {
     );
     check(
         &["--resume", &path(&original)],
-        &["nothing is left", "$3.7500 and 1h are used", "hint: want more"],
+        &["no limit has anything left", "$3.7500 and 1h are used", "hint: want more"],
     );
     check(
         &["--resume", &path(&original), "--claude_hours", "9", "--budget_limit", "3"],
-        &["nothing is left"],
+        &["no limit has anything left"],
     );
     check(&["--resume", &format!("{folder}/none")], &["its `logs`", "hint: name the directory of a run"]);
     fs::remove_file(original.join("workspace/input/README.md")).expect("it is there");

@@ -48,8 +48,8 @@ fn moved_session_is_resumed_from_a_copy() {
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
-        assert!(ended.stderr.contains("in another place"), "{ended:?}");
-        assert_eq!(strategies(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
+        assert!(ended.stderr.contains("was found elsewhere"), "{ended:?}");
+        assert_eq!(strategies(stage), ["null null", r#""relocate" {"session_file":"elsewhere"}"#]);
         assert_eq!(fs::read(&moved).expect("a session"), original, "the original was changed");
         assert!(fs::read(&session).expect("a copy").starts_with(&original), "the copy is another one");
     });
@@ -61,7 +61,7 @@ fn session_of_another_configuration_is_resumed_from_a_copy() {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let config = stage.folder().join("config");
         let run = stage.run(agent, &args).against(server).env("CLAUDE_CONFIG_DIR", &config).start();
-        until("the tool runs", || stage.work().join("begun").exists());
+        until("the tool runs", || stage.work().join("started").exists());
         run.kill();
         let agent = agent_of(&stage.only_run());
         kill_process(agent, Signal::KILL).expect("it was started by this test");
@@ -70,7 +70,7 @@ fn session_of_another_configuration_is_resumed_from_a_copy() {
         let ended = stage.longhaul(["resume", "@"]).against(server).end();
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
-        assert_eq!(strategies(stage), ["null null", r#""place" {"found":"elsewhere"}"#]);
+        assert_eq!(strategies(stage), ["null null", r#""relocate" {"session_file":"elsewhere"}"#]);
     });
 }
 
@@ -87,7 +87,7 @@ fn damaged_session_is_resumed_from_a_repaired_copy() {
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert!(ended.stderr.contains("was damaged"), "{ended:?}");
-        assert_eq!(strategies(stage), ["null null", r#""repair" {"found":"damaged"}"#]);
+        assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"damaged"}"#]);
         let stored = session.with_extension("jsonl.damaged");
         assert_eq!(fs::read(&stored).expect("the original is kept"), damaged);
         assert!(fs::read(&session).expect("a session").starts_with(&intact), "the copy is another one");
@@ -109,8 +109,8 @@ fn unsaved_end_of_a_session_is_restored_from_the_stream() {
         let ended = recover(stage, server, &[]).end();
         done_in(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
-        assert!(ended.stderr.contains("had not saved the end"), "{ended:?}");
-        assert_eq!(strategies(stage), ["null null", r#""repair" {"found":"behind"}"#]);
+        assert!(ended.stderr.contains("lacked the latest messages"), "{ended:?}");
+        assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"stale"}"#]);
         let requested_turns: Vec<_> =
             server.api.account().messages.iter().map(|message| message.turn).collect();
         // The outcome of the interrupted call is unknown, so only that turn is requested again.

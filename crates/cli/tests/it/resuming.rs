@@ -74,7 +74,7 @@ fn done_run_resumes_with_a_new_prompt() {
         let handoff = stage.longhaul(["handoff", "@"]).end();
         assert!(
             handoff.stdout.contains("Now the docs, please."),
-            "what was asked for later is part of it: {handoff:?}"
+            "what was requested later is part of it: {handoff:?}"
         );
         tidy::check(stage);
     });
@@ -105,13 +105,13 @@ fn unfinished_run_is_recovered_without_a_new_prompt() {
     let run = in_mid_tool(&stage, &stage.agent(), &server);
     let refused = resume(&stage, &server, &["@"]);
     refused.envelope(25);
-    refused.says(&["another process drives this run", "longhaul attach"]);
+    refused.says(&["the run is already supervised", "longhaul attach"]);
     run.kill();
     let agent = agent_of(&stage.only_run());
     for new in [&["@", "more"][..], &["@", "--repeat-task"]] {
         let refused = resume(&stage, &server, new);
         refused.envelope(25);
-        refused.says(&["it has not ended", "longhaul recover"]);
+        refused.says(&["it has not finished", "longhaul recover"]);
     }
     let ended = resume(&stage, &server, &["@"]).envelope(0);
     assert_eq!(ended["run"]["attempts"], 1);
@@ -134,7 +134,7 @@ fn moved_workspace_needs_cwd() {
         assert_eq!(resumed["result"], "All three steps are taken.", "{resumed}");
         assert_eq!(fs::read_to_string(moved.join("steps")).expect("steps"), "one\nthree\n");
         let shown = stage.longhaul(["show", "@"]).end();
-        assert!(shown.stdout.contains("\"place\""), "{shown:?}");
+        assert!(shown.stdout.contains("\"relocate\""), "{shown:?}");
         tidy::check(stage);
     });
 }
@@ -145,7 +145,7 @@ fn unknown_run_is_rejected() {
     for args in [&["@"][..], &["bcdfgh", "--fork"]] {
         let refused = resume(&stage, &server, args);
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
-        refused.says(&["there is no such run", "longhaul run"]);
+        refused.says(&["no run `", "longhaul run"]);
     }
     assert_eq!(resume(&stage, &server, &["@", "p", "--repeat-task"]).code, 2);
 }
@@ -195,11 +195,11 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     };
     // One task is fixed by hand, one is done at once, and two have failed last.
     let codes = [
-        run("mended", &bad),
+        run("fixed", &bad),
         run("done", &good),
         run("first", &bad),
         run("second", &bad),
-        run("mended", &good),
+        run("fixed", &good),
     ];
     assert!(codes[0] != 0 && codes[1] == 0 && codes[2] != 0 && codes[3] != 0 && codes[4] == 0, "{codes:?}");
     let planned = stage.longhaul(["rerun", "--failed", "--dry-run"]).end();
@@ -209,16 +209,16 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     assert_eq!(tasks, ["first", "second"]);
     assert_eq!(stage.runs().len(), 5, "nothing was started");
 
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&bad).end();
+    let ended = stage.longhaul(["rerun", "--retry-failed"]).against(&bad).end();
     assert_eq!(ended.code, 26, "some failed: {ended:?}");
     assert_eq!(stage.runs().len(), 7);
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
+    let ended = stage.longhaul(["rerun", "--retry-failed"]).against(&good).end();
     assert_eq!(ended.code, 0, "{ended:?}");
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
+    let ended = stage.longhaul(["rerun", "--retry-failed"]).against(&good).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("no task failed last"), "{ended:?}");
     assert_eq!(stage.runs().len(), 9);
-    for args in [&["rerun"][..], &["rerun", "@", "--failed"], &["rerun", "@", "--since", "1h"]] {
+    for args in [&["rerun"][..], &["rerun", "@", "--retry-failed"], &["rerun", "@", "--since", "1h"]] {
         assert_eq!(stage.longhaul(args).end().code, 2, "{args:?}");
     }
 }

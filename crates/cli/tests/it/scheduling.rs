@@ -182,7 +182,7 @@ fn sbatch_script_works_and_requeues_a_preempted_job() {
     works_once(block("Slurm"), "slurm-17");
     let (stage, server) = (scheduled(), Server::plays(STEPS));
     let job = shell(&stage, &server, block("Slurm")).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     job.signal(Signal::TERM);
     let ended = job.end();
     assert_eq!(ended.code, 143, "{ended:?}");

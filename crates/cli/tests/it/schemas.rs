@@ -215,8 +215,8 @@ pub fn validate(name: &str, value: &Value) {
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(
         errors.is_empty(),
-        "docs/schemas/{name}.schema.json does not describe what is printed; where that is meant, \
-         `UPDATE_EXPECT=1 cargo test -p longhaul-cli --bin longhaul schemas` writes it anew:\n{}\n{value:#}",
+        "docs/schemas/{name}.schema.json does not describe what is printed; where that is intended, \
+         `UPDATE_EXPECT=1 cargo test -p longhaul-cli --bin longhaul schemas` writes it again:\n{}\n{value:#}",
         errors.join("\n")
     );
 }
@@ -305,8 +305,7 @@ fn every_schema_is_valid() {
 #[test]
 fn undescribed_key_is_found() {
     let is_valid = |name: &str, value: &Value| validator(name).is_valid(value);
-    let event =
-        json!({ "run": "kmzxqp", "seq": 1, "at": "2026-11-22T15:08:38.120Z", "record": "swept", "ended": 0 });
+    let event = json!({ "run": "kmzxqp", "seq": 1, "at": "2026-11-22T15:08:38.120Z", "record": "swept", "stopped_processes": 0 });
     assert!(is_valid("events", &event));
     let with = |name: &str, value: Value| {
         let mut event: Map<String, Value> = event.as_object().expect("it is an object").clone();

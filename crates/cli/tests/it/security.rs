@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const KEY: &str = "sk-ant-secret-xyz";
 const OTHER: &str = "swordfish-5f1c9e";
-const PROMPT: &str = "water the petunias, then tell nobody";
+const PROMPT: &str = "water the petunias, then tell no one";
 
 /// An agent that records its own and its parent's arguments and environment, then acts as the scripted agent.
 struct Mirror {

@@ -61,7 +61,7 @@ fn requests_containing(server: &Server, words: &str) -> usize {
 
 /// Waits until the queue of sessions to learn from is empty.
 fn wait_until_learned(stage: &Stage) {
-    until("everything queued is learnt", || {
+    until("everything queued is learned", || {
         let status = stage.longhaul(["playbook", "status"]).end();
         let status: Value = serde_json::from_str(&status.stdout).expect("the status is JSON");
         status["waiting"].as_array().is_some_and(Vec::is_empty) && status["worker"] == false

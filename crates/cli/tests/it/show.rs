@@ -74,7 +74,7 @@ fn shows_run_with_a_wait() {
 
                 # began rung took ended by then cost
                 1 … new … overloaded (status … resumed after …
-                2 … resume … itself …
+                2 … as_is … itself …
 
               files <run>
               next nothing to do
@@ -91,26 +91,26 @@ fn shows_run_at_its_limit() {
     check(
         &stage,
         expect![[r#"
-        RUN
-          outcome over_budget (the budget is used up)
-          task p
-          directory <stage>/work
-          session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
-          agent claude …
-          began …
-          ended …
-          time … active
-          cost …
-          tokens … input, … output, … read from the cache, … written to it
-          limits budget … used, nothing left
+            RUN
+              outcome over_budget (the budget is exhausted)
+              task p
+              directory <stage>/work
+              session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
+              agent claude …
+              began …
+              ended …
+              time … active
+              cost …
+              tokens … input, … output, … read from the cache, … written to it
+              limits budget … used, nothing left
 
-            # began rung took ended by then cost
-            1 … new … itself …
+                # began rung took ended by then cost
+                1 … new … itself …
 
-          files <run>
-          next the budget stopped the run; raise it to continue
-                      longhaul resume RUN --add-budget …
-    "#]],
+              files <run>
+              next the budget stopped the run; raise it to continue
+                          longhaul resume RUN --add-budget …
+        "#]],
     );
 }
 
@@ -161,7 +161,7 @@ fn shows_orphaned_run() {
     let shown = json(&stage);
     assert_eq!((&shown["next"]["commands"], &shown["recoveries"]), (&Value::Array(Vec::new()), &1.into()));
     let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
-    assert!(text.contains("  recovered   once; nobody supervised it for up to "), "{text}");
+    assert!(text.contains("  recovered   once; without a supervisor for up to "), "{text}");
 }
 
 #[test]
@@ -172,12 +172,12 @@ fn shows_every_key() {
         let shown = json(stage);
         let keys: Vec<&str> = shown.as_object().expect("an object").keys().map(String::as_str).collect();
         expect![[r#"
-            active_ms agent attempts started_at changed checks truncated_tokens cwd dir downtime_ms ended_at estimated_cost_usd fault files id limit limits name next outcome recoveries retry_at session_id reported_cost_usd supervised task tokens total_cost_usd turns unpriced unsupervised_ms verified waiting_ms wall_ms
+            active_ms agent attempts changed checks cwd dir downtime_ms ended_at estimated_cost_usd fault files id limit limits name next outcome recoveries reported_cost_usd retry_at session_id started_at supervised task tokens total_cost_usd truncated_tokens turns unpriced unsupervised_ms verified waiting_ms wall_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
         let first = shown["attempts"][0].as_object().expect("an attempt");
         let keys: Vec<&str> = first.keys().map(String::as_str).collect();
         expect![[r#"
-            answers background_stopped because started_at continuity denied ended_at estimated_cost_usd evidence exit fault leftover_processes number orphaned planned_wait_ms questions remedy rung session silence stalls_deferred stopped summary duration_ms total_cost_usd turns waited_ms
+            answers background_stopped continuity denied_calls duration_ms ended_at estimated_cost_usd evidence exit fault leftover_processes number planned_wait_ms questions reason remedy session stall stalls_deferred started_at stop_cause strategy summary total_cost_usd turns waited_ms watchdog
         "#]].assert_eq(&(keys.join(" ") + "\n"));
 
         // The figures equal those of the envelope.
@@ -193,7 +193,11 @@ fn shows_every_key() {
         assert_eq!(shown["agent"]["version"], "2.1.330");
         assert!(shown["agent"]["model"].is_string() && shown["agent"]["subscription"].is_null(), "{shown}");
         let limit = &shown["limits"][0];
-        assert_eq!((&limit["limit"], &limit["limit_value"]), (&"time".into(), &3_600_000.0.into()), "{limit}");
+        assert_eq!(
+            (&limit["limit"], &limit["limit_value"]),
+            (&"time".into(), &3_600_000.0.into()),
+            "{limit}"
+        );
         assert_eq!(limit["used"].as_f64(), shown["active_ms"].as_f64());
         assert_eq!(
             (&shown["checks"][0]["number"], &shown["checks"][0]["result"]),

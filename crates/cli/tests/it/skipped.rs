@@ -31,9 +31,9 @@ fn note(description: &str, reason: &str, remedy: &str) -> String {
 
 #[test]
 fn note_has_the_collected_format() {
-    // `xtask/src/test/omitted.rs` tests the reading side.
+    // `xtask/src/test/skipped.rs` tests the reading side.
     assert_eq!(
         note("a report in a browser", "there is no Chromium", "install chromium"),
-        "{\"remedy\":\"install chromium\",\"what\":\"a report in a browser\",\"why\":\"there is no Chromium\"}\n"
+        "{\"description\":\"a report in a browser\",\"reason\":\"there is no Chromium\",\"remedy\":\"install chromium\"}\n"
     );
 }

@@ -45,7 +45,7 @@ text = "It is built."
 /// A tool leaves a busy process running, and then the API falls silent.
 const BUSY_CHILD: &str = r#"
 name = "circles"
-summary = "a hang beside a busy process"
+summary = "a hang next to a busy process"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -95,11 +95,11 @@ fn hang_is_reported_with_observations() {
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         assert_contains(
             &ended.stderr,
-            &["no bytes for ", "no tool running", "socket open", "; stopping the agent\n"],
+            &["no output for ", "no tool running", "socket open", "; stopping the agent\n"],
         );
         assert_contains(
             &show(stage),
-            &["attempt 1: no bytes for ", "no tool running", "socket open", "; it was stopped\n"],
+            &["attempt 1: no output for ", "no tool running", "socket open", "; it was stopped\n"],
         );
     });
 }
@@ -116,12 +116,12 @@ fn quiet_tool_is_no_stall() {
 
 #[test]
 fn busy_child_is_excused_for_limited_time() {
-    with_each_agent_at(BUSY_CHILD, "a hang beside a busy process", |stage, agent, server| {
+    with_each_agent_at(BUSY_CHILD, "a hang next to a busy process", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--stall-timeout", "2s"]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{ended:?}");
         assert_contains(&ended.stderr, &["busy; waiting until ", "busy; stopping the agent\n"]);
-        assert_contains(&show(stage), &["busy; it was excused ", " and then stopped\n"]);
+        assert_contains(&show(stage), &["busy: stall deferred ", " and then stopped\n"]);
     });
 }
 
@@ -138,7 +138,7 @@ fn busy_hook_is_no_stall() {
     let envelope = ended.envelope(0);
     assert_eq!(envelope["run"]["attempts"], 1, "{ended:?}");
     assert_contains(&ended.stderr, &["busy; waiting until "]);
-    assert_contains(&show(&stage), &["attempt 1: it was silent, and something of it worked: excused "]);
+    assert_contains(&show(&stage), &["attempt 1: silent, but its processes were busy: stall deferred "]);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn endless_agent_is_stopped() {
     assert_eq!(envelope["run"]["fault"], "stalled", "{envelope}");
     assert_contains(
         &ended.stderr,
-        &["no message and no tool call finished for 3", "last heard ", "; stopping the agent\n"],
+        &["no message and no tool call finished for 3", "last output ", "; stopping the agent\n"],
     );
     assert_contains(
         &show(&stage),

@@ -23,7 +23,7 @@ exit = 0
 [[turn]]
 text = "I start the long build."
 [[turn.tools]]
-bash = { command = "test -e begun && exit 0; touch begun; sleep 30" }
+bash = { command = "test -e started && exit 0; touch started; sleep 30" }
 [[turn]]
 text = "The build is through."
 "#;
@@ -31,7 +31,7 @@ text = "The build is through."
 /// An API that stays overloaded.
 pub const WALL: &str = r#"
 name = "wall"
-summary = "529 for ever"
+summary = "529 forever"
 prompt = "p"
 [expect]
 outcome = "retry_later"
@@ -92,7 +92,7 @@ fn stop_and_resume(signal: Signal, code: i32, by: CancelSource) {
 fn stop_and_resume_with(stage: Stage, agent: &Path, signal: Signal, code: i32, by: CancelSource) {
     let server = Server::plays(LONG);
     let run = start(&stage, agent, &["--preset", "drill", "--on-terminate", "cancel"], &server);
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     run.signal(signal);
     let ended = run.end();
     let envelope = assert_cancelled(&stage, &ended, code, by);
@@ -131,7 +131,7 @@ fn second_ctrl_c_stops_an_unresponsive_agent() {
     let run = stage.run(&stage.script("deaf", DEAF), &["p", "--session-id", SESSION]).start();
     until("the session is open", || journal_contains(&stage, "session_opened"));
     run.signal(Signal::INT);
-    until("the first one is journalled", || journal_contains(&stage, r#""by":"person""#));
+    until("the first one is journalled", || journal_contains(&stage, r#""source":"person""#));
     run.signal(Signal::INT);
     let ended = run.end();
     assert_cancelled(&stage, &ended, 130, CancelSource::PersonNow);
@@ -169,7 +169,7 @@ fn waiting_run_stops_at_once_and_can_be_resumed() {
         let ended = run.end();
         assert_cancelled(&stage, &ended, code, by);
         assert!(ended.duration < SOON, "{:?}", ended.duration);
-        assert_eq!(server.api.account().model_requests(), requests, "it went on");
+        assert_eq!(server.api.account().model_requests(), requests, "it continued");
         assert!(ended.stderr.contains("the API is overloaded; waiting until"), "{ended:?}");
     }
 }

@@ -102,7 +102,7 @@ fn summary_requests(server: &Server) -> usize {
 /// Starts a run and returns while its summary is running.
 fn in_mid_summary(stage: &Stage, agent: &Path, server: &Server) -> Started {
     let run = stage.run(agent, &ARGS).against(server).start();
-    until("a summary is asked for", || summary_requests(server) == 1);
+    until("a summary is requested", || summary_requests(server) == 1);
     run
 }
 
@@ -199,7 +199,7 @@ fn recovery_does_not_request_the_summary_again() {
     let hangs = "fault = { silence = { after = \"mid-text\" } }";
     with_each_agent("losing the supervisor of a summary", hangs, |stage, agent, server| {
         let run = in_mid_summary(stage, agent, server);
-        until("it has begun to answer", || server.api.account().side.len() == 1);
+        until("it has started to answer", || server.api.account().side.len() == 1);
         run.kill();
         let ended = recover(stage, server, &["@"]).end();
         assert_done(stage, &ended, server, 0.02);
@@ -274,7 +274,7 @@ fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
         }
         let hanging = work("fault = { silence = {} }");
         let call = handoff(stage, agent, &hanging, source);
-        until("a summary is asked for", || summary_requests(&hanging) == 1);
+        until("a summary is requested", || summary_requests(&hanging) == 1);
         call.signal(Signal::INT);
         let ended = call.end();
         assert_eq!((ended.code, ended.stdout.as_str()), (130, ""), "{ended:?}");

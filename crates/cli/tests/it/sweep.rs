@@ -99,7 +99,7 @@ fn options() -> SweepOptions {
     let agent = env::var("LONGHAUL_SWEEP").ok();
     let is_plain = agent.is_none();
     let agent = agent.unwrap_or_else(|| "scripted".to_owned());
-    let claude = (agent == "claude").then(|| claude_code("the sweep").expect("the real agent is asked for"));
+    let claude = (agent == "claude").then(|| claude_code("the sweep").expect("the real agent is requested"));
     SweepOptions {
         agent,
         claude,
@@ -139,7 +139,7 @@ fn count_points(strike: Strike, claude: Option<&Path>) -> u64 {
     let (stage, server) = (Stage::new(), Server::plays(WORK));
     let log = stage.folder().join("points");
     let ended = run(&stage, claude, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
-    assert_eq!(ended.expect("nobody killed it").envelope(0)["result"], DONE);
+    assert_eq!(ended.expect("no one killed it").envelope(0)["result"], DONE);
     assert_eq!(server.api.account().model_requests() as u64, IDEAL_REQUESTS);
     fs::read_to_string(log).expect("points are passed").lines().count() as u64
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-const EFFECTS: &str = "[[program]]\nnames = [\"deploy.sh\"]\nbegins = [\"prod\"]\n";
+const EFFECTS: &str = "[[program]]\nnames = [\"deploy.sh\"]\nstarts_with = [\"prod\"]\n";
 
 /// Returns a table with one model at a dollar per thousand tokens of any kind.
 fn prices(model: &str) -> String {
@@ -102,14 +102,14 @@ bash = { command = "./deploy.sh prod" }
 [[turn]]
 text = "Now I wait for it."
 [[turn.tools]]
-bash = { command = "test -e begun && exit 0; touch begun; sleep 5" }
+bash = { command = "test -e started && exit 0; touch started; sleep 5" }
 [[turn]]
 text = "It is deployed."
 "#;
 
 /// Kills the supervisor and the agent of a run in its second step.
 fn kill_in_mid_tool(stage: &Stage, run: Started) {
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     let pid = stage.only_run().status().expect("a status").pid.expect("there is an agent");
     let agent = Pid::from_raw(pid.cast_signed()).expect("a process has a number");
@@ -142,7 +142,7 @@ fn check_tables_after_takeover(agent: &Path, stage: &Stage) {
         let done = session.split("Done already, do not repeat").nth(1);
         done.is_some_and(|done| done.contains("./deploy.sh prod"))
     });
-    assert!(is_listed, "the agent was not told of its deployment: {sessions:?}");
+    assert!(is_listed, "the agent was not sent of its deployment: {sessions:?}");
     tidy::check(stage);
 }
 

@@ -60,7 +60,7 @@ fn export_to(call: Call, collector: &Collector) -> Call {
 /// Renders the spans as a tree, with the main attributes of each. Siblings are in the order of their starts.
 fn tree(spans: &[Span]) -> String {
     let ids: BTreeSet<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
-    assert_eq!(ids.len(), spans.len(), "each span is told once");
+    assert_eq!(ids.len(), spans.len(), "each span is sent once");
     let mut children: BTreeMap<Option<&[u8]>, Vec<&Span>> = BTreeMap::new();
     for span in spans {
         let parent = Some(span.parent_span_id.as_slice()).filter(|parent| ids.contains(parent));
@@ -128,14 +128,14 @@ fn run_is_one_trace() {
         check_tree(
             &collector,
             &expect![[r#"
-            invoke_workflow nightly outcome=done output_tokens=25
-              invoke_agent claude type=overloaded output_tokens=23
-                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=23
-                execute_tool Bash
-              wait overloaded fault=overloaded
-              invoke_agent claude rung=resume output_tokens=2
-                chat claude-sonnet-4-5 finish_reasons=end_turn output_tokens=2
-        "#]],
+                invoke_workflow nightly outcome=done output_tokens=25
+                  invoke_agent claude type=overloaded output_tokens=23
+                    chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=23
+                    execute_tool Bash
+                  wait overloaded fault=overloaded
+                  invoke_agent claude output_tokens=2
+                    chat claude-sonnet-4-5 finish_reasons=end_turn output_tokens=2
+            "#]],
         );
         let received = collector.received();
         let run = plain(&named(&received.spans, "invoke_workflow").attributes);
@@ -217,16 +217,16 @@ fn every_form_of_otlp_has_the_same_data() {
 
 #[test]
 fn trace_continues_after_takeover() {
-    with_each_agent("going on with its trace", |stage, agent, server| {
+    with_each_agent("continuing with its trace", |stage, agent, server| {
         let collector = Collector::start();
         // Short export intervals, so that data arrives before the supervisor dies.
         let started = export_to(free(stage, agent, server), &collector)
             .env("OTEL_BSP_SCHEDULE_DELAY", "50")
             .env("OTEL_METRIC_EXPORT_INTERVAL", "50")
             .start();
-        until("the tool runs", || stage.work().join("begun").exists());
+        until("the tool runs", || stage.work().join("started").exists());
         // Measurements that a supervisor has not sent when it dies are lost.
-        until("both turns are told", || {
+        until("both turns are sent", || {
             let received = collector.received();
             let turns = received.spans.iter().filter(|span| span.name.starts_with("chat"));
             let input = turns.map(|turn| plain(&turn.attributes)["gen_ai.usage.input_tokens"].clone());
@@ -246,7 +246,7 @@ fn trace_continues_after_takeover() {
                 None => spans.push(span.clone()),
             }
         }
-        assert!(spans.len() < collector.received().spans.len(), "the first supervisor told nothing");
+        assert!(spans.len() < collector.received().spans.len(), "the first supervisor sent nothing");
         expect![[r#"
             invoke_workflow outcome=done output_tokens=97
               invoke_agent claude output_tokens=97 [longhaul.recovered]
@@ -283,7 +283,7 @@ fn work_without_supervisor_is_exported() {
         let received = collector.received();
         let recovered = &named(&received.spans, "invoke_agent").events[0];
         assert_eq!(recovered.name, "longhaul.recovered");
-        assert_eq!(plain(&recovered.attributes)["longhaul.why"], "finished");
+        assert_eq!(plain(&recovered.attributes)["longhaul.stop.cause"], "agent_finished");
         for (kind, times) in [("chat", 4), ("execute_tool", 3)] {
             let spans = received.spans.iter().filter(|span| span.name.starts_with(kind));
             assert_eq!(spans.count(), times, "{}", tree(&received.spans));
@@ -351,7 +351,7 @@ fn failing_collector_does_not_affect_run() {
             });
             ended.envelope(0);
             assert!(ended.stderr.starts_with("warning: ") && ended.stderr.lines().count() == 1, "{ended:?}");
-            assert!(ended.stderr.contains("the run's own files have it all"), "{ended:?}");
+            assert!(ended.stderr.contains("the run's files are complete"), "{ended:?}");
             assert!(ended.duration < Duration::from_secs(30), "{ended:?}");
         }
     }

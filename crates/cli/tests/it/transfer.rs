@@ -32,7 +32,7 @@ bash = { command = "grep -qs one steps || echo one >> steps" }
 [[turn]]
 text = "The second one takes a while."
 [[turn.tools]]
-bash = { command = "grep -qs two steps || { test -e begun || { touch begun; sleep 30; }; echo two >> steps; }" }
+bash = { command = "grep -qs two steps || { test -e started || { touch started; sleep 30; }; echo two >> steps; }" }
 [[turn]]
 text = "Now the third."
 [[turn.tools]]
@@ -103,7 +103,7 @@ fn work_files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn orphan(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).against(server).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     stage.only_run()
 }
@@ -202,7 +202,7 @@ fn check_move(here: &Stage, agent: &Path) {
     assert_eq!(steps, "one\ntwo\nthree\nfour\n", "{envelope}");
     tidy::replayed(&arrived);
     artifacts::is_complete(&arrived);
-    assert_eq!(files(&here.work()), workspace, "it went on in the old place");
+    assert_eq!(files(&here.work()), workspace, "it continued in the old place");
     assert_eq!(json(&here.longhaul(["cancel", "@"]).end())["run"]["outcome"], "cancelled");
 }
 
@@ -220,10 +220,10 @@ fn supervised_run_cannot_be_exported() {
     let (stage, server) = (Stage::new(), Server::plays(STEPS));
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(&stage.agent(), &args).against(&server).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     let refused = export(&stage, &["@"]).end();
     refused.envelope(25);
-    refused.says(&["it is supervised now", "longhaul attach", "longhaul cancel"]);
+    refused.says(&["it is running", "longhaul attach", "longhaul cancel"]);
     drop(run);
     assert!(
         !fs::read_dir(stage.folder())
@@ -250,7 +250,7 @@ fn finished_run_moves() {
     assert_ne!(
         RunMarker::load(&there.only_run()).expect("a plan"),
         marker,
-        "should it go on here too, it is another one"
+        "should it continue here too, it is another one"
     );
     assert_eq!(printed["run"]["outcome"], "done");
     assert_eq!(printed["next"], format!("longhaul show {id}"));
@@ -259,7 +259,7 @@ fn finished_run_moves() {
 
     let again = import(&there, &file, &["--use-existing"]).end();
     again.envelope(25);
-    again.says(&["a run of this id is in", "LONGHAUL_HOME"]);
+    again.says(&["its id is used in", "LONGHAUL_HOME"]);
 }
 
 #[test]
@@ -268,12 +268,12 @@ fn existing_file_is_not_overwritten() {
     let before = fs::read(&file).expect("a file");
     let refused = export(&stage, &["@", "--output", "run.longhaul"]).end();
     assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["it is there already", "--force"]);
+    refused.says(&["already exists", "--force"]);
     assert_eq!(fs::read(&file).expect("a file"), before);
     fs::write(&file, "something else").expect("it is ours");
     let text = ["@", "--force", "-o", "run.longhaul", "--output-format", "text"];
     let ended = export(&stage, &text).end();
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "an ended run goes on nowhere");
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "an ended run continues nowhere");
     assert!(ended.stdout.starts_with(&format!("File: {} (", file.display())), "{ended:?}");
     assert!(fs::metadata(&file).expect("a file").len() > 1000);
     let nowhere = export(&stage, &["@", "-o", "no/such/folder/file"]).end();

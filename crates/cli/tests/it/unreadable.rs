@@ -38,7 +38,7 @@ fn handoff(stage: &Stage, args: &[&str]) -> Ended {
 /// Asserts that the output is a handoff prompt with this task and the work.
 fn assert_handoff(handoff: &Ended, task: &str) {
     assert_eq!((handoff.code, handoff.stderr.as_str()), (0, ""), "{handoff:?}");
-    let start = format!("{task}\n\n(This goes on with earlier work");
+    let start = format!("{task}\n\n(This continues earlier work");
     assert!(
         handoff.stdout.starts_with(&start) && handoff.stdout.contains("echo hello > hello.txt"),
         "{handoff:?}"
@@ -60,7 +60,7 @@ fn unreadable_journal_is_named_and_unchanged() {
             Some(journal) => fs::write(&path, journal).expect("the file is ours"),
             None => fs::rename(&path, &moved).expect("the file is ours"),
         }
-        let hint = format!("longhaul seed --from-transcript {file}");
+        let hint = format!("longhaul handoff --from-transcript {file}");
         for command in
             [&["recover", "@"][..], &["recover"], &["attach", "@"], &["cancel", "@"], &["handoff", "@"]]
         {
@@ -75,10 +75,7 @@ fn unreadable_journal_is_named_and_unchanged() {
         Some(&original.replacen(lines[1], "{}", 1)),
         &["line 2 is damaged", "session can still be resumed"],
     );
-    check(
-        Some(&original.replacen(&format!("{}\n", lines[1]), "", 1)),
-        &["line 2 is step 3 where step 2 belongs"],
-    );
+    check(Some(&original.replacen(&format!("{}\n", lines[1]), "", 1)), &["line 2 is step 3, expected 2"]);
     check(
         Some(&newer),
         &["line 1 was written by a newer longhaul", "moon_phase_changed", "use the newer longhaul"],
@@ -90,7 +87,7 @@ fn unreadable_journal_is_named_and_unchanged() {
     fs::remove_file(&file).expect("the file is ours");
     let refused = handoff(&stage, &["@"]);
     let stream = run.attempt(1).stream_path().display().to_string();
-    refused.says(&[&format!("longhaul seed --from-transcript {stream}")]);
+    refused.says(&[&format!("longhaul handoff --from-transcript {stream}")]);
     assert_handoff(&handoff(&stage, &["--from-transcript", &stream]), "fix it");
     // Restores the journal, because every run must be complete when the test ends.
     fs::rename(&moved, &path).expect("the file is ours");

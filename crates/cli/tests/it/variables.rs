@@ -71,7 +71,7 @@ fn resume_uses_the_current_variables() {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(&stage.agent(), &args).env("HTTPS_PROXY", "http://127.0.0.1:1").env("NO_PROXY", "*");
     let run = run.against(&server).start();
-    until("the tool runs", || stage.work().join("begun").exists());
+    until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     let run = stage.only_run();
     kill_agent(&run);

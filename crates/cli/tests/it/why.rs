@@ -94,14 +94,17 @@ fn explains_run_with_waits() {
             … … started in a new session
             … … attempt 1: 1 turn, 1 tool call in …, $…; the API is overloaded (status 529); resumed after …
             … … attempt 2: the API is overloaded (status 529); resumed after …
-            … … attempt 3: 1 turn in …, $…; the agent says that it is done
+            … … attempt 3: 1 turn in …, $…; the agent reports that it is done
             … … finished: done after 3 attempts in …, $…
 
             next: nothing to do
         "#]],
         );
         let history = json(stage);
-        assert_eq!(kinds(&history), ["began", "attempt_ended", "attempt_ended", "attempt_ended", "over"]);
+        assert_eq!(
+            kinds(&history),
+            ["started", "attempt_ended", "attempt_ended", "attempt_ended", "finished"]
+        );
         let overload = &history["entries"][1];
         assert_eq!(
             (&overload["fault"], &overload["remedy"]),
@@ -159,9 +162,9 @@ fn explains_recovered_run() {
 
             …
             … … started in a new session
-            … … the supervisor died; its replacement found the agent gone
+            … … the supervisor had died; a new one found the agent gone
             … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent crashed (its exit was not observed); ended 2 processes that it left behind; resumed after …
-            … … attempt 2: 3 turns, 2 tool calls in …, $…; the agent says that it is done
+            … … attempt 2: 3 turns, 2 tool calls in …, $…; the agent reports that it is done
             … … finished: done after 2 attempts in …, $…
 
             next: nothing to do
@@ -205,19 +208,19 @@ fn run_at_its_budget_has_command_to_raise_it() {
     check(
         &stage,
         expect![[r#"
-        run RUN: over_budget (the budget is used up)
+            run RUN: over_budget (the budget is exhausted)
 
-        …
-        … … started in a new session
-        … … the budget is used up
-        … … attempt 1: 2 turns, 2 tool calls in …, $…; the agent ended by itself
-        … … finished: over_budget (the budget is used up) after 1 attempt in …, $…
+            …
+            … … started in a new session
+            … … the budget is exhausted
+            … … attempt 1: 2 turns, 2 tool calls in …, $…; the agent ended by itself
+            … … finished: over_budget (the budget is exhausted) after 1 attempt in …, $…
 
-        next: the budget stopped the run; raise it to continue
-              longhaul resume RUN --add-budget 0.002
-    "#]],
+            next: the budget stopped the run; raise it to continue
+                  longhaul resume RUN --add-budget 0.002
+        "#]],
     );
-    assert_eq!(kinds(&json(&stage)).last(), Some(&"over"));
+    assert_eq!(kinds(&json(&stage)).last(), Some(&"finished"));
 }
 
 #[test]
@@ -246,7 +249,7 @@ fn unknown_run_is_wrong_usage() {
         for run in ["@", "bcdfgh", "nowhere/run", ""] {
             let ended = stage.longhaul([command, run]).end();
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command} {run}: {ended:?}");
-            ended.says(&["find run"]);
+            ended.says(&["no run `bcdfgh`"]);
         }
         stage.longhaul([command, "@"]).end().says(&["hint: there are no runs yet"]);
     }
@@ -262,6 +265,6 @@ fn unreadable_files_are_skipped() {
     for name in ["attempts/001/exit.json", "logs/transcript.jsonl", "attempts/001/stream.jsonl"] {
         fs::write(run.path().join(name), "").expect("it is ours");
     }
-    assert_eq!(kinds(&json(&stage)), ["began", "attempt_ended", "over"]);
+    assert_eq!(kinds(&json(&stage)), ["started", "attempt_ended", "finished"]);
     assert_eq!(json(&stage)["entries"][1]["work"]["tool_calls"], Value::Null);
 }

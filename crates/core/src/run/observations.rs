@@ -195,7 +195,7 @@ mod tests {
             notices.iter().for_each(|notice| seen.observe(Moment(1), notice));
             assert_eq!(seen.claimed, expected, "{notices:?}");
             seen.on_prompt_sent(Moment(2));
-            assert!(!seen.claimed, "it is told something after {notices:?}");
+            assert!(!seen.claimed, "it is sent something after {notices:?}");
         };
         let exchange_ended = || Notice::ExchangeEnded(AgentResult::COMPLETED);
         check(&[Notice::ExchangeStarted, exchange_ended()], false);

@@ -186,15 +186,15 @@ mod tests {
         let user = |text: &str| json!({"role": "user", "content": [{"type": "text", "text": text}]});
         let model = json!({"role": "assistant", "content": [{"type": "text", "text": "Yes."}]});
         let check = |messages: Value, expected: Option<(usize, usize)>| {
-            assert_eq!(reply(&messages, &["save", "go on", "go on"]), expected, "{messages}");
+            assert_eq!(reply(&messages, &["save", "continue", "continue"]), expected, "{messages}");
         };
         check(json!([user("Do it.")]), None);
         check(json!([user("Do it."), user("Now save it.")]), Some((0, 0)));
         check(json!([user("Do it."), user("Now save it."), model]), Some((0, 1)));
         check(json!([user("save"), model, user("<system-reminder>x</system-reminder>")]), Some((0, 1)));
         check(json!([user("save"), model, user("Continue with the task.")]), None);
-        check(json!([user("go on"), model, user("go on")]), Some((2, 0)));
-        check(json!([user("go on"), model, user("go on"), model, user("go on")]), Some((2, 0)));
+        check(json!([user("continue"), model, user("continue")]), Some((2, 0)));
+        check(json!([user("continue"), model, user("continue"), model, user("continue")]), Some((2, 0)));
     }
 
     #[test]

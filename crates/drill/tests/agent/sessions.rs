@@ -43,7 +43,7 @@ fn resumed_session_adds_to_its_cost_and_fork_starts_with_it() -> Checked {
     let second = cost(&drill.end(drill.resume(SESSION)?)?)?;
     assert!(second > first);
     let mut fork = drill.start(&["--resume", SESSION, "--fork-session", "--session-id", OTHER], &[])?;
-    fork.send_prompt("go on")?;
+    fork.send_prompt("continue")?;
     let ended = drill.end(fork)?;
     assert_eq!(ended.last()?["session_id"], OTHER);
     assert!(cost(&ended)? > second);

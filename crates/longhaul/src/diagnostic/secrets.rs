@@ -64,7 +64,7 @@ mod tests {
         let variables = [
             ("ANTHROPIC_API_KEY", "abc-def-ghi"),
             ("PROXY_AUTH", "abc-def-ghi-jkl"),
-            ("HOME", "/home/somebody"),
+            ("HOME", "/home/someone"),
             ("TOKEN_COUNT", "12"),
         ];
         let secrets = Secrets::from_variables(
@@ -72,7 +72,7 @@ mod tests {
         );
         let check = |text: &str, expected: &str| assert_eq!(secrets.hidden_in(text), expected);
         check("key abc-def-ghi, abc-def-ghi-jkl", "key [ANTHROPIC_API_KEY], [PROXY_AUTH]");
-        check("in /home/somebody, 12 times", "in /home/somebody, 12 times");
+        check("in /home/someone, 12 times", "in /home/someone, 12 times");
         check("x-api-key: sk-ant-api03-A_b-9.", "x-api-key: [a key].");
         check("sk-ant-1 sk-ant-2", "[a key] [a key]");
         check("", "");

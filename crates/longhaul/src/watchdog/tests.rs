@@ -54,8 +54,8 @@ async fn a_reused_pid_counts_as_an_exit() {
         ProcessId { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
     wait_for_exit(ProcessId { start_ticks: this_process.start_ticks + 1, ..this_process })
         .await
-        .expect("somebody else has the number");
-    wait_for_exit(ProcessId { pid: 0, start_ticks: 0 }).await.expect("nobody has the number");
+        .expect("someone else has the number");
+    wait_for_exit(ProcessId { pid: 0, start_ticks: 0 }).await.expect("no one has the number");
     let mut waiting = Box::pin(wait_for_exit(this_process));
     let polled = std::future::poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await;
     assert!(polled.is_pending(), "we live");
@@ -73,12 +73,12 @@ async fn leaves_a_run_without_processes() {
 async fn leaves_a_supervised_run() {
     let (_home, dir) = run();
     let marker = RunMarker::unowned();
-    let lock = Journal::lock(&dir.journal_path()).expect("nobody has it");
+    let lock = Journal::lock(&dir.journal_path()).expect("no one has it");
     assert!(is_supervised(&dir).await.expect("it is there"));
     let silence = SilenceTimer::start(OutputPosition::new(&dir));
     assert_eq!(end(&dir, &marker, &silence, Span::ZERO).await.expect("looked"), None);
     drop(lock);
     assert!(!is_supervised(&dir).await.expect("it is there"));
     fs::write(dir.journal_path(), "\n").expect("journal");
-    assert_eq!(end(&dir, &marker, &silence, Span::ZERO).await.expect("looked"), None, "somebody was there");
+    assert_eq!(end(&dir, &marker, &silence, Span::ZERO).await.expect("looked"), None, "someone was there");
 }

@@ -39,7 +39,7 @@ pub struct Estimate {
 
 impl Estimator<'_> {
     /// Estimates the cost of learning from this excerpt.
-    pub fn new(&self, slice: &Excerpt) -> Estimate {
+    pub fn estimate(&self, slice: &Excerpt) -> Estimate {
         if slice.is_empty() {
             return self.priced(0, Tokens::default());
         }

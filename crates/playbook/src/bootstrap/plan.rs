@@ -240,6 +240,6 @@ fn estimate(
         Err(error) => Err(SkipReason::Foreign(error)),
         Ok(slice) if slice.is_empty() && judged_to > 0 => Err(SkipReason::NothingNew),
         Ok(slice) if slice.is_empty() => Err(SkipReason::NothingSaid),
-        Ok(slice) => Ok(estimator.new(&slice)),
+        Ok(slice) => Ok(estimator.estimate(&slice)),
     })
 }

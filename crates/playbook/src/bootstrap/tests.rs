@@ -105,8 +105,8 @@ fn planned(stage: &Stage, filter: &SessionFilter, learning: Option<&LearningDb>)
         playbook_tokens: 50,
     };
     let found = sessions(&stage.source()).expect("it can be read");
-    let plan =
-        plan(found, filter, &stage.state(), learning, &estimator).expect("nothing is looked up in vain");
+    let plan = plan(found, filter, &stage.state(), learning, &estimator)
+        .expect("nothing is looked up without success");
     let name = |session: &PastSession| stage.name(&session.path);
     let learns = plan.included.iter().map(|planned| format!("learn {}\n", name(&planned.session)));
     let passes = plan.skipped.iter().map(|(session, reason)| format!("pass {}: {reason}\n", name(session)));
@@ -277,7 +277,7 @@ fn estimate_grows_with_length() {
             prompt_tokens_max: 100_000,
             playbook_tokens: 50,
         };
-        let estimate = estimator.new(&excerpt(bytes));
+        let estimate = estimator.estimate(&excerpt(bytes));
         let cost = estimate.cost.map(|cost| cost.to_string());
         format!("{} questions, {} tokens, {cost:?}\n", estimate.questions, estimate.tokens.total())
     };
@@ -290,7 +290,7 @@ fn estimate_grows_with_length() {
     .assert_eq(&[0, 4_000, 400_000, 40_000_000].map(estimate).concat());
     let prices = Prices::bundled();
     let unpriced = Estimator { prices, model: "a stranger", prompt_tokens_max: 100_000, playbook_tokens: 50 };
-    assert_eq!(unpriced.new(&excerpt(100)).cost, None);
+    assert_eq!(unpriced.estimate(&excerpt(100)).cost, None);
 }
 
 #[test]

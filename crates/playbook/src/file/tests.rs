@@ -59,7 +59,7 @@ impl Stage {
     }
 
     fn learn_ok(&self, slice: i64, text: &str) -> Changed {
-        self.learn(slice, text).expect("learnt")
+        self.learn(slice, text).expect("learned")
     }
 
     fn texts(&self) -> Vec<String> {
@@ -242,24 +242,24 @@ fn killed_writer_applies_change_once_or_not() {
                 }
             }
             let before = stage.file.read().map(|found| found.playbook).ok();
-            if failpoints::at(*step, || stage.learn_ok(17, "learnt")).is_none() {
+            if failpoints::at(*step, || stage.learn_ok(17, "learned")).is_none() {
                 continue;
             }
             interruptions += 1;
             // A reader sees the state before or after the change.
             if let Ok(found) = stage.file.read() {
-                let learned = found.playbook.points().filter(|(_, point)| point.text == "learnt").count();
+                let learned = found.playbook.points().filter(|(_, point)| point.text == "learned").count();
                 assert!(learned == 1 || before.as_ref() == Some(&found.playbook), "{name} {step:?}");
             }
-            let first = stage.learn_ok(17, "learnt");
+            let first = stage.learn_ok(17, "learned");
             assert!(matches!(first.outcome, Outcome::Saved | Outcome::Already), "{name} {step:?}");
-            assert_eq!(stage.learn_ok(17, "learnt").outcome, Outcome::Already, "{name} {step:?}");
+            assert_eq!(stage.learn_ok(17, "learned").outcome, Outcome::Already, "{name} {step:?}");
             stage.learn_ok(18, "later");
             let texts = stage.texts();
             let expected: &[&str] = match name {
-                "nothing" => &["learnt", "later"],
-                "theirs" => &["theirs", "learnt", "later"],
-                _ => &["ours", "learnt", "later"],
+                "nothing" => &["learned", "later"],
+                "theirs" => &["theirs", "learned", "later"],
+                _ => &["ours", "learned", "later"],
             };
             assert_eq!(texts, expected, "{name} {step:?}");
             let files = stage.names(&stage.claude());
@@ -281,24 +281,24 @@ fn killed_writer_applies_change_once_or_not() {
 fn keeps_edits_after_killed_writer() {
     // Never written, and edited since: the edit stays, and the slice is applied to it.
     let stage = Stage::with(FOREIGN);
-    failpoints::at(failpoints::Step::WrittenDown, || stage.learn_ok(1, "learnt")).expect("cut off");
+    failpoints::at(failpoints::Step::WrittenDown, || stage.learn_ok(1, "learned")).expect("cut off");
     stage.write(FOREIGN.replace("theirs", "by hand"));
-    assert_eq!(stage.learn_ok(1, "learnt").outcome, Outcome::Saved);
-    assert_eq!(stage.texts(), ["by hand", "learnt"]);
+    assert_eq!(stage.learn_ok(1, "learned").outcome, Outcome::Saved);
+    assert_eq!(stage.texts(), ["by hand", "learned"]);
     // Written but not recorded, and edited since.
     failpoints::at(failpoints::Step::Placed, || stage.learn_ok(2, "second")).expect("cut off");
     stage.write(stage.text().replace("by hand", "by hand again"));
     assert_eq!(stage.learn_ok(2, "second").outcome, Outcome::Already);
-    assert_eq!(stage.texts(), ["by hand again", "learnt", "second"]);
+    assert_eq!(stage.texts(), ["by hand again", "learned", "second"]);
     // Never written, and another program rewrote the previous state with its own time.
     let foreign = stage.text();
     failpoints::at(failpoints::Step::WrittenDown, || stage.learn_ok(6, "sixth")).expect("cut off");
-    stage.write(foreign.replace("2026-11-23", "2026-11-24").replace("\"learnt\"", "\"their own\""));
+    stage.write(foreign.replace("2026-11-23", "2026-11-24").replace("\"learned\"", "\"their own\""));
     assert_eq!(stage.learn_ok(6, "sixth").outcome, Outcome::Saved);
     assert_eq!(stage.texts(), ["by hand again", "their own", "second", "sixth"]);
     // Written but not recorded, and rewritten by another program since.
     failpoints::at(failpoints::Step::Placed, || stage.learn_ok(7, "seventh")).expect("cut off");
-    stage.write(stage.text().replace("2026-11-24", "2026-11-25").replace("their own", "learnt"));
+    stage.write(stage.text().replace("2026-11-24", "2026-11-25").replace("their own", "learned"));
     assert_eq!(stage.learn_ok(7, "seventh").outcome, Outcome::Already);
     stage.write(&foreign);
     // Recorded, and an older state restored, as `git checkout` does: it is intended.
@@ -306,7 +306,7 @@ fn keeps_edits_after_killed_writer() {
     stage.learn_ok(3, "third");
     stage.write(&older);
     stage.learn_ok(4, "fourth");
-    assert_eq!(stage.texts(), ["by hand again", "learnt", "second", "fourth"]);
+    assert_eq!(stage.texts(), ["by hand again", "learned", "second", "fourth"]);
     // A removed file starts from scratch.
     fs::remove_file(stage.file.path()).expect("removed");
     stage.learn_ok(5, "fifth");

@@ -83,13 +83,13 @@ mod tests {
         else {
             unreachable!("it is due");
         };
-        learning.needs_person(&item, Moment(7), "no key").expect("it is put down");
+        learning.needs_person(&item, Moment(7), "no key").expect("it is recorded");
         assert!(!due(&learning, Moment(7)) && !due(&learning, Moment(7 + 3_599_999)));
         assert!(due(&learning, Moment(7 + 3_600_000)));
         // A worker that starts all the same asks the judge.
         let next = learning.next(JudgeKind::Api, "http://here", Moment(8)).expect("it is read");
         assert!(matches!(next, NextItem::Due(_)), "{next:?}");
-        learning.postpone(&item, Moment(7), "overloaded", |_| Span(10)).expect("it is put down");
+        learning.postpone(&item, Moment(7), "overloaded", |_| Span(10)).expect("it is recorded");
         learning.known(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
         assert!(!due(&learning, Moment(16)) && due(&learning, Moment(17)));
     }

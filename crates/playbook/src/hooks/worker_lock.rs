@@ -37,7 +37,7 @@ mod tests {
         fs::create_dir(paths.dir()).expect("it is new");
         let lock = File::create(paths.worker_lock("http://here", JudgeKind::Api)).expect("it can be written");
         assert!(!has_worker());
-        lock.lock().expect("nobody holds it");
+        lock.lock().expect("no one holds it");
         assert!(has_worker());
         assert!(!paths.has_worker("http://here", JudgeKind::Claude));
         assert!(!paths.has_worker("http://there", JudgeKind::Api));

@@ -98,7 +98,7 @@ impl ApiJudge {
         let unusable = |message: String| JudgeError {
             fault: Fault::Auth,
             retry: RetryAdvice::NeedsPerson,
-            message: message,
+            message,
             requests: 0,
         };
         if let Some(cloud) = settings.cloud {
@@ -127,12 +127,7 @@ impl ApiJudge {
     fn reply(&self, answer: Answer, requests: u32) -> Result<Reply, JudgeError> {
         if answer.end == AnswerStop::Refused {
             let message = format!("{} refuses to answer this", answer.model);
-            return Err(JudgeError {
-                fault: Fault::Refused,
-                retry: RetryAdvice::Never,
-                message: message,
-                requests,
-            });
+            return Err(JudgeError { fault: Fault::Refused, retry: RetryAdvice::Never, message, requests });
         }
         let cost = self.prices.cost(&answer.model, answer.tokens);
         Ok(Reply {

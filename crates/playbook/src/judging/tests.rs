@@ -34,9 +34,13 @@ fn scripted(
 #[async_trait]
 impl Judge for Scripted {
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
-        self.prompts.lock().expect("nobody panicked").push(prompt.to_owned());
-        let text =
-            self.answers.lock().expect("nobody panicked").pop_front().expect("it was asked once more")?;
+        self.prompts.lock().expect("the lock is not poisoned").push(prompt.to_owned());
+        let text = self
+            .answers
+            .lock()
+            .expect("the lock is not poisoned")
+            .pop_front()
+            .expect("it was asked once more")?;
         let tokens = Tokens { input: estimated_tokens(prompt), ..Tokens::default() };
         Ok(Reply { text, model: "scripted".to_owned(), tokens, cost: None })
     }
@@ -103,8 +107,11 @@ async fn judged(judge: &Scripted, slice: &Excerpt) -> String {
         }
         Err(error) => format!("{error}\n{}", error.hint().map(|hint| hint + "\n").unwrap_or_default()),
     };
-    assert!(judge.answers.lock().expect("nobody panicked").is_empty(), "it was not asked often enough");
-    let count = judge.prompts.lock().expect("nobody panicked").len();
+    assert!(
+        judge.answers.lock().expect("the lock is not poisoned").is_empty(),
+        "it was not asked often enough"
+    );
+    let count = judge.prompts.lock().expect("the lock is not poisoned").len();
     format!("asked {count} times\n{result}")
 }
 
@@ -145,7 +152,7 @@ async fn judges_session() {
         note: the reflector's tag "pat-001" was passed over: it names no point
     "#]]
     .assert_eq(&judged(&judge, &short()).await);
-    let prompts = judge.prompts.lock().expect("nobody panicked");
+    let prompts = judge.prompts.lock().expect("the lock is not poisoned");
     let prompt = prompts[0].split_once("<transcript>").expect("it shows the transcript").1;
     let data = prompt.split_once("Work in this order").expect("it says what to do").0;
     expect![[r#"
@@ -228,7 +235,7 @@ async fn repeats_question_after_unusable_answer() {
     let judge = scripted(4_000, answers);
     let result = judged(&judge, &long(18)).await;
     assert!(result.contains("Part 1.\\n\\nPart 2.\\n\\nPart 3."), "{result}");
-    let prompts = judge.prompts.lock().expect("nobody panicked");
+    let prompts = judge.prompts.lock().expect("the lock is not poisoned");
     assert!(prompts[2] == prompts[3] && prompts[3] == prompts[4] && prompts[1] != prompts[2]);
 }
 
@@ -265,7 +272,7 @@ async fn splits_long_session() {
         }
     "#]]
     .assert_eq(&judged(&judge, &long(18)).await);
-    for prompt in judge.prompts.lock().expect("nobody panicked").iter() {
+    for prompt in judge.prompts.lock().expect("the lock is not poisoned").iter() {
         assert!(estimated_tokens(prompt) <= 4_000, "{}", estimated_tokens(prompt));
     }
 }
@@ -278,7 +285,7 @@ async fn judges_newest_parts_of_very_long_session() {
         result.contains("note: the transcript is too long to be read in 8 parts: its first "),
         "{result}"
     );
-    let prompts = judge.prompts.lock().expect("nobody panicked");
+    let prompts = judge.prompts.lock().expect("the lock is not poisoned");
     assert!(!prompts[0].contains("\"0: word"));
     assert!(prompts[7].contains("\"99: word"));
 }
@@ -286,7 +293,7 @@ async fn judges_newest_parts_of_very_long_session() {
 #[tokio::test]
 async fn halves_parts_that_api_rejects() {
     let sizes = |judge: &Scripted| {
-        let prompts = judge.prompts.lock().expect("nobody panicked");
+        let prompts = judge.prompts.lock().expect("the lock is not poisoned");
         prompts.iter().map(|prompt| prompt.matches("{\"role\":").count()).collect::<Vec<_>>()
     };
     // Earlier reflections are kept.
@@ -343,7 +350,7 @@ async fn curator_receives_findings_and_updated_counters() {
     let curation = curate(&judge, &reflection, &playbook, &templates).await.expect("an answer");
     assert_eq!(json!(curation.operations), operations);
     assert_eq!(curation.reasoning, "It is wrong.");
-    let prompts = judge.prompts.lock().expect("nobody panicked");
+    let prompts = judge.prompts.lock().expect("the lock is not poisoned");
     let prompt = prompts[0].split_once("<findings>").expect("it shows the findings").1;
     let data = prompt.split_once("A good key point").expect("it says what to do").0;
     expect![[r#"

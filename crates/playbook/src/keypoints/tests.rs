@@ -26,7 +26,7 @@ async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
     let judge = ApiJudge::new(&settings(api), policy(), Prices::default(), clock.clone())
         .expect("the settings are sound")
         .with_observer(Arc::new(diagnostics.request_observer(KEYPOINTS)));
-    let extracted = extract(&judge, "What is learnt?", &*clock, &diagnostics, "mine").await;
+    let extracted = extract(&judge, "What is learned?", &*clock, &diagnostics, "mine").await;
     (extracted, api.account().requests.len())
 }
 
@@ -65,7 +65,7 @@ async fn parses_answer() {
     assert_eq!(extracted.reply.map(|reply| reply.text).as_deref(), Some(ANSWER));
     // Successful requests write no diagnostics.
     let rule = "=".repeat(80);
-    let expected = format!("# PROMPT\nWhat is learnt?\n\n{rule}\n\n# RESPONSE\n{ANSWER}\n");
+    let expected = format!("# PROMPT\nWhat is learned?\n\n{rule}\n\n# RESPONSE\n{ANSWER}\n");
     assert_eq!(texts(project.path()), BTreeMap::from([("mine".to_owned(), vec![expected])]));
 }
 
@@ -86,7 +86,7 @@ async fn never_raises() {
         let (extracted, requests) = ask(&api(side, ANSWER).await, project.path()).await;
         let empty = serde_json::to_string(&extracted.extraction).expect("it is JSON");
         assert_eq!(empty, r#"{"new_key_points":[],"evaluations":[]}"#, "{side}");
-        let failure = extracted.failure.expect("it is said");
+        let failure = extracted.failure.expect("it is stated");
         assert_eq!((failure.fault, failure.retry, requests), (fault, retry, expected), "{side}: {failure}");
         assert!(!project.path().join(".claude").exists(), "no one asked for texts");
     }

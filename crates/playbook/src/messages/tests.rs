@@ -79,7 +79,7 @@ fn message(content: &str, stop_reason: &str) -> Response {
 
 async fn ask_as(url: &str, model: &str, credential: Credential) -> Result<Answer, MessagesError> {
     let messages = MessagesClient::new(url, &credential).expect("the address and the key are sound");
-    messages.ask(model, "What is \"to be\" learnt?\nä", PATIENCE, Moment(0)).await
+    messages.ask(model, "What is \"to be\" learned?\nä", PATIENCE, Moment(0)).await
 }
 
 async fn ask(url: &str) -> Result<Answer, MessagesError> {
@@ -108,9 +108,9 @@ async fn sends_expected_request() {
             user-agent: longhaul/VERSION
             accept: */*
             host: HOST
-            content-length: 118
+            content-length: 119
 
-            {"model":"claude-sonnet-4-5","max_tokens":4096,"messages":[{"role":"user","content":"What is \"to be\" learnt?\nä"}]}"#]],
+            {"model":"claude-sonnet-4-5","max_tokens":4096,"messages":[{"role":"user","content":"What is \"to be\" learned?\nä"}]}"#]],
     )
     .await;
     check("claude-opus-5[1m]", Credential::Token("sk-ant-oat-dummy".to_owned()), expect![[r#"
@@ -122,9 +122,9 @@ async fn sends_expected_request() {
         anthropic-beta: context-1m-2025-08-07
         accept: */*
         host: HOST
-        content-length: 114
+        content-length: 115
 
-        {"model":"claude-opus-5","max_tokens":4096,"messages":[{"role":"user","content":"What is \"to be\" learnt?\nä"}]}"#]]).await;
+        {"model":"claude-opus-5","max_tokens":4096,"messages":[{"role":"user","content":"What is \"to be\" learned?\nä"}]}"#]]).await;
 }
 
 #[tokio::test]

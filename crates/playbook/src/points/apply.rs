@@ -109,7 +109,7 @@ impl Applier {
         if previous_text == text {
             return self.changes.push_skipped("UPDATE", format!("[{name}] says that already"));
         }
-        self.changes.applied.push(AppliedChange::Updated { name, previous_text: previous_text, text });
+        self.changes.applied.push(AppliedChange::Updated { name, previous_text, text });
     }
 
     fn delete(&mut self, name: PointId, reason: String) {

@@ -16,7 +16,7 @@ pub struct ChangeSummary {
 /// One applied change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "did", rename_all = "snake_case")]
+#[serde(tag = "change", rename_all = "snake_case")]
 pub enum AppliedChange {
     /// A point helped once more.
     Helped {
@@ -180,6 +180,6 @@ impl ChangeSummary {
             let (name, text) = (point.name.clone(), point.text.clone());
             applied.push(AppliedChange::Deleted { name, section, text, reason: String::new() });
         }
-        ChangeSummary { applied: applied, skipped: Vec::new() }
+        ChangeSummary { applied, skipped: Vec::new() }
     }
 }

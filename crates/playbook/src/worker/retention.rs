@@ -65,7 +65,7 @@ mod tests {
         assert!(path.exists());
         learning.enqueue(now, &queued).expect("it is queued");
         prune(&mut learning, later).expect("it can be read");
-        assert!(path.exists(), "it is still to be learnt from");
+        assert!(path.exists(), "it is still to be learned from");
         let done =
             |db: &rusqlite::Connection| db.execute("UPDATE queue SET state = 'done', ended_at = 1", []);
         learning.known(done).expect("it is done");

@@ -25,7 +25,7 @@ fn names(home: &Home) -> Vec<String> {
 #[test]
 fn run_appears_once_complete() {
     let (_dir, home) = home();
-    let incoming = home.begin_import(&day(), &id()).expect("begun");
+    let incoming = home.begin_import(&day(), &id()).expect("started");
     let mut file = incoming.create_file(Path::new("attempts/001/stream.jsonl")).expect("file");
     file.write_all(b"line\n").expect("written");
     assert_eq!(home.runs_newest_first().expect("runs").count(), 0);
@@ -38,7 +38,7 @@ fn run_appears_once_complete() {
 #[test]
 fn uncommitted_import_leaves_nothing() {
     let (_dir, home) = home();
-    let incoming = home.begin_import(&day(), &id()).expect("begun");
+    let incoming = home.begin_import(&day(), &id()).expect("started");
     incoming.create_file(Path::new("journal.jsonl")).expect("file");
     assert_eq!(names(&home).len(), 1);
     drop(incoming);
@@ -62,7 +62,7 @@ fn rejects_used_ids_and_paths() {
 #[test]
 fn files_stay_inside_the_directory() {
     let (dir, home) = home();
-    let incoming = home.begin_import(&day(), &id()).expect("begun");
+    let incoming = home.begin_import(&day(), &id()).expect("started");
     for name in ["../out", "/tmp/out", "attempts/../../out"] {
         assert!(incoming.create_file(Path::new(name)).is_err(), "{name}");
     }

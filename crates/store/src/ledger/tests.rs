@@ -439,6 +439,6 @@ fn reports_differences() {
     .assert_debug_eq(&sorted);
 
     let mut ledger = ledger;
-    ledger.rebuild().expect("it is made anew");
+    ledger.rebuild().expect("it is made again");
     assert_eq!(differences(&ledger), [""; 0]);
 }

@@ -105,7 +105,7 @@ fn count_listed_runs(home: &Home) -> u64 {
 fn wait_until(description: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !condition() {
-        assert!(Instant::now() < end, "waited in vain until {description}");
+        assert!(Instant::now() < end, "waited without success until {description}");
         thread::sleep(Duration::from_millis(5));
     }
 }

@@ -26,7 +26,7 @@ fn render(conversation: &Conversation) -> String {
             EntryKind::Prompt(text) => format!("asked {text:?}"),
             EntryKind::ModelText(text) => format!("said {text:?}"),
             EntryKind::Compaction(text) => format!("summarised {text:?}"),
-            EntryKind::AgentNote(text) => format!("told {text:?}"),
+            EntryKind::AgentNote(text) => format!("note {text:?}"),
             EntryKind::ToolCall(call) => format!("called {} {:?}", call.name, call.argument),
             EntryKind::ToolResult(ToolResult { kind, text, .. }) => format!("answered {kind:?} {text:?}"),
         };
@@ -58,10 +58,10 @@ fn parses_session_of_many_turns() {
             Work answered Error "Exit code 1"
             Work asked "Also look at c.txt"
             Work said "Done with 429 and 500."
-            Synthetic told "Stop hook feedback:\nTests have not been run."
+            Synthetic note "Stop hook feedback:\nTests have not been run."
             Work said "After the hook."
             Work asked "/review src/main.rs --all"
-            Synthetic told "Review the code in src/main.rs --all carefully.\n"
+            Synthetic note "Review the code in src/main.rs --all carefully.\n"
             Work said "Review done."
             Longhaul asked "The work was interrupted: x. Continue with the task."
             Synthetic said "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it
@@ -96,7 +96,7 @@ fn parses_resumed_session() {
             Work called Agent Some(Other("Count"))
             Work answered Ok "Async agent launched successfully. (This tool result is internal metadata — never quote or paste 
             Work said "There are 3 files."
-            Work told "<task-notification>\n<task-id>aef3f595e406c7345</task-id>\n<tool-use-id>toolu_001_1_589727</tool-use-id>
+            Work note "<task-notification>\n<task-id>aef3f595e406c7345</task-id>\n<tool-use-id>toolu_001_1_589727</tool-use-id>
             Work said "All finished."
         "#]],
     );
@@ -196,7 +196,7 @@ fn parses_interrupted_and_compacted_sessions() {
             Work said "Running the long command."
             Work called Bash Some(Command("echo start >> side.txt; bash -c 'exec -a longtask sleep 8'; echo late >> side.txt"))
             Work answered Unknown "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it wa
-            Synthetic told "[Request interrupted by user for tool use]"
+            Synthetic note "[Request interrupted by user for tool use]"
         "#]],
     );
     check(

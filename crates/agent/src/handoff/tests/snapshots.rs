@@ -140,7 +140,7 @@ fn renders_full_prompt() {
         # ``` not a fence
         ````
 
-        Go on with the task from here.
+        Continue with the task from here.
     "#]].assert_eq(&handoff_prompt(&work().conversation, &context, HANDOFF_TOKENS_MAX));
 }
 
@@ -249,7 +249,7 @@ fn renders_short_prompt() {
         # ``` not a fence
         ````
 
-        Go on with the task from here.
+        Continue with the task from here.
     "#]].assert_eq(&handoff_prompt(&work().conversation, &context, 620));
 }
 
@@ -270,7 +270,7 @@ fn renders_prompt_without_record() {
 
         (This continues earlier work on the task above. The earlier session could not be continued: the conversation had become too long for the model. Parts of the work may be done already. Look at the state of the workspace before you repeat a step: the last commands may have run in full, in part or not at all. Keep what is good, and do not repeat what has taken effect. Nothing is on record of that work.)
 
-        Go on with the task from here.
+        Continue with the task from here.
     "#]].assert_eq(&handoff_prompt(&ConversationBuilder::default().conversation, &context("Say hello."), HANDOFF_TOKENS_MAX));
 }
 

@@ -82,7 +82,7 @@ impl ChangeReport {
 pub fn line(change: &AppliedChange) -> String {
     match change {
         AppliedChange::Helped { name } => format!("{name} helped"),
-        AppliedChange::Harmed { name } => format!("{name} did harm"),
+        AppliedChange::Harmed { name } => format!("{name} was harmful"),
         AppliedChange::Added { name, section, text, .. } => {
             format!("+ {name} {}  ({section})", one_line(text))
         }
@@ -96,10 +96,10 @@ pub fn line(change: &AppliedChange) -> String {
         }
         AppliedChange::Joined { name, from, text } => format!("- {from} {}  (now {name})", one_line(text)),
         AppliedChange::Pruned { name, text, helpful, harmful, .. } => {
-            format!("- {name} {}  (helped {helpful}, did harm {harmful})", one_line(text))
+            format!("- {name} {}  (helped {helpful}, harmful {harmful})", one_line(text))
         }
         AppliedChange::Changed { name, section, helpful, harmful } => {
-            format!("~ {name} helped {helpful}, did harm {harmful}  ({section})")
+            format!("~ {name} helped {helpful}, harmful {harmful}  ({section})")
         }
     }
 }

@@ -206,7 +206,10 @@ impl LearningStatus {
                     learned_at: lesson.at,
                 })
                 .collect(),
-            paused_judges: paused_judges.into_iter().map(PausedJudge::new).collect(),
+            paused_judges: paused_judges
+                .into_iter()
+                .map(|(judge, destination, backoff)| PausedJudge::new(judge, destination, backoff))
+                .collect(),
             damaged_copy: LearningDb::all_set_aside(paths),
             hook_errors: troubles(paths),
             spent: Spent::new(paid),
@@ -232,7 +235,7 @@ impl Queued {
 }
 
 impl PausedJudge {
-    fn new((judge, destination, backoff): (JudgeKind, String, JudgeBackoff)) -> PausedJudge {
+    fn new(judge: JudgeKind, destination: String, backoff: JudgeBackoff) -> PausedJudge {
         let JudgeBackoff { failures, not_before, person, reason } = backoff;
         PausedJudge {
             judge: judge.as_str(),

@@ -14,7 +14,7 @@ const CALLS_MAX: usize = 16;
 /// Returns what a run does or waits for, or `None` if it is finished or unreadable.
 pub fn activity(row: &Row, now: Moment) -> Option<String> {
     let (text, attempt) = match (row.state, row.entry.until) {
-        (RowState::Over | RowState::Unreadable, _) => return None,
+        (RowState::Finished | RowState::Unreadable, _) => return None,
         (RowState::Suspended, _) => return Some(format!("suspended: longhaul recover {}", row.id)),
         (RowState::Orphaned, _) => return Some(format!("no supervisor: longhaul recover {}", row.id)),
         (RowState::Waiting, until) => (waiting(row, until.filter(|until| *until > now)), row.attempts + 1),

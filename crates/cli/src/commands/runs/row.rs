@@ -80,7 +80,7 @@ pub enum RowState {
     /// Unfinished, without a supervisor.
     Orphaned,
     /// Finished with an outcome.
-    Over,
+    Finished,
     /// The files cannot be read.
     Unreadable,
 }
@@ -120,8 +120,8 @@ impl Row {
     /// Returns the state or outcome as one word for the list.
     pub fn state(&self) -> &'static str {
         match (self.state, self.outcome) {
-            (RowState::Over, Some(outcome)) => outcome.as_str(),
-            (RowState::Over, None) => "over",
+            (RowState::Finished, Some(outcome)) => outcome.as_str(),
+            (RowState::Finished, None) => "finished",
             (RowState::Running, _) => "running",
             (RowState::Waiting, _) => "waiting",
             (RowState::Suspended, _) => "suspended",
@@ -134,7 +134,7 @@ impl Row {
 fn row_state(run: &LedgerRun) -> RowState {
     let is_locked = || Journal::is_locked(&run.run_dir().journal_path()).unwrap_or(false);
     match run.state {
-        RunState::Finished => RowState::Over,
+        RunState::Finished => RowState::Finished,
         RunState::Unreadable => RowState::Unreadable,
         RunState::Running | RunState::Waiting if !is_locked() => RowState::Orphaned,
         RunState::Running => RowState::Running,
@@ -149,7 +149,7 @@ fn next(run: &LedgerRun, state: RowState) -> Option<String> {
         RowState::Suspended | RowState::Orphaned => Some(format!("longhaul recover {id}")),
         RowState::Unreadable => None,
         RowState::Running | RowState::Waiting => Some(format!("longhaul attach {id}")),
-        RowState::Over => match run.outcome? {
+        RowState::Finished => match run.outcome? {
             OutcomeKind::Done => None,
             // The settings that need to change are shown there.
             OutcomeKind::OverBudget

@@ -77,7 +77,7 @@ fn style(row: &Row) -> Option<Style> {
         (RowState::Running, _) => Some(Style::Hint),
         (RowState::Waiting | RowState::Suspended | RowState::Orphaned, _) => Some(Style::Warning),
         (RowState::Unreadable, _) => Some(Style::Bad),
-        (RowState::Over, outcome) => outcome.and_then(outcome_meaning),
+        (RowState::Finished, outcome) => outcome.and_then(outcome_meaning),
     }
 }
 
@@ -110,7 +110,7 @@ fn cost(row: &Row) -> String {
         | RowState::Waiting
         | RowState::Orphaned
         | RowState::Suspended
-        | RowState::Over
+        | RowState::Finished
         | RowState::Unreadable => format!("{at_least}{}", phrases::dollars(row.total_cost_usd)),
     }
 }

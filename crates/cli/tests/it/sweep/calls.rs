@@ -130,10 +130,10 @@ fn repeated_calls_are_counted() {
     let check = |rows: &[Value], expected: Knowledge| assert_eq!(knowledge(rows, "two", "2_0"), expected);
     let named = "The work was interrupted. Check: `echo two >> ../calls`";
     check(&[prompt("p"), call(), result("")], Knowledge::Nothing);
-    check(&[prompt("p"), call(), prompt("go on"), call()], Knowledge::Nothing);
+    check(&[prompt("p"), call(), prompt("continue"), call()], Knowledge::Nothing);
     check(&[prompt("p"), call(), prompt(named), call(), result("")], Knowledge::Named);
     check(&[prompt("p"), call(), result("[Tool call interrupted: x"), call(), result("")], Knowledge::Named);
-    check(&[prompt("p"), call(), result(""), prompt("go on"), call(), result("")], Knowledge::Completed);
+    check(&[prompt("p"), call(), result(""), prompt("continue"), call(), result("")], Knowledge::Completed);
 
     let stage = Stage::new();
     stage.file("calls", "one\ntwo\ntwo\n");

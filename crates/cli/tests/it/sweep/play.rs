@@ -65,10 +65,10 @@ impl Figures {
         let difference = self.reported_in_all.abs_diff(self.billed_in_all);
         let missed_bounds = [
             (self.wasted > wasted_max, format!("{} turns wasted", self.wasted)),
-            (self.reported != self.billed, format!("{} tokens told of {}", self.reported, self.billed)),
+            (self.reported != self.billed, format!("{} tokens sent of {}", self.reported, self.billed)),
             (
                 difference > difference_max,
-                format!("{} tokens told of {} in all", self.reported_in_all, self.billed_in_all),
+                format!("{} tokens sent of {} in all", self.reported_in_all, self.billed_in_all),
             ),
         ];
         missed_bounds.into_iter().filter_map(|(is_missed, words)| is_missed.then_some(words)).collect()
@@ -192,7 +192,7 @@ impl Trial<'_> {
 
     fn measure(mut self, struck: bool, account: &RequestLog) -> Figures {
         let envelope = self.envelopes.last().cloned().unwrap_or_default();
-        self.expect(envelope["result"] == DONE, &format!("told is {envelope}"));
+        self.expect(envelope["result"] == DONE, &format!("sent is {envelope}"));
         let expected = workspace::Files::from([("steps".to_owned(), STEPS.as_bytes().to_vec())]);
         let files = workspace::read(&self.stage.work()).expect("the workspace can be read");
         let reached = files == expected;
@@ -204,7 +204,7 @@ impl Trial<'_> {
         self.expect(leftover_processes == 0, &format!("{leftover_processes} processes are left"));
         self.expect(branches == 0, &format!("{branches} branches in a session"));
         self.expect(repeated.completed == 0, &format!("{} completed calls repeated", repeated.completed));
-        self.expect(repeated.unnamed == 0, &format!("{} calls repeated that nobody named", repeated.unnamed));
+        self.expect(repeated.unnamed == 0, &format!("{} calls repeated that no one named", repeated.unnamed));
         for run in self.stage.runs() {
             tidy::replayed(&run);
             artifacts::is_complete(&run);

@@ -29,7 +29,7 @@ fn keep_going_waits_hours_for_background_work() {
             turn             -
             ends ok          -
             surveyed 1       -
-            idle             stopped at 1; said go on after stop 1, left 4h 51m; > say go on after stop 1
+            idle             stopped at 1; said continue after stop 1, left 4h 51m; > say continue after stop 1
         "#]],
     );
     // The agent is prompted about it once, and then the run waits.
@@ -42,7 +42,7 @@ fn keep_going_waits_hours_for_background_work() {
             ends ok          progress
             surveyed 1       -
             idle             -
-            tick             stopped at 1, 1 running; said go on after stop 1, left 4h 50m; > say go on after stop 1
+            tick             stopped at 1, 1 running; said continue after stop 1, left 4h 50m; > say continue after stop 1
             turn             -
             ends ok          -
             surveyed 1       -
@@ -51,13 +51,13 @@ fn keep_going_waits_hours_for_background_work() {
             turn             -
             ends ok          -
             surveyed 1       -
-            idle             stopped at 1; said go on after stop 2, left 50m; > say go on after stop 2
+            idle             stopped at 1; said continue after stop 2, left 50m; > say continue after stop 2
             turn             -
             shells 1         -
             ends ok          -
             surveyed 1       -
             idle             -
-            tick             stopped at 1, 1 running; said go on after stop 3, left 40m; > say go on after stop 3
+            tick             stopped at 1, 1 running; said continue after stop 3, left 40m; > say continue after stop 3
         "#]],
     );
 }
@@ -71,7 +71,7 @@ fn keep_going_wraps_up_and_stops_background_work_at_limit() {
         expect![[r#"
             ends ok          progress
             idle             -
-            tick             stopped, 1 running; said go on after stop 1, left 4h 50m; > say go on after stop 1
+            tick             stopped, 1 running; said continue after stop 1, left 4h 50m; > say continue after stop 1
             turn             -
             ends ok          -
             idle             -
@@ -92,7 +92,7 @@ fn keep_going_wraps_up_and_stops_background_work_at_limit() {
         expect![[r#"
             ends ok          progress
             idle             -
-            tick             stopped, 1 running; said go on after stop 1, left 4h 50m; > say go on after stop 1
+            tick             stopped, 1 running; said continue after stop 1, left 4h 50m; > say continue after stop 1
             turn             -
             ends ok          -
             idle             -
@@ -183,15 +183,15 @@ fn background_work_prevents_idle_stop() {
             ends ok          progress
             surveyed 1       -
             idle             -
-            signal 9         stopped at 1; well -> keep_going in 0s: 2 resume s1, go on after stop 1; > sweep
-            swept 1          swept 1; attempt 2 resume s1, go on after stop 1; > spawn 2
+            signal 9         stopped at 1; well -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
+            swept 1          swept 1; attempt 2 resume s1, continue after stop 1; > spawn 2
             spawn            spawned 7
             turn             -
             shells 1         -
             ends ok          progress
             surveyed 1       -
             idle             -
-            tick             stopped at 1, 1 running; said go on after stop 2; > say go on after stop 2
+            tick             stopped at 1, 1 running; said continue after stop 2; > say continue after stop 2
             turn             -
             ends ok          -
             surveyed 1       -
@@ -200,7 +200,7 @@ fn background_work_prevents_idle_stop() {
             turn             -
             ends ok          -
             surveyed 1       -
-            idle             stopped at 1; said go on after stop 3; > say go on after stop 3
+            idle             stopped at 1; said continue after stop 3; > say continue after stop 3
         "#]],
     );
 }

@@ -63,7 +63,7 @@ fn finishes_after_too_many_failed_checks() {
         "start; spawn; open; turn; ends ok; idle; exit 0; swept; check fails",
         "reopen; spawn; turn; ends ok; idle; exit 0; swept; check fails",
         expect![[r#"
-            reopen           goes on; attempt 2 resume s1, check 1 failed; > spawn 2
+            reopen           reopened; attempt 2 resume s1, check 1 failed; > spawn 2
             spawn            spawned 7
             turn             -
             ends ok          progress

@@ -31,7 +31,7 @@ fn replaces_lost_session_once() {
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
             exit 1           session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
-            swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
+            swept            swept 0; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
             spawn            spawned 7
             open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
@@ -53,7 +53,7 @@ fn replaces_lost_session_without_warning() {
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
             exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep
-            swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+            swept            swept 0; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
             open             opened s2
         "#]],
@@ -101,7 +101,7 @@ fn replaces_full_session_once() {
             turn             -
             ends full        -
             exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); rung fresh (context_full); > spawn 2
+            swept            swept 0; attempt 2 new s2, task again (context_full); strategy fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             ends full        -
@@ -118,14 +118,14 @@ fn replaces_full_session_once() {
             turn             -
             ends full        -
             exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); rung fresh (context_full); > spawn 2
+            swept            swept 0; attempt 2 new s2, task again (context_full); strategy fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             tool             -
             tool-ends        progress
             ends full        -
             exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
+            swept            swept 0; attempt 3 new s3, task again (context_full); strategy fresh (context_full); > spawn 3
         "#]],
     );
 }
@@ -205,7 +205,7 @@ fn forks_once_after_bad_request() {
             spawn            spawned 7
             ends 400         -
             exit 1           bad_request -> try_fork in 0s: 2 new s2, task; > sweep
-            swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+            swept            swept 0; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
         "#]],
     );

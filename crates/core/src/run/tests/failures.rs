@@ -74,7 +74,7 @@ fn spawn_is_not_progress() {
             spawn            spawned 7
             signal 9         crashed -> resume in 2s: 2 new s2, task; > sweep
             swept            swept 0
-            tick             attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+            tick             attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 new s3, task; > sweep
             swept            swept 0
@@ -260,7 +260,7 @@ fn retries_spawn_without_resources() {
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn-fails no-room crashed -> resume in 2s: 2 new s2, task; > sweep
             swept            swept 0
-            tick             attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+            tick             attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
         "#]],
     );

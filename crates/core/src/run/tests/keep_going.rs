@@ -24,11 +24,11 @@ fn prompts_until_done_claim_is_confirmed() {
             turn             -
             ends ok          progress
             surveyed 1       -
-            idle             stopped at 1; said go on after stop 1; > say go on after stop 1
+            idle             stopped at 1; said continue after stop 1; > say continue after stop 1
             turn             -
             ends ok          -
             surveyed 2       -
-            idle             stopped at 2; said go on after stop 2, 0s worked; > say go on after stop 2, 0s worked
+            idle             stopped at 2; said continue after stop 2, 0s worked; > say continue after stop 2, 0s worked
             turn             -
             claims           -
             ends ok          -
@@ -60,7 +60,7 @@ fn unconfirmed_done_claim_continues() {
             turn             -
             ends ok          -
             surveyed 2       -
-            idle             stopped at 2; said go on after stop 3; > say go on after stop 3
+            idle             stopped at 2; said continue after stop 3; > say continue after stop 3
             turn             -
             claims           -
             ends ok          -
@@ -80,7 +80,7 @@ fn finishes_after_idle_stops() {
             turn             -
             ends ok          -
             surveyed 1       -
-            idle             stopped at 1; said go on after stop 2, 0s worked; > say go on after stop 2, 0s worked
+            idle             stopped at 1; said continue after stop 2, 0s worked; > say continue after stop 2, 0s worked
             turn             -
             ends ok          -
             surveyed 1       -
@@ -104,15 +104,15 @@ fn continues_in_new_process_after_exit() {
             turn             -
             ends ok          progress
             surveyed 1       -
-            exit 0           stopped at 1; well -> keep_going in 0s: 2 resume s1, go on after stop 1; > sweep
-            swept            swept 0; attempt 2 resume s1, go on after stop 1; > spawn 2
+            exit 0           stopped at 1; well -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
+            swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
             spawn            spawned 7
             turn             -
             ends ok          progress
             surveyed 2       -
-            tick             stopped at 2; said go on after stop 2, 10s worked; > say go on after stop 2, 10s worked
-            exit 0           well -> keep_going in 0s: 3 resume s1, go on after stop 2, 10s worked; > sweep
-            swept            swept 0; attempt 3 resume s1, go on after stop 2, 10s worked; > spawn 3
+            tick             stopped at 2; said continue after stop 2, 10s worked; > say continue after stop 2, 10s worked
+            exit 0           well -> keep_going in 0s: 3 resume s1, continue after stop 2, 10s worked; > sweep
+            swept            swept 0; attempt 3 resume s1, continue after stop 2, 10s worked; > spawn 3
         "#]],
     );
     // The prompt was sent, but the agent exited before receiving it.
@@ -121,8 +121,8 @@ fn continues_in_new_process_after_exit() {
         FIRST,
         "exit 0; swept",
         expect![[r#"
-        exit 0           well -> keep_going in 0s: 2 resume s1, go on after stop 1; > sweep
-        swept            swept 0; attempt 2 resume s1, go on after stop 1; > spawn 2
+        exit 0           well -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
+        swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
     "#]],
     );
 }
@@ -175,17 +175,17 @@ fn warns_once_near_limit_and_finishes_at_limit() {
             used 100000      -
             ends ok          progress
             surveyed 1       -
-            idle             stopped at 1; said go on after stop 1, left 400000 of money; > say go on after stop 1
+            idle             stopped at 1; said continue after stop 1, left 400000 of money; > say continue after stop 1
             turn             -
             used 100000      -
             ends ok          -
             surveyed 2       -
-            idle             stopped at 2; said go on after stop 2, 0s worked, the last warning, left 300000 of money; > say go on after stop 2, 0s worked, the last warning
+            idle             stopped at 2; said continue after stop 2, 0s worked, the last warning, left 300000 of money; > say continue after stop 2, 0s worked, the last warning
             turn             -
             used 50000       -
             ends ok          -
             surveyed 3       -
-            idle             stopped at 3; said go on after stop 3, left 250000 of money; > say go on after stop 3
+            idle             stopped at 3; said continue after stop 3, left 250000 of money; > say continue after stop 3
             turn             -
             used 150000      reserve of budget; stop wrap_up interrupt; > interrupt
             ends aborted     said wrap up (budget), left 100000 of money; > say wrap up (budget)
@@ -224,7 +224,7 @@ fn confirms_done_claim_once_after_idle_stop() {
             turn             -
             ends ok          -
             surveyed 1       -
-            idle             stopped at 1; said go on after stop 2, 0s worked; > say go on after stop 2, 0s worked
+            idle             stopped at 1; said continue after stop 2, 0s worked; > say continue after stop 2, 0s worked
             turn             -
             claims           -
             ends ok          -
@@ -278,7 +278,7 @@ fn failed_exchange_is_not_a_stop() {
         expect![[r#"
         turn             -
         ends denied      progress
-        idle             stopped; said go on after stop 1; > say go on after stop 1
+        idle             stopped; said continue after stop 1; > say continue after stop 1
     "#]],
     );
     check_rest_with(
@@ -288,8 +288,8 @@ fn failed_exchange_is_not_a_stop() {
         expect![[r#"
         turn             -
         ends denied      progress
-        exit 0           stopped; permission -> keep_going in 0s: 2 resume s1, go on after stop 1; > sweep
-        swept            swept 0; attempt 2 resume s1, go on after stop 1; > spawn 2
+        exit 0           stopped; permission -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
+        swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
     "#]],
     );
 }

@@ -299,14 +299,14 @@ fn starts_nothing_beyond_a_limit() {
         "start; spawn; open; turn; used 960000; ends aborted; turn; ends ok; idle; exit 0; swept",
         "+1h; reopen; spawn; turn; ends ok; idle; exit 0; swept; reopen",
         expect![[r#"
-            reopen           goes on; reserve of budget; attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
+            reopen           reopened; reserve of budget; attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
             spawn            spawned 7
             turn             -
             ends ok          progress
             idle             input ended; > end input
             exit 0           well -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
-            reopen           goes on; reserve of budget; attempt 3 resume s1, wrap up (budget), left 40000 of money; > spawn 3
+            reopen           reopened; reserve of budget; attempt 3 resume s1, wrap up (budget), left 40000 of money; > spawn 3
         "#]],
     );
 }
@@ -495,7 +495,7 @@ fn attempt_limit_applies_despite_progress() {
             tool-ends        progress
             exit 1           crashed -> failed by limit of attempts by crashed; > sweep
             swept            swept 0; failed by limit of attempts by crashed; > finish 20
-            reopen           goes on; attempt 3 resume s1, continue (crashed); > spawn 3
+            reopen           reopened; attempt 3 resume s1, continue (crashed); > spawn 3
             spawn            spawned 7
             exit 1           crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
             swept            swept 0

@@ -112,7 +112,7 @@ fn openclawpack_replaces_lost_session() {
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
             exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep
-            swept            swept 0; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+            swept            swept 0; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
             open             opened s2
         "#]],
@@ -179,7 +179,7 @@ fn archon_starts_new_session_if_none_opened() {
             spawn            spawned 7
             signal 9         crashed -> resume in 30s: 2 new s2, task; > sweep
             swept            swept 0
-            tick             attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+            tick             attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
         "#]],
     );
 }

@@ -17,7 +17,7 @@ fn resumes_cancelled_run_in_its_session() {
             ends aborted     input ended; > end input
             exit 0           interrupted -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130
-            reopen           goes on; attempt 2 resume s1, continue (interrupted); > spawn 2
+            reopen           reopened; attempt 2 resume s1, continue (interrupted); > spawn 2
             spawn            spawned 7
             open             -
             turn             -
@@ -34,28 +34,28 @@ fn resumes_done_run_with_prompt_or_task() {
     check_run(
         "start; spawn; open; bill 9; ends ok; idle; exit 0; swept; reopen now the docs",
         expect![[r#"
-        start            run started; attempt 1 new s1, task; > spawn 1
-        spawn            spawned 7
-        open             opened s1
-        ends ok          progress
-        idle             input ended; > end input
-        exit 0           well -> done; > sweep
-        swept            swept 0; done; > finish 0
-        reopen now the docs goes on; attempt 2 resume s1, what was asked; > spawn 2
-    "#]],
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> done; > sweep
+            swept            swept 0; done; > finish 0
+            reopen now the docs reopened; attempt 2 resume s1, what was asked; > spawn 2
+        "#]],
     );
     check_run(
         "start; spawn; open; bill 9; ends ok; idle; exit 0; swept; reopen again",
         expect![[r#"
-        start            run started; attempt 1 new s1, task; > spawn 1
-        spawn            spawned 7
-        open             opened s1
-        ends ok          progress
-        idle             input ended; > end input
-        exit 0           well -> done; > sweep
-        swept            swept 0; done; > finish 0
-        reopen again     goes on; attempt 2 resume s1, task; > spawn 2
-    "#]],
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            ends ok          progress
+            idle             input ended; > end input
+            exit 0           well -> done; > sweep
+            swept            swept 0; done; > finish 0
+            reopen again     reopened; attempt 2 resume s1, task; > spawn 2
+        "#]],
     );
 }
 
@@ -67,7 +67,7 @@ fn resuming_without_session_starts_one() {
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn-fails missing agent_missing -> not_started by agent_missing; > sweep
             swept            swept 0; not_started by agent_missing; > finish 25
-            reopen           goes on; attempt 2 new s2, task; rung fresh (never opened); > spawn 2
+            reopen           reopened; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
         "#]],
     );
     check_run(
@@ -78,11 +78,11 @@ fn resuming_without_session_starts_one() {
             open             opened s1
             ends full        -
             exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); rung handoff (context_full); > spawn 2
+            swept            swept 0; attempt 2 new s2, task again (context_full); strategy handoff (context_full); > spawn 2
             spawn            spawned 7
             ends full        -
             exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
+            swept            swept 0; attempt 3 new s3, task again (context_full); strategy fresh (context_full); > spawn 3
             reopen           -
         "#]],
     );

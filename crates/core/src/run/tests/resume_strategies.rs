@@ -14,7 +14,7 @@ fn inspects_session_before_resume() {
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > look for s1
-            found ready      rung as_is (ready); > spawn 2
+            found ready      strategy as_is (ready); > spawn 2
             spawn            spawned 7
         "#]],
     );
@@ -32,13 +32,13 @@ fn relocates_session_once() {
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > look for s1
-            found elsewhere  rung relocate (elsewhere); > spawn 2
+            found elsewhere  strategy relocate (elsewhere); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 3 resume s1, continue (crashed); > look for s1
             found elsewhere  session_lost -> replace_lost_session in 0s: 4 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 4 new s2, task again (session_lost); rung handoff (session_lost); > spawn 4
+            swept            swept 0; attempt 4 new s2, task again (session_lost); strategy handoff (session_lost); > spawn 4
             spawn            spawned 7
         "#]],
     );
@@ -56,19 +56,19 @@ fn repairs_damaged_session_once() {
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > look for s1
-            found damaged    rung repair (damaged); > spawn 2
+            found damaged    strategy repair (damaged); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 3 resume s1, continue (crashed); > look for s1
-            found damaged    rung as_is (damaged); > spawn 3
+            found damaged    strategy as_is (damaged); > spawn 3
             spawn            spawned 7
             tool             -
             tool-ends        progress
             signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 4 resume s1, continue (crashed); > look for s1
-            found damaged    rung repair (damaged); > spawn 4
+            found damaged    strategy repair (damaged); > spawn 4
             spawn            spawned 7
         "#]],
     );
@@ -85,12 +85,12 @@ fn completes_stale_session() {
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > look for s1
-            found behind     rung repair (stale); > spawn 2
+            found behind     strategy repair (stale); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 3 resume s1, continue (crashed); > look for s1
-            found behind     rung as_is (stale); > spawn 3
+            found behind     strategy as_is (stale); > spawn 3
             spawn            spawned 7
         "#]],
     );
@@ -109,14 +109,14 @@ fn replaces_missing_session_without_spawn() {
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > look for s1
             found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task again (session_lost); rung handoff (session_lost); > spawn 3
+            swept            swept 0; attempt 3 new s2, task again (session_lost); strategy handoff (session_lost); > spawn 3
             spawn            spawned 7
             open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 4 resume s2, continue (crashed); > look for s2
             found missing    session_lost -> replace_lost_session in 0s: 5 new s3, task again (session_lost); > sweep
-            swept            swept 0; attempt 5 new s3, task again (session_lost); rung fresh (session_lost); > spawn 5
+            swept            swept 0; attempt 5 new s3, task again (session_lost); strategy fresh (session_lost); > spawn 5
         "#]],
     );
 }
@@ -126,30 +126,30 @@ fn repeats_task_after_unused_session() {
     check_run(
         "start; spawn; open; signal 9; swept; tick; found empty; swept; spawn",
         expect![[r#"
-        start            run started; attempt 1 new s1, task; > spawn 1
-        spawn            spawned 7
-        open             opened s1
-        signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-        swept            swept 0
-        tick             attempt 2 resume s1, continue (crashed); > look for s1
-        found empty      session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
-        swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
-        spawn            spawned 7
-    "#]],
+            start            run started; attempt 1 new s1, task; > spawn 1
+            spawn            spawned 7
+            open             opened s1
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            found empty      session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
+            swept            swept 0; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
+            spawn            spawned 7
+        "#]],
     );
     // A session given to the run had a history, so it is lost, not blank.
     check_run(
         "start resume s9; found ready; spawn; open; signal 9; swept; tick; found missing; swept",
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > look for s9
-            found ready      rung as_is (ready); > spawn 1
+            found ready      strategy as_is (ready); > spawn 1
             spawn            spawned 7
             open             opened s9
             signal 9         crashed -> resume in 2s: 2 resume s9, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s9, continue (crashed); > look for s9
             found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task again (session_lost); rung fresh (session_lost); > spawn 3
+            swept            swept 0; attempt 3 new s2, task again (session_lost); strategy fresh (session_lost); > spawn 3
         "#]],
     );
 }
@@ -176,7 +176,7 @@ fn stops_agent_in_wrong_session() {
             spawn            spawned 7
             open 11111111-0ac1-426d-a6e3-2ba958d9e0e0 stop wrong_session term; > term
             exit 143         session_lost -> replace_lost_session in 0s: 2 new s3, task again (session_lost); > sweep
-            swept            swept 0; attempt 2 new s3, task again (session_lost); rung handoff (session_lost); > spawn 2
+            swept            swept 0; attempt 2 new s3, task again (session_lost); strategy handoff (session_lost); > spawn 2
         "#]],
     );
     // A title is not an id: only the agent knows which session it names.
@@ -211,7 +211,7 @@ fn work_without_history_is_not_success() {
             ends ok          progress
             idle             input ended; > end input
             exit 0           session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task again (session_lost); rung handoff (session_lost); > spawn 3
+            swept            swept 0; attempt 3 new s2, task again (session_lost); strategy handoff (session_lost); > spawn 3
         "#]],
     );
     check_run(
@@ -266,7 +266,7 @@ fn recovery_repeats_session_inspection() {
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > look for s1
-            found damaged    rung repair (damaged); > spawn 2
+            found damaged    strategy repair (damaged); > spawn 2
             recover never    recovered (not_started); > spawn 2
             recover never    recovered (not_started); > spawn 2
             spawn            spawned 7
@@ -277,7 +277,7 @@ fn recovery_repeats_session_inspection() {
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > look for s9
             recover never    recovered (not_started); > look for s9
-            found elsewhere  rung relocate (elsewhere); > spawn 1
+            found elsewhere  strategy relocate (elsewhere); > spawn 1
             recover never    recovered (not_started); > spawn 1
             cancel term      suspend by sigterm
             recover never    recovered (not_started); > spawn 1

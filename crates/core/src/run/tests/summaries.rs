@@ -23,7 +23,7 @@ fn summarizes_if_configured() {
         FULL,
         "swept",
         expect![[r#"
-            swept            swept 0; attempt 2 new s2, task again (context_full); rung handoff (context_full); summary ordered; > condense for 2
+            swept            swept 0; attempt 2 new s2, task again (context_full); strategy handoff (context_full); summary ordered; > summarize for 2
         "#]],
     );
     check_rest_with(
@@ -31,7 +31,7 @@ fn summarizes_if_configured() {
         FULL,
         "swept",
         expect![[r#"
-            swept            swept 0; attempt 2 new s2, task again (context_full); rung handoff (context_full); > spawn 2
+            swept            swept 0; attempt 2 new s2, task again (context_full); strategy handoff (context_full); > spawn 2
         "#]],
     );
     // The session contains no messages, so there is nothing to summarize.
@@ -40,9 +40,9 @@ fn summarizes_if_configured() {
         "start; spawn; open; signal 9; swept; tick",
         "found missing; swept",
         expect![[r#"
-        found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
-        swept            swept 0; attempt 3 new s2, task; rung fresh (never opened); > spawn 3
-    "#]],
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
+            swept            swept 0; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
+        "#]],
     );
 }
 
@@ -51,7 +51,7 @@ fn uses_written_summary() {
     check(
         "summary ok; spawn",
         expect![[r#"
-        summary ok       summary written for 5 of 14; > spawn 2, condensed
+        summary ok       summary written for 5 of 14; > spawn 2, with summary
         spawn            spawned 7
     "#]],
     );
@@ -97,7 +97,7 @@ fn stops_hanging_summary_at_timeout() {
         "stir; tick; summary killed; spawn",
         expect![[r#"
             stir             -
-            tick             summary stopped (timed_out); > end condensing
+            tick             summary stopped (timed_out); > stop summary
             summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
             spawn            spawned 7
         "#]],
@@ -107,8 +107,8 @@ fn stops_hanging_summary_at_timeout() {
         "+30s; sleep 1h; +29s; tick; summary ok",
         expect![[r#"
             sleep 1h         slept 1h
-            tick             summary stopped (timed_out); > end condensing
-            summary ok       summary written for 5 of 14; > spawn 2, condensed
+            tick             summary stopped (timed_out); > stop summary
+            summary ok       summary written for 5 of 14; > spawn 2, with summary
         "#]],
     );
     let policy = Policy { summary_timeout: Span::ZERO, ..with_summary() };
@@ -117,7 +117,7 @@ fn stops_hanging_summary_at_timeout() {
         &format!("{FULL}; swept"),
         "tick; summary killed",
         expect![[r#"
-            tick             summary stopped (timed_out); > end condensing
+            tick             summary stopped (timed_out); > stop summary
             summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
         "#]],
     );
@@ -136,7 +136,7 @@ fn summarizes_once_without_progress() {
             ends full        -
             idle             input ended; > end input
             exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task again (context_full); rung fresh (context_full); > spawn 3
+            swept            swept 0; attempt 3 new s3, task again (context_full); strategy fresh (context_full); > spawn 3
             spawn            spawned 7
             open             opened s3
             turn             -
@@ -145,7 +145,7 @@ fn summarizes_once_without_progress() {
             ends full        -
             idle             input ended; > end input
             exit 1           context_full -> replace_full_session in 0s: 4 new s4, task again (context_full); > sweep
-            swept            swept 0; attempt 4 new s4, task again (context_full); rung handoff (context_full); summary ordered; > condense for 4
+            swept            swept 0; attempt 4 new s4, task again (context_full); strategy handoff (context_full); summary ordered; > summarize for 4
         "#]],
     );
 }
@@ -155,7 +155,7 @@ fn cancel_stops_summary() {
     check(
         "cancel person; cancel now; summary killed; swept",
         expect![[r#"
-        cancel person    cancel by person; summary stopped (cancelled); > end condensing
+        cancel person    cancel by person; summary stopped (cancelled); > stop summary
         cancel now       cancel by person_now
         summary killed   no summary (interrupted) for 5 of 14; crashed -> cancelled; > sweep
         swept            swept 0; cancelled; > finish 130
@@ -165,7 +165,7 @@ fn cancel_stops_summary() {
     check(
         "tick; cancel term; summary ok; swept",
         expect![[r#"
-            tick             summary stopped (timed_out); > end condensing
+            tick             summary stopped (timed_out); > stop summary
             cancel term      suspend by sigterm
             summary ok       summary written for 5 of 14; suspended; > finish 143
             swept            -
@@ -185,7 +185,7 @@ fn recovery_does_not_repeat_summary() {
     check(
         "recover summary ok; spawn",
         expect![[r#"
-            recover summary ok recovered (summarizing); summary written for 5 of 14; > spawn 2, condensed
+            recover summary ok recovered (summarizing); summary written for 5 of 14; > spawn 2, with summary
             spawn            spawned 7
         "#]],
     );
@@ -199,7 +199,7 @@ fn recovery_does_not_repeat_summary() {
     check(
         "cancel term; recover summary killed; swept",
         expect![[r#"
-            cancel term      suspend by sigterm; summary stopped (suspended); > end condensing
+            cancel term      suspend by sigterm; summary stopped (suspended); > stop summary
             recover summary killed recovered (summarizing); no summary (interrupted) for 5 of 14; > spawn 2
             swept            -
         "#]],
@@ -208,8 +208,8 @@ fn recovery_does_not_repeat_summary() {
     check(
         "summary ok; recover never; summary ok; spawn",
         expect![[r#"
-            summary ok       summary written for 5 of 14; > spawn 2, condensed
-            recover never    recovered (not_started); > spawn 2, condensed
+            summary ok       summary written for 5 of 14; > spawn 2, with summary
+            recover never    recovered (not_started); > spawn 2, with summary
             summary ok       -
             spawn            spawned 7
         "#]],
@@ -218,7 +218,7 @@ fn recovery_does_not_repeat_summary() {
     check(
         "recover live; summary killed",
         expect![[r#"
-            recover live     recovered (agent_running); > end condensing
+            recover live     recovered (agent_running); > stop summary
             summary killed   no summary (interrupted) for 5 of 14; > spawn 2
         "#]],
     );

@@ -327,9 +327,9 @@ impl TraceRun<'_> {
     fn record(&mut self, record: &Record) -> String {
         match record {
             Record::RunStarted { .. } => "run started".to_owned(),
-            Record::RunReopened { .. } => "goes on".to_owned(),
+            Record::RunReopened { .. } => "reopened".to_owned(),
             Record::ResumeStrategyChosen { strategy, reason, .. } => {
-                format!("rung {} ({})", strategy.as_str(), reason_text(*reason))
+                format!("strategy {} ({})", strategy.as_str(), reason_text(*reason))
             }
             Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
             Record::SummaryStarted { .. } => "summary ordered".to_owned(),
@@ -388,11 +388,11 @@ impl TraceRun<'_> {
     fn action(&mut self, action: &Action) -> String {
         match action {
             Action::InspectSession(session) => format!("> look for {}", self.session(session)),
-            Action::StartSummary(plan) => format!("> condense for {}", plan.attempt),
-            Action::StopSummary => "> end condensing".to_owned(),
+            Action::StartSummary(plan) => format!("> summarize for {}", plan.attempt),
+            Action::StopSummary => "> stop summary".to_owned(),
             Action::StartCheck(number) => format!("> check {number}"),
             Action::StopCheck => "> end check".to_owned(),
-            Action::Spawn(plan) if plan.with_summary => format!("> spawn {}, condensed", plan.attempt),
+            Action::Spawn(plan) if plan.with_summary => format!("> spawn {}, with summary", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
             Action::Say(prompt, _) => format!("> say {}", prompt_text(*prompt)),
             Action::CloseInput => "> end input".to_owned(),
@@ -455,7 +455,7 @@ fn prompt_text(prompt: PromptKind) -> String {
             let worked = active_time.map_or_else(String::new, |worked| format!(", {worked} worked"));
             let extended = if keep_improving { ", extended" } else { "" };
             format!(
-                "go on after stop {stop_number}{extended}{worked}{}",
+                "continue after stop {stop_number}{extended}{worked}{}",
                 if limit_near { ", the last warning" } else { "" }
             )
         }

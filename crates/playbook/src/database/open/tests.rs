@@ -60,7 +60,7 @@ fn moves_damaged_database_aside() {
     };
     type Damage = fn(Vec<u8>) -> Vec<u8>;
     let kinds_of_damage: &[(&str, Damage)] = &[
-        ("something else", |_| b"not a database at all, but some text of somebody else's".to_vec()),
+        ("something else", |_| b"not a database at all, but some text of someone else's".to_vec()),
         ("nothing", |_| Vec::new()),
         ("another database", |_| {
             let mut db = Connection::open_in_memory().expect("a database");

@@ -39,12 +39,12 @@ struct Outcome {
 }
 
 async fn ask_by(policy: ApiCallPolicy, side: &str) -> Outcome {
-    let api = api(side, "learnt").await;
+    let api = api(side, "learned").await;
     let (clock, seen) = (SimulatedClock::new(), Arc::new(Seen::default()));
     let judge = ApiJudge::new(&settings(&api), policy, Prices::default(), clock.clone())
         .expect("the settings are sound")
         .with_observer(seen.clone());
-    let replied = judge.ask("What is learnt?").await.map(|reply| reply.text);
+    let replied = judge.ask("What is learned?").await.map(|reply| reply.text);
     let seen = seen.0.lock().expect("no test panics with it").clone();
     Outcome { replied, requests: api.account().requests.len(), slept: clock.slept(), seen }
 }
@@ -62,7 +62,7 @@ fn wait(failed: u32) -> Span {
 /// requests.
 async fn check_retried(policy: ApiCallPolicy, fault: &str, class: &str, kind: Fault) {
     let once = ask_by(policy, &format!("fault = {fault}\ntimes = 1")).await;
-    assert_eq!(once.replied.as_deref(), Ok("learnt"), "{fault}");
+    assert_eq!(once.replied.as_deref(), Ok("learned"), "{fault}");
     assert_eq!((once.requests, once.slept.as_slice()), (2, [wait(0)].as_slice()), "{fault}");
     let (first, second) = (wait(0), wait(0) + wait(1));
     assert_eq!(once.seen, [format!("0s: 1/3 {class} {first}"), format!("{first}: 2 answered")]);
@@ -96,7 +96,7 @@ async fn check_not_retried(fault: &str, class: &str, kind: Fault, retry: RetryAd
 #[tokio::test]
 async fn first_answer_ends_call() {
     let outcome = ask("").await;
-    assert_eq!((outcome.replied.as_deref(), outcome.requests), (Ok("learnt"), 1));
+    assert_eq!((outcome.replied.as_deref(), outcome.requests), (Ok("learned"), 1));
     assert_eq!((outcome.slept.len(), outcome.seen), (0, vec!["0s: 1 answered".to_owned()]));
 }
 
@@ -110,7 +110,7 @@ async fn retries_timeout() {
 async fn retries_connection_error() {
     // The connection ends without an answer, and later ones are refused, so the API counts only the first.
     let outcome = ask("fault = { refuse = { for_s = 60 } }").await;
-    let error = outcome.replied.expect_err("nobody listens");
+    let error = outcome.replied.expect_err("no one listens");
     assert_eq!(
         (error.fault, error.retry, error.requests),
         (Fault::Network, RetryAdvice::Later(None), 3),
@@ -184,7 +184,7 @@ async fn never_retries_refusal_of_model() {
 #[tokio::test]
 async fn succeeds_at_last_attempt() {
     let outcome = ask("fault = { status = { code = 529 } }\ntimes = 2").await;
-    assert_eq!((outcome.replied.as_deref(), outcome.requests), (Ok("learnt"), 3));
+    assert_eq!((outcome.replied.as_deref(), outcome.requests), (Ok("learned"), 3));
     assert_eq!(outcome.slept, [wait(0), wait(1)]);
     assert_eq!(outcome.seen.last(), Some(&format!("{}: 3 answered", wait(0) + wait(1))));
 }
@@ -200,7 +200,7 @@ async fn uses_delays_of_preset() {
 #[tokio::test]
 async fn retry_after_is_a_floor() {
     let outcome = ask("fault = { status = { code = 429, retry_after = 9 } }\ntimes = 1").await;
-    assert_eq!((outcome.replied.as_deref(), outcome.requests), (Ok("learnt"), 2));
+    assert_eq!((outcome.replied.as_deref(), outcome.requests), (Ok("learned"), 2));
     let [waited] = outcome.slept.as_slice() else { unreachable!("{:?}", outcome.slept) };
     assert!((Span::from_secs(9)..=Span::from_secs(11)).contains(waited), "{waited:?}");
     // The same in milliseconds, which the vendor's client prefers.
@@ -230,7 +230,7 @@ async fn usage_limit_reports_reset() {
 
 #[tokio::test]
 async fn sends_no_request_without_key() {
-    let api = api("", "learnt").await;
+    let api = api("", "learned").await;
     let settings = JudgeSettings { credential: None, ..settings(&api) };
     let error =
         ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect_err("no key");
@@ -241,20 +241,20 @@ async fn sends_no_request_without_key() {
 
 #[tokio::test]
 async fn accepts_token() {
-    let api = api("", "learnt").await;
+    let api = api("", "learned").await;
     let settings =
         JudgeSettings { credential: Some(Credential::Token(DUMMY_TOKEN.to_owned())), ..settings(&api) };
     let judge =
         ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect("it is sound");
-    assert_eq!(judge.ask("p").await.map(|reply| reply.text).as_deref(), Ok("learnt"));
+    assert_eq!(judge.ask("p").await.map(|reply| reply.text).as_deref(), Ok("learned"));
 }
 
 #[tokio::test]
 async fn answer_has_cost() {
-    let api = api("", "learnt").await;
+    let api = api("", "learned").await;
     let judge = ApiJudge::new(&settings(&api), policy(), Prices::bundled().clone(), SimulatedClock::new())
         .expect("it is sound");
-    let reply = judge.ask("What is learnt?").await.expect("it is answered");
+    let reply = judge.ask("What is learned?").await.expect("it is answered");
     let account = api.account();
     let billed = &account.side[0];
     let tokens = billed.tokens;

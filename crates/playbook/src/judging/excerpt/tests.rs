@@ -154,7 +154,7 @@ fn omits_text_of_programs() {
             ),
             row("assistant", "By [pat-001].", json!({})),
             row("assistant", "API Error", json!({ "isApiErrorMessage": true })),
-            row("user", "What was said before …", json!({ "isCompactSummary": true })),
+            row("user", "What was stated before …", json!({ "isCompactSummary": true })),
             row("user", "What is <command-name>?", json!({})),
         ]),
         expect![[r#"

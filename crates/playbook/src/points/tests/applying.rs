@@ -40,7 +40,7 @@ fn summarizes_changes_in_one_line() {
         {"type": "ADD", "text": "use pnpm"},
         {"type": "UPDATE", "target_id": "pat-003", "text": "keep functions on one screen"},
         {"type": "MERGE", "source_ids": ["pat-001", "kpt_001"], "merged_text": "lint first, but not api"},
-        {"type": "DELETE", "target_id": "nobody"},
+        {"type": "DELETE", "target_id": "no one"},
     ]);
     let operations = operations.as_array().expect("a list");
     let result = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
@@ -53,7 +53,7 @@ fn applies_operations() {
     check(
         json!([
             {"type": "ADD", "text": "use pnpm", "section": " user preferences"},
-            {"type": "ADD", "text": "nobody knows where", "section": "Tips"},
+            {"type": "ADD", "text": "no one knows where", "section": "Tips"},
             {"type": "ADD", "text": "without a section", "section": null},
             {"type": "UPDATE", "target_id": "pat-003", "text": "keep functions on one screen"},
             {"type": "DELETE", "target_id": "mis-001", "reason": "obsolete"},
@@ -66,10 +66,10 @@ fn applies_operations() {
             ## USER PREFERENCES
             pref-001 0/0 use pnpm
             ## OTHERS
-            oth-001 0/0 nobody knows where
+            oth-001 0/0 no one knows where
             oth-002 0/0 without a section
             {"did":"added","name":"pref-001","section":"USER PREFERENCES","text":"use pnpm"}
-            {"did":"added","name":"oth-001","section":"OTHERS","text":"nobody knows where","unknown_section":"Tips"}
+            {"did":"added","name":"oth-001","section":"OTHERS","text":"no one knows where","unknown_section":"Tips"}
             {"did":"added","name":"oth-002","section":"OTHERS","text":"without a section"}
             {"did":"updated","name":"pat-003","previous_text":"keep functions short","text":"keep functions on one screen"}
             {"did":"deleted","name":"mis-001","reason":"obsolete","section":"MISTAKES TO AVOID","text":"editing generated files"}

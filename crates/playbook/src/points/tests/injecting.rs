@@ -34,7 +34,7 @@ fn injects_every_point_with_counters() {
     expect![[r#"
         # Playbook of this project
 
-        Key points that were learnt in earlier sessions. Each has a name, how often it was judged to have helped and to have done harm, and what it says.
+        Key points that were learned in earlier sessions. Each has a name, how often it was judged to have helped and to have done harm, and what it says.
 
         - Use those that fit what you are asked to do, and pass over the others. What the person asks for comes first.
         - Weigh the record: a point that often helped can be relied on; one that did harm as often as it helped is to be doubted; one without a record is a hint that is to be checked.
@@ -102,7 +102,7 @@ fn selects_relevant_points_of_large_playbook() {
     let frame =
         render(&playbook("a 0/0 b"), "", None).map_or(0, |injection| estimated_tokens(&injection.text));
     let selections = [
-        names("the websocket reconnects for ever", frame + 160),
+        names("the websocket reconnects forever", frame + 160),
         names("write a database migration", frame + 160),
         names("", frame + 160),
         names("look at src/live/socket.rs", frame + 90),

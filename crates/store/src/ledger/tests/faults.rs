@@ -104,7 +104,7 @@ fn locked_ledger_fails_only_writes() {
     drop(caught_up(&home));
     let other = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it is locked");
-    let mut ledger = Ledger::open(&home, Duration::from_millis(1)).expect("reading goes on");
+    let mut ledger = Ledger::open(&home, Duration::from_millis(1)).expect("reading continues");
     assert_eq!(all(&mut ledger).len(), 1);
     let two = run(&home, 2, &complete_run());
     let refused = ledger.upsert(&LedgerEntry::read(&two.dir)).expect_err("it is locked");

@@ -153,7 +153,7 @@ impl BootstrapOutput {
             let (name, length) = (transcript.display(), bytes(*length));
             let message = match (session.result, message) {
                 (SessionProgress::Open, _) => format!("{length}, about {estimated_tokens} tokens"),
-                (SessionProgress::Learned, message) => describe("learnt", message),
+                (SessionProgress::Learned, message) => describe("learned", message),
                 (SessionProgress::Empty, _) => "nothing to learn".to_owned(),
                 (SessionProgress::Failed, message) => describe("failed", message),
                 (SessionProgress::Waits, message) => describe("queued", message),

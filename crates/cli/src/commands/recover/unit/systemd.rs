@@ -33,7 +33,7 @@ KillMode=process
 # The default signal, SIGTERM, suspends the runs: after a shutdown they continue at the next boot.
 # A tool that took too much memory is between the agent and its supervisor.
 OOMPolicy=continue
-# What agents say is in the directories of their runs, for nobody else to read.
+# Agents write private output into the directories of their runs.
 StandardOutput=null
 {env}# The agent's variables, which may be secret. The user writes this file.
 EnvironmentFile=-{env_file}

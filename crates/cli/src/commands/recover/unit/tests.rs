@@ -35,7 +35,7 @@ fn renders_systemd_unit() {
         # The default signal, SIGTERM, suspends the runs: after a shutdown they continue at the next boot.
         # A tool that took too much memory is between the agent and its supervisor.
         OOMPolicy=continue
-        # What agents say is in the directories of their runs, for nobody else to read.
+        # Agents write private output into the directories of their runs.
         StandardOutput=null
         Environment="LONGHAUL_HOME=/home/me/run s/50%%$HOME/\"é\""
         Environment="PATH=/usr/bin:/home/me/a&b/<bin>"

@@ -98,7 +98,7 @@ fn never_waits_for_reader() {
     (1..=count).for_each(|first| queue.put(long(first)));
     assert!(queue.shared.queued_bytes.load(std::sync::atomic::Ordering::Relaxed) <= QUEUED_BYTES_MAX);
     drop(queue);
-    let missed = writer.close().expect("nobody reads");
+    let missed = writer.close().expect("no one reads");
     assert_eq!(
         missed,
         "the last of the run's events were not taken by pipe; the run's journal.jsonl has them all"
