@@ -179,8 +179,8 @@ fn row(mutant: &Mutant, caught: Option<&Catch>) -> String {
 fn table(rows: &[String]) -> String {
     format!(
         "# Mutants of the core, and what catches them\n\n\
-         Written by `cargo xtask mutants`, which breaks a copy of the core as `mutants.toml` says and flies\n\
-         seeds from 0 on until an oracle objects. `cargo xtask mutants NAME` tries one.\n\n\
+         Written by `cargo xtask mutants`, which breaks a copy of the core as `mutants.toml` says and simulates\n\
+         seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tries one.\n\n\
          | mutant | what it breaks | oracle | seed | runs needed |\n|---|---|---|---|---|\n{}\n",
         rows.join("\n")
     )

@@ -169,7 +169,7 @@ mod tests {
             },
             TranscriptMessage {
                 attempt: 2,
-                ..message(EventKind::Summary, MessageOrigin::Agent, "What was before.")
+                ..message(EventKind::Summary, MessageOrigin::Agent, "The earlier work.")
             },
         ];
         // The first line is not indented, so that the indentation of the others is visible.
@@ -196,7 +196,7 @@ mod tests {
               error: API Error: 529
               turn ended: completed, $0.0203
               longhaul: (not on record)
-              summary: What was before.
+              summary: The earlier work.
         "#]]
         .assert_eq(&text);
     }

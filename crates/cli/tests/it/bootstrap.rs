@@ -198,7 +198,8 @@ fn ctrl_c_loses_nothing() {
 fn invalid_settings_are_rejected_before_anything_starts() {
     let stage = Stage::new();
     past(&stage, 1);
-    let check = |args: &[&str], (name, value): (&str, &str), expected: &str| {
+    let check = |args: &[&str], variable: (&str, &str), expected: &str| {
+        let (name, value) = variable;
         let ended = bootstrap(&stage, args).env(name, value).end();
         assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
         assert!(ended.stderr.contains(expected), "{}", ended.stderr);

@@ -108,7 +108,7 @@ fn hanging_orphan_is_stopped_and_its_run_recovers() {
     supervisor.kill();
     let killed = Instant::now();
     until("no limit has anything left", || tidy::processes(stage.folder()).is_empty());
-    assert!(killed.elapsed() >= Duration::from_secs(2), "it had its time");
+    assert!(killed.elapsed() >= Duration::from_secs(2), "the timeout passed");
     assert!(killed.elapsed() < SOON * 3, "{:?}", killed.elapsed());
     assert!(is_gone(agent));
     let watchdog_stop = watchdog_stop(&run).expect("it is sent");

@@ -30,7 +30,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/events.md", include_str!("../../../../docs/events.md")),
     ("docs/schemas/README.md", include_str!("../../../../docs/schemas/README.md")),
 ];
-/// Where developers' commands are told apart.
+/// Source that dispatches the developers' commands.
 const XTASK: &str = include_str!("../../../../xtask/src/main.rs");
 
 /// The lines of the block that begins behind `mark`, up to `end`.
@@ -59,7 +59,7 @@ fn the_first_command_runs_as_it_is_shown() {
     assert_eq!(commands(), ["cargo run --release -- drill", "cargo xtask test"]);
     let mut words = commands()[0].split(' ').skip(1);
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // As somebody at a terminal would see it: `text` is the form there.
+    // A terminal receives text.
     cargo
         .args(words.by_ref())
         .args(["--output-format", "text"])
@@ -161,7 +161,7 @@ fn every_run_of_the_readme_would_start() {
     let pages = [README, RUNNING, PAGES[0].1];
     let examples =
         pages.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("longhaul run "));
-    // Its session is nobody's.
+    // The session does not exist.
     for example in examples.filter(|line| !line.contains("--resume ") && !line.contains("--detach")) {
         let args = words(example).split_off(2);
         let args: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--dry-run").collect();
@@ -243,7 +243,7 @@ fn every_path_of_the_architecture_exists() {
 }
 
 #[test]
-fn every_preset_is_told_and_in_the_help() {
+fn every_preset_is_documented_and_in_the_help() {
     let section = RUNNING.split("## Policies").nth(1).expect("there is a section");
     let help = help(&["run", "--help"]);
     for preset in Preset::ALL {

@@ -36,7 +36,7 @@ fn injects_every_point_with_counters() {
 
         Key points that were learned in earlier sessions. Each has a name, how often it was judged to have helped and to have done harm, and what it says.
 
-        - Use those that fit what you are asked to do, and pass over the others. What the person asks for comes first.
+        - Use those that fit what you are asked to do, and pass over the others. The user's request comes first.
         - Weigh the record: a point that often helped can be relied on; one that did harm as often as it helped is to be doubted; one without a record is a hint that is to be checked.
         - Where you act on a point, name it in your answer, in brackets as it stands here, such as [pat-001]. Name only what you used: by that it is judged.
 
