@@ -258,7 +258,7 @@ pub fn stalled(cause: StopCause, stall: &StallReport, excused: u32) -> String {
     match excused {
         0 => format!("{words}; it was stopped"),
         _ => {
-            format!("{words}; it was excused {excused} {} and then stopped", plural(excused, "time", "times"))
+            format!("{words}; stall deferred {excused} {} and then stopped", plural(excused, "time", "times"))
         }
     }
 }

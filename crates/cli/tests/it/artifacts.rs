@@ -148,22 +148,22 @@ fn interrupted_conversation_continues_in_its_transcript() {
         check(
             &run,
             &expect![[r#"
-            1 prompt by person:  p
-            1 text by model:  I take the first step.
-            1 tool_call by model: Bash {"command":"grep -qs one steps || echo one >> step
-            1 tool_result by tool:  (Bash completed with no output)
-            1 text by model:  The second one takes a while.
-            1 tool_call by model: Bash {"command":"test -e started && exit 0; touch started; 
-            2 prompt by longhaul:  The work was interrupted: the process you ran in d
-            2 text by model:  The second one takes a while.
-            2 tool_call by model: Bash {"command":"test -e started && exit 0; touch started; 
-            2 tool_result by tool:  (Bash completed with no output)
-            2 text by model:  Now the third.
-            2 tool_call by model: Bash {"command":"grep -qs three steps || echo three >> 
-            2 tool_result by tool:  (Bash completed with no output)
-            2 text by model:  All three steps are taken.
-            2 result by agent:  All three steps are taken.
-        "#]],
+                1 prompt by person:  p
+                1 text by model:  I take the first step.
+                1 tool_call by model: Bash {"command":"grep -qs one steps || echo one >> step
+                1 tool_result by tool:  (Bash completed with no output)
+                1 text by model:  The second one takes a while.
+                1 tool_call by model: Bash {"command":"test -e started && exit 0; touch start
+                2 prompt by longhaul:  The work was interrupted: the process you ran in d
+                2 text by model:  The second one takes a while.
+                2 tool_call by model: Bash {"command":"test -e started && exit 0; touch start
+                2 tool_result by tool:  (Bash completed with no output)
+                2 text by model:  Now the third.
+                2 tool_call by model: Bash {"command":"grep -qs three steps || echo three >> 
+                2 tool_result by tool:  (Bash completed with no output)
+                2 text by model:  All three steps are taken.
+                2 result by agent:  All three steps are taken.
+            "#]],
         );
     });
 }
@@ -341,7 +341,7 @@ fn run_is_created_and_found_in_the_requested_directory() {
 
         let duplicate = stage.run(agent, &["p"]).args(location).against(server).end();
         duplicate.envelope(25);
-        duplicate.says(&["run id exp-2.1 is already used", "its id is used in", path, "--run-id"]);
+        duplicate.says(&["run id exp-2.1 is already used", "is already used in", path, "--run-id"]);
     });
 }
 

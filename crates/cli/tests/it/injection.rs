@@ -179,7 +179,7 @@ fn full_stdout_exits_with_1_and_an_error() {
         "diff @ --stat",
         "cost",
         "report @ -o -",
-        "seed @",
+        "handoff @",
         "rerun @ --dry-run",
         "gc --older-than 0s --dry-run",
         "attach @",

@@ -66,7 +66,7 @@ fn resized_terminal_is_redrawn_without_wrapped_lines() {
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &["--budget", "5"]), (120, 24));
     until("the tool is shown", || terminal.shows("echo two >> steps"));
     terminal.resize((50, 24));
-    until("the tool is cut", || terminal.shows("touch started; ") && !terminal.shows("echo two"));
+    until("the tool is cut", || terminal.shows("touch start") && !terminal.shows("echo two"));
     let rows = terminal.rows();
     assert!(rows[0].starts_with("nightly (one): working"), "{rows:?}");
     assert!(rows[3].starts_with("  budget 0%") && rows[4].is_empty(), "{rows:?}");

@@ -151,7 +151,7 @@ fn task_runs_in_a_copy() {
         assert!(run.path().starts_with(stage.folder().join("runs")), "{run:?}");
         let received =
             ["README.md", "base.py", "data.csv", "grading/grade.sh", "models/base.py", "requirements.txt"];
-        let made = ["steps", "sent"];
+        let made = ["sent", "steps"];
         assert_eq!(
             workspace(&run),
             received.into_iter().chain(made).collect::<Vec<_>>(),

@@ -209,16 +209,16 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     assert_eq!(tasks, ["first", "second"]);
     assert_eq!(stage.runs().len(), 5, "nothing was started");
 
-    let ended = stage.longhaul(["rerun", "--retry-failed"]).against(&bad).end();
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&bad).end();
     assert_eq!(ended.code, 26, "some failed: {ended:?}");
     assert_eq!(stage.runs().len(), 7);
-    let ended = stage.longhaul(["rerun", "--retry-failed"]).against(&good).end();
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
     assert_eq!(ended.code, 0, "{ended:?}");
-    let ended = stage.longhaul(["rerun", "--retry-failed"]).against(&good).end();
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("no task failed last"), "{ended:?}");
     assert_eq!(stage.runs().len(), 9);
-    for args in [&["rerun"][..], &["rerun", "@", "--retry-failed"], &["rerun", "@", "--since", "1h"]] {
+    for args in [&["rerun"][..], &["rerun", "@", "--failed"], &["rerun", "@", "--since", "1h"]] {
         assert_eq!(stage.longhaul(args).end().code, 2, "{args:?}");
     }
 }

@@ -121,7 +121,7 @@ fn busy_child_is_excused_for_limited_time() {
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{ended:?}");
         assert_contains(&ended.stderr, &["busy; waiting until ", "busy; stopping the agent\n"]);
-        assert_contains(&show(stage), &["busy: stall deferred ", " and then stopped\n"]);
+        assert_contains(&show(stage), &["busy; stall deferred ", " and then stopped\n"]);
     });
 }
 

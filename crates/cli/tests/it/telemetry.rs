@@ -248,11 +248,11 @@ fn trace_continues_after_takeover() {
         }
         assert!(spans.len() < collector.received().spans.len(), "the first supervisor sent nothing");
         expect![[r#"
-            invoke_workflow outcome=done output_tokens=97
-              invoke_agent claude output_tokens=97 [longhaul.recovered]
+            invoke_workflow outcome=done output_tokens=98
+              invoke_agent claude output_tokens=98 [longhaul.recovered]
                 chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=28
                 execute_tool Bash
-                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=36
+                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=37
                 execute_tool Bash
                 chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=27
                 execute_tool Bash
