@@ -297,7 +297,7 @@ fn a_failed_import_leaves_the_directory_unchanged() {
         fs::remove_file(run).expect("it is ours");
         error
     };
-    assert!(error.to_string().contains("a run of this id is in"), "{error}");
+    assert!(error.to_string().contains("its id is used in"), "{error}");
     assert!(!to.path("not").exists());
     // The state after a killed import.
     fs::create_dir_all(new.join(".longhaul-import/left")).expect("made");
