@@ -135,7 +135,7 @@ pub struct EventCounts {
 impl EventCounts {
     /// Counts an event of a known type.
     pub(crate) fn count(&mut self, name: &'static str) {
-        // The words are constants: comparing addresses first makes this nearly free per event.
+        // The names are constants. Comparing addresses first makes this nearly free per event.
         let found = self.known.iter_mut().find(|(known, _)| std::ptr::eq(*known, name) || *known == name);
         match found {
             Some((_, count)) => *count += 1,

@@ -38,7 +38,7 @@ fn keeps_deltas_of_truncated_messages_and_bad_lines() {
     let retained = compacted(&fixture.bytes, |line| decoder.keeps_line(line));
     let retained = String::from_utf8(retained).expect("it is UTF-8");
     assert!(retained.contains("Here is a long partial answer that wil"), "lost with the process otherwise");
-    assert!(!retained.contains("\"text\":\"All g\""), "the message says it");
+    assert!(!retained.contains("\"text\":\"All g\""), "the message repeats it");
     for line in ["", "garbage", "null", "{\"type\":\"tomorrow\"}"] {
         assert!(decoder.keeps_line(line.as_bytes()), "{line}");
     }

@@ -1,4 +1,4 @@
-//! Bad lines are counted and change nothing else. A stream that ends anywhere is decoded up to its end.
+//! The decoder counts bad lines, and they change nothing else. It decodes a truncated stream up to its end.
 
 use super::fixtures::{Fixture, all, decoder, named};
 use longhaul_core::{Exit, Fault, classify};

@@ -205,15 +205,18 @@ fn invalid_pattern_is_a_usage_error() {
         ("*", "names no host"),
         ("http://", "names no host"),
         ("a.test b.test", "spaces"),
-        ("exam*ple.test", "is no host"),
+        ("exam*ple.test", "is not a host"),
         ("a.test:0", "no port"),
         ("10.0.0.0/8", "range of addresses"),
     ] {
         assert_rejected(&["--block-url", pattern], &[message]);
     }
-    for (path, message) in
-        [("", "empty path"), ("/", "holds the folder"), (".", "holds the folder"), ("~x/y", "home folder")]
-    {
+    for (path, message) in [
+        ("", "empty path"),
+        ("/", "contains the agent's working directory"),
+        (".", "contains the agent's working directory"),
+        ("~x/y", "home directory"),
+    ] {
         assert_rejected(&["--block-path", path], &[message, "hint:"]);
     }
     let file = |name: &str, text: &[u8]| stage.file(name, text).display().to_string();
