@@ -46,7 +46,7 @@ pub use finish_tool::FINISH;
 pub use invocation::RESERVED;
 pub(crate) use parse_conversation::tool_call;
 pub(crate) use prompts::interruption;
-pub(crate) use vendor_terms::is_interruption_mark;
+pub(crate) use vendor_terms::is_interruption_marker;
 
 /// The model name of messages that the agent program writes itself.
 pub(crate) const SYNTHETIC: &str = "<synthetic>";

@@ -127,14 +127,14 @@ impl Guards {
         }
     }
 
-    /// Returns whether commands inside skills must be disabled. The agent itself runs them, without a tool call,
-    /// so they could bypass the guards.
+    /// Returns whether commands inside skills must be disabled. The agent itself runs them, without a tool
+    /// call, so they could bypass the guards.
     pub fn must_disable_skill_commands(&self) -> bool {
         self.denies_tool("Bash") || !self.block_urls.is_empty() || !self.block_paths.is_empty()
     }
 
-    /// Returns the patterns that match none of the agent's tools. Patterns for tools of MCP servers are omitted,
-    /// because the agent lists these tools later than others.
+    /// Returns the patterns that match none of the agent's tools. Patterns for tools of MCP servers are
+    /// omitted, because the agent lists these tools later than others.
     pub(crate) fn unmatched<'a>(&'a self, tools: &'a [&str]) -> impl Iterator<Item = &'a str> {
         let alternatives =
             self.allow_tools.iter().chain(&self.deny_tools).flat_map(|tools| tools.text.split('|'));
@@ -218,8 +218,8 @@ fn texts(tool: &str, input: &Value) -> Vec<CallText> {
     texts
 }
 
-/// Returns a verdict that adds blocked hosts to the exclusions of a search. A search that is limited to allowed
-/// hosts accepts no exclusions.
+/// Returns a verdict that adds blocked hosts to the exclusions of a search. A search that is limited to
+/// allowed hosts accepts no exclusions.
 fn exclude_hosts(patterns: &[UrlPattern], input: &Value) -> Verdict {
     let hosts_of = |field: &str| input.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
     let has_allowed_hosts = !hosts_of("allowed_domains").is_empty();

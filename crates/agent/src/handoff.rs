@@ -113,8 +113,8 @@ impl<'a> HandoffDraft<'a> {
         let steps = WorkLog::new(conversation, context.task);
         let opening = preamble::opening(context, !steps.is_empty());
         let mut budget = TokenBudget::from_tokens(tokens_max).minus(&opening)?.minus(CLOSING)?;
-        // Each part may take a share of the budget that remains after the earlier parts. Parts are made in the
-        // order of their importance, which differs from their order in the text.
+        // Each part may take a share of the budget that remains after the earlier parts. Parts are made in
+        // the order of their importance, which differs from their order in the text.
         let share = budget.share(1, 4);
         let prompts = steps.prompts(bound(share, 2));
         let prompts = budget.part("Further messages of the user", DROPPED, prompts, share);

@@ -70,7 +70,8 @@ impl LineSplitter {
             return false;
         }
         if length > self.partial.capacity() {
-            // The buffer doubles, but not beyond the limit, because the last doubling would cost as much again.
+            // The buffer doubles, but not beyond the limit, because the last doubling would cost as much
+            // again.
             let capacity = length.max(self.partial.capacity() * 2).min(LINE_BYTES_MAX);
             self.partial.reserve_exact(capacity - self.partial.len());
         }

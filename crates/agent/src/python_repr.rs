@@ -68,8 +68,8 @@ impl PythonValue {
                 Value::Object(pairs.collect())
             }
             PythonValue::Object(_, fields) => {
-                let named = fields.iter().enumerate();
-                let pairs = named.map(|(index, (name, value))| {
+                let fields = fields.iter().enumerate();
+                let pairs = fields.map(|(index, (name, value))| {
                     (name.clone().unwrap_or_else(|| index.to_string()), value.json())
                 });
                 Value::Object(pairs.collect::<Map<_, _>>())
@@ -179,13 +179,13 @@ impl<'a> Reader<'a> {
             let start = self.offset;
             let name = self.word(is_name_char).to_owned();
             self.skip_whitespace();
-            let named = !name.is_empty() && self.rest().starts_with('=');
-            if named {
+            let is_named = !name.is_empty() && self.rest().starts_with('=');
+            if is_named {
                 self.expect_char('=')?;
             } else {
                 self.offset = start;
             }
-            fields.push((named.then_some(name), self.value(depth + 1)?));
+            fields.push((is_named.then_some(name), self.value(depth + 1)?));
             self.expect_comma_or(')')?;
         }
         Ok(fields)

@@ -5,7 +5,7 @@
 //! Parts are classified by their origin, never by their text: work that mentions "500" or "timeout" is work.
 //! ResearchGym's own prompts are recognized by their first sentence.
 
-use crate::claude::{SYNTHETIC, is_interruption_mark, tool_call};
+use crate::claude::{SYNTHETIC, is_interruption_marker, tool_call};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult, ToolResultKind};
 use crate::python_repr::PythonValue;
 use serde_json::{Deserializer, Value};
@@ -104,7 +104,7 @@ impl Reader {
         let is_one_of = |prompts: &[&str]| prompts.iter().any(|prompt| text.starts_with(prompt));
         let provenance = match source {
             PartSource::Program => Provenance::Synthetic,
-            PartSource::Tools if is_interruption_mark(text) => Provenance::Synthetic,
+            PartSource::Tools if is_interruption_marker(text) => Provenance::Synthetic,
             PartSource::Tools if text.starts_with(WRAP_UP) => {
                 self.is_wrapping_up = true;
                 Provenance::Longhaul

@@ -99,10 +99,10 @@ impl AttemptSnapshot {
     }
 
     /// Adds a question and its answer.
-    pub(crate) fn push_answer(&mut self, given: GivenAnswer) {
+    pub(crate) fn push_answer(&mut self, given_answer: GivenAnswer) {
         if self.answers.len() < ANSWERED_MAX {
             let short = |text: String| truncate_to_bytes(&text, ANSWERED_BYTES_MAX).to_owned();
-            let GivenAnswer { question, answer, key } = given;
+            let GivenAnswer { question, answer, key } = given_answer;
             self.answers.push(GivenAnswer { question: short(question), answer: short(answer), key });
         }
     }

@@ -28,7 +28,7 @@ const NEEDED: [&str; 12] = [
     "no_proxy",
 ];
 
-/// Prefixes of more such variables. Some apply only if another variable, named here, is set.
+/// Prefixes of more such variables. Some apply only if the variable next to them is set.
 const NEEDED_PREFIXES: [(&str, Option<&str>); 9] = [
     ("ANTHROPIC_", None),
     ("CLAUDE_CODE_SKIP_", None),

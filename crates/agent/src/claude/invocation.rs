@@ -70,8 +70,8 @@ pub(super) fn invocation(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAtte
     }
 }
 
-/// Returns the invocation that makes a model answer once, for a summary of older work. It omits the user's own
-/// arguments, because they are for the work.
+/// Returns the invocation that makes a model answer once, for a summary of older work. It omits the user's
+/// own arguments, because they are for the work.
 pub(super) fn summary_invocation(spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
     let mut args = spec.program.leading_args.clone();
     let summary_args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
@@ -148,8 +148,8 @@ fn settings(spec: &AgentSpec) -> Vec<String> {
     let sandbox = spec.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
     let hooks = spec.learn.as_ref().map(|learn| ("hooks".to_owned(), learn_hooks::hooks(learn)));
     // The agent runs commands inside skills without calling a hook (2.1.330).
-    let disables = spec.guards.must_disable_skill_commands();
-    let skills = disables.then(|| ("disableSkillShellExecution".to_owned(), Value::Bool(true)));
+    let must_disable = spec.guards.must_disable_skill_commands();
+    let skills = must_disable.then(|| ("disableSkillShellExecution".to_owned(), Value::Bool(true)));
     let settings: Map<String, Value> = sandbox.into_iter().chain(hooks).chain(skills).collect();
     if settings.is_empty() {
         return Vec::new();

@@ -1,6 +1,6 @@
 //! Answers the tool with which the agent asks a person: the call contains the questions, and our reply adds
-//! the answers to its input. The agent offers the tool only if permission prompts are
-//! answered over its input (2.1.330).
+//! the answers to its input. The agent offers the tool only if permission prompts are answered over its input
+//! (2.1.330).
 
 use crate::{Answers, GivenAnswer, Question};
 use serde_json::{Map, Value};

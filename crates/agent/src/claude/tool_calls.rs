@@ -1,4 +1,5 @@
-//! Tracks the tool calls of a process: which are running, which were denied and by what, and which did not run.
+//! Tracks the tool calls of a process: which are running, which were denied and by what, and which did not
+//! run.
 
 use super::wire::ResultMeta;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,11 @@
 //! Measures the usage of a process: the tokens of each API message once, and the cost that the vendor
 //! reports.
 //!
-//! Tokens come from the deltas: `message_start` has the input side, and `message_delta` has the final numbers. A
-//! message without a final `message_delta` is truncated; its output is estimated from the bytes that arrived.
-//! Sub-agents have no deltas: their `assistant` rows give the input side, and the next result's sum gives the
-//! rest. A result also reports the cost since the previous result, which replaces our estimate. Usage after
-//! the last result is priced by our table. `by_model` attributes usage to models.
+//! Tokens come from the deltas: `message_start` has the input side, and `message_delta` has the final
+//! numbers. A message without a final `message_delta` is truncated; its output is estimated from the bytes
+//! that arrived. Sub-agents have no deltas: their `assistant` rows give the input side, and the next result's
+//! sum gives the rest. A result also reports the cost since the previous result, which replaces our estimate.
+//! Usage after the last result is priced by our table. `by_model` attributes usage to models.
 
 mod by_model;
 

@@ -107,7 +107,7 @@ records! {
         "name" => name: Text<'a>,
     }
 
-    /// The additions of a delta. Of content, only the length is kept.
+    /// The additions of a delta. Only the length of content is kept.
     Delta {
         "stop_reason" => stop_reason: Text<'a>,
         "text" => text: Length,

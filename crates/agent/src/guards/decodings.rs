@@ -1,4 +1,5 @@
-//! Decodes the text of a call before guards search it: escapes, percent-encoding, quotes. Never evaluates anything.
+//! Decodes the text of a call before guards search it: escapes, percent-encoding, quotes. Never evaluates
+//! anything.
 
 use percent_encoding::percent_decode_str;
 use std::ops::RangeInclusive;

@@ -24,8 +24,8 @@ impl<'a> GuardedCall<'a> {
         GuardedCall { tool, cwd: "", bypasses_permissions: false, json, parsed: OnceCell::new() }
     }
 
-    /// Sets whether the agent bypasses permissions. A modified call needs no other permission, so for any other
-    /// agent a modification would grant one.
+    /// Sets whether the agent bypasses permissions. A modified call needs no other permission, so for any
+    /// other agent a modification would grant one.
     #[must_use]
     pub fn with_permission_bypass(self, bypasses_permissions: bool) -> GuardedCall<'a> {
         GuardedCall { bypasses_permissions, ..self }

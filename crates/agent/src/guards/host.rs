@@ -21,12 +21,14 @@ pub(super) fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the address that browsers and clients read in `text`: four parts, each decimal, octal or hexadecimal.
+/// Returns the address that browsers and clients read in `text`: four parts, each decimal, octal or
+/// hexadecimal.
 pub(super) fn ipv4(text: &str) -> Option<IpAddr> {
     if text.matches('.').count() == 3 { short_ipv4(text) } else { None }
 }
 
-/// Returns the same for an address of up to four parts. Without context, a text of one part may be any number.
+/// Returns the same for an address of up to four parts. Without context, a text of one part may be any
+/// number.
 pub(super) fn short_ipv4(text: &str) -> Option<IpAddr> {
     let is_number = |part: &str| part.starts_with(char::is_numeric);
     match text.split('.').all(is_number).then(|| UrlHost::parse(text)) {

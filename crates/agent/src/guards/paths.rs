@@ -110,8 +110,8 @@ impl BlockedPaths {
         }
     }
 
-    /// Returns the first blocked path that the text names, relative to any of these directories. A plain word such as
-    /// `secrets` is a path in a command; elsewhere only if it is the whole text.
+    /// Returns the first blocked path that the text names, relative to any of these directories. A plain word
+    /// such as `secrets` is a path in a command; elsewhere only if it is the whole text.
     pub(super) fn find(&self, text: &str, is_command: bool, dirs: &[String]) -> Option<&str> {
         let cwd = dirs.first().map_or("/", String::as_str);
         let text = &self.expand(text, cwd);

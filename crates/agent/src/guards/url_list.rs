@@ -79,7 +79,8 @@ fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Returns whether the text is YAML. No URL starts with one of the keys, a list item, or a key without a value.
+/// Returns whether the text is YAML. No URL starts with one of the keys, a list item, or a key without a
+/// value.
 fn is_yaml(text: &str) -> bool {
     let first = numbered_lines(text).next().map(|(_, line)| line);
     first.is_some_and(|line| line.starts_with("- ") || line.ends_with(':') || key(line).is_some())

@@ -195,7 +195,7 @@ impl fmt::Display for UrlPattern {
 impl UrlMention<'_> {
     fn has_port(&self, port: u16) -> bool {
         match (self.port, self.scheme) {
-            (Some(named), _) => named == port,
+            (Some(own_port), _) => own_port == port,
             (None, Some("http" | "ws")) => port == 80,
             (None, Some("https" | "wss")) => port == 443,
             (None, Some("ftp")) => port == 21,

@@ -1,4 +1,4 @@
-//! The start of a handoff prompt: the task, and what the model must know before it acts.
+//! Writes the start of a handoff prompt: the task, and the facts that the model needs before it acts.
 
 use super::quote::one_line;
 use super::{HandoffContext, HandoffReason};

@@ -71,7 +71,7 @@ fn whole_call(call: &ToolCall, result: Option<&ToolResult>, weight_max: u64) -> 
 fn output<'a>(call: &ToolCall, result: Option<&'a ToolResult>) -> &'a str {
     let changed = matches!(call.argument, Some(ToolArgument::ChangedFile(_)));
     match result {
-        // The file itself contains what was written.
+        // The file itself contains the written text.
         Some(ToolResult { kind: ToolResultKind::Ok, .. }) if changed => "",
         Some(ToolResult { kind: ToolResultKind::Ok | ToolResultKind::Error, text, .. }) => text.trim_end(),
         // The agent program wrote this text, and it may be an order to stop.

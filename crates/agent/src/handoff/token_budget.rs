@@ -33,7 +33,8 @@ impl TokenBudget {
     }
 
     /// Makes a part of items, which are in order from oldest to newest. If they do not all fit, it takes the
-    /// last ones, up to the first that does not fit. The number of missing items is noted after `dropped_label`.
+    /// last ones, up to the first that does not fit. The number of missing items is noted after
+    /// `dropped_label`.
     pub(super) fn part(
         &mut self,
         title: &str,

@@ -24,14 +24,14 @@ fn weight_of_char(c: char) -> u64 {
     if c.is_ascii() { bytes } else { FOREIGN_BYTE * bytes }
 }
 
-/// Truncates a text to at most this many estimated tokens: its head, a marker with the number of omitted bytes,
-/// and its tail. The result is never shorter than the marker.
+/// Truncates a text to at most this many estimated tokens: its head, a marker with the number of omitted
+/// bytes, and its tail. The result is never shorter than the marker.
 pub fn truncate_middle(text: &str, tokens_max: u64) -> Cow<'_, str> {
     truncate_to_weight(text, tokens_max.saturating_mul(WEIGHT_PER_TOKEN))
 }
 
-/// Truncates a text to at most this weight: its head, a marker with the number of omitted bytes, and its tail.
-/// The result is never shorter than the marker.
+/// Truncates a text to at most this weight: its head, a marker with the number of omitted bytes, and its
+/// tail. The result is never shorter than the marker.
 pub(super) fn truncate_to_weight(text: &str, weight_max: u64) -> Cow<'_, str> {
     if weight(text) <= weight_max {
         return Cow::Borrowed(text);

@@ -67,7 +67,7 @@ impl Reader<'_> {
             self.conversation.push(EntryKind::Compaction(text), Provenance::Work, at);
         } else if row.origin.kind.is("task-notification") {
             self.conversation.push(EntryKind::AgentNote(text), Provenance::Work, at);
-        } else if row.is_meta.0 || is_interruption_mark(row, &text) || row.prompt_source.is("system") {
+        } else if row.is_meta.0 || is_interruption_marker(row, &text) || row.prompt_source.is("system") {
             self.conversation.push(EntryKind::AgentNote(text), Provenance::Synthetic, at);
         } else {
             let text = self.original_prompt(row, text);
@@ -118,6 +118,6 @@ impl Reader<'_> {
     }
 }
 
-fn is_interruption_mark(row: &Row<'_>, text: &str) -> bool {
-    row.turn_origin.non_empty().is_none() && vendor_terms::is_interruption_mark(text)
+fn is_interruption_marker(row: &Row<'_>, text: &str) -> bool {
+    row.turn_origin.non_empty().is_none() && vendor_terms::is_interruption_marker(text)
 }

@@ -245,7 +245,7 @@ fn parses_attempts_in_order() {
 }
 
 #[test]
-fn user_text_is_not_interruption_mark() {
+fn user_text_is_not_interruption_marker() {
     let row = |fields: &str, text: &str| {
         format!(r#"{{"type":"user","uuid":"a",{fields}"message":{{"content":"{text}"}}}}"#)
     };

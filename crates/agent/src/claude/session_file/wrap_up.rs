@@ -5,7 +5,7 @@
 
 use super::{is_conversation, lines, row_in, rows};
 use crate::claude::prompts::is_wrap_up;
-use crate::claude::vendor_terms::is_interruption_mark;
+use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ fn row_role(row: &Row<'_>, wrap_up_prompt: Option<&str>) -> RowRole {
             };
             if texts.iter().any(is_wrap_up_prompt) {
                 RowRole::WrapUp
-            } else if texts.iter().all(|text| is_interruption_mark(text)) {
+            } else if texts.iter().all(|text| is_interruption_marker(text)) {
                 RowRole::Other
             } else {
                 RowRole::Prompt

@@ -35,9 +35,9 @@ fn render(messages: &[TranscriptMessage]) -> String {
         let text: String = text.chars().take(60).collect();
         let tool = tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
         let usage_note = usage.map(|usage| format!(" [{} out]", usage.output_tokens)).unwrap_or_default();
-        let marks = [(*denied, " DENIED"), (*interrupted, " INTERRUPTED")];
-        let marks: String = marks.iter().filter(|(is_set, _)| *is_set).map(|(_, marker)| *marker).collect();
-        writeln!(out, "{kind:?} by {origin:?}{tool} {text:?}{usage_note}{marks}")
+        let labels = [(*denied, " DENIED"), (*interrupted, " INTERRUPTED")];
+        let labels: String = labels.iter().filter(|(is_set, _)| *is_set).map(|(_, label)| *label).collect();
+        writeln!(out, "{kind:?} by {origin:?}{tool} {text:?}{usage_note}{labels}")
             .expect("writing to a string cannot fail");
     }
     out

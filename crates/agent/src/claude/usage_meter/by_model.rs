@@ -276,10 +276,10 @@ fn fit_to(values: &mut [u64], sizes: &[u128], target: u64) {
     while excess > 0 || missing > 0 {
         let largest = values.iter_mut().zip(sizes).max_by_key(|(value, size)| (**value, **size));
         let Some((largest, _)) = largest else { return };
-        let taken = excess.min(u128::from(*largest));
+        let reduction = excess.min(u128::from(*largest));
         // Neither overflows: one is at most the largest value, the other at most the target.
-        *largest = *largest - taken as u64 + missing as u64;
-        excess -= taken;
+        *largest = *largest - reduction as u64 + missing as u64;
+        excess -= reduction;
         missing = 0;
     }
 }
