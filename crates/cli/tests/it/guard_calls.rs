@@ -222,8 +222,8 @@ fn invalid_pattern_is_a_usage_error() {
     let file = |name: &str, text: &[u8]| stage.file(name, text).display().to_string();
     for (path, message) in [
         ("/nowhere/blocked.txt".to_owned(), "No such file"),
-        (file("empty.txt", b"# nothing\n"), "no pattern in it"),
-        (file("torn.json", b"{\"urls\": ["), "no JSON"),
+        (file("empty.txt", b"# nothing\n"), "contains no pattern"),
+        (file("torn.json", b"{\"urls\": ["), "not JSON"),
         (file("other.yaml", b"sites:\n  - a.test\n"), "no list of strings named"),
         (file("wrong.txt", b"a.test\nhttp://\n"), "line 2"),
         (file("latin.txt", b"caf\xe9.test"), "UTF-8"),
