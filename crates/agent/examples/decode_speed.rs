@@ -12,8 +12,8 @@ const DELTAS_PER_MESSAGE: usize = 100;
 fn main() {
     let events = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(1_000_000);
     let (stream, messages) = stream();
-    let in_stream = stream.iter().filter(|byte| **byte == b'\n').count();
-    for (name, pieces) in [("64 KiB pieces", PIECE_BYTES), ("1 kB pieces", 1000)] {
+    let stream_events = stream.iter().filter(|byte| **byte == b'\n').count();
+    for (name, piece_bytes) in [("64 KiB pieces", PIECE_BYTES), ("1 kB pieces", 1000)] {
         let mut decoder = dialect_for("claude")
             .map(|claude| {
                 claude.decoder(&longhaul_agent::Guards::default(), &longhaul_agent::DoneSignals::default())
@@ -22,23 +22,23 @@ fn main() {
             .next();
         let Some(decoder) = decoder.as_mut() else { return };
         let mut notices = Vec::new();
-        let (mut fed, mut bytes) = (0, 0);
+        let (mut event_count, mut byte_count) = (0, 0);
         let started = cpu_seconds();
-        while fed < events {
-            for piece in stream.chunks(pieces) {
+        while event_count < events {
+            for piece in stream.chunks(piece_bytes) {
                 decoder.feed(piece, &mut notices);
                 notices.clear();
             }
-            fed += in_stream;
-            bytes += stream.len();
+            event_count += stream_events;
+            byte_count += stream.len();
         }
         let seconds = cpu_seconds() - started;
         let evidence = decoder.evidence(Exit::Code(0), "");
         println!(
-            "{name}: {fed} events of {} bytes: {:.3} µs an event, {:.0} MB/s; {} messages each time, peak {} kB",
-            bytes / fed,
-            seconds * 1e6 / fed as f64,
-            bytes as f64 / seconds / 1e6,
+            "{name}: {event_count} events of {} bytes: {:.3} µs an event, {:.0} MB/s; {} messages each time, peak {} kB",
+            byte_count / event_count,
+            seconds * 1e6 / event_count as f64,
+            byte_count as f64 / seconds / 1e6,
             messages,
             peak_kb(),
         );
@@ -47,10 +47,10 @@ fn main() {
     }
 }
 
-/// Returns a few messages of text and tool input.
+/// Returns a stream of a few messages with text and tool input, and the number of messages.
 fn stream() -> (Vec<u8>, usize) {
     let text = "The parser reads one token at a time and keeps no state between them. ".repeat(12);
-    // A file's text, as JSON, within JSON.
+    // A tool input that contains a file: JSON inside a JSON string.
     let code = "    let line = \"value\";\n    assert_eq!(line, 7);\n".repeat(14);
     let input = Value::from(Value::from(code).to_string()).to_string();
     let mut lines = vec![init()];

@@ -1,6 +1,11 @@
 //! Measures verdicts on calls of a megabyte, ordinary ones and pathological ones: `cargo run --release -p
 //! longhaul-agent --example guard_speed`
-#![allow(clippy::print_stdout, clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures")]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "this example measures time"
+)]
 
 use longhaul_agent::{BlockedPaths, GuardedCall, Guards, Verdict};
 use serde_json::json;
@@ -17,8 +22,8 @@ const KINDS: [(&str, &str); 27] = [
     ("variables", "x=$x$x; "),
     ("look-alikes", "notexample.com "),
     ("another path", "example.com/x "),
-    ("added strings", "'my' + 'example.com' "),
-    ("places in strings", "${h}example.com "),
+    ("concatenated strings", "'my' + 'example.com' "),
+    ("placeholders in strings", "${h}example.com "),
     ("here-documents", "cat <<a "),
     ("base64", "aHR0cHM6Ly9zYWZlLnRlc3Qv "),
     ("backslashes", "\\\\\\x41"),
@@ -27,10 +32,10 @@ const KINDS: [(&str, &str); 27] = [
     ("many hosts in one word", "https://example.com/"),
     ("open braces", "{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{{ "),
     ("many ports", "nc example.com 80 81 82 83 84 85 "),
-    ("folders", "cd aaaaaaaaaaaaaaaaaaaaaa; echo b c d e f;"),
+    ("directories", "cd aaaaaaaaaaaaaaaaaaaaaa; echo b c d e f;"),
     ("values of a loop", "for x in a b c d; do echo $x$x$x; done;"),
     ("paths", "cat ../code/a/b/c ./x ~/y "),
-    ("other letters", "éxämple.cöm "),
+    ("non-ASCII letters", "éxämple.cöm "),
     ("numbers", "1.2.3.4 0xff "),
     ("percent signs", "%2525%41"),
     ("scripts in scripts", "bash -c \"bash -c 'echo a; echo b'\"; "),

@@ -1,11 +1,11 @@
 //! Answers the agent's questions without a person: with the answers that the user prepared, or else with the
-//! first option. An answer depends on the question alone.
+//! first option. An answer depends only on its question.
 
 mod file;
 
 use std::collections::BTreeMap;
 
-// The suffix of the option that an agent recommends, by its own instructions (Claude Code 2.1.330).
+// The agent's own instructions make it mark the recommended option with this suffix (Claude Code 2.1.330).
 const RECOMMENDED: &str = "(recommended)";
 
 /// Prepared answers by keywords of their questions. Without any, every question gets its default.
@@ -69,8 +69,8 @@ impl Answers {
             if key.is_empty() {
                 return Err(AnswersError::NoKey(answer));
             }
-            let same = by_key.iter().find(|(known, _)| is_same(known, &key));
-            if let Some((_, one)) = same.filter(|(_, one)| **one != answer) {
+            let duplicate = by_key.iter().find(|(existing, _)| is_same(existing, &key));
+            if let Some((_, one)) = duplicate.filter(|(_, one)| **one != answer) {
                 return Err(AnswersError::Contradiction { key, one: one.clone(), other: answer });
             }
             by_key.insert(key, answer);
@@ -92,7 +92,7 @@ impl Answers {
     #[must_use]
     pub fn or_else(mut self, others: Answers) -> Answers {
         for (key, answer) in others.by_key {
-            if !self.by_key.keys().any(|known| is_same(known, &key)) {
+            if !self.by_key.keys().any(|existing| is_same(existing, &key)) {
                 self.by_key.insert(key, answer);
             }
         }
@@ -108,7 +108,7 @@ impl Answers {
     /// within it, as the most specific one. Otherwise it is the first option, or empty.
     pub fn answer(&self, question: &Question<'_>) -> GivenAnswer {
         let (answer, key) = match self.find(question.text) {
-            Some((key, answer)) => (chosen(answer, question), Some(key.to_owned())),
+            Some((key, answer)) => (resolve_labels(answer, question), Some(key.to_owned())),
             None => (question.labels.first().copied().unwrap_or_default().to_owned(), None),
         };
         GivenAnswer { question: question.text.to_owned(), answer, key }
@@ -119,11 +119,11 @@ impl Answers {
             return Some((key, answer));
         }
         let text = text.to_lowercase();
-        let mut fitting = self.by_key.iter().filter(|(key, _)| text.contains(&key.to_lowercase()));
+        let mut matches = self.by_key.iter().filter(|(key, _)| text.contains(&key.to_lowercase()));
         // Of two keys of equal length the alphabetically first one, so that decoding the stream again gives
         // the same answer.
-        let first = fitting.next()?;
-        let longest = fitting.fold(first, |longest, next| {
+        let first = matches.next()?;
+        let longest = matches.fold(first, |longest, next| {
             if next.0.chars().count() > longest.0.chars().count() { next } else { longest }
         });
         Some((longest.0, longest.1))
@@ -131,24 +131,24 @@ impl Answers {
 }
 
 /// Maps a user's answer to the option labels where they match. Other text is passed on unchanged.
-fn chosen(answer: &str, question: &Question<'_>) -> String {
-    let label = |text: &str| label_of(text, &question.labels).unwrap_or(text).to_owned();
+fn resolve_labels(answer: &str, question: &Question<'_>) -> String {
+    let label = |text: &str| find_label(text, &question.labels).unwrap_or(text).to_owned();
     // A label may hold a comma itself.
-    if !question.is_multiple || label_of(answer, &question.labels).is_some() {
+    if !question.is_multiple || find_label(answer, &question.labels).is_some() {
         return label(answer);
     }
     let parts = answer.split(',').map(str::trim).filter(|part| !part.is_empty());
     parts.map(label).collect::<Vec<_>>().join(", ")
 }
 
-fn label_of<'a>(text: &str, labels: &[&'a str]) -> Option<&'a str> {
+fn find_label<'a>(text: &str, labels: &[&'a str]) -> Option<&'a str> {
     let mut whole = labels.iter().filter(|label| is_same(label, text));
-    let mut plain = labels.iter().filter(|label| is_same(plain(label), text));
-    whole.next().or_else(|| plain.next()).copied()
+    let mut without_marker = labels.iter().filter(|label| is_same(without_marker(label), text));
+    whole.next().or_else(|| without_marker.next()).copied()
 }
 
-/// Removes the mark of the recommended option from a label.
-fn plain(label: &str) -> &str {
+/// Removes the marker of the recommended option from a label.
+fn without_marker(label: &str) -> &str {
     let start = label.len().checked_sub(RECOMMENDED.len()).filter(|start| label.is_char_boundary(*start));
     match start.map(|start| label.split_at(start)) {
         Some((plain, marker)) if marker.eq_ignore_ascii_case(RECOMMENDED) => plain.trim_end(),

@@ -1,6 +1,6 @@
 //! The dialect of Claude Code: how it is started, prompted and decoded. All facts hold for version 2.1.330.
 //!
-//! Claude Code reads and writes JSON lines. Its exit code, its `subtype` or a single event prove nothing: the
+//! Claude Code reads and writes JSON lines. Its exit code, its `subtype` and single events are no proof: the
 //! last `result` decides, unless a new exchange started after it.
 
 mod activity;
@@ -44,9 +44,9 @@ use std::sync::Arc;
 pub use control::{end_session, initialize, interrupt, user_line};
 pub use finish_tool::FINISH;
 pub use invocation::RESERVED;
-pub(crate) use parse_conversation::call as called;
+pub(crate) use parse_conversation::tool_call;
 pub(crate) use prompts::interruption;
-pub(crate) use vendor_terms::is_interruption_mark;
+pub(crate) use vendor_terms::is_interruption_marker;
 
 /// The model name of messages that the agent program writes itself.
 pub(crate) const SYNTHETIC: &str = "<synthetic>";
@@ -103,7 +103,7 @@ impl Dialect for Claude {
     }
 
     fn summary_invocation(&self, spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
-        invocation::summary_args(spec, attempt, model, prompt)
+        invocation::summary_invocation(spec, attempt, model, prompt)
     }
 
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
@@ -112,10 +112,10 @@ impl Dialect for Claude {
             .map(|recorded| parse_conversation::AttemptStream {
                 prompt: recorded.user_prompt.as_deref(),
                 stream: &recorded.stream,
-                wraps_up_after: recorded.wrap_up_after_results,
+                wrap_up_after: recorded.wrap_up_after_results,
             })
             .collect();
-        parse_conversation::of_attempts(&attempts, &[])
+        parse_conversation::from_attempts(&attempts, &[])
     }
 
     fn sessions(&self) -> Option<&dyn SessionLayout> {
@@ -123,7 +123,7 @@ impl Dialect for Claude {
     }
 
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {
-        parse_conversation::of_file(bytes)
+        parse_conversation::from_file(bytes)
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {
@@ -138,7 +138,7 @@ impl Dialect for Claude {
         remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String {
-        prompts::prompt_text(spec, kind, remaining) + &prompts::running(kind, running)
+        prompts::prompt_text(spec, kind, remaining) + &prompts::background_note(kind, running)
     }
 
     fn encode_prompt(&self, text: &str) -> Vec<u8> {

@@ -33,7 +33,7 @@ pub enum Provenance {
     WrapUp,
     /// A prompt that Longhaul sent on its own behalf.
     Longhaul,
-    /// The agent program's own text: error messages, placeholders, marks of an interruption.
+    /// The agent program's own text: error messages, placeholders, markers of an interruption.
     Synthetic,
 }
 

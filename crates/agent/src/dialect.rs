@@ -55,14 +55,15 @@ pub trait Dialect: Send + Sync {
 
     /// Returns the bytes that send this prompt.
     fn encode_prompt(&self, text: &str) -> Vec<u8>;
+
     /// Creates a transcript decoder for the stream of this attempt.
     fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder>;
 
     /// Returns the bytes that make the agent end its exchange now, with a result.
     fn encode_interrupt(&self) -> Vec<u8>;
 
-    /// Returns the bytes that end an agent whose input cannot be closed and which owes no result. They also
-    /// end its background tasks.
+    /// Returns the bytes that end an idle agent whose input cannot be closed. They also end its background
+    /// tasks.
     fn encode_exit(&self) -> Vec<u8>;
 }
 

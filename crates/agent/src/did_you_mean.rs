@@ -1,23 +1,23 @@
 //! Suggests ids that are similar to a mistyped one. Never selects one.
 
 /// Maximum number of suggestions; more are not worth reading.
-const NEAR_MAX: usize = 3;
+const SUGGESTIONS_MAX: usize = 3;
 /// An id with more wrong letters than this is a different id.
 const LETTERS_WRONG_MAX: usize = 3;
 
 /// Returns the known ids most similar to `input`, best first: ids that start with it, then ids that differ in
 /// a few letters.
-pub fn did_you_mean<'a>(input: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn did_you_mean<'a>(input: &str, ids: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let input = input.trim().to_ascii_lowercase();
     if input.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<(usize, &str)> = known
+    let mut found: Vec<(usize, &str)> = ids
         .into_iter()
         .filter_map(|id| letters_wrong(&input, &id.to_ascii_lowercase()).map(|wrong| (wrong, id)))
         .collect();
     found.sort_unstable();
-    found.truncate(NEAR_MAX);
+    found.truncate(SUGGESTIONS_MAX);
     found.into_iter().map(|(_, id)| id).collect()
 }
 
@@ -33,23 +33,23 @@ fn letters_wrong(input: &str, id: &str) -> Option<usize> {
 
 /// Counts the letters that must be changed, added, dropped or swapped with their neighbor.
 fn distance(from: &[u8], to: &[u8]) -> usize {
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=to.len()).collect();
+    let mut second_last_row: Vec<usize> = Vec::new();
+    let mut last_row: Vec<usize> = (0..=to.len()).collect();
     for (row, &letter) in from.iter().enumerate() {
-        let mut here = vec![row + 1];
+        let mut current_row = vec![row + 1];
         for (column, &other) in to.iter().enumerate() {
-            let mut best = (above[column] + usize::from(letter != other))
-                .min(above[column + 1] + 1)
-                .min(here[column] + 1);
+            let mut best = (last_row[column] + usize::from(letter != other))
+                .min(last_row[column + 1] + 1)
+                .min(current_row[column] + 1);
             let swapped = row > 0 && column > 0 && letter == to[column - 1] && from[row - 1] == other;
             if swapped {
-                best = best.min(before[column - 1] + 1);
+                best = best.min(second_last_row[column - 1] + 1);
             }
-            here.push(best);
+            current_row.push(best);
         }
-        before = std::mem::replace(&mut above, here);
+        second_last_row = std::mem::replace(&mut last_row, current_row);
     }
-    above[to.len()]
+    last_row[to.len()]
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ static BUNDLED: LazyLock<EffectRules> =
 // A longer script writes files rather than commands, and is not worth parsing to its end.
 const SCRIPT_BYTES_MAX: usize = 64 << 10;
 // Deep enough for `sh -c "sh -c '…'"`.
-const SCRIPTS_DEEP_MAX: usize = 4;
+const SCRIPT_DEPTH_MAX: usize = 4;
 // Maximum number of commands that are listed for one call.
 const COMMANDS_MAX: usize = 8;
 
@@ -56,13 +56,13 @@ enum RowError {
     #[error("a program without names, expected for example names = [\"deploy.sh\"]")]
     Nameless,
     /// An invalid program name.
-    #[error("\"{0}\" is no program's name (letters, digits and -_.+@, without its directory)")]
+    #[error("\"{0}\" is not a program name (letters, digits and -_.+@, without its directory)")]
     Name(String),
     /// A pattern that matches nothing.
     #[error("empty pattern in \"{0}\" (write \"*\" for anything)")]
     Empty(String),
     /// An option pattern that does not start like an option.
-    #[error("\"{0}\" is no option (options begin with \"-\")")]
+    #[error("\"{0}\" is not an option (options start with \"-\")")]
     NoOption(String),
 }
 
@@ -92,12 +92,13 @@ impl EffectRules {
     pub fn parse(text: &str) -> Result<EffectRules, TableError> {
         let table: Table = toml_table::parse(text)?;
         let pattern = |text: String| pattern(&text);
-        let harmless = toml_table::each(text, table.harmless, |text| OptionPattern::new(&text))?;
-        let programs =
-            toml_table::each(text, table.program, |row: ProgramRow| ProgramRule::new(row, &harmless))?;
+        let harmless = toml_table::convert_each(text, table.harmless, |text| OptionPattern::new(&text))?;
+        let programs = toml_table::convert_each(text, table.program, |row: ProgramRow| {
+            ProgramRule::new(row, &harmless)
+        })?;
         let names = programs.iter().flat_map(|program| program.names.clone()).collect();
-        let tools = toml_table::each(text, table.tools, pattern)?;
-        let read_only_tools = toml_table::each(text, table.read_only_tools, pattern)?;
+        let tools = toml_table::convert_each(text, table.tools, pattern)?;
+        let read_only_tools = toml_table::convert_each(text, table.read_only_tools, pattern)?;
         Ok(EffectRules { tools, read_only_tools, programs, names })
     }
 
@@ -130,23 +131,23 @@ impl EffectRules {
     /// Adds the commands of a script whose side effects reach outside.
     fn collect(&self, script: &str, depth: usize, commands: &mut Vec<String>) {
         // Most scripts name none of the programs and are not split into words.
-        if depth == SCRIPTS_DEEP_MAX || script.len() > SCRIPT_BYTES_MAX || !self.names_a_program(script) {
+        if depth == SCRIPT_DEPTH_MAX || script.len() > SCRIPT_BYTES_MAX || !self.names_program(script) {
             return;
         }
         for command in commands::commands(script) {
-            let words = wrappers::unwrapped(&command.words);
+            let words = wrappers::unwrap_command(&command.words);
             if let Some(script) = wrappers::script(words, &command) {
                 self.collect(&script, depth + 1, commands);
             } else if commands.len() < COMMANDS_MAX
                 && let Some((program, arguments)) = words.split_first()
-                && self.programs.iter().any(|row| row.reaches(wrappers::name(program), arguments))
+                && self.programs.iter().any(|row| row.reaches_outside(wrappers::name(program), arguments))
             {
                 commands.push(command.text);
             }
         }
     }
 
-    fn names_a_program(&self, script: &str) -> bool {
+    fn names_program(&self, script: &str) -> bool {
         script.split(|c| !is_name_char(c)).any(|word| self.names.contains(word))
     }
 }

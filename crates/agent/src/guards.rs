@@ -75,7 +75,7 @@ pub enum GuardError {
     #[error("an empty name fits no tool")]
     Empty,
     /// The pattern looks like a permission rule, which also names arguments.
-    #[error("`{0}` names arguments; a tool is named alone, as in `Bash` or `mcp__*`")]
+    #[error("`{0}` names arguments; name only the tool, as in `Bash` or `mcp__*`")]
     Arguments(String),
     /// The answers are invalid.
     #[error(transparent)]
@@ -120,17 +120,21 @@ impl Guards {
                 let blocked = truncate_to_bytes(&blocked, NAME_BYTES_MAX);
                 deny(format!("{blocked} is blocked in this run"))
             }
-            None if call.tool == SEARCH_TOOL && call.is_free => without_hosts(&self.block_urls, input),
+            None if call.tool == SEARCH_TOOL && call.bypasses_permissions => {
+                exclude_hosts(&self.block_urls, input)
+            }
             None => Verdict::Allow,
         }
     }
 
-    /// Returns whether commands could bypass the guards: the agent itself runs commands inside skills.
-    pub fn disable_skill_commands(&self) -> bool {
+    /// Returns whether commands inside skills must be disabled. The agent itself runs them, without a tool
+    /// call, so they could bypass the guards.
+    pub fn must_disable_skill_commands(&self) -> bool {
         self.denies_tool("Bash") || !self.block_urls.is_empty() || !self.block_paths.is_empty()
     }
 
-    /// Returns the patterns that match none of the agent's tools. Tools of MCP servers are listed later than others.
+    /// Returns the patterns that match none of the agent's tools. Patterns for tools of MCP servers are
+    /// omitted, because the agent lists these tools later than others.
     pub(crate) fn unmatched<'a>(&'a self, tools: &'a [&str]) -> impl Iterator<Item = &'a str> {
         let alternatives =
             self.allow_tools.iter().chain(&self.deny_tools).flat_map(|tools| tools.text.split('|'));
@@ -150,12 +154,12 @@ impl Guards {
         tool.is_empty() || !is_allowed || is_denied
     }
 
-    /// Returns the blocked URL that a call names, as its pattern is written.
-    pub(crate) fn blocked_url_of(&self, call: &GuardedCall<'_>) -> Option<String> {
+    /// Returns the pattern of the blocked URL that a call names, as the user wrote it.
+    pub(crate) fn find_blocked_url(&self, call: &GuardedCall<'_>) -> Option<String> {
         self.blocked_url(call, &texts(call.tool, call.input()?))
     }
 
-    fn blocked_path(&self, call: &GuardedCall<'_>, texts: &[Text]) -> Option<&str> {
+    fn blocked_path(&self, call: &GuardedCall<'_>, texts: &[CallText]) -> Option<&str> {
         let mut dirs = vec![self.block_paths.dir(call.cwd).to_owned()];
         for text in texts {
             text.decodings.iter().for_each(|text| self.block_paths.find_dirs(text, &mut dirs));
@@ -165,7 +169,7 @@ impl Guards {
         })
     }
 
-    fn blocked_url(&self, call: &GuardedCall<'_>, texts: &[Text]) -> Option<String> {
+    fn blocked_url(&self, call: &GuardedCall<'_>, texts: &[CallText]) -> Option<String> {
         let urls = Urls::new(&self.block_urls);
         let found = texts.iter().find_map(|text| {
             let found = text.decodings.iter().find_map(|decoded| urls.find(decoded, text.is_command));
@@ -178,14 +182,14 @@ impl Guards {
 }
 
 /// A string of a call.
-struct Text {
+struct CallText {
     decodings: Vec<String>,
-    /// Whether the tool runs it as a command: every word of it can be a path or a host.
+    /// Whether the tool runs it as a command. Then every word of it can be a path or a host.
     is_command: bool,
 }
 
-/// Returns every string of an input, names of fields included.
-fn texts(tool: &str, input: &Value) -> Vec<Text> {
+/// Returns every string of an input, including the names of fields.
+fn texts(tool: &str, input: &Value) -> Vec<CallText> {
     let mut texts = Vec::new();
     let mut rest = vec![("", input)];
     while let Some((field, value)) = rest.pop() {
@@ -196,7 +200,7 @@ fn texts(tool: &str, input: &Value) -> Vec<Text> {
                 // A search excludes these hosts.
                 let is_searched = |field: &str| tool != SEARCH_TOOL || field != EXCLUDED_HOSTS;
                 for (field, value) in fields.iter().filter(|(field, _)| is_searched(field)) {
-                    texts.push(Text { decodings: decodings(field), is_command: false });
+                    texts.push(CallText { decodings: decodings(field), is_command: false });
                     rest.push((field, value));
                 }
             }
@@ -207,17 +211,18 @@ fn texts(tool: &str, input: &Value) -> Vec<Text> {
                 if field == "url" && text.contains(['\t', '\n', '\r']) {
                     decodings.push(text.replace(['\t', '\n', '\r'], ""));
                 }
-                texts.push(Text { decodings, is_command });
+                texts.push(CallText { decodings, is_command });
             }
         }
     }
     texts
 }
 
-/// Returns a verdict that tells a search which hosts to exclude. A search with hosts of its own takes none.
-fn without_hosts(patterns: &[UrlPattern], input: &Value) -> Verdict {
+/// Returns a verdict that adds blocked hosts to the exclusions of a search. A search that is limited to
+/// allowed hosts accepts no exclusions.
+fn exclude_hosts(patterns: &[UrlPattern], input: &Value) -> Verdict {
     let hosts_of = |field: &str| input.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
-    let is_narrow = !hosts_of("allowed_domains").is_empty();
+    let has_allowed_hosts = !hosts_of("allowed_domains").is_empty();
     let mut hosts = hosts_of(EXCLUDED_HOSTS);
     let before = hosts.len();
     for host in patterns.iter().filter_map(UrlPattern::as_whole_host).map(Value::from) {
@@ -226,7 +231,7 @@ fn without_hosts(patterns: &[UrlPattern], input: &Value) -> Verdict {
         }
     }
     match input {
-        Value::Object(fields) if !is_narrow && hosts.len() > before => {
+        Value::Object(fields) if !has_allowed_hosts && hosts.len() > before => {
             let mut fields = fields.clone();
             fields.insert(EXCLUDED_HOSTS.to_owned(), hosts.into());
             Verdict::Modify(fields.into())
@@ -236,7 +241,7 @@ fn without_hosts(patterns: &[UrlPattern], input: &Value) -> Verdict {
 }
 
 fn deny(reason: String) -> Verdict {
-    Verdict::Deny(format!("{reason}. Continue without it: no person is there to allow it."))
+    Verdict::Deny(format!("{reason}. Continue without it: no one is available to allow it."))
 }
 
 impl FromStr for ToolPattern {

@@ -1,6 +1,6 @@
 //! Writes the prompt that continues a run in a fresh session if the earlier session cannot be resumed.
 //!
-//! The task comes first and in full. A bounded record of the conversation follows: the most recent work
+//! The task comes first, in full. A bounded record of the conversation follows: the most recent work
 //! nearly in full, then older work on one line per step. The oldest work is dropped first. Messages of
 //! Longhaul and of the agent program are excluded by their provenance, never by their text. A model's summary
 //! may replace the older work: `summary_prompt.rs` requests it, `summary.rs` inserts it.
@@ -98,13 +98,13 @@ struct HandoffDraft<'a> {
     /// The most recent work.
     recent: String,
     /// Number of older steps.
-    older: usize,
+    older_count: usize,
     /// The remaining budget for them.
-    room: TokenBudget,
+    budget: TokenBudget,
 }
 
 impl<'a> HandoffDraft<'a> {
-    /// Returns `None` if the task leaves no room.
+    /// Creates a draft, or returns `None` if the task leaves no room.
     fn new(
         conversation: &'a Conversation,
         context: &HandoffContext<'_>,
@@ -112,58 +112,59 @@ impl<'a> HandoffDraft<'a> {
     ) -> Option<HandoffDraft<'a>> {
         let steps = WorkLog::new(conversation, context.task);
         let opening = preamble::opening(context, !steps.is_empty());
-        let mut room = TokenBudget::from_tokens(tokens_max).minus(&opening)?.minus(CLOSING)?;
-        // Each part may take a share of what the earlier parts left. Parts are made by importance, which
-        // differs from their order in the text.
-        let share = room.share(1, 4);
+        let mut budget = TokenBudget::from_tokens(tokens_max).minus(&opening)?.minus(CLOSING)?;
+        // Each part may take a share of the budget that remains after the earlier parts. Parts are made in
+        // the order of their importance, which differs from their order in the text.
+        let share = budget.share(1, 4);
         let prompts = steps.prompts(bound(share, 2));
-        let prompts = room.part("Further messages of the user", DROPPED, prompts, share);
-        let share = room.share(1, 4);
-        let problems = room.part("Open problems", DROPPED, steps.problems().into_iter(), share);
-        let share = room.share(1, 5);
+        let prompts = budget.part("Further messages of the user", DROPPED, prompts, share);
+        let share = budget.share(1, 4);
+        let problems = budget.part("Open problems", DROPPED, steps.problems().into_iter(), share);
+        let share = budget.share(1, 5);
         let files = steps.files(context.files_changed).into_iter();
-        let files = room.part("Files that were changed, the last one last", DROPPED, files, share);
-        let share = room.share(1, 4);
+        let files = budget.part("Changed files, the last one last", DROPPED, files, share);
+        let share = budget.share(1, 4);
         let summary = steps.summary(bound(share, 2));
-        let summary = room.part("The agent's summary of its earlier work", DROPPED, summary, share);
+        let summary = budget.part("The agent's summary of its earlier work", DROPPED, summary, share);
         // Older work gets a third at most, because a line contains little of its step.
-        let for_lines = steps.lines().map(|line| weight(&line)).sum::<u64>().min(room.share(1, 3));
-        let recent_in = |room: &mut TokenBudget| {
-            let share = room.share(1, 1).saturating_sub(for_lines);
-            room.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share)
+        let lines_weight = steps.lines().map(|line| weight(&line)).sum::<u64>().min(budget.share(1, 3));
+        let take_recent = |budget: &mut TokenBudget| {
+            let share = budget.share(1, 1).saturating_sub(lines_weight);
+            budget.part("The most recent work", SHORTENED, steps.whole(bound(share, 4)), share)
         };
-        let older = steps.count() - recent_in(&mut room.clone()).items_taken;
-        // Decisions are made early. They are found by position, never by their wording.
-        let share = if older > 0 { room.share(1, 6) } else { 0 };
-        let first = room.first_part("How the work started", steps.first_texts(older, bound(share, 8)), share);
-        let recent = recent_in(&mut room);
-        let older = steps.count() - recent.items_taken;
+        let older_count = steps.count() - take_recent(&mut budget.clone()).items_taken;
+        // Early texts contain decisions. They are found by position, never by their wording.
+        let share = if older_count > 0 { budget.share(1, 6) } else { 0 };
+        let first =
+            budget.first_part("How the work started", steps.first_texts(older_count, bound(share, 8)), share);
+        let recent = take_recent(&mut budget);
+        let older_count = steps.count() - recent.items_taken;
         let prefix = [opening, prompts.text, files.text, summary.text, problems.text, first.text].concat();
-        Some(HandoffDraft { steps, prefix, recent: recent.text, older, room })
+        Some(HandoffDraft { steps, prefix, recent: recent.text, older_count, budget })
     }
 
     fn render_in_lines(mut self) -> String {
-        let lines: Vec<String> = self.steps.lines().take(self.older).collect();
-        let share = self.room.share(1, 1);
-        let earlier = self.room.part("Earlier work, one line per step", DROPPED, lines.into_iter(), share);
-        self.rendered(&earlier.text)
+        let lines: Vec<String> = self.steps.lines().take(self.older_count).collect();
+        let share = self.budget.share(1, 1);
+        let earlier = self.budget.part("Earlier work, one line per step", DROPPED, lines.into_iter(), share);
+        self.assemble(&earlier.text)
     }
 
     fn render_with(self, summary: &Summary) -> String {
-        match summary.part(self.room).filter(|_| self.older > 0) {
-            Some(earlier) => self.rendered(&earlier),
+        match summary.part(self.budget).filter(|_| self.older_count > 0) {
+            Some(earlier) => self.assemble(&earlier),
             None => self.render_in_lines(),
         }
     }
 
-    fn rendered(self, earlier: &str) -> String {
+    fn assemble(self, earlier: &str) -> String {
         self.prefix + earlier + &self.recent + CLOSING
     }
 }
 
-/// Returns the limit of one item, so that at least this many items of that length fit.
-fn bound(share: u64, at_least: u64) -> u64 {
-    (share / at_least).clamp(WHOLE_WEIGHT_MIN, WHOLE_WEIGHT_MAX)
+/// Returns the limit of one item, so that at least `item_count` items of that length fit.
+fn bound(share: u64, item_count: u64) -> u64 {
+    (share / item_count).clamp(WHOLE_WEIGHT_MIN, WHOLE_WEIGHT_MAX)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! the agent's stream into notices, and finally into the evidence that the core classifies.
 //!
 //! This crate is pure: it starts no process and reads no file, clock or environment variable. The agent's
-//! prose never affects control flow. Only fields that the vendor sets do, and, where the vendor has no field,
-//! a short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
+//! prose never affects control flow. Only fields that the vendor sets affect it, and, if there is no field, a
+//! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
 mod answers;
 pub mod claude;

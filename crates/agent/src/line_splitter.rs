@@ -8,7 +8,7 @@ use memchr::memchr;
 pub const LINE_BYTES_MAX: usize = 64 << 20;
 
 // A larger buffer is freed after its line, so that memory stays flat.
-const BUFFER_BYTES_KEPT: usize = 1 << 20;
+const BUFFER_BYTES_RETAINED: usize = 1 << 20;
 
 /// A line of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +37,16 @@ impl LineSplitter {
                 each(Line::TooLong);
             } else if self.partial.is_empty() && head.len() <= LINE_BYTES_MAX {
                 each(Line::Whole(head));
-            } else if self.keep(head) {
+            } else if self.append(head) {
                 each(Line::Whole(&self.partial));
             } else {
                 self.skipping = false;
                 each(Line::TooLong);
             }
-            self.forget();
+            self.clear();
         }
         if !self.skipping {
-            self.keep(bytes);
+            self.append(bytes);
         }
     }
 
@@ -58,11 +58,11 @@ impl LineSplitter {
             each(Line::Whole(&self.partial));
         }
         self.skipping = false;
-        self.forget();
+        self.clear();
     }
 
     /// Appends to the partial line. If the line gets too long, drops it and returns `false`.
-    fn keep(&mut self, bytes: &[u8]) -> bool {
+    fn append(&mut self, bytes: &[u8]) -> bool {
         let length = self.partial.len() + bytes.len();
         if length > LINE_BYTES_MAX {
             self.partial = Vec::new();
@@ -70,7 +70,8 @@ impl LineSplitter {
             return false;
         }
         if length > self.partial.capacity() {
-            // The buffer doubles up to the limit: a last doubling beyond it would cost as much again.
+            // The buffer doubles, but not beyond the limit, because the last doubling would cost as much
+            // again.
             let capacity = length.max(self.partial.capacity() * 2).min(LINE_BYTES_MAX);
             self.partial.reserve_exact(capacity - self.partial.len());
         }
@@ -78,9 +79,9 @@ impl LineSplitter {
         true
     }
 
-    fn forget(&mut self) {
+    fn clear(&mut self) {
         self.partial.clear();
-        if self.partial.capacity() > BUFFER_BYTES_KEPT {
+        if self.partial.capacity() > BUFFER_BYTES_RETAINED {
             self.partial = Vec::new();
         }
     }

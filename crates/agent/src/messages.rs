@@ -1,5 +1,5 @@
-//! Separates what an agent reports to its user from diagnostics for its developers: stack frames, source excerpts, crash
-//! reports. It never decides anything.
+//! Separates an agent's messages for its user from diagnostics for its developers: stack frames, source
+//! excerpts, crash reports. Makes no decisions.
 
 // A failure message for the user fits in this many lines.
 const LINES_MAX: usize = 5;

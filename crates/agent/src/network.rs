@@ -6,9 +6,9 @@ pub struct Network {
     hosts: Vec<String>,
 }
 
-/// Not a host.
+/// An entry that is not a host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no host; one is written like `example.com`, `*.example.com` or `example.com:443`")]
+#[error("`{0}` is not a host; write it like `example.com`, `*.example.com` or `example.com:443`")]
 pub struct NetworkError(String);
 
 impl Network {

@@ -44,7 +44,7 @@ mod tests {
     use super::Pattern;
 
     #[test]
-    fn patterns() {
+    fn matches_alternatives_and_stars() {
         let check = |pattern: &str, word: &str, expected: bool| {
             let pattern = Pattern::new(pattern).expect("the pattern is whole");
             assert_eq!(pattern.matches(word), expected, "{pattern:?} {word}");

@@ -24,7 +24,7 @@ pub struct Prices {
     models: Vec<Model>,
 }
 
-/// The tokens of one message, with what else its price depends on.
+/// The tokens of one message, with the other fact that affects its price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BilledTokens {
     /// The tokens.
@@ -83,8 +83,8 @@ impl Prices {
     /// Returns an error if the format or a price is invalid.
     pub fn parse(text: &str) -> Result<Prices, TableError> {
         let table: Table = toml_table::parse(text)?;
-        let dated = toml_table::each(text, vec![table.dated], day)?.concat();
-        Ok(Prices { dated, models: toml_table::each(text, table.model, Model::new)? })
+        let dated = toml_table::convert_each(text, vec![table.dated], parse_date)?.concat();
+        Ok(Prices { dated, models: toml_table::convert_each(text, table.model, Model::new)? })
     }
 
     /// Adds the models of another table that this table lacks. The date stays unchanged.
@@ -194,11 +194,11 @@ impl Model {
     }
 }
 
-/// Returns a date as written.
-fn day(text: String) -> Result<String, &'static str> {
+/// Checks that a text is a date and returns it as written.
+fn parse_date(text: String) -> Result<String, &'static str> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     let is_day = shape.eq(b"0000-00-00".iter().copied());
-    if is_day { Ok(text) } else { Err("`dated` is no date, expected for example dated = \"2026-11-21\"") }
+    if is_day { Ok(text) } else { Err("`dated` is not a date, expected for example dated = \"2026-11-21\"") }
 }
 
 impl Rates {
@@ -270,7 +270,7 @@ mod tests {
         check("", "[1m]", false);
     }
 
-    const OWN: &str = r#"
+    const USER_TABLE: &str = r#"
 dated = "2027-01-05"
 [[model]]
 names = ["house-7b", "claude-opus-5-5"]
@@ -283,7 +283,8 @@ cache_read = 0
 
     #[test]
     fn user_table_takes_precedence() {
-        let prices = Prices::parse(OWN).expect("the table is valid").overriding(Prices::bundled().clone());
+        let prices =
+            Prices::parse(USER_TABLE).expect("the table is valid").overriding(Prices::bundled().clone());
         let tokens = Tokens { input: 1_000_000, output: 1_000_000, ..Tokens::default() };
         let price = |model: &str| {
             prices.price(model, BilledTokens { tokens, ..BilledTokens::default() }).map(usd_from_nano)
@@ -298,15 +299,15 @@ cache_read = 0
     #[test]
     fn rejects_invalid_tables() {
         let check = |from: &str, to: &str, expected: Expect| {
-            let text = OWN.replace(from, to);
+            let text = USER_TABLE.replace(from, to);
             let error = Prices::parse(&text).expect_err("the table is not valid");
             expected.assert_eq(&error.to_string());
         };
-        check(OWN, "", expect!["line 1: missing field `dated`"]);
+        check(USER_TABLE, "", expect!["line 1: missing field `dated`"]);
         check(
             "2027-01-05",
             "today",
-            expect![[r#"line 2: `dated` is no date, expected for example dated = "2026-11-21""#]],
+            expect![[r#"line 2: `dated` is not a date, expected for example dated = "2026-11-21""#]],
         );
         check(
             "input =",

@@ -24,7 +24,7 @@ pub(crate) enum PythonValue {
     Object(String, Vec<(Option<String>, PythonValue)>),
 }
 
-/// Not a Python literal.
+/// The text is not a Python literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReprError {
     /// Offset in bytes at which the text stops being valid.
@@ -33,10 +33,10 @@ pub(crate) struct ReprError {
 
 impl PythonValue {
     /// Parses a text that is one value.
-    pub(crate) fn read(text: &str) -> Result<PythonValue, ReprError> {
+    pub(crate) fn parse(text: &str) -> Result<PythonValue, ReprError> {
         let mut reader = Reader { text, offset: 0 };
         let value = reader.value(0)?;
-        reader.blank();
+        reader.skip_whitespace();
         if reader.offset == text.len() { Ok(value) } else { Err(reader.error()) }
     }
 
@@ -64,12 +64,12 @@ impl PythonValue {
             PythonValue::Text(text) => Value::String(text.clone()),
             PythonValue::List(items) => items.iter().map(PythonValue::json).collect(),
             PythonValue::Dict(pairs) => {
-                let pairs = pairs.iter().map(|(key, value)| (key_of(key), value.json()));
+                let pairs = pairs.iter().map(|(key, value)| (key_text(key), value.json()));
                 Value::Object(pairs.collect())
             }
             PythonValue::Object(_, fields) => {
-                let named = fields.iter().enumerate();
-                let pairs = named.map(|(index, (name, value))| {
+                let fields = fields.iter().enumerate();
+                let pairs = fields.map(|(index, (name, value))| {
                     (name.clone().unwrap_or_else(|| index.to_string()), value.json())
                 });
                 Value::Object(pairs.collect::<Map<_, _>>())
@@ -86,7 +86,7 @@ fn number(digits: &str) -> serde_json::Value {
     number.map_or_else(|| serde_json::Value::String(digits), serde_json::Value::Number)
 }
 
-fn key_of(key: &PythonValue) -> String {
+fn key_text(key: &PythonValue) -> String {
     key.text().map_or_else(|| key.json().to_string(), str::to_owned)
 }
 
@@ -97,7 +97,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
-        self.blank();
+        self.skip_whitespace();
         if depth > DEPTH_MAX {
             return Err(self.error());
         }
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
             Some('{') => Ok(PythonValue::Dict(self.pairs(depth)?)),
             Some('\'' | '"') => Ok(PythonValue::Text(self.string("")?)),
             Some('-' | '+' | '.' | '0'..='9') => self.number(),
-            Some(c) if is_name_char(c) => self.named(depth),
+            Some(c) if is_name_char(c) => self.named_value(depth),
             Some(_) | None => Err(self.error()),
         }
     }
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         self.expect_char(open)?;
         while !self.consume(close) {
             items.push(self.value(depth + 1)?);
-            self.next_or(close)?;
+            self.expect_comma_or(close)?;
         }
         Ok(items)
     }
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
             let key = self.value(depth + 1)?;
             self.expect_char(':')?;
             pairs.push((key, self.value(depth + 1)?));
-            self.next_or('}')?;
+            self.expect_comma_or('}')?;
         }
         Ok(pairs)
     }
@@ -154,12 +154,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an item that starts with a name: a keyword, a string with a prefix, or an object.
-    fn named(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
+    fn named_value(&mut self, depth: usize) -> Result<PythonValue, ReprError> {
         let name = self.word(|c| is_name_char(c) || c == '.').to_owned();
         if self.rest().starts_with(['\'', '"']) {
             return Ok(PythonValue::Text(self.string(&name)?));
         }
-        self.blank();
+        self.skip_whitespace();
         if self.rest().starts_with('(') {
             return Ok(PythonValue::Object(name, self.fields(depth)?));
         }
@@ -178,22 +178,22 @@ impl<'a> Reader<'a> {
         while !self.consume(')') {
             let start = self.offset;
             let name = self.word(is_name_char).to_owned();
-            self.blank();
-            let named = !name.is_empty() && self.rest().starts_with('=');
-            if named {
+            self.skip_whitespace();
+            let is_named = !name.is_empty() && self.rest().starts_with('=');
+            if is_named {
                 self.expect_char('=')?;
             } else {
                 self.offset = start;
             }
-            fields.push((named.then_some(name), self.value(depth + 1)?));
-            self.next_or(')')?;
+            fields.push((is_named.then_some(name), self.value(depth + 1)?));
+            self.expect_comma_or(')')?;
         }
         Ok(fields)
     }
 
     /// Reads the next string, which follows this prefix.
     fn string(&mut self, prefix: &str) -> Result<String, ReprError> {
-        match string::read(self.rest(), prefix) {
+        match string::parse(self.rest(), prefix) {
             Ok((string, length)) => {
                 self.offset += length;
                 Ok(string)
@@ -204,7 +204,7 @@ impl<'a> Reader<'a> {
 
     /// Consumes this character if it is next.
     fn consume(&mut self, c: char) -> bool {
-        self.blank();
+        self.skip_whitespace();
         let is_next = self.rest().starts_with(c);
         self.offset += if is_next { c.len_utf8() } else { 0 };
         is_next
@@ -215,8 +215,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Consumes a comma, or checks that the closing character is next.
-    fn next_or(&mut self, close: char) -> Result<(), ReprError> {
-        self.blank();
+    fn expect_comma_or(&mut self, close: char) -> Result<(), ReprError> {
+        self.skip_whitespace();
         if self.rest().starts_with(close) || self.consume(',') { Ok(()) } else { Err(self.error()) }
     }
 
@@ -227,7 +227,7 @@ impl<'a> Reader<'a> {
         &rest[..end]
     }
 
-    fn blank(&mut self) {
+    fn skip_whitespace(&mut self) {
         self.offset += self.rest().len() - self.rest().trim_start().len();
     }
 

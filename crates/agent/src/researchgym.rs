@@ -2,26 +2,26 @@
 //! of a message are Python `repr` texts of the SDK's objects, as in `TextBlock(text='…')`, or JSON objects
 //! with the same fields.
 //!
-//! The origin of a part decides, never its text: work that mentions "500" or "timeout" is work. ResearchGym's
-//! own prompts are recognized by their whole first sentence.
+//! Parts are classified by their origin, never by their text: work that mentions "500" or "timeout" is work.
+//! ResearchGym's own prompts are recognized by their first sentence.
 
-use crate::claude::{SYNTHETIC, called, is_interruption_mark};
+use crate::claude::{SYNTHETIC, is_interruption_marker, tool_call};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult, ToolResultKind};
 use crate::python_repr::PythonValue;
 use serde_json::{Deserializer, Value};
 
 /// The prompt with which ResearchGym ends a run. The turns after it are not part of the work.
 pub const WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
-/// The prompts with which it continues the work.
+/// The prompts with which ResearchGym continues the work.
 const CONTINUES: [&str; 2] =
     ["Please proceed to the next step using your best judgement.", "Continue from where you left off."];
-/// Its other prompts.
+/// The starts of ResearchGym's other prompts.
 const NOTES: [&str; 3] =
     ["⚠️ TIME WARNING: Only ", "Budget limit reached ($", "Time limit reached. Session ending."];
 
-/// Not a ResearchGym transcript.
+/// The text is not a ResearchGym transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it is no JSON array of messages")]
+#[error("it is not a JSON array of messages")]
 pub struct NotATranscript;
 
 /// Parses `logs/transcript.json`. ResearchGym rewrites the file at each message, so a kill may truncate it;
@@ -67,8 +67,8 @@ impl Reader {
     }
 
     fn part(&mut self, source: PartSource, part: &Value) {
-        let Value::String(text) = part else { return self.block(source, kind_of(part), part) };
-        match PythonValue::read(text) {
+        let Value::String(text) = part else { return self.block(source, part_class(part), part) };
+        match PythonValue::parse(text) {
             Ok(object @ PythonValue::Object(..)) => {
                 let PythonValue::Object(class, _) = &object else { return };
                 self.block(source, class, &object.json());
@@ -83,7 +83,7 @@ impl Reader {
         match class {
             "TextBlock" => self.text(source, field("text")),
             "ToolUseBlock" | "ServerToolUseBlock" => {
-                let call = called(field("id"), field("name"), &part["input"].to_string());
+                let call = tool_call(field("id"), field("name"), &part["input"].to_string());
                 self.push(EntryKind::ToolCall(call), self.work());
             }
             "ToolResultBlock" | "ServerToolResultBlock" => {
@@ -91,7 +91,7 @@ impl Reader {
                 let result = ToolResult {
                     call: field("tool_use_id").to_owned(),
                     kind: if is_error { ToolResultKind::Error } else { ToolResultKind::Ok },
-                    text: content(&part["content"]),
+                    text: content_text(&part["content"]),
                 };
                 self.push(EntryKind::ToolResult(result), self.work());
             }
@@ -104,7 +104,7 @@ impl Reader {
         let is_one_of = |prompts: &[&str]| prompts.iter().any(|prompt| text.starts_with(prompt));
         let provenance = match source {
             PartSource::Program => Provenance::Synthetic,
-            PartSource::Tools if is_interruption_mark(text) => Provenance::Synthetic,
+            PartSource::Tools if is_interruption_marker(text) => Provenance::Synthetic,
             PartSource::Tools if text.starts_with(WRAP_UP) => {
                 self.is_wrapping_up = true;
                 Provenance::Longhaul
@@ -142,7 +142,7 @@ enum PartSource {
 }
 
 /// Returns the class of a JSON part by its fields, because it does not state a name.
-fn kind_of(part: &Value) -> &'static str {
+fn part_class(part: &Value) -> &'static str {
     let has = |field: &str| part.get(field).is_some();
     if has("tool_use_id") {
         "ToolResultBlock"
@@ -156,7 +156,7 @@ fn kind_of(part: &Value) -> &'static str {
 }
 
 /// Returns the text of a result: the text itself, or the texts of its parts.
-fn content(content: &Value) -> String {
+fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {

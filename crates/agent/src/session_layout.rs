@@ -1,5 +1,5 @@
-//! Defines where an agent stores its sessions and what a session file reveals. Takes paths and bytes; never
-//! accesses a file.
+//! Defines where an agent stores its sessions, and which facts a session file contains. Takes paths and
+//! bytes; never accesses a file.
 
 use crate::claude::session_file::Health;
 use longhaul_core::{Continuity, SessionId};

@@ -35,7 +35,7 @@ pub struct CompletedEffect {
     /// Whether it failed. It may have taken effect in part.
     pub is_error: bool,
     /// When it ended, or else when it started, if the agent states it: `2026-11-21 14:02 UTC`.
-    pub when: Option<String>,
+    pub time: Option<String>,
 }
 
 /// A call that ended.
@@ -61,9 +61,9 @@ pub struct UnresolvedCall {
     /// Whether it continues in the background, so that its result only reports its start.
     pub in_background: bool,
     /// Whether a sub-agent made it, in its own conversation.
-    pub of_subagent: bool,
+    pub is_subagent: bool,
     /// When it started, if the agent states it.
-    pub when: Option<String>,
+    pub time: Option<String>,
 }
 
 /// The latest items. When it is full, the oldest item is dropped and counted.
@@ -99,8 +99,8 @@ impl SideEffects {
     /// Records the start of a call. Its line is sanitized, and a second start of the same call is ignored.
     pub(crate) fn on_start(&mut self, mut call: UnresolvedCall) {
         call.id = truncate_to_bytes(&call.id, ID_BYTES_MAX).to_owned();
-        call.effect = plain(&call.effect);
-        if !self.unresolved.iter().any(|known| known.id == call.id) {
+        call.effect = sanitize_line(&call.effect);
+        if !self.unresolved.iter().any(|existing| existing.id == call.id) {
             self.unresolved.push(call);
             self.calls += 1;
         }
@@ -114,26 +114,26 @@ impl SideEffects {
     }
 
     /// Records the result of a call. In the background, only an error ends the call.
-    pub(crate) fn on_result(&mut self, id: &str, is_error: bool, when: Option<String>) {
+    pub(crate) fn on_result(&mut self, id: &str, is_error: bool, time: Option<String>) {
         let continues = |call: &UnresolvedCall| call.in_background && !is_error;
         if !self.unresolved.iter().any(|call| call.is(id) && continues(call)) {
-            self.on_end(id, is_error, when);
+            self.on_end(id, is_error, time);
         }
     }
 
     /// Records the end of a call.
-    pub(crate) fn on_end(&mut self, id: &str, is_error: bool, when: Option<String>) {
+    pub(crate) fn on_end(&mut self, id: &str, is_error: bool, time: Option<String>) {
         let Some(call) = self.take(id) else { return };
-        let UnresolvedCall { id, effect, is_outside, of_subagent, when: started, .. } = call;
+        let UnresolvedCall { id, effect, is_outside, is_subagent, time: started, .. } = call;
         if is_outside {
             self.completed.push(CompletedEffect {
                 id: id.clone(),
                 effect: effect.clone(),
                 is_error,
-                when: when.or(started),
+                time: time.or(started),
             });
         }
-        if !of_subagent {
+        if !is_subagent {
             self.ended.push(EndedCall { id, effect, is_error });
         }
     }
@@ -182,7 +182,7 @@ impl<T> BoundedLog<T> {
 }
 
 /// Truncates a text to one line without characters that could disturb a terminal or a list.
-fn plain(text: &str) -> String {
+fn sanitize_line(text: &str) -> String {
     // Two bytes per character leave room for the characters that are dropped.
     let (whole, text) = (text.trim(), truncate_to_bytes(text.trim(), 2 * EFFECT_CHARS_MAX));
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));

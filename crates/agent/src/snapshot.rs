@@ -99,10 +99,10 @@ impl AttemptSnapshot {
     }
 
     /// Adds a question and its answer.
-    pub(crate) fn push_answer(&mut self, given: GivenAnswer) {
+    pub(crate) fn push_answer(&mut self, given_answer: GivenAnswer) {
         if self.answers.len() < ANSWERED_MAX {
             let short = |text: String| truncate_to_bytes(&text, ANSWERED_BYTES_MAX).to_owned();
-            let GivenAnswer { question, answer, key } = given;
+            let GivenAnswer { question, answer, key } = given_answer;
             self.answers.push(GivenAnswer { question: short(question), answer: short(answer), key });
         }
     }
@@ -135,7 +135,7 @@ pub struct EventCounts {
 impl EventCounts {
     /// Counts an event of a known type.
     pub(crate) fn count(&mut self, name: &'static str) {
-        // The words are constants: comparing addresses first makes this nearly free per event.
+        // The names are constants. Comparing addresses first makes this nearly free per event.
         let found = self.known.iter_mut().find(|(known, _)| std::ptr::eq(*known, name) || *known == name);
         match found {
             Some((_, count)) => *count += 1,

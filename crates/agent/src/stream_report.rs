@@ -42,7 +42,7 @@ pub fn stream_report(
 ) -> StreamReport {
     let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
     let mut notices = Vec::new();
-    // In pieces, so that the notices of a long stream need not be kept in memory.
+    // The stream is decoded in pieces, so that the notices of a long stream do not fill the memory.
     for piece in stream.chunks(1 << 16) {
         decoder.feed(piece, &mut notices);
         notices.clear();

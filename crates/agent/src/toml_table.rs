@@ -33,7 +33,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TableError> {
 }
 
 /// Converts each part of a table. An error gets the line of its part.
-pub(crate) fn each<T, U, E: Display>(
+pub(crate) fn convert_each<T, U, E: Display>(
     text: &str,
     parts: Vec<Spanned<T>>,
     make: impl Fn(T) -> Result<U, E>,

@@ -51,7 +51,7 @@ pub struct TranscriptMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
     pub input: Option<Box<RawValue>>,
-    /// Number of bytes omitted from the content or the input. A mark takes their place.
+    /// Number of bytes omitted from the content or the input. A marker takes their place.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub truncated_bytes: u64,
     /// Whether it belongs to a wrap-up. A later attempt has no use for it.

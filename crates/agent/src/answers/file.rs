@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-/// Reads the keys and answers of a file. JSON may repeat a key. Errors state the position.
+/// Reads the keys and answers of a file, including repeated keys in JSON. Errors state the position.
 pub(super) fn read(text: &str) -> Result<Vec<(String, String)>, String> {
     // No TOML document starts like this.
     let pairs: Result<Pairs, String> = if text.trim_start().starts_with('{') {
@@ -37,7 +37,7 @@ impl AnswerValue {
             AnswerValue::Number(number) => Ok(number.to_string()),
             AnswerValue::Choices(choices) => Ok(choices.join(", ")),
             AnswerValue::Other(_) => {
-                Err(format!("the answer to `{key}` is neither a text, a number nor a list of texts"))
+                Err(format!("the answer to `{key}` is neither a string, a number nor a list of strings"))
             }
         }
     }
@@ -74,7 +74,7 @@ mod tests {
                 .map(|(key, answer)| (key.to_owned(), answer.to_owned()));
         let check = |text: &str| {
             let mut found = read(text).expect("it can be read");
-            // TOML's reader sorts them.
+            // The TOML parser sorts the keys.
             found.sort();
             assert_eq!(found, expected, "{text}");
         };
@@ -91,9 +91,9 @@ mod tests {
         };
         check("- git: Yes", "TOML parse error at line 1");
         check("{\"git\": ", "EOF while parsing");
-        check("git = true", "the answer to `git` is neither a text");
-        check("{\"git\": null}", "the answer to `git` is neither a text");
-        check("[git]\nmain = \"Yes\"", "the answer to `git` is neither a text");
+        check("git = true", "the answer to `git` is neither a string");
+        check("{\"git\": null}", "the answer to `git` is neither a string");
+        check("[git]\nmain = \"Yes\"", "the answer to `git` is neither a string");
         check("git = \"Yes\"\ngit = \"No\"", "duplicate key");
     }
 }

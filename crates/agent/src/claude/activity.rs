@@ -4,7 +4,7 @@ use super::wire::{Block, ToolInput};
 use crate::snapshot::truncate_to_bytes;
 
 const CHARS_MAX: usize = 80;
-// Enough for 80 characters and for those that are dropped.
+// Enough for 80 characters and for control characters, which are dropped.
 const BYTES_MAX: usize = 8 * CHARS_MAX;
 
 /// Returns the name of a tool call with its most informative argument.

@@ -1,7 +1,7 @@
-//! Tracks background commands and sub-agents: which of them run, and which ended with the process. An observation for
-//! people and prompts; it decides nothing.
+//! Tracks background commands and sub-agents: which of them run, and which ended with the process. The result
+//! is for people and prompts. No decision uses it.
 
-use super::wire::{Answers, Block, Note};
+use super::wire::{Block, Note, ToolResultRow};
 use crate::snapshot::BackgroundTask;
 use std::collections::VecDeque;
 
@@ -17,22 +17,22 @@ const OUTPUT_SUFFIX: &str = ".output";
 /// The background tasks of one process.
 #[derive(Debug, Default)]
 pub(super) struct Background {
-    tasks: Vec<Task>,
-    /// Recent calls that ask for the background, with their commands.
+    tasks: Vec<TrackedTask>,
+    /// Recent calls that request the background: their ids and commands.
     calls: VecDeque<(String, String)>,
 }
 
 #[derive(Debug)]
-struct Task {
+struct TrackedTask {
     id: String,
     is_running: bool,
-    seen: BackgroundTask,
+    info: BackgroundTask,
 }
 
 impl Background {
     /// Records a tool call of the model.
     pub(super) fn on_call(&mut self, call: &Block<'_>) {
-        if call.input.run_in_background.0 && call.input.command.stated().is_some() {
+        if call.input.run_in_background.0 && call.input.command.non_empty().is_some() {
             self.calls.truncate(CALLS_MAX - 1);
             let command = one_line(call.input.command.as_str());
             self.calls.push_front((call.id.as_str().to_owned(), command));
@@ -45,14 +45,18 @@ impl Background {
         for task in &mut self.tasks {
             task.is_running = note.tasks.0.iter().any(|listed| listed.task_id.is(&task.id));
         }
-        for listed in note.tasks.0.iter().filter(|listed| listed.task_id.stated().is_some()) {
+        for listed in note.tasks.0.iter().filter(|listed| listed.task_id.non_empty().is_some()) {
             let is_known = self.tasks.iter().any(|task| listed.task_id.is(&task.id));
             if !is_known && self.tasks.len() < TASKS_MAX {
-                let seen = BackgroundTask {
+                let info = BackgroundTask {
                     command: one_line(listed.description.as_str()),
                     ..BackgroundTask::default()
                 };
-                self.tasks.push(Task { id: listed.task_id.as_str().to_owned(), is_running: true, seen });
+                self.tasks.push(TrackedTask {
+                    id: listed.task_id.as_str().to_owned(),
+                    is_running: true,
+                    info,
+                });
             }
         }
     }
@@ -60,23 +64,23 @@ impl Background {
     /// Records the start of a task. The command of its call is more informative than its description.
     pub(super) fn on_start(&mut self, note: &Note<'_>) {
         let Some(task) = self.tasks.iter_mut().find(|task| note.task_id.is(&task.id)) else { return };
-        note.tool_use_id.as_str().clone_into(&mut task.seen.call);
+        note.tool_use_id.as_str().clone_into(&mut task.info.call);
         if let Some((_, command)) = self.calls.iter().find(|(call, _)| note.tool_use_id.is(call)) {
-            task.seen.command.clone_from(command);
+            task.info.command.clone_from(command);
         }
     }
 
     /// Returns whether the output path of a running task is still unknown.
     pub(super) fn awaits_output(&self) -> bool {
-        self.tasks.iter().any(|task| task.is_running && task.seen.output.is_none())
+        self.tasks.iter().any(|task| task.is_running && task.info.output.is_none())
     }
 
     /// Records the results of calls. The result of a background call states where its output goes.
-    pub(super) fn on_results(&mut self, row: &Answers<'_>) {
+    pub(super) fn on_results(&mut self, row: &ToolResultRow<'_>) {
         for result in &row.message.content.0 {
-            let mut waiting = self.tasks.iter_mut().filter(|task| task.seen.output.is_none());
-            if let Some(task) = waiting.find(|task| result.tool_use_id.is(&task.seen.call)) {
-                task.seen.output = output_path(result.content.as_str()).map(str::to_owned);
+            let mut waiting = self.tasks.iter_mut().filter(|task| task.info.output.is_none());
+            if let Some(task) = waiting.find(|task| result.tool_use_id.is(&task.info.call)) {
+                task.info.output = output_path(result.content.as_str()).map(str::to_owned);
             }
         }
     }
@@ -102,8 +106,8 @@ impl Background {
     }
 
     /// Returns the tasks that did not end on their own, oldest first.
-    pub(super) fn seen(&self) -> Vec<BackgroundTask> {
-        self.tasks.iter().map(|task| task.seen.clone()).collect()
+    pub(super) fn tasks(&self) -> Vec<BackgroundTask> {
+        self.tasks.iter().map(|task| task.info.clone()).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Encodes lines for the agent's input. Each is one JSON object and a newline.
 //!
-//! None of them needs a reply. `initialize` is only for hooks and other host services. The permission mode in
-//! its reply is also in the `init` event before the first request.
+//! No line needs a reply. `initialize` is only for hooks and other host services. The permission mode in its
+//! reply is also in the `init` event before the first request.
 
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn lines() {
+    fn encodes_lines() {
         let lines = [user_line("Fix \"it\",\nplease."), initialize(&json!({})), interrupt(), end_session()];
         let text = String::from_utf8(lines.concat()).expect("JSON is UTF-8");
         expect![[r#"

@@ -80,8 +80,8 @@ impl Decoder for ClaudeDecoder {
 
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
         // The last line may lack its newline and may be truncated.
-        let mut silent_for = Vec::new();
-        mem::take(&mut self.lines).finish(|line| self.line(line, &mut silent_for));
+        let mut ignored_notices = Vec::new();
+        mem::take(&mut self.lines).finish(|line| self.line(line, &mut ignored_notices));
         self.usage_meter.close_all();
         self.snapshot.usage = self.usage_meter.usage();
         Evidence {
@@ -89,7 +89,7 @@ impl Decoder for ClaudeDecoder {
             result: self.result,
             exchange_open: self.result.is_some() && self.exchange_open,
             rate_limit: self.rate_limit,
-            guard_lapsed: self.guard_lapsed || self.guard_hooks.has_lapsed() || self.hides_a_lapse(),
+            guard_lapsed: self.guard_lapsed || self.guard_hooks.has_lapsed() || self.hides_lapse(),
             denied_calls: self.guard_hooks.denied,
             questions: self.guard_hooks.questions,
             session: self.snapshot.session.clone(),
@@ -141,71 +141,71 @@ impl ClaudeDecoder {
 
     fn line(&mut self, line: Line<'_>, out: &mut Vec<Notice>) {
         let Line::Whole(bytes) = line else {
-            self.bad(out);
+            self.invalid_line(out);
             return;
         };
         let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes).trim_ascii();
         if bytes.is_empty() {
             return;
         }
-        match parse::<Head<'_>>(bytes).filter(|head| head.kind.stated().is_some()) {
+        match parse::<Head<'_>>(bytes).filter(|head| head.kind.non_empty().is_some()) {
             Some(head) => self.event(&head, bytes, out),
-            None => self.bad(out),
+            None => self.invalid_line(out),
         }
     }
 
-    fn bad(&mut self, out: &mut Vec<Notice>) {
+    fn invalid_line(&mut self, out: &mut Vec<Notice>) {
         self.snapshot.invalid_lines += 1;
-        stir(out);
+        push_activity(out);
     }
 
     fn event(&mut self, head: &Head<'_>, line: &[u8], out: &mut Vec<Notice>) {
         let Some(kind) = Kind::from_name(head.kind.as_str(), head.subtype.as_str()) else {
             self.snapshot.unknown_events += 1;
-            let subtype = head.subtype.stated().map_or_else(String::new, |subtype| format!("/{subtype}"));
+            let subtype = head.subtype.non_empty().map_or_else(String::new, |subtype| format!("/{subtype}"));
             self.snapshot.events.count_unknown(&format!("{}{subtype}", head.kind.as_str()));
-            stir(out);
+            push_activity(out);
             return;
         };
         self.snapshot.events.count(kind.as_str());
         let notices_before = out.len();
         match kind {
             Kind::StreamEvent => self.stream_event(head, out),
-            Kind::Init => self.with(line, |this, init| this.init(&init, out)),
+            Kind::Init => self.parse_then(line, |this, init| this.init(&init, out)),
             Kind::Assistant => self.assistant(head, out),
             Kind::User => {
                 self.user(head, out);
                 if self.background.awaits_output() {
-                    self.with(line, |this, row| this.background.on_results(&row));
-                    self.snapshot.background = self.background.seen();
+                    self.parse_then(line, |this, row| this.background.on_results(&row));
+                    self.snapshot.background = self.background.tasks();
                 }
             }
-            Kind::Result => self.with(line, |this, result| this.result(&result, out)),
-            Kind::ApiRetry => self.with(line, |this, retry| this.retry(&retry, out)),
-            Kind::RateLimit => self.with(line, |this, event| this.rate_limit(&event, out)),
-            Kind::SessionState => self.with(line, |this, note| this.session_state(&note, out)),
-            Kind::BackgroundTasks => self.with(line, |this, note| this.background_changed(&note, out)),
-            Kind::Status => self.with(line, |this, note| this.status(&note)),
-            Kind::Informational => self.with(line, |this, note| this.informational(&note)),
-            Kind::Notification => self.with(line, |this, note| this.notification(&note)),
-            Kind::PermissionDenied => self.with(line, |this, note| this.permission_denied(&note)),
-            Kind::ModelFallback => self.with(line, |this, note| this.model_fallback(&note)),
-            Kind::ControlRequest => self.with(line, |this, note: Note<'_>| {
+            Kind::Result => self.parse_then(line, |this, result| this.result(&result, out)),
+            Kind::ApiRetry => self.parse_then(line, |this, retry| this.retry(&retry, out)),
+            Kind::RateLimit => self.parse_then(line, |this, event| this.rate_limit(&event, out)),
+            Kind::SessionState => self.parse_then(line, |this, note| this.session_state(&note, out)),
+            Kind::BackgroundTasks => self.parse_then(line, |this, note| this.background_changed(&note, out)),
+            Kind::Status => self.parse_then(line, |this, note| this.status(&note)),
+            Kind::Informational => self.parse_then(line, |this, note| this.informational(&note)),
+            Kind::Notification => self.parse_then(line, |this, note| this.notification(&note)),
+            Kind::PermissionDenied => self.parse_then(line, |this, note| this.permission_denied(&note)),
+            Kind::ModelFallback => self.parse_then(line, |this, note| this.model_fallback(&note)),
+            Kind::ControlRequest => self.parse_then(line, |this, note: Note<'_>| {
                 let answers = this.guard_hooks.on_request(note.request_id.as_str(), &note.request);
                 answers.into_iter().for_each(|answer| this.snapshot.push_answer(answer));
                 this.guard_hooks.blocked.take().into_iter().for_each(|call| this.snapshot.push_blocked(call));
             }),
-            Kind::ControlCancel => self.with(line, |this, note: Note<'_>| {
+            Kind::ControlCancel => self.parse_then(line, |this, note: Note<'_>| {
                 this.guard_hooks.on_withdrawn(note.request_id.as_str());
             }),
             Kind::ControlResponse => {
-                self.with(line, |this, response| this.guard_hooks.on_response(&response))
+                self.parse_then(line, |this, response| this.guard_hooks.on_response(&response))
             }
             Kind::HookResponse => {
-                self.with(line, |this, note: Note<'_>| this.guard_hooks.on_project_hook(&note))
+                self.parse_then(line, |this, note: Note<'_>| this.guard_hooks.on_project_hook(&note))
             }
-            Kind::TaskStarted => self.with(line, |this, note| this.task_started(&note)),
-            Kind::TaskNotification => self.with(line, |this, note| this.task_notification(&note)),
+            Kind::TaskStarted => self.parse_then(line, |this, note| this.task_started(&note)),
+            Kind::TaskNotification => self.parse_then(line, |this, note| this.task_notification(&note)),
             Kind::CompactBoundary => out.push(Notice::MessageEnded),
             Kind::TaskProgress
             | Kind::ToolProgress
@@ -223,12 +223,12 @@ impl ClaudeDecoder {
             out.insert(notices_before, Notice::UsageUpdated(usage));
         }
         if out.len() == notices_before && !is_ping(head) {
-            stir(out);
+            push_activity(out);
         }
     }
 
     /// Parses the line again as a record of its type. Such lines are rare.
-    fn with<'a, T: serde::Deserialize<'a>>(&mut self, line: &'a [u8], then: impl FnOnce(&mut Self, T)) {
+    fn parse_then<'a, T: serde::Deserialize<'a>>(&mut self, line: &'a [u8], then: impl FnOnce(&mut Self, T)) {
         if let Some(record) = parse::<T>(line) {
             then(self, record);
         }
@@ -237,12 +237,12 @@ impl ClaudeDecoder {
     fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<Notice>) {
         self.usage_meter.stream_event(head);
         match head.event.kind.as_str() {
-            "message_start" if head.event.message.id.stated().is_some() => {
+            "message_start" if head.event.message.id.non_empty().is_some() => {
                 self.clear_errors(head.parent_tool_use_id.as_str(), out);
-                self.act("thinking");
+                self.set_activity("thinking");
             }
             "content_block_start" => match head.event.content_block.kind.as_str() {
-                "text" => self.act("writing"),
+                "text" => self.set_activity("writing"),
                 "tool_use" => {
                     let name = head.event.content_block.name.as_str();
                     self.snapshot.activity = activity::one_line(&format!("preparing {name}"));
@@ -255,16 +255,16 @@ impl ClaudeDecoder {
 
     fn init(&mut self, init: &Init<'_>, out: &mut Vec<Notice>) {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        if let Some(id) = init.session_id.stated() {
+        if let Some(id) = init.session_id.non_empty() {
             self.open_session(id, out);
         }
-        self.snapshot.model = text(init.model.stated());
-        self.snapshot.version = text(init.version.stated());
-        self.snapshot.permission_mode = text(init.permission_mode.stated());
+        self.snapshot.model = text(init.model.non_empty());
+        self.snapshot.version = text(init.version.non_empty());
+        self.snapshot.permission_mode = text(init.permission_mode.non_empty());
         let tools: Vec<&str> = init.tools.0.iter().map(|tool| tool.as_str()).collect();
         self.snapshot.unmatched_tools = self.guard_hooks.unmatched(&tools);
         self.exchange = ExchangeState::default();
-        self.continued();
+        self.on_continue();
         self.start_exchange(out);
     }
 
@@ -300,16 +300,16 @@ impl ClaudeDecoder {
 
     fn assistant(&mut self, row: &Head<'_>, out: &mut Vec<Notice>) {
         let thread = row.parent_tool_use_id.as_str();
-        if row.message.id.stated().is_none() {
+        if row.message.id.non_empty().is_none() {
             return;
         }
         if row.message.model.is(SYNTHETIC) {
             if thread.is_empty() {
-                self.exchange.synthetic(row);
+                self.exchange.on_synthetic(row);
             }
             return;
         }
-        self.continued();
+        self.on_continue();
         self.clear_errors(thread, out);
         self.usage_meter.row(&row.message, thread);
         for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
@@ -344,7 +344,7 @@ impl ClaudeDecoder {
             if self.tools.end(block.tool_use_id.as_str()) {
                 self.guard_hooks.on_tool_end(block.tool_use_id.as_str(), block.is_error.0);
                 self.progressed = true;
-                self.act("thinking");
+                self.set_activity("thinking");
                 self.snapshot.tool = self.tools.open_label().map(str::to_owned);
                 out.push(Notice::ToolEnded);
                 if self.claim.on_result(block) {
@@ -355,21 +355,21 @@ impl ClaudeDecoder {
     }
 
     fn result(&mut self, line: &ResultLine<'_>, out: &mut Vec<Notice>) {
-        let reported = line.session_id.stated().map(SessionId::from).filter(SessionId::is_uuid);
+        let reported = line.session_id.non_empty().map(SessionId::from).filter(SessionId::is_uuid);
         // The result of another session does not concern this one.
         let is_foreign = |current: &SessionId| reported.as_ref().is_some_and(|reported| reported != current);
         if self.snapshot.session.as_ref().is_some_and(is_foreign) {
-            return self.bad(out);
+            return self.invalid_line(out);
         }
-        self.continued();
+        self.on_continue();
         self.usage_meter.on_result(line);
-        self.refused_start(line);
+        self.record_startup_error(line);
         let result = self.exchange.result(line, &self.tools);
         if let (None, None, Some(session)) = (self.startup, &self.snapshot.session, reported) {
             // The plain `json` format has no `init`.
             self.snapshot.session = Some(session);
         }
-        self.snapshot.set_result(line.result.stated().filter(|_| !result.is_error));
+        self.snapshot.set_result(line.result.non_empty().filter(|_| !result.is_error));
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
             self.snapshot.push_error(error.as_str());
         }
@@ -377,7 +377,7 @@ impl ClaudeDecoder {
             self.side_effects.on_never_ran(denial.tool_use_id.as_str());
         }
         self.snapshot.results += 1;
-        self.rest();
+        self.show_background_work();
         self.tools.end_all();
         self.snapshot.tool = None;
         self.guard_hooks.on_exchange_end();
@@ -392,15 +392,15 @@ impl ClaudeDecoder {
         out.push(Notice::ExchangeEnded(result));
     }
 
-    fn refused_start(&mut self, line: &ResultLine<'_>) {
-        let typed = line.startup_failure_reason.stated().map(vendor_terms::startup_failure);
-        let unopened =
-            self.snapshot.session.is_none() && line.is_error.0 && line.terminal_reason.stated().is_none();
+    fn record_startup_error(&mut self, line: &ResultLine<'_>) {
+        let by_reason = line.startup_failure_reason.non_empty().map(vendor_terms::startup_failure);
+        let failed_before_session =
+            self.snapshot.session.is_none() && line.is_error.0 && line.terminal_reason.non_empty().is_none();
         let by_text = || {
-            let mut errors = line.errors.0.iter().filter(|_| unopened);
-            errors.find_map(|error| startup_error::by_text(error.as_str()))
+            let mut errors = line.errors.0.iter().filter(|_| failed_before_session);
+            errors.find_map(|error| startup_error::from_text(error.as_str()))
         };
-        self.startup = typed.or_else(by_text);
+        self.startup = by_reason.or_else(by_text);
     }
 
     /// Classifies a failed start by stderr, if the stream named no session and the process failed on its own.
@@ -413,14 +413,14 @@ impl ClaudeDecoder {
         if self.snapshot.session.is_some() {
             return None;
         }
-        let refused = failed.then(|| startup_error::by_text(stderr_tail)).flatten();
-        // A program that writes something else, or that exits silently on its own. An agent exits silently
-        // with 0 after SIGINT, 143 after SIGTERM and 129 after SIGHUP.
-        let speaks_otherwise = self.snapshot.invalid_lines > 0;
-        let exited = matches!(exit, Exit::Code(code) if ![0, 129, 143].contains(&code) || speaks_otherwise);
-        let is_silent = stderr_tail.trim().is_empty() || speaks_otherwise;
-        let is_other = exited && is_silent && self.snapshot.events.is_empty();
-        refused.or_else(|| is_other.then_some(StartupError::NotAnAgent))
+        let refused = failed.then(|| startup_error::from_text(stderr_tail)).flatten();
+        // Other programs write something else, or exit silently on their own. An agent exits silently with 0
+        // after SIGINT, 143 after SIGTERM and 129 after SIGHUP.
+        let has_other_output = self.snapshot.invalid_lines > 0;
+        let exited = matches!(exit, Exit::Code(code) if ![0, 129, 143].contains(&code) || has_other_output);
+        let is_silent = stderr_tail.trim().is_empty() || has_other_output;
+        let is_not_agent = exited && is_silent && self.snapshot.events.is_empty();
+        refused.or_else(|| is_not_agent.then_some(StartupError::NotAnAgent))
     }
 
     fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
@@ -429,7 +429,7 @@ impl ClaudeDecoder {
         // `as` saturates, and maps NaN to 0.
         let delay = Span(retry.retry_delay_ms.0.unwrap_or_default() as u64);
         let cause = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
-        let maximum = retry.max_retries.0.map_or_else(String::new, |most| format!(" of {most}"));
+        let maximum = retry.max_retries.0.map_or_else(String::new, |max| format!(" of {max}"));
         self.snapshot.activity = format!("repeating a request ({cause}), {attempt}{maximum}");
         out.push(Notice::Retrying { attempt, status, delay });
     }
@@ -438,9 +438,9 @@ impl ClaudeDecoder {
         let info = &event.info;
         let Some(status) = vendor_terms::rate_limit_status(info.status.as_str()) else { return };
         // An account with paid overage continues after its usage window is exhausted.
-        let passes = status == RateLimitStatus::Rejected && info.is_using_overage.0;
+        let uses_overage = status == RateLimitStatus::Rejected && info.is_using_overage.0;
         let limit = RateLimit {
-            status: if passes { RateLimitStatus::Warning } else { status },
+            status: if uses_overage { RateLimitStatus::Warning } else { status },
             resets_at: info.resets_at.0.map(Moment::from_unix_seconds),
         };
         self.rate_limit = Some(limit);
@@ -457,7 +457,7 @@ impl ClaudeDecoder {
 
     fn informational(&mut self, note: &Note<'_>) {
         self.guard_lapsed |= note.tag.is("hook_no_verdict") || note.tag.is("hook_callback_failed");
-        if note.tag.stated().is_some() {
+        if note.tag.non_empty().is_some() {
             self.snapshot.push_error(note.content.as_str());
         }
     }
@@ -477,27 +477,27 @@ impl ClaudeDecoder {
 
     fn background_changed(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
         self.background.on_change(note);
-        self.snapshot.background = self.background.seen();
+        self.snapshot.background = self.background.tasks();
         out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
     }
 
-    /// Shows background work if no exchange is open.
-    fn rest(&mut self) {
+    /// Shows background work as the activity, for the time without an open exchange.
+    fn show_background_work(&mut self) {
         let tasks: Vec<&str> = self.snapshot.background.iter().map(|task| task.command.as_str()).collect();
-        let waits = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));
-        self.snapshot.activity = waits.map_or_else(String::new, |waits| activity::one_line(&waits));
+        let label = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));
+        self.snapshot.activity = label.map_or_else(String::new, |label| activity::one_line(&label));
     }
 
     /// Records that the agent continues.
-    fn continued(&mut self) {
+    fn on_continue(&mut self) {
         if self.background.on_continue() {
-            self.snapshot.background = self.background.seen();
+            self.snapshot.background = self.background.tasks();
         }
     }
 
     fn task_started(&mut self, note: &Note<'_>) {
         self.background.on_start(note);
-        self.snapshot.background = self.background.seen();
+        self.snapshot.background = self.background.tasks();
         if note.is_backgrounded.0 {
             self.side_effects.on_backgrounded(note.tool_use_id.as_str());
         }
@@ -507,7 +507,7 @@ impl ClaudeDecoder {
     /// learn of it.
     fn task_notification(&mut self, note: &Note<'_>) {
         self.background.on_end(note);
-        self.snapshot.background = self.background.seen();
+        self.snapshot.background = self.background.tasks();
         let failed = note.status.is("failed");
         if failed || note.status.is("completed") {
             self.side_effects.on_end(note.tool_use_id.as_str(), failed, None);
@@ -515,21 +515,21 @@ impl ClaudeDecoder {
     }
 
     fn model_fallback(&mut self, note: &Note<'_>) {
-        self.snapshot.model = note.fallback_model.stated().map(str::to_owned);
+        self.snapshot.model = note.fallback_model.non_empty().map(str::to_owned);
     }
 
     fn status(&mut self, note: &Note<'_>) {
-        if let Some(mode) = note.permission_mode.stated() {
+        if let Some(mode) = note.permission_mode.non_empty() {
             self.snapshot.permission_mode = Some(mode.to_owned());
         }
         match note.status.as_str() {
-            "requesting" => self.act("waiting for the model"),
-            "compacting" => self.act("compacting the conversation"),
+            "requesting" => self.set_activity("waiting for the model"),
+            "compacting" => self.set_activity("compacting the conversation"),
             _ => {}
         }
     }
 
-    fn act(&mut self, activity: &str) {
+    fn set_activity(&mut self, activity: &str) {
         if self.snapshot.activity != activity {
             self.snapshot.activity.clear();
             self.snapshot.activity.push_str(activity);
@@ -538,7 +538,7 @@ impl ClaudeDecoder {
 
     /// Returns whether a successful result hides a lapse: an agent that lost its host cancels its tool calls
     /// and then reports success.
-    fn hides_a_lapse(&self) -> bool {
+    fn hides_lapse(&self) -> bool {
         self.tools.cancelled && !self.exchange_open && self.result.is_some_and(|result| !result.is_error)
     }
 }
@@ -550,7 +550,7 @@ fn is_ping(head: &Head<'_>) -> bool {
 }
 
 /// Reports activity, unless the last notice already does.
-fn stir(out: &mut Vec<Notice>) {
+fn push_activity(out: &mut Vec<Notice>) {
     if out.last() != Some(&Notice::Activity) {
         out.push(Notice::Activity);
     }

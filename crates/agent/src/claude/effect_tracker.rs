@@ -1,7 +1,7 @@
 //! Records the agent's tool calls as side effects of its attempt.
 
 use super::activity::{main_argument, with_detail};
-use super::tool_calls::{CallFate, fate};
+use super::tool_calls::{CallExecution, call_execution};
 use super::vendor_terms;
 use super::wire::{Block, Head};
 use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
@@ -28,8 +28,8 @@ pub(super) fn on_call(
         effect,
         is_outside: scope != EffectScope::Workspace,
         in_background: call.input.run_in_background.0,
-        of_subagent: row.parent_tool_use_id.stated().is_some(),
-        when: vendor_terms::utc_minute(row.timestamp.as_str()),
+        is_subagent: row.parent_tool_use_id.non_empty().is_some(),
+        time: vendor_terms::utc_minute(row.timestamp.as_str()),
     });
 }
 
@@ -37,12 +37,12 @@ pub(super) fn on_call(
 pub(super) fn on_result(side_effects: &mut SideEffects, result: &Block<'_>, row: &Head<'_>) {
     let id = result.tool_use_id.as_str();
     let meta = row.tool_result_meta.0.iter().find(|meta| meta.id.is(id));
-    match meta.map_or(CallFate::Ran, fate) {
-        CallFate::Ran => {
+    match meta.map_or(CallExecution::Ran, call_execution) {
+        CallExecution::Ran => {
             side_effects.on_result(id, result.is_error.0, vendor_terms::utc_minute(row.timestamp.as_str()))
         }
-        CallFate::NeverRan => side_effects.on_never_ran(id),
+        CallExecution::NeverRan => side_effects.on_never_ran(id),
         // It is unknown how far the call got.
-        CallFate::Stopped => {}
+        CallExecution::Stopped => {}
     }
 }

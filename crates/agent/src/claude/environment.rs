@@ -28,7 +28,7 @@ const NEEDED: [&str; 12] = [
     "no_proxy",
 ];
 
-/// Prefixes of more such variables, each with the variable that enables them.
+/// Prefixes of more such variables. Some apply only if the variable next to them is set.
 const NEEDED_PREFIXES: [(&str, Option<&str>); 9] = [
     ("ANTHROPIC_", None),
     ("CLAUDE_CODE_SKIP_", None),
@@ -61,10 +61,10 @@ pub const RETRY_WATCHDOG: &str = "CLAUDE_CODE_RETRY_WATCHDOG";
 /// unchanged.
 pub const API_TIMEOUT: &str = "API_TIMEOUT_MS";
 
-/// The default of that, in seconds.
+/// The default of [`API_TIMEOUT`], in seconds.
 pub const API_TIMEOUT_SECONDS: u64 = 360;
 
-/// The directory of its sessions, below its configuration directory.
+/// The directory of the agent's sessions, below its configuration directory.
 pub const SESSIONS_FOLDER: &str = "projects";
 
 #[cfg(test)]

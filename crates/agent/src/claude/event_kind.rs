@@ -3,7 +3,7 @@
 
 macro_rules! kinds {
     ($($name:ident = $as_str:literal,)*) => {
-        /// A type of event; `system` events by their subtype.
+        /// A type of event. `system` events are distinguished by their subtype.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Kind {
             $($name,)*
@@ -20,7 +20,7 @@ macro_rules! kinds {
     };
 }
 
-// In the order of how often they come: the search is linear.
+// The most frequent first, because the search is linear.
 kinds! {
     StreamEvent = "stream_event",
     Assistant = "assistant",

@@ -11,14 +11,14 @@ use longhaul_core::{AgentResult, ApiError, MessageError, StopReason, TerminalRea
 pub(super) struct ExchangeState {
     /// The last error message, if no message of the model followed. Errors that the agent recovered from do
     /// not matter.
-    trouble: Option<ApiTrouble>,
+    api_failure: Option<ApiFailure>,
     /// Whether the agent overrode a stop hook that had blocked the end too often.
     pub(super) stop_hook_capped: bool,
 }
 
 /// An error message that the agent program wrote, as closed enums.
 #[derive(Clone, Copy, Debug)]
-struct ApiTrouble {
+struct ApiFailure {
     message_error: Option<MessageError>,
     api_error: Option<ApiError>,
     api_status: Option<u16>,
@@ -26,40 +26,41 @@ struct ApiTrouble {
 
 impl ExchangeState {
     /// Records a message of the agent program in the main conversation.
-    pub(super) fn synthetic(&mut self, row: &Head<'_>) {
-        if !row.is_api_error_message.0 && row.error.stated().is_none() {
+    pub(super) fn on_synthetic(&mut self, row: &Head<'_>) {
+        if !row.is_api_error_message.0 && row.error.non_empty().is_none() {
             return;
         }
         let text = row.message.content.0.first().map_or("", |block| block.text.as_str());
         let api_error_by_sentence =
             || vendor_terms::api_error_by_sentence(text).filter(|_| row.is_api_error_message.0);
-        self.trouble = Some(ApiTrouble {
-            message_error: row.error.stated().map(vendor_terms::message_error),
-            api_error: row.api_error.stated().map(vendor_terms::api_error).or_else(api_error_by_sentence),
+        self.api_failure = Some(ApiFailure {
+            message_error: row.error.non_empty().map(vendor_terms::message_error),
+            api_error: row.api_error.non_empty().map(vendor_terms::api_error).or_else(api_error_by_sentence),
             api_status: status(row.api_error_status.0),
         });
     }
 
     /// Clears the error, because the model produced output.
     pub(super) fn clear_errors(&mut self) {
-        self.trouble = None;
+        self.api_failure = None;
     }
 
     /// Returns the result of the exchange.
     pub(super) fn result(&self, line: &ResultLine<'_>, tools: &ToolCalls) -> AgentResult {
         let is_error = is_error(line);
-        let trouble = self.trouble.as_ref();
+        let api_failure = self.api_failure.as_ref();
         AgentResult {
             is_error,
             terminal_reason: terminal_reason(line),
-            api_status: status(line.api_error_status.0).or(trouble.and_then(|trouble| trouble.api_status)),
+            api_status: status(line.api_error_status.0)
+                .or(api_failure.and_then(|api_failure| api_failure.api_status)),
             api_error: line
                 .api_error
-                .stated()
+                .non_empty()
                 .map(vendor_terms::api_error)
-                .or(trouble.and_then(|trouble| trouble.api_error)),
-            message_error: trouble.and_then(|trouble| trouble.message_error),
-            stop_reason: line.stop_reason.stated().map_or(StopReason::Other, vendor_terms::stop_reason),
+                .or(api_failure.and_then(|api_failure| api_failure.api_error)),
+            message_error: api_failure.and_then(|api_failure| api_failure.message_error),
+            stop_reason: line.stop_reason.non_empty().map_or(StopReason::Other, vendor_terms::stop_reason),
             empty: !is_error && line.result.as_str().trim().is_empty() && !line.structured_output.0,
             denials: tools
                 .denials(line.permission_denials.0.iter().map(|denial| denial.tool_use_id.as_str())),
@@ -74,7 +75,7 @@ fn is_error(line: &ResultLine<'_>) -> bool {
 }
 
 fn terminal_reason(line: &ResultLine<'_>) -> TerminalReason {
-    match line.terminal_reason.stated() {
+    match line.terminal_reason.non_empty() {
         Some(reason) => vendor_terms::terminal_reason(reason),
         None => vendor_terms::terminal_reason_by_subtype(line.subtype.as_str(), is_error(line)),
     }

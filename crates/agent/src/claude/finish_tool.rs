@@ -4,7 +4,7 @@
 use crate::Program;
 use serde_json::json;
 
-/// The tool's name in Claude Code, which includes that of our server.
+/// The tool's name in Claude Code, which includes the name of our server.
 pub const FINISH: &str = "mcp__longhaul__finish";
 const SERVER: &str = "longhaul";
 
@@ -15,7 +15,7 @@ pub(super) fn args(program: &Program) -> [String; 2] {
         "type": "stdio",
         "command": program.path,
         "args": program.leading_args,
-        // Otherwise a model finds the tool only by searching for it (2.1.330).
+        // Without this, a model finds the tool only by searching for it (2.1.330).
         "alwaysLoad": true,
     });
     let servers = json!({ "mcpServers": { SERVER: server } });

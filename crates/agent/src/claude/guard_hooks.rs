@@ -4,7 +4,7 @@
 use super::compaction::fingerprint;
 use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
 use super::finish_tool::FINISH;
-use super::questions::{self, ASK};
+use super::questions::{self, QUESTION_TOOL};
 use super::wire::{ControlResponse, HookInput, Note, Request};
 use crate::snapshot::{BlockedCall, truncate_to_bytes};
 use crate::{GivenAnswer, GuardedCall, Guards, Verdict};
@@ -14,18 +14,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 // Maximum number of calls that wait for a reply at once, one for each open tool.
 const OPEN_MAX: usize = 1024;
-// After a restart, the agent must still be waiting for the reply; it waits for a day.
+// One day: after a restart of the supervisor, the agent must still be waiting for the reply.
 const TIMEOUT_S: u32 = 86_400;
 const CALLBACK: &str = "longhaul-guard";
-/// Fields that state the target of a call, and the length that is recorded.
+/// Fields that may state the target of a call. The first one that is present is recorded, truncated.
 const TARGET_FIELDS: [&str; 4] = ["url", "command", "query", "file_path"];
 const TARGET_BYTES_MAX: usize = 500;
 const NO_PERSON: &str =
     "This needs a person's permission, and no one is available to give it. Continue without it.";
 const UNREADABLE: &str =
     "These questions could not be parsed, and no one is available to answer them. Decide yourself.";
-// An empty pipe takes this much at once. A killed supervisor may have written half of a longer line, and an
-// agent exits on half a line (2.1.330).
+// An empty pipe takes this many bytes in one write. A killed supervisor may have written half of a longer
+// line, and an agent exits on half a line (2.1.330).
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// Registers the guards. Must precede the first prompt.
@@ -49,14 +49,14 @@ pub(super) struct GuardHooks {
     /// Whether the agent has confirmed the hooks.
     registered: bool,
     /// Pending requests by id.
-    open: BTreeMap<String, Open>,
-    /// Calls that were requested and have not ended.
-    judged: BTreeSet<u64>,
+    pending: BTreeMap<String, PendingRequest>,
+    /// Calls that the agent asked about and that have not ended.
+    open_calls: BTreeSet<u64>,
     /// Calls whose request was withdrawn, unless the agent has since confirmed our interrupt.
-    withdrawn: BTreeSet<u64>,
+    withdrawn_calls: BTreeSet<u64>,
     /// Calls that were denied and have no result yet.
-    refused: BTreeSet<u64>,
-    /// The directory of the last call, and whether the agent needs no permission.
+    denied_calls: BTreeSet<u64>,
+    /// The directory of the last call, and whether the agent bypasses permissions.
     context: (String, bool),
     /// The last call, if it was denied because of a URL.
     pub(super) blocked: Option<BlockedCall>,
@@ -69,7 +69,7 @@ pub(super) struct GuardHooks {
 }
 
 #[derive(Debug)]
-struct Open {
+struct PendingRequest {
     call: u64,
     /// Whether the request is for the guards. The call must not be made without their verdict.
     is_guard: bool,
@@ -93,13 +93,13 @@ impl GuardHooks {
         let is_guard = request.subtype.is("hook_callback");
         let (answer, given_answers) = match request.subtype.as_str() {
             "hook_callback" if request.callback_id.is(CALLBACK) => {
-                self.judged.insert(call);
+                self.open_calls.insert(call);
                 let guarded = guarded_call(&request.input);
-                self.context = (guarded.cwd.to_owned(), guarded.is_free);
+                self.context = (guarded.cwd.to_owned(), guarded.bypasses_permissions);
                 let denied = self.denied;
-                let (line, given_answers) = self.judge(id, &guarded);
-                if self.denied > denied && self.refused.len() < OPEN_MAX {
-                    self.refused.insert(call);
+                let (line, given_answers) = self.decide(id, &guarded);
+                if self.denied > denied && self.denied_calls.len() < OPEN_MAX {
+                    self.denied_calls.insert(call);
                 }
                 self.blocked = (self.denied > denied).then(|| blocked(&self.guards, &guarded)).flatten();
                 (Some(line), given_answers)
@@ -110,16 +110,16 @@ impl GuardHooks {
             "can_use_tool" => (Some(permission_denial(id, NO_PERSON)), Vec::new()),
             _ => return Vec::new(),
         };
-        if self.open.len() < OPEN_MAX {
-            self.open.insert(id.to_owned(), Open { call, is_guard, answer });
+        if self.pending.len() < OPEN_MAX {
+            self.pending.insert(id.to_owned(), PendingRequest { call, is_guard, answer });
         }
         given_answers
     }
 
     /// Returns the reply to a call, with its questions to a person and their answers.
-    fn judge(&mut self, id: &str, call: &GuardedCall<'_>) -> (Vec<u8>, Vec<GivenAnswer>) {
+    fn decide(&mut self, id: &str, call: &GuardedCall<'_>) -> (Vec<u8>, Vec<GivenAnswer>) {
         let (verdict, given_answers) = match (self.verdict(call), &self.guards.answers) {
-            (Verdict::Allow, Some(answers)) if call.tool == ASK => {
+            (Verdict::Allow, Some(answers)) if call.tool == QUESTION_TOOL => {
                 match call.input().and_then(|input| questions::answer(answers, input)) {
                     Some((input, given_answers)) => (Verdict::Modify(input), given_answers),
                     None => (Verdict::Deny(UNREADABLE.to_owned()), Vec::new()),
@@ -142,18 +142,18 @@ impl GuardHooks {
 
     /// Records that the agent withdrew a request.
     pub(super) fn on_withdrawn(&mut self, id: &str) {
-        let request = self.open.remove(id).filter(|open| open.is_guard);
-        self.withdrawn.extend(request.map(|open| open.call));
+        let request = self.pending.remove(id).filter(|pending| pending.is_guard);
+        self.withdrawn_calls.extend(request.map(|pending| pending.call));
     }
 
     /// Returns whether a call was made or rejected without a verdict.
     pub(super) fn has_lapsed(&self) -> bool {
-        self.lapsed || !self.withdrawn.is_empty()
+        self.lapsed || !self.withdrawn_calls.is_empty()
     }
 
     /// Records the result of a call, including calls of sub-agents. A denied call that succeeds is a lapse.
     pub(super) fn on_tool_result(&mut self, call: &str, is_error: bool) {
-        self.lapsed |= self.refused.remove(&fingerprint(call)) && !is_error;
+        self.lapsed |= self.denied_calls.remove(&fingerprint(call)) && !is_error;
     }
 
     /// Checks the reply of a project's hook. If it replaced the input of a call, the agent runs the
@@ -167,26 +167,26 @@ impl GuardHooks {
         let answer: Value = serde_json::from_str(note.stdout.as_str()).unwrap_or_default();
         let Some(input) = answer["hookSpecificOutput"].get("updatedInput") else { return };
         let input = input.to_string();
-        let (cwd, is_free) = &self.context;
-        let call = GuardedCall::new(tool, &input).in_dir(cwd).in_free_mode(*is_free);
+        let (cwd, bypasses_permissions) = &self.context;
+        let call = GuardedCall::new(tool, &input).in_dir(cwd).with_permission_bypass(*bypasses_permissions);
         self.lapsed |= self.verdict(&call) != Verdict::Allow;
     }
 
     /// Records the end of a call.
     pub(super) fn on_tool_end(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
-        self.open.retain(|_, open| open.call != call);
-        let judged = self.judged.remove(&call);
-        self.lapsed |= self.withdrawn.contains(&call);
+        self.pending.retain(|_, pending| pending.call != call);
+        let had_request = self.open_calls.remove(&call);
+        self.lapsed |= self.withdrawn_calls.contains(&call);
         // If the hooks are registered, a failed call may have been rejected before any request.
-        let refused = self.registered && is_error;
-        self.lapsed |= !self.guards.is_empty() && !judged && !refused;
+        let may_be_rejected = self.registered && is_error;
+        self.lapsed |= !self.guards.is_empty() && !had_request && !may_be_rejected;
     }
 
     /// Drops answered requests at the end of an exchange. Requests without a reply may belong to background
     /// sub-agents, and the agent ignores a superfluous reply.
     pub(super) fn on_exchange_end(&mut self) {
-        self.open.retain(|_, open| open.answer.is_some());
+        self.pending.retain(|_, pending| pending.answer.is_some());
     }
 
     /// Records the agent's response to a message of ours.
@@ -195,27 +195,27 @@ impl GuardHooks {
         // Our interrupt withdrew these requests. Their calls must fail, because they have no verdict
         // (2.1.330).
         if response.response.request_id.is(INTERRUPT) {
-            for call in std::mem::take(&mut self.withdrawn) {
-                self.judged.remove(&call);
+            for call in std::mem::take(&mut self.withdrawn_calls) {
+                self.open_calls.remove(&call);
             }
         }
     }
 
     /// Takes the replies that the agent waits for, one line each.
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
-        self.open.values_mut().filter_map(|open| open.answer.take()).collect()
+        self.pending.values_mut().filter_map(|pending| pending.answer.take()).collect()
     }
 }
 
 /// Returns the call of a request.
 fn guarded_call<'a>(input: &'a HookInput<'_>) -> GuardedCall<'a> {
     let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json()).in_dir(input.cwd.as_str());
-    call.in_free_mode(input.permission_mode.is("bypassPermissions"))
+    call.with_permission_bypass(input.permission_mode.is("bypassPermissions"))
 }
 
 /// Returns the target of a denied call, if it names a blocked URL.
 fn blocked(guards: &Guards, call: &GuardedCall<'_>) -> Option<BlockedCall> {
-    let pattern = guards.blocked_url_of(call)?;
+    let pattern = guards.find_blocked_url(call)?;
     let field = |name: &&str| call.input()?.get(*name)?.as_str();
     let target = TARGET_FIELDS.iter().find_map(field).unwrap_or_default();
     Some(BlockedCall {
@@ -232,7 +232,7 @@ fn encode_verdict(id: &str, verdict: Verdict) -> (Verdict, Vec<u8>) {
         return (verdict, answer);
     }
     let denial =
-        Verdict::Deny("The input of this call is too long to be changed as this run wants it.".to_owned());
+        Verdict::Deny("The input of this call is too long to be modified as this run requires.".to_owned());
     let answer = hook_answer(id, &response(&denial));
     (denial, answer)
 }
@@ -276,20 +276,20 @@ mod tests {
         hooks
     }
 
-    fn ask(hooks: &mut GuardHooks, id: &str, tool: &str) {
+    fn request(hooks: &mut GuardHooks, id: &str, tool: &str) {
         let line = format!(
             r#"{{"type":"control_request","request_id":"{id}","request":{{"subtype":"hook_callback",
             "callback_id":"longhaul-guard","tool_use_id":"call-{id}","input":{{"tool_name":"{tool}"}}}}}}"#
         );
-        let note: Note<'_> = parse(line.as_bytes()).expect("a question");
+        let note: Note<'_> = parse(line.as_bytes()).expect("a request");
         hooks.on_request(note.request_id.as_str(), &note.request);
     }
 
     const DATABASE: &str = r#"{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,
         "options":[{"label":"Postgres","description":""},{"label":"SQLite","description":""}]}]}"#;
 
-    /// Returns hooks that received a call of this tool from an agent that may ask questions.
-    fn asking(tool: &str, input: &str) -> GuardHooks {
+    /// Returns the hooks of an agent that may ask questions, after a request for a call of this tool.
+    fn hooks_after_call(tool: &str, input: &str) -> GuardHooks {
         let answers = Answers::new([("features".to_owned(), "Logs".to_owned())]).expect("they agree");
         let deny = "Web*".parse().expect("a pattern");
         let mut hooks = GuardHooks::new(
@@ -300,7 +300,7 @@ mod tests {
             r#"{{"type":"control_request","request_id":"1","request":{{"subtype":"hook_callback",
             "callback_id":"longhaul-guard","tool_use_id":"call-1","input":{{"tool_name":"{tool}","tool_input":{input}}}}}}}"#
         );
-        let note: Note<'_> = parse(line.as_bytes()).expect("a question");
+        let note: Note<'_> = parse(line.as_bytes()).expect("a request");
         hooks.on_request(note.request_id.as_str(), &note.request);
         hooks
     }
@@ -315,9 +315,9 @@ mod tests {
             let guards =
                 Guards { allow_tools: vec!["Read".parse().expect("a pattern")], ..Guards::default() };
             let mut hooks = GuardHooks::new(guards, offered);
-            ask(&mut hooks, "1", "mcp__longhaul__finish");
+            request(&mut hooks, "1", "mcp__longhaul__finish");
             assert_eq!(hooks.denied, denied, "offered: {offered}");
-            ask(&mut hooks, "2", "mcp__longhaul__other");
+            request(&mut hooks, "2", "mcp__longhaul__other");
             assert_eq!(hooks.denied, denied + 1);
         };
         check(true, 0);
@@ -335,11 +335,11 @@ mod tests {
     #[test]
     fn replies_once_to_each_request() {
         let mut hooks = hooks_with_guard();
-        ask(&mut hooks, "1", "Bash");
-        ask(&mut hooks, "2", "WebFetch");
+        request(&mut hooks, "1", "Bash");
+        request(&mut hooks, "2", "WebFetch");
         expect![[r#"
             {"response":{"request_id":"1","response":{},"subtype":"success"},"type":"control_response"}
-            {"response":{"request_id":"2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The tool WebFetch is not allowed in this run. Continue without it: no person is there to allow it."}},"subtype":"success"},"type":"control_response"}
+            {"response":{"request_id":"2","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The tool WebFetch is not allowed in this run. Continue without it: no one is available to allow it."}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&answers(&mut hooks));
         assert_eq!(answers(&mut hooks), "");
         assert_eq!((hooks.denied, hooks.has_lapsed()), (1, false));
@@ -348,8 +348,8 @@ mod tests {
     #[test]
     fn replies_fit_into_one_pipe_write() {
         let mut hooks = hooks_with_guard();
-        ask(&mut hooks, "1", &format!("Web{}", "x".repeat(100_000)));
-        // A pipe takes this much at once; half a line would end the agent.
+        request(&mut hooks, "1", &format!("Web{}", "x".repeat(100_000)));
+        // A pipe takes this many bytes in one write. Half a line would end the agent.
         assert!(answers(&mut hooks).len() <= 4096);
     }
 
@@ -365,27 +365,27 @@ mod tests {
         let (verdict, answer) = encode_verdict("1", long);
         assert!(matches!(verdict, Verdict::Deny(_)));
         expect![[r#"
-            {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The input of this call is too long to be changed as this run wants it."}},"subtype":"success"},"type":"control_response"}
+            {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"The input of this call is too long to be modified as this run requires."}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&String::from_utf8(answer).expect("JSON is UTF-8"));
     }
 
     #[test]
     fn answers_questions() {
-        let mut hooks = asking("AskUserQuestion", DATABASE);
+        let mut hooks = hooks_after_call("AskUserQuestion", DATABASE);
         expect![[r#"
             {"response":{"request_id":"1","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"answers":{"Which database?":"Postgres"},"questions":[{"header":"Database","multiSelect":false,"options":[{"description":"","label":"Postgres"},{"description":"","label":"SQLite"}],"question":"Which database?"}]}}},"subtype":"success"},"type":"control_response"}
         "#]].assert_eq(&answers(&mut hooks));
         assert_eq!((hooks.questions.answered, hooks.questions.by_default, hooks.denied), (1, 1, 0));
         // Other calls are unaffected.
-        assert!(answers(&mut asking("Bash", DATABASE)).contains(r#""response":{}"#));
-        assert!(answers(&mut asking("WebFetch", DATABASE)).contains(r#""deny""#));
+        assert!(answers(&mut hooks_after_call("Bash", DATABASE)).contains(r#""response":{}"#));
+        assert!(answers(&mut hooks_after_call("WebFetch", DATABASE)).contains(r#""deny""#));
     }
 
     #[test]
     fn denies_unreadable_questions() {
         let long = format!(r#"{{"questions":[{{"question":"{}"}}]}}"#, "x".repeat(ANSWER_BYTES_MAX));
         for input in ["{}", r#"{"questions":[{"question":"\ud83d"}]}"#, &long] {
-            let mut hooks = asking("AskUserQuestion", input);
+            let mut hooks = hooks_after_call("AskUserQuestion", input);
             assert!(answers(&mut hooks).contains(r#""permissionDecision":"deny""#));
             assert_eq!((hooks.questions.answered, hooks.denied), (0, 1));
         }
@@ -396,7 +396,7 @@ mod tests {
         let mut hooks = hooks_with_guard();
         let line = br#"{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool",
             "tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"call-1"}}"#;
-        let note: Note<'_> = parse(line).expect("a question");
+        let note: Note<'_> = parse(line).expect("a request");
         hooks.on_request(note.request_id.as_str(), &note.request);
         expect![[r#"
             {"response":{"request_id":"1","response":{"behavior":"deny","message":"This needs a person's permission, and no one is available to give it. Continue without it."},"subtype":"success"},"type":"control_response"}
@@ -406,10 +406,10 @@ mod tests {
     }
 
     #[test]
-    fn rereading_replies_to_open_requests() {
+    fn rereading_stream_replies_to_open_requests() {
         let mut hooks = hooks_with_guard();
-        ask(&mut hooks, "1", "Bash");
-        ask(&mut hooks, "2", "Bash");
+        request(&mut hooks, "1", "Bash");
+        request(&mut hooks, "2", "Bash");
         hooks.on_tool_end("call-1", false);
         assert!(answers(&mut hooks).contains(r#""request_id":"2""#));
         hooks.on_tool_end("call-2", false);
@@ -419,9 +419,9 @@ mod tests {
     #[test]
     fn replies_to_sub_agent_after_exchange() {
         let mut hooks = hooks_with_guard();
-        ask(&mut hooks, "1", "Bash");
+        request(&mut hooks, "1", "Bash");
         assert!(answers(&mut hooks).contains(r#""request_id":"1""#));
-        ask(&mut hooks, "2", "Bash");
+        request(&mut hooks, "2", "Bash");
         // Both requests arrived at once, or the supervisor was killed before it replied.
         hooks.on_exchange_end();
         assert!(answers(&mut hooks).contains(r#""request_id":"2""#));
@@ -443,13 +443,13 @@ mod tests {
         assert!(!lapses(|hooks| hooks.on_tool_end("call-1", true)));
         // There was no reply in time.
         assert!(lapses(|hooks| {
-            ask(hooks, "1", "Bash");
+            request(hooks, "1", "Bash");
             hooks.on_withdrawn("1");
         }));
         // A call whose request our interrupt withdrew must not be made, because it has no verdict.
         let interrupted = |is_error: bool| {
             let mut hooks = hooks_with_guard();
-            ask(&mut hooks, "1", "Bash");
+            request(&mut hooks, "1", "Bash");
             hooks.on_withdrawn("1");
             hooks.on_response(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
             hooks.on_tool_end("call-1", is_error);
@@ -459,7 +459,7 @@ mod tests {
         assert!(interrupted(false));
         // The agent had stopped waiting before the interrupt.
         assert!(lapses(|hooks| {
-            ask(hooks, "1", "Bash");
+            request(hooks, "1", "Bash");
             hooks.on_withdrawn("1");
             hooks.on_tool_end("call-1", true);
             hooks.on_response(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));

@@ -1,5 +1,5 @@
-//! Builds the command line, environment and first input of an attempt. The task goes over the input, never
-//! into the arguments.
+//! Builds the command line, environment and first input of an attempt. The task is sent over the input, never
+//! in the arguments.
 
 use super::control::user_line;
 use super::environment::{MAX_RETRIES, RETRY_WATCHDOG};
@@ -8,13 +8,13 @@ use super::guard_hooks::register;
 use super::learn_hooks;
 use super::network;
 use super::prompts::prompt;
-use super::questions::OFFERED;
+use super::questions::ENABLING_ARGS;
 use crate::{AgentSpec, Invocation, PriorAttempts};
 use longhaul_core::{AttemptPlan, SessionPlan};
 use serde_json::{Map, Value};
 
-/// Variables of a surrounding Claude Code, which the agent would take as its host, so that it keeps no
-/// session or joins its effort. Also the agent's own endless retries.
+/// Variables to remove. Most belong to a surrounding Claude Code: the agent would treat it as its host, and
+/// keep no session or adopt its effort. One enables the agent's own endless retries.
 const ENV_REMOVED: [&str; 14] = [
     "CLAUDECODE",
     "CLAUDE_CODE_BRIDGE_SESSION_ID",
@@ -33,7 +33,7 @@ const ENV_REMOVED: [&str; 14] = [
     "CLAUDE_PID",
 ];
 
-/// Flags that select the conversation and its format, which Longhaul must set. A second one would take
+/// Flags that select the conversation and its format. Only Longhaul may set them: a second flag would take
 /// precedence, and the run would follow another session or none.
 pub const RESERVED: &[&str] = &[
     "-c",
@@ -49,13 +49,14 @@ pub const RESERVED: &[&str] = &[
     "--session-id",
 ];
 
-/// Replaces the agent's own instructions, about 7,000 tokens on work with tools. The task is in the prompt.
+/// Replaces the agent's own instructions: about 7,000 tokens on work with tools, which a summary does not
+/// need. The task is in the prompt.
 const SUMMARY_SYSTEM_PROMPT: &str = "You write summaries of records.";
 
 pub(super) fn invocation(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
     // An agent that asks before each call waits while no supervisor runs.
-    let asks = !spec.guards.is_empty() || spec.needs_supervisor;
-    let guards = if asks { register() } else { Vec::new() };
+    let needs_replies = !spec.guards.is_empty() || spec.needs_supervisor;
+    let guards = if needs_replies { register() } else { Vec::new() };
     let prompt = prompt(spec, plan, prior);
     Invocation {
         program: spec.program.path.clone(),
@@ -65,21 +66,21 @@ pub(super) fn invocation(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAtte
         env_remove: ENV_REMOVED.to_vec(),
         stdin: [guards, user_line(&prompt)].concat(),
         prompt,
-        input_outlives_supervisor: asks,
+        input_outlives_supervisor: needs_replies,
     }
 }
 
-/// Returns the invocation for one answer of a model, for a summary of older work. The user's own arguments
-/// are for the work and are not included.
-pub(super) fn summary_args(spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
+/// Returns the invocation that makes a model answer once, for a summary of older work. It omits the user's
+/// own arguments, because they are for the work.
+pub(super) fn summary_invocation(spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
     let mut args = spec.program.leading_args.clone();
-    let own_args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+    let summary_args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         .into_iter()
         // The deltas give the usage of a truncated answer.
         .chain(["--include-partial-messages", "--no-session-persistence", "--max-turns", "1"])
         // No tools, hooks, servers, memory files or skills, while logins and settings apply (2.1.330).
         .chain(["--tools", "", "--safe-mode", "--system-prompt", SUMMARY_SYSTEM_PROMPT, "--model", model]);
-    args.extend(own_args.map(str::to_owned));
+    args.extend(summary_args.map(str::to_owned));
     Invocation {
         program: spec.program.path.clone(),
         args,
@@ -128,7 +129,7 @@ fn args(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Vec<Stri
         add(&["--max-turns", &turns.to_string()]);
     }
     if spec.guards.answers.is_some() {
-        add(&OFFERED);
+        add(&ENABLING_ARGS);
     }
     // A project's hook can rewrite a call after our verdict; its event shows the rewrite.
     if !spec.guards.is_empty() {
@@ -136,7 +137,7 @@ fn args(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Vec<Stri
     }
     args.extend(spec.finish_tool.iter().flat_map(finish_tool::args));
     args.extend(settings(spec));
-    args.extend(spec.network.as_ref().map(|_| network::NOT_OFFERED.to_owned()));
+    args.extend(spec.network.as_ref().map(|_| network::NO_WEB_TOOLS.to_owned()));
     args.extend(spec.extra_args.iter().cloned());
     args
 }
@@ -147,8 +148,8 @@ fn settings(spec: &AgentSpec) -> Vec<String> {
     let sandbox = spec.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
     let hooks = spec.learn.as_ref().map(|learn| ("hooks".to_owned(), learn_hooks::hooks(learn)));
     // The agent runs commands inside skills without calling a hook (2.1.330).
-    let disables = spec.guards.disable_skill_commands();
-    let skills = disables.then(|| ("disableSkillShellExecution".to_owned(), Value::Bool(true)));
+    let must_disable = spec.guards.must_disable_skill_commands();
+    let skills = must_disable.then(|| ("disableSkillShellExecution".to_owned(), Value::Bool(true)));
     let settings: Map<String, Value> = sandbox.into_iter().chain(hooks).chain(skills).collect();
     if settings.is_empty() {
         return Vec::new();
@@ -160,7 +161,7 @@ fn env_set(spec: &AgentSpec, attempt: u32) -> Vec<(String, String)> {
     [
         // Makes a failed start report a typed reason in the stream.
         ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1".to_owned()),
-        // Reports `idle`: only then, not at the first result, is no further result due.
+        // Makes the agent report `idle`. Only then is no further result due; after a result, one may be.
         ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1".to_owned()),
         (MAX_RETRIES, spec.inner_retries.to_string()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
@@ -173,7 +174,7 @@ fn env_set(spec: &AgentSpec, attempt: u32) -> Vec<(String, String)> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{invocation, summary_args};
+    use super::{invocation, summary_invocation};
     use crate::{AgentSpec, Answers, Guards, Network, PriorAttempts, Program};
     use expect_test::{Expect, expect};
     use longhaul_core::{AttemptPlan, Fault, Limit, PromptKind, RunId, SessionId, SessionPlan};
@@ -226,7 +227,7 @@ pub(super) mod tests {
             PromptKind::Continue(Fault::Overloaded),
             expect![[r#"
             /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old
-            {"message":{"content":"The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, look whether it has taken effect already: the last commands may have run in full, in part or not at all.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            {"message":{"content":"The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, check whether it has already taken effect: the last commands may have run in full, in part or not at all.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         "#]],
         );
         let all = AgentSpec {
@@ -330,15 +331,15 @@ pub(super) mod tests {
             extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
             ..spec()
         };
-        let found = summary_args(&all, 3, "haiku", "Summarize this.");
+        let found = summary_invocation(&all, 3, "haiku", "Summarize this.");
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
-        let marks = found.env_set.iter().filter(|(name, _)| name.starts_with("LONGHAUL_"));
-        let marks: Vec<_> = marks.map(|(name, value)| format!("{name}={value}")).collect();
+        let variables = found.env_set.iter().filter(|(name, _)| name.starts_with("LONGHAUL_"));
+        let variables: Vec<_> = variables.map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"
             ["drill-agent", "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages", "--no-session-persistence", "--max-turns", "1", "--tools", "", "--safe-mode", "--system-prompt", "You write summaries of records.", "--model", "haiku"]
             LONGHAUL_RUN=kqzr LONGHAUL_ATTEMPT=3
             {"message":{"content":"Summarize this.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
-        "#]].assert_eq(&format!("{:?}\n{}\n{stdin}", found.args, marks.join(" ")));
+        "#]].assert_eq(&format!("{:?}\n{}\n{stdin}", found.args, variables.join(" ")));
     }
 
     #[test]
@@ -354,7 +355,7 @@ pub(super) mod tests {
             LONGHAUL_RUN=kqzr
             LONGHAUL_ATTEMPT=2"#]]
         .assert_eq(&set.join("\n"));
-        let both = found.env_set.iter().find(|(name, _)| found.env_remove.contains(&name.as_str()));
-        assert_eq!(both, None, "set and removed");
+        let conflict = found.env_set.iter().find(|(name, _)| found.env_remove.contains(&name.as_str()));
+        assert_eq!(conflict, None, "set and removed");
     }
 }

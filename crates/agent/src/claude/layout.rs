@@ -1,7 +1,9 @@
 //! The location and format of Claude Code's sessions.
 
 use super::environment::SESSIONS_FOLDER;
-use super::session_file::{Health, before_wrap_up, continues, facts, health, missing, repaired, up_to};
+use super::session_file::{
+    Health, continuity, facts, health, history_up_to, missing_rows, repair, resume_point_before_wrap_up,
+};
 use super::session_paths::session_file;
 use crate::SessionLayout;
 use longhaul_core::{Continuity, SessionId};
@@ -15,8 +17,8 @@ pub(super) struct ClaudeSessionLayout;
 
 impl SessionLayout for ClaudeSessionLayout {
     fn config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-        let named = variable("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        named.or_else(|| self.default_config_dir(variable))
+        let configured = variable("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        configured.or_else(|| self.default_config_dir(variable))
     }
 
     fn default_config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
@@ -36,11 +38,11 @@ impl SessionLayout for ClaudeSessionLayout {
     }
 
     fn repair(&self, bytes: &[u8]) -> Option<Vec<u8>> {
-        repaired(bytes)
+        repair(bytes)
     }
 
     fn missing_rows(&self, bytes: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
-        missing(bytes, started, stream)
+        missing_rows(bytes, started, stream)
     }
 
     fn visible_tool_results(&self, bytes: &[u8]) -> BTreeSet<String> {
@@ -51,12 +53,12 @@ impl SessionLayout for ClaudeSessionLayout {
         facts(bytes).last().map(str::to_owned)
     }
 
-    fn resume_point_before_wrap_up(&self, bytes: &[u8], words: Option<&str>) -> Option<String> {
-        before_wrap_up(bytes, words)
+    fn resume_point_before_wrap_up(&self, bytes: &[u8], wrap_up_prompt: Option<&str>) -> Option<String> {
+        resume_point_before_wrap_up(bytes, wrap_up_prompt)
     }
 
     fn history_up_to<'a>(&self, bytes: &'a [u8], message: &str) -> &'a [u8] {
-        up_to(bytes, message)
+        history_up_to(bytes, message)
     }
 
     fn continuity(&self, before: &[u8], after: &[u8], resume_at: Option<&str>) -> Continuity {
@@ -64,6 +66,6 @@ impl SessionLayout for ClaudeSessionLayout {
         if let Some(message) = resume_at {
             before.end = BTreeSet::from([message.to_owned()]);
         }
-        continues(&before, after)
+        continuity(&before, after)
     }
 }

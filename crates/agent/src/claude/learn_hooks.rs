@@ -13,7 +13,7 @@ const EVENTS: [(&str, Option<&str>); 5] = [
     ("SubagentStop", None),
     ("SessionEnd", None),
 ];
-/// Timeout of each hook. None takes a hundredth of it; the rest is for a busy machine.
+/// Timeout of each hook. No hook takes a hundredth of it; the rest allows for a busy machine.
 const TIMEOUT_S: u32 = 10;
 
 /// Returns the `hooks` object of the settings. The user's own hooks stay, because the hooks of all settings
@@ -33,14 +33,14 @@ pub(super) fn hooks(learn: &LearnSpec) -> Value {
 /// Returns the hook as a shell command, the only form that the agent accepts.
 fn command(learn: &LearnSpec, event: &str) -> String {
     let path = learn.hook.path.to_string_lossy();
-    let words = [quoted(&path)].into_iter().chain(learn.hook.leading_args.iter().map(|arg| quoted(arg)));
+    let words = [quote(&path)].into_iter().chain(learn.hook.leading_args.iter().map(|arg| quote(arg)));
     let judge = format!("--judge={}", learn.judge);
     let tokens = learn.tokens_max.map(|tokens| format!("--max-tokens={tokens}"));
-    let words = words.chain([event.to_owned(), quoted(&judge)]).chain(tokens);
+    let words = words.chain([event.to_owned(), quote(&judge)]).chain(tokens);
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(word: &str) -> String {
+fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

@@ -4,7 +4,7 @@ use crate::Network;
 use serde_json::{Value, json};
 
 /// Disables the agent's own web tools, which run outside the sandbox.
-pub(super) const NOT_OFFERED: &str = "--disallowedTools=WebFetch,WebSearch";
+pub(super) const NO_WEB_TOOLS: &str = "--disallowedTools=WebFetch,WebSearch";
 
 /// Returns the `sandbox` object of the settings. Every command then reaches only these hosts, through the
 /// agent's proxy.

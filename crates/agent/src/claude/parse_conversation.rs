@@ -1,8 +1,8 @@
 //! Builds a conversation from Claude Code's records: its session file, or the streams of attempts.
 //!
-//! The author of an entry is known from fields that the vendor sets; Longhaul's prompts by their exact text.
-//! Conversations of sub-agents are omitted, because the result of the call that started one contains its
-//! outcome.
+//! Fields that the vendor sets identify the author of an entry. Longhaul's prompts are identified by their
+//! exact text. Conversations of sub-agents are omitted, because the result of the call that started one
+//! contains its outcome.
 
 mod file;
 mod session;
@@ -12,21 +12,21 @@ use super::activity;
 use super::wire::{Part, Raw, ToolInput, parse};
 use crate::conversation::{Provenance, ToolArgument, ToolCall, ToolResultKind};
 
-pub use file::of_file;
-pub use session::of_session;
-pub use stream::{AttemptStream, of_attempts};
+pub use file::from_file;
+pub use session::from_session;
+pub use stream::{AttemptStream, from_attempts};
 
 /// Returns the provenance of a prompt: Longhaul's if it equals one of our prompts.
 fn provenance_of_prompt(text: &str, longhaul_prompts: &[String]) -> Provenance {
     if longhaul_prompts.iter().any(|sent| sent == text) { Provenance::Longhaul } else { Provenance::Work }
 }
 
-fn call_of(part: &Part<'_>) -> ToolCall {
-    call(part.id.as_str(), part.name.as_str(), part.input.json())
+fn tool_call_from_part(part: &Part<'_>) -> ToolCall {
+    tool_call(part.id.as_str(), part.name.as_str(), part.input.json())
 }
 
 /// Returns a call of one of the agent's tools, with its arguments as JSON.
-pub(crate) fn call(id: &str, name: &str, input: &str) -> ToolCall {
+pub(crate) fn tool_call(id: &str, name: &str, input: &str) -> ToolCall {
     ToolCall {
         id: id.to_owned(),
         name: name.to_owned(),
@@ -39,14 +39,14 @@ fn argument(name: &str, input: &str) -> Option<ToolArgument> {
     let input: ToolInput<'_> = parse(input.as_bytes())?;
     let text = Some(activity::main_argument(&input)).filter(|text| !text.is_empty())?.to_owned();
     let changes = matches!(name, "Write" | "Edit" | "MultiEdit" | "NotebookEdit");
-    Some(match input.command.stated() {
+    Some(match input.command.non_empty() {
         Some(_) => ToolArgument::Command(text),
         None if changes => ToolArgument::ChangedFile(text),
         None => ToolArgument::Other(text),
     })
 }
 
-fn answer_kind(is_error: bool, interrupted: bool) -> ToolResultKind {
+fn tool_result_kind(is_error: bool, interrupted: bool) -> ToolResultKind {
     match (interrupted, is_error) {
         (true, _) => ToolResultKind::Unknown,
         (false, true) => ToolResultKind::Error,
@@ -55,7 +55,7 @@ fn answer_kind(is_error: bool, interrupted: bool) -> ToolResultKind {
 }
 
 /// Returns the text of some content, one paragraph per block. Other blocks are named.
-pub(super) fn text_of(content: Raw<'_>) -> String {
+pub(super) fn content_text(content: Raw<'_>) -> String {
     let texts: Vec<String> = content
         .parts()
         .iter()

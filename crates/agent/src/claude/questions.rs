@@ -1,30 +1,32 @@
 //! Answers the tool with which the agent asks a person: the call contains the questions, and our reply adds
-//! the answers to its input. The agent offers the tool only if prompts are answered over its input (2.1.330).
+//! the answers to its input. The agent offers the tool only if permission prompts are answered over its input
+//! (2.1.330).
 
 use crate::{Answers, GivenAnswer, Question};
 use serde_json::{Map, Value};
 
 /// The name of the tool.
-pub(super) const ASK: &str = "AskUserQuestion";
+pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
 
 /// Enables the tool. The flag also enables the tools of plan mode, which ends only when a person approves the
 /// plan, so an unattended agent would never leave it.
-pub(super) const OFFERED: [&str; 3] =
+pub(super) const ENABLING_ARGS: [&str; 3] =
     ["--permission-prompt-tool", "stdio", "--disallowedTools=EnterPlanMode,ExitPlanMode"];
 
 /// Returns the input of a call with answers to all its questions, and the answers. `None` if the input is
 /// invalid.
 pub(super) fn answer(answers: &Answers, input: &Value) -> Option<(Value, Vec<GivenAnswer>)> {
     let questions = input.get("questions")?.as_array()?;
-    let given: Vec<GivenAnswer> =
+    let given_answers: Vec<GivenAnswer> =
         questions.iter().map(|item| Some(answers.answer(&question(item)?))).collect::<Option<_>>()?;
-    let by_question =
-        given.iter().map(|GivenAnswer { question, answer, .. }| (question.clone(), answer.as_str().into()));
+    let by_question = given_answers
+        .iter()
+        .map(|GivenAnswer { question, answer, .. }| (question.clone(), answer.as_str().into()));
     let mut input = input.as_object()?.clone();
     // Annotations written by the model are not a person's answers.
     input.remove("annotations");
     input.insert("answers".to_owned(), Value::Object(by_question.collect::<Map<_, _>>()));
-    (!given.is_empty()).then_some((Value::Object(input), given))
+    (!given_answers.is_empty()).then_some((Value::Object(input), given_answers))
 }
 
 fn question(item: &Value) -> Option<Question<'_>> {
@@ -45,8 +47,8 @@ mod tests {
 
     fn check(input: &Value, expected: Expect) {
         let answers = Answers::new([("features".to_owned(), "logs, auth".to_owned())]).expect("they agree");
-        let found = answer(&answers, input).map(|(input, answered)| {
-            let keys = answered.iter().map(|answered| answered.key.as_deref().unwrap_or("-"));
+        let found = answer(&answers, input).map(|(input, given_answers)| {
+            let keys = given_answers.iter().map(|given_answer| given_answer.key.as_deref().unwrap_or("-"));
             format!("{input}\n{}", keys.collect::<Vec<_>>().join(" "))
         });
         expected.assert_eq(&found.unwrap_or_else(|| "-".to_owned()));

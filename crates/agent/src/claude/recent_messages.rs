@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 // A block may arrive late, but not later than this many other messages.
 const MESSAGES_MAX: usize = 4096;
 
-/// Fingerprints of messages. The oldest is dropped for the next.
+/// Fingerprints of messages. At the limit, the oldest one is dropped for the next.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecentMessages {
     order: VecDeque<u64>,

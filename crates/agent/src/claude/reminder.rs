@@ -1,5 +1,5 @@
-//! Lists for an agent that continues: completed side effects that must not be repeated, and calls to check
-//! first. No command can break out of its line.
+//! Writes lists for an agent that continues: completed side effects that must not be repeated, and calls to
+//! check first. No command can break out of its line.
 
 use crate::handoff::quote::{fenced, inline};
 use crate::{BackgroundTask, CompletedEffect, EndedCall, PriorAttempts, SideEffects};
@@ -30,7 +30,7 @@ pub(super) fn is_reminder(text: &str) -> bool {
 /// The recipient of the reminder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recipient {
-    /// The agent in its own session, which shows the calls that failed.
+    /// The agent in the same session, which shows the calls that failed.
     SameSession,
     /// An agent in a new session, which shows nothing.
     NewSession,
@@ -48,12 +48,16 @@ pub(super) fn reminder(prior: &PriorAttempts, recipient: Recipient) -> String {
         Lines { all: [failed, unknown_lines(prior)].concat(), dropped: side_effects.unresolved.dropped };
     let unshown = Lines { all: unshown_lines(prior), dropped: 0 };
     let saved = prior.resume_at.as_ref().map_or_else(String::new, |_| format!("\n\n{SAVED}"));
-    saved + &done.under(DONE) + &unshown.under(UNSHOWN) + &unsure.under(UNSURE) + &stopped(prior)
+    saved
+        + &done.render(DONE)
+        + &unshown.render(UNSHOWN)
+        + &unsure.render(UNSURE)
+        + &stopped_tasks_note(prior)
 }
 
 /// Returns the background tasks that ended with an earlier process, with the last lines of their output.
-pub(super) fn stopped(prior: &PriorAttempts) -> String {
-    Lines { all: prior.stopped.iter().map(stopped_line).collect(), dropped: 0 }.under(STOPPED)
+pub(super) fn stopped_tasks_note(prior: &PriorAttempts) -> String {
+    Lines { all: prior.stopped.iter().map(stopped_line).collect(), dropped: 0 }.render(STOPPED)
 }
 
 fn stopped_line(task: &BackgroundTask) -> String {
@@ -77,7 +81,7 @@ struct Lines {
 
 impl Lines {
     /// Returns the list with its heading: the newest lines, and the number of omitted ones.
-    fn under(&self, heading: &str) -> String {
+    fn render(&self, heading: &str) -> String {
         if self.all.is_empty() {
             return String::new();
         }
@@ -105,12 +109,12 @@ fn done_lines(side_effects: &SideEffects) -> Vec<String> {
         let is_last = !succeeded[index + 1..].iter().any(|other| is_same(&other));
         let times = succeeded.iter().filter(is_same).count();
         let repetition = if times > 1 { format!("{times} times, last ") } else { String::new() };
-        let note = match &done.when {
-            Some(when) => format!(" ({repetition}at {when})"),
+        let note = match &done.time {
+            Some(time) => format!(" ({repetition}at {time})"),
             None if times > 1 => format!(" ({times} times)"),
             None => String::new(),
         };
-        is_last.then(|| quoted(&done.effect) + &note)
+        is_last.then(|| inline_code(&done.effect) + &note)
     };
     succeeded.iter().enumerate().filter_map(line).collect()
 }
@@ -120,9 +124,9 @@ fn failed_lines(side_effects: &SideEffects) -> Vec<String> {
     let calls: Vec<&CompletedEffect> = side_effects.completed.iter().collect();
     let line = |(index, done): (usize, &&CompletedEffect)| {
         let is_repeated = calls[index + 1..].iter().any(|later| later.effect == done.effect);
-        let when = done.when.as_ref().map_or_else(String::new, |when| format!(" at {when}"));
+        let time = done.time.as_ref().map_or_else(String::new, |time| format!(" at {time}"));
         (done.is_error && !is_repeated)
-            .then(|| format!("{} (ended with an error{when})", quoted(&done.effect)))
+            .then(|| format!("{} (ended with an error{time})", inline_code(&done.effect)))
     };
     calls.iter().enumerate().filter_map(line).collect()
 }
@@ -135,7 +139,7 @@ fn unshown_lines(prior: &PriorAttempts) -> Vec<String> {
         |id: &str| prior.side_effects.completed.iter().any(|done| done.id == id && !done.is_error);
     let line = |ended: &EndedCall| {
         let note = if ended.is_error { " (with an error)" } else { "" };
-        quoted(&ended.effect) + note
+        inline_code(&ended.effect) + note
     };
     let ended = prior.side_effects.ended.iter();
     ended.filter(|ended| !shown.contains(&ended.id) && !is_in_done_list(&ended.id)).map(line).collect()
@@ -145,11 +149,11 @@ fn unshown_lines(prior: &PriorAttempts) -> Vec<String> {
 fn unknown_lines(prior: &PriorAttempts) -> Vec<String> {
     let is_listed = |id: &str| prior.stopped.iter().any(|task| task.call == id);
     let unknown = prior.side_effects.unresolved.iter().filter(|call| !is_listed(&call.id));
-    unknown.map(|call| quoted(&call.effect)).collect()
+    unknown.map(|call| inline_code(&call.effect)).collect()
 }
 
 /// Returns a text as inline code, with a fence longer than any run of backticks in it.
-fn quoted(text: &str) -> String {
+fn inline_code(text: &str) -> String {
     // Recorded texts are sanitized already, but a list must not depend on that.
     let text: String =
         text.chars().filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}')).collect();

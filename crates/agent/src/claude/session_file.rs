@@ -14,10 +14,10 @@ use super::wire::{Row, parse};
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
-pub use continuity::continues;
+pub use continuity::continuity;
 pub use facts::{BilledMessage, SessionFacts, facts};
-pub use missing_rows::missing;
-pub(super) use wrap_up::{before_wrap_up, up_to};
+pub use missing_rows::missing_rows;
+pub(super) use wrap_up::{history_up_to, resume_point_before_wrap_up};
 
 /// The condition of a session file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn health(bytes: &[u8]) -> Health {
 
 /// Returns the file without the damaged parts, or `None` if nothing is damaged. Whole rows stay unchanged,
 /// including a row that shares its line with a block of NUL bytes.
-pub fn repaired(bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn repair(bytes: &[u8]) -> Option<Vec<u8>> {
     lines(bytes).find_map(damage_of)?;
     let mut whole = Vec::with_capacity(bytes.len());
     for row in lines(bytes).filter_map(row_in) {
@@ -92,9 +92,9 @@ pub(super) fn rows(bytes: &[u8]) -> impl Iterator<Item = Row<'_>> {
 
 /// Returns whether a row is part of the conversation that the model sees.
 fn is_conversation(row: &Row<'_>) -> bool {
-    let speaks = matches!(row.kind.as_str(), "user" | "assistant" | "attachment" | "system");
+    let is_conversation_kind = matches!(row.kind.as_str(), "user" | "assistant" | "attachment" | "system");
     // Older versions keep the conversations of sub-agents in the same file.
-    speaks && row.uuid.stated().is_some() && !row.is_sidechain.0
+    is_conversation_kind && row.uuid.non_empty().is_some() && !row.is_sidechain.0
 }
 
 /// Returns the lines without their newlines. The last line may lack one.

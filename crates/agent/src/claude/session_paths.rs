@@ -13,17 +13,17 @@ pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
 
 /// Returns the directory of all sessions that started in `cwd`, below the configuration directory.
 pub fn sessions_dir(cwd: &Path) -> PathBuf {
-    Path::new("projects").join(encoded(&cwd.to_string_lossy()))
+    Path::new("projects").join(encode(&cwd.to_string_lossy()))
 }
 
 /// Returns the session of a file in such a directory.
-pub fn session_of(file: &Path) -> Option<&str> {
+pub fn session_from_file(file: &Path) -> Option<&str> {
     let is_session = file.extension().is_some_and(|extension| extension == "jsonl");
     file.file_stem().filter(|_| is_session)?.to_str()
 }
 
 /// Encodes a path as a directory name: all characters except ASCII letters and digits become dashes.
-fn encoded(path: &str) -> String {
+fn encode(path: &str) -> String {
     // The agent counts UTF-16 units, as JavaScript does.
     let dashed: String = path
         .encode_utf16()
@@ -53,12 +53,12 @@ fn base36(mut number: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{base36, encoded, session_file, session_of};
+    use super::{base36, encode, session_file, session_from_file};
     use std::path::Path;
 
     #[test]
     fn encodes_directory_names() {
-        let check = |path: &str, name: &str| assert_eq!(encoded(path), name);
+        let check = |path: &str, name: &str| assert_eq!(encode(path), name);
         check("/demo", "-demo");
         check("/home/a b/x.y_z@!#$%", "-home-a-b-x-y-z-----");
         check("/höme/日本", "-h-me---");
@@ -75,7 +75,7 @@ mod tests {
     fn returns_session_files() {
         let file = session_file(Path::new("/demo"), "54f67155");
         assert_eq!(file, Path::new("projects/-demo/54f67155.jsonl"));
-        assert_eq!(session_of(&file), Some("54f67155"));
-        assert_eq!(session_of(Path::new("projects/-demo/notes.txt")), None);
+        assert_eq!(session_from_file(&file), Some("54f67155"));
+        assert_eq!(session_from_file(Path::new("projects/-demo/notes.txt")), None);
     }
 }

@@ -5,52 +5,52 @@ use longhaul_core::StartupError;
 
 enum StderrPattern {
     /// The line starts with this text.
-    Start(&'static str),
+    Prefix(&'static str),
     /// The line starts and ends with these texts.
-    Ends(&'static str, &'static str),
+    PrefixAndSuffix(&'static str, &'static str),
     /// The line contains this text.
-    Part(&'static str),
+    Contains(&'static str),
 }
 
 /// Messages of 2.1.330, and messages with which other programs reject our flags.
 const SENTENCES: [(StderrPattern, StartupError); 31] = [
-    (StderrPattern::Ends("Error: Session ID ", " is already in use."), StartupError::SessionInUse),
-    (StderrPattern::Start("No conversation found with session ID"), StartupError::SessionUnknown),
-    (StderrPattern::Part(" does not match any session title"), StartupError::SessionUnknown),
-    (StderrPattern::Start("error: option '--permission-mode"), StartupError::UnknownPermissionMode),
-    (StderrPattern::Start("Error: Unknown permission mode"), StartupError::UnknownPermissionMode),
+    (StderrPattern::PrefixAndSuffix("Error: Session ID ", " is already in use."), StartupError::SessionInUse),
+    (StderrPattern::Prefix("No conversation found with session ID"), StartupError::SessionUnknown),
+    (StderrPattern::Contains(" does not match any session title"), StartupError::SessionUnknown),
+    (StderrPattern::Prefix("error: option '--permission-mode"), StartupError::UnknownPermissionMode),
+    (StderrPattern::Prefix("Error: Unknown permission mode"), StartupError::UnknownPermissionMode),
     // The argument parser: unknown option, missing argument.
-    (StderrPattern::Start("error: "), StartupError::Unusable),
-    (StderrPattern::Part("cannot be used with root/sudo privileges"), StartupError::BypassAsRoot),
-    (StderrPattern::Start("Error: sandbox required but unavailable"), StartupError::SandboxMissing),
-    (StderrPattern::Start("Error: --"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Append system prompt file"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Can't access working directory"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Cannot use "), StartupError::Unusable),
-    (StderrPattern::Start("Error: Claude Code requires"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Input "), StartupError::Unusable),
-    (StderrPattern::Start("Error: Invalid --agents"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Invalid JSON provided"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Invalid MCP configuration"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Invalid session ID"), StartupError::Unusable),
-    (StderrPattern::Start("Error: MCP tool "), StartupError::Unusable),
-    (StderrPattern::Start("Error: Settings file"), StartupError::Unusable),
-    (StderrPattern::Start("Error: System prompt file"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Unknown input format"), StartupError::Unusable),
-    (StderrPattern::Start("Error: When using --print"), StartupError::Unusable),
-    (StderrPattern::Start("Error: Workspace not trusted"), StartupError::Unusable),
+    (StderrPattern::Prefix("error: "), StartupError::Unusable),
+    (StderrPattern::Contains("cannot be used with root/sudo privileges"), StartupError::BypassAsRoot),
+    (StderrPattern::Prefix("Error: sandbox required but unavailable"), StartupError::SandboxMissing),
+    (StderrPattern::Prefix("Error: --"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Append system prompt file"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Can't access working directory"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Cannot use "), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Claude Code requires"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Input "), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Invalid --agents"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Invalid JSON provided"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Invalid MCP configuration"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Invalid session ID"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: MCP tool "), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Settings file"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: System prompt file"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Unknown input format"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: When using --print"), StartupError::Unusable),
+    (StderrPattern::Prefix("Error: Workspace not trusted"), StartupError::Unusable),
     // GNU and BSD `getopt`, Node.js, Git and Python, Go.
-    (StderrPattern::Part(": unrecognized option '"), StartupError::NotAnAgent),
-    (StderrPattern::Part(": invalid option -- '"), StartupError::NotAnAgent),
-    (StderrPattern::Part(": illegal option -- "), StartupError::NotAnAgent),
-    (StderrPattern::Part(": bad option: "), StartupError::NotAnAgent),
-    (StderrPattern::Start("unknown option: -"), StartupError::NotAnAgent),
-    (StderrPattern::Start("Unknown option: -"), StartupError::NotAnAgent),
-    (StderrPattern::Start("flag provided but not defined: -"), StartupError::NotAnAgent),
+    (StderrPattern::Contains(": unrecognized option '"), StartupError::NotAnAgent),
+    (StderrPattern::Contains(": invalid option -- '"), StartupError::NotAnAgent),
+    (StderrPattern::Contains(": illegal option -- "), StartupError::NotAnAgent),
+    (StderrPattern::Contains(": bad option: "), StartupError::NotAnAgent),
+    (StderrPattern::Prefix("unknown option: -"), StartupError::NotAnAgent),
+    (StderrPattern::Prefix("Unknown option: -"), StartupError::NotAnAgent),
+    (StderrPattern::Prefix("flag provided but not defined: -"), StartupError::NotAnAgent),
 ];
 
 /// Returns the error of the first line that matches a message.
-pub(super) fn by_text(text: &str) -> Option<StartupError> {
+pub(super) fn from_text(text: &str) -> Option<StartupError> {
     text.lines().find_map(|line| {
         let line = line.trim();
         SENTENCES.iter().find(|(pattern, _)| pattern.matches(line)).map(|(_, error)| *error)
@@ -60,21 +60,21 @@ pub(super) fn by_text(text: &str) -> Option<StartupError> {
 impl StderrPattern {
     fn matches(&self, line: &str) -> bool {
         match self {
-            StderrPattern::Start(start) => line.starts_with(start),
-            StderrPattern::Ends(start, end) => line.starts_with(start) && line.ends_with(end),
-            StderrPattern::Part(part) => line.contains(part),
+            StderrPattern::Prefix(start) => line.starts_with(start),
+            StderrPattern::PrefixAndSuffix(start, end) => line.starts_with(start) && line.ends_with(end),
+            StderrPattern::Contains(part) => line.contains(part),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::by_text;
+    use super::from_text;
     use longhaul_core::StartupError;
 
     #[test]
     fn recognizes_messages() {
-        let check = |text: &str, error| assert_eq!(by_text(text), error, "{text}");
+        let check = |text: &str, error| assert_eq!(from_text(text), error, "{text}");
         check("Error: Session ID 606d35e3 is already in use.\n", Some(StartupError::SessionInUse));
         check(
             "(node:1) warning\nNo conversation found with session ID: 5\n",

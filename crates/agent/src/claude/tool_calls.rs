@@ -1,11 +1,12 @@
-//! Tracks which tool calls are running, which were denied and by whom, and which did not run.
+//! Tracks the tool calls of a process: which are running, which were denied and by what, and which did not
+//! run.
 
 use super::wire::ResultMeta;
 use std::collections::{BTreeMap, BTreeSet};
 
 // An agent runs a handful of tools at once. More open calls than this indicate a damaged stream.
 const OPEN_TOOLS_MAX: usize = 1024;
-// Denials only need to be counted well enough to distinguish some from none.
+// The count of denials only has to distinguish some from none.
 const DENIALS_MAX: usize = 1024;
 
 /// The tool calls of one process.
@@ -20,9 +21,9 @@ pub(super) struct ToolCalls {
     pub(super) cancelled: bool,
 }
 
-/// What happened to a call that has a result.
+/// Whether a call with a result was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallFate {
+pub(super) enum CallExecution {
     /// It ran.
     Ran,
     /// It was denied or cancelled before it ran.
@@ -31,14 +32,14 @@ pub(super) enum CallFate {
     Stopped,
 }
 
-/// Returns what happened to a call, according to the agent program's metadata.
-pub(super) fn fate(meta: &ResultMeta<'_>) -> CallFate {
+/// Returns whether a call was executed, according to the agent program's metadata.
+pub(super) fn call_execution(meta: &ResultMeta<'_>) -> CallExecution {
     let is_rejected = meta.permission_decision.decision.is("reject");
     match meta.non_execution_kind.as_str() {
-        "" if !is_rejected => CallFate::Ran,
+        "" if !is_rejected => CallExecution::Ran,
         // 2.1.330 also reports this for a running tool that an interrupt stopped, but without a decision.
-        "user-rejected" if !is_rejected => CallFate::Stopped,
-        _ => CallFate::NeverRan,
+        "user-rejected" if !is_rejected => CallExecution::Stopped,
+        _ => CallExecution::NeverRan,
     }
 }
 
@@ -62,7 +63,7 @@ impl ToolCalls {
         self.open.remove(id).is_some()
     }
 
-    /// Ends every open call, because the exchange is over.
+    /// Ends every open call, because the exchange has ended.
     pub(super) fn end_all(&mut self) {
         self.open.clear();
     }

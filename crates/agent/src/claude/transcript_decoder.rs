@@ -4,7 +4,7 @@
 //! (`message_delta`, 2.1.330). Blocks wait a few milliseconds for it, because the last block carries the
 //! usage. Events in between wait too, so that the order is kept.
 
-use super::parse_conversation::text_of;
+use super::parse_conversation::content_text;
 use super::usage_meter::billed;
 use super::wire::{Head, Part, ResultLine, TranscriptEvent, parse};
 use super::{SYNTHETIC, vendor_terms};
@@ -20,7 +20,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use std::mem;
 
-/// As much of a result as a person reads.
+/// Limit of a result: as much as a person reads.
 const RESULT_BYTES_MAX: usize = 16 << 10;
 /// The end of a result shows its outcome.
 const RESULT_END_BYTES: usize = 4 << 10;
@@ -39,17 +39,17 @@ pub(super) struct ClaudeTranscriptDecoder {
     lines: LineSplitter,
     session: Option<String>,
     /// The last message whose deltas started, so that its end will follow.
-    started: String,
+    started_message: String,
     /// The message whose end is pending.
-    open: Option<Open>,
-    /// Messages since that one started.
-    waiting: Vec<TranscriptMessage>,
+    open: Option<PendingMessage>,
+    /// Messages since the pending one started.
+    queue: Vec<TranscriptMessage>,
     /// Whether the conversation was just compacted, so that its summary follows.
     compacted: bool,
 }
 
 /// A message of the main conversation in progress.
-struct Open {
+struct PendingMessage {
     id: String,
     model: String,
     /// Its usage and stop reason, if its blocks state them because there are no deltas.
@@ -76,9 +76,9 @@ impl ClaudeTranscriptDecoder {
             attempt,
             lines: LineSplitter::default(),
             session: None,
-            started: String::new(),
+            started_message: String::new(),
             open: None,
-            waiting: Vec::new(),
+            queue: Vec::new(),
             compacted: false,
         }
     }
@@ -107,13 +107,13 @@ impl ClaudeTranscriptDecoder {
     }
 
     fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<TranscriptMessage>) {
-        if head.parent_tool_use_id.stated().is_some() {
+        if head.parent_tool_use_id.non_empty().is_some() {
             return;
         }
         match head.event.kind.as_str() {
             "message_start" => {
                 self.close(out);
-                head.event.message.id.as_str().clone_into(&mut self.started);
+                head.event.message.id.as_str().clone_into(&mut self.started_message);
             }
             "message_delta" => {
                 let stop_reason = head.event.delta.stop_reason.as_str();
@@ -127,7 +127,7 @@ impl ClaudeTranscriptDecoder {
     }
 
     fn event(&mut self, event: &TranscriptEvent<'_>, out: &mut Vec<TranscriptMessage>) {
-        if let Some(session) = event.session_id.stated() {
+        if let Some(session) = event.session_id.non_empty() {
             self.session = Some(session.to_owned());
         }
         match (event.kind.as_str(), event.subtype.as_str()) {
@@ -146,14 +146,14 @@ impl ClaudeTranscriptDecoder {
         let message = &event.message;
         let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.0;
         // The stream contains only the input tokens of sub-agents.
-        if event.parent_tool_use_id.stated().is_none() && !synthetic {
+        if event.parent_tool_use_id.non_empty().is_none() && !synthetic {
             if self.open.as_ref().is_none_or(|open| !message.id.is(&open.id)) {
                 self.close(out);
             }
-            let stop_reason = message.stop_reason.stated();
+            let stop_reason = message.stop_reason.non_empty();
             // The usage of other messages will never arrive.
-            let is_ending = stop_reason.is_some() || message.id.is(&self.started);
-            self.open = is_ending.then(|| Open {
+            let is_ending = stop_reason.is_some() || message.id.is(&self.started_message);
+            self.open = is_ending.then(|| PendingMessage {
                 id: message.id.as_str().to_owned(),
                 model: message.model.as_str().to_owned(),
                 usage: stop_reason.map(|reason| (billed(&message.usage), reason.to_owned())),
@@ -174,8 +174,8 @@ impl ClaudeTranscriptDecoder {
         origin: MessageOrigin,
     ) -> Option<TranscriptMessage> {
         let base = |kind: EventKind| TranscriptMessage {
-            id: event.message.id.stated().map(str::to_owned),
-            model: event.message.model.stated().map(str::to_owned),
+            id: event.message.id.non_empty().map(str::to_owned),
+            model: event.message.model.non_empty().map(str::to_owned),
             ..self.message(event, kind, origin)
         };
         let text = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
@@ -207,7 +207,7 @@ impl ClaudeTranscriptDecoder {
         for part in event.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
             let call = part.tool_use_id.as_str();
             let meta = event.tool_result_meta.0.iter().find(|meta| meta.id.is(call));
-            let (content, truncated_bytes) = bounded_result(text_of(part.content));
+            let (content, truncated_bytes) = bounded_result(content_text(part.content));
             let result = TranscriptMessage {
                 content: Some(content),
                 tool_use_id: Some(call.to_owned()),
@@ -215,7 +215,7 @@ impl ClaudeTranscriptDecoder {
                 is_error: Some(part.is_error.0),
                 denied: meta.is_some_and(|meta| meta.permission_decision.decision.is("reject")),
                 interrupted: meta.is_some_and(|meta| {
-                    let decided = meta.permission_decision.decision.stated().is_some();
+                    let decided = meta.permission_decision.decision.non_empty().is_some();
                     vendor_terms::is_interrupted(meta.non_execution_kind.as_str(), decided)
                 }),
                 ..self.message(event, EventKind::ToolResult, MessageOrigin::Tool)
@@ -225,7 +225,7 @@ impl ClaudeTranscriptDecoder {
         // The stream does not repeat prompts, so all other text is from the agent program.
         let is_summary = event.is_synthetic.0 && mem::take(&mut self.compacted);
         let kind = if is_summary { EventKind::Summary } else { EventKind::Note };
-        self.push_note(event, kind, text_of(event.message.content), out);
+        self.push_note(event, kind, content_text(event.message.content), out);
     }
 
     /// Emits text of the agent program, unless it is empty.
@@ -250,9 +250,9 @@ impl ClaudeTranscriptDecoder {
         origin: MessageOrigin,
     ) -> TranscriptMessage {
         TranscriptMessage {
-            timestamp: event.timestamp.stated().map(str::to_owned),
+            timestamp: event.timestamp.non_empty().map(str::to_owned),
             session_id: self.session.clone(),
-            parent_tool_use_id: event.parent_tool_use_id.stated().map(str::to_owned),
+            parent_tool_use_id: event.parent_tool_use_id.non_empty().map(str::to_owned),
             ..TranscriptMessage::new(kind, origin, self.attempt)
         }
     }
@@ -262,8 +262,8 @@ impl ClaudeTranscriptDecoder {
         let cost = since_last.map(|models| models.0.iter().filter_map(|(_, model)| model.cost.0).sum());
         let outcome = ResultDetails {
             subtype: line.subtype.as_str().to_owned(),
-            terminal_reason: line.terminal_reason.stated().map(str::to_owned),
-            result: line.result.stated().map(str::to_owned),
+            terminal_reason: line.terminal_reason.non_empty().map(str::to_owned),
+            result: line.result.non_empty().map(str::to_owned),
             errors: line.errors.0.iter().map(|error| error.as_str().to_owned()).collect(),
             duration_ms: line.duration_ms.0,
             num_turns: line.num_turns.0,
@@ -271,7 +271,7 @@ impl ClaudeTranscriptDecoder {
             total_cost_usd: line.total_cost_usd.0,
         };
         TranscriptMessage {
-            session_id: line.session_id.stated().map(str::to_owned).or_else(|| self.session.clone()),
+            session_id: line.session_id.non_empty().map(str::to_owned).or_else(|| self.session.clone()),
             is_error: Some(line.is_error.0),
             outcome: Some(outcome),
             ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, self.attempt)
@@ -281,7 +281,7 @@ impl ClaudeTranscriptDecoder {
     /// Emits a message, or queues it until the end of the message in progress.
     fn push_or_queue(&mut self, message: TranscriptMessage, out: &mut Vec<TranscriptMessage>) {
         if self.open.is_some() {
-            self.waiting.push(message);
+            self.queue.push(message);
         } else {
             out.push(message);
         }
@@ -292,7 +292,7 @@ impl ClaudeTranscriptDecoder {
         let Some(open) = self.open.take() else { return };
         let is_part = |message: &&mut TranscriptMessage| message.id.as_deref() == Some(open.id.as_str());
         if let Some((billed, stop_reason)) = open.usage
-            && let Some(last) = self.waiting.iter_mut().rev().find(is_part)
+            && let Some(last) = self.queue.iter_mut().rev().find(is_part)
         {
             let tokens = billed.tokens;
             last.usage = Some(MessageUsage {
@@ -305,11 +305,11 @@ impl ClaudeTranscriptDecoder {
             last.estimated_cost_usd = price.map(|nano| usd_from_nano(nano).as_dollars());
             last.stop_reason = Some(stop_reason);
         }
-        out.append(&mut self.waiting);
+        out.append(&mut self.queue);
     }
 }
 
-/// Replaces the middle of a long result by a mark. Returns the number of omitted bytes.
+/// Replaces the middle of a long result with a marker. Returns the number of omitted bytes, too.
 fn bounded_result(text: String) -> (String, u64) {
     if text.len() <= RESULT_BYTES_MAX {
         return (text, 0);
@@ -337,7 +337,7 @@ fn bounded_input(json: &str) -> (Option<Box<RawValue>>, u64) {
     (bounded, omitted)
 }
 
-/// The depth is limited by the parser: 128.
+/// Truncates each long text in a value. The parser limits the depth of the value to 128.
 fn truncate_texts(value: &mut Value, omitted: &mut u64) {
     match value {
         Value::String(text) if text.len() > INPUT_TEXT_BYTES_MAX => {

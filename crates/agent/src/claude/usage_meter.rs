@@ -1,11 +1,11 @@
 //! Measures the usage of a process: the tokens of each API message once, and the cost that the vendor
 //! reports.
 //!
-//! Tokens come from the deltas: `message_start` has the input side, `message_delta` the final numbers. A
-//! message without a final `message_delta` is truncated; its output is estimated from the bytes that arrived.
-//! Sub-agents have no deltas: their `assistant` rows give the input side, and the next result's sum gives the
-//! rest. A result also reports the cost since the previous result, which replaces our estimate. Usage after
-//! the last result is priced by our table. `by_model` attributes usage to models.
+//! Tokens come from the deltas: `message_start` has the input side, and `message_delta` has the final
+//! numbers. A message without a final `message_delta` is truncated; its output is estimated from the bytes
+//! that arrived. Sub-agents have no deltas: their `assistant` rows give the input side, and the next result's
+//! sum gives the rest. A result also reports the cost since the previous result, which replaces our estimate.
+//! Usage after the last result is priced by our table. `by_model` attributes usage to models.
 
 mod by_model;
 
@@ -18,8 +18,8 @@ use by_model::{ModelShares, Models, ReportedUsage};
 use longhaul_core::{Tokens, Usage, Usd};
 use std::mem;
 
-// The main conversation and its sub-agents write messages at the same time. The oldest is closed for the
-// next.
+// The main conversation and its sub-agents write messages at the same time. At the limit, the oldest message
+// is closed for the next.
 const LIVE_MESSAGES_MAX: usize = 256;
 // English and code are about four bytes a token.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -71,7 +71,7 @@ struct OpenMessage {
     source: Source,
 }
 
-/// The events that a message is known from.
+/// The kind of events that report a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// Deltas: the message is complete with its final delta.
@@ -110,9 +110,9 @@ impl UsageMeter {
             "message_delta" => {
                 let Some(index) = self.live_index(head.api_message_id.as_str(), thread) else { return };
                 let mut message = self.live.remove(index);
-                message.usage = message.usage.or_later(billed(&event.usage));
+                message.usage = message.usage.max_with(billed(&event.usage));
                 // An interrupt ends the message without a reason.
-                self.close(message, event.delta.stop_reason.stated().is_some());
+                self.close(message, event.delta.stop_reason.non_empty().is_some());
             }
             "message_stop" => {
                 if let Some(index) = self.live_index(head.api_message_id.as_str(), thread) {
@@ -139,7 +139,7 @@ impl UsageMeter {
         if self.recent.contains(fingerprint(id)) {
             return;
         }
-        let is_final = message.stop_reason.stated().is_some();
+        let is_final = message.stop_reason.non_empty().is_some();
         let index = self.live.iter().position(|live| live.id == id).unwrap_or_else(|| {
             self.close_thread(thread);
             self.open(message, thread, Source::Rows { is_final });
@@ -148,7 +148,7 @@ impl UsageMeter {
         let live = &mut self.live[index];
         if live.source != Source::Deltas {
             live.source = Source::Rows { is_final };
-            live.usage = live.usage.or_later(billed(&message.usage));
+            live.usage = live.usage.max_with(billed(&message.usage));
             live.bytes += message
                 .content
                 .0
@@ -209,13 +209,13 @@ impl UsageMeter {
         if !complete {
             self.truncated.remember(hash);
         }
-        let interval = self.interval_of(&message, complete, exact);
+        let interval = self.message_interval(&message, complete, exact);
         self.interval.add(interval);
         self.shares.add(&message.model, interval);
     }
 
     /// Returns the usage of a message.
-    fn interval_of(&self, message: &OpenMessage, complete: bool, exact: bool) -> UsageInterval {
+    fn message_interval(&self, message: &OpenMessage, complete: bool, exact: bool) -> UsageInterval {
         let usage = message.usage;
         let mut counted = if complete {
             let turns = u32::from(message.thread.is_empty());
@@ -415,7 +415,7 @@ impl UsageInterval {
 
 impl BilledTokens {
     /// Merges later cumulative numbers of the same message. A later event may omit the input.
-    fn or_later(self, later: BilledTokens) -> BilledTokens {
+    fn max_with(self, later: BilledTokens) -> BilledTokens {
         BilledTokens {
             tokens: Tokens {
                 input: self.tokens.input.max(later.tokens.input),

@@ -126,9 +126,9 @@ pub(super) fn is_interrupted(kind: &str, decided: bool) -> bool {
     }
 }
 
-/// Returns whether a text is a mark that the agent adds to the conversation after an interruption. Except for
-/// the missing `turnOrigin`, no field separates marks from prompts, so the whole text must match.
-pub(crate) fn is_interruption_mark(text: &str) -> bool {
+/// Returns whether a text is a marker that the agent adds to the conversation after an interruption. Except
+/// for the missing `turnOrigin`, no field separates markers from prompts, so the whole text must match.
+pub(crate) fn is_interruption_marker(text: &str) -> bool {
     matches!(text, "[Request interrupted by user]" | "[Request interrupted by user for tool use]")
 }
 

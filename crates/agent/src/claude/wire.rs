@@ -107,7 +107,7 @@ records! {
         "name" => name: Text<'a>,
     }
 
-    /// The additions of a delta; of the content only its length.
+    /// The additions of a delta. Only the length of content is kept.
     Delta {
         "stop_reason" => stop_reason: Text<'a>,
         "text" => text: Length,
@@ -251,7 +251,7 @@ records! {
     Note {
         "state" => state: Text<'a>,
         "status" => status: Text<'a>,
-        "tasks" => tasks: List<Task<'a>>,
+        "tasks" => tasks: List<TaskEntry<'a>>,
         "tag" => tag: Text<'a>,
         "key" => key: Text<'a>,
         "content" => content: Text<'a>,
@@ -269,23 +269,23 @@ records! {
     }
 
     /// A background task.
-    Task {
+    TaskEntry {
         "task_id" => task_id: Text<'a>,
         "description" => description: Text<'a>,
     }
 
-    /// A row with tool results, for their text. It may be long, and most readers do not need it.
-    Answers {
-        "message" => message: AnswersMessage<'a>,
+    /// A row with tool results, for their text. The text may be long, and most readers do not need it.
+    ToolResultRow {
+        "message" => message: ToolResultMessage<'a>,
     }
 
     /// The message of that row.
-    AnswersMessage {
-        "content" => content: List<Answer<'a>>,
+    ToolResultMessage {
+        "content" => content: List<ToolResultText<'a>>,
     }
 
     /// The result of one call.
-    Answer {
+    ToolResultText {
         "tool_use_id" => tool_use_id: Text<'a>,
         "content" => content: Text<'a>,
     }

@@ -23,9 +23,9 @@ pub(super) struct Command {
 
 /// Returns the simple commands of a script. Nested commands come before those that contain them.
 pub(super) fn commands(script: &str) -> Vec<Command> {
-    let mut reader = Reader { script, offset: 0, depth: 0, heredocs: Vec::new(), found: Vec::new() };
+    let mut reader = Reader { script, offset: 0, depth: 0, heredocs: Vec::new(), commands: Vec::new() };
     reader.list(None);
-    reader.found
+    reader.commands
 }
 
 struct Reader<'a> {
@@ -34,7 +34,7 @@ struct Reader<'a> {
     depth: usize,
     /// Here-documents whose bodies start on the next line.
     heredocs: Vec<Heredoc>,
-    found: Vec<Command>,
+    commands: Vec<Command>,
 }
 
 struct Heredoc {
@@ -88,7 +88,7 @@ impl Reader<'_> {
     }
 
     /// Consumes the given text if it is next.
-    fn takes(&mut self, text: &str) -> bool {
+    fn consume(&mut self, text: &str) -> bool {
         let is_next = self.rest().starts_with(text);
         self.offset += if is_next { text.len() } else { 0 };
         is_next
@@ -96,7 +96,7 @@ impl Reader<'_> {
 
     /// Consumes everything up to and including `end` and returns the part before it. Without `end`, it
     /// consumes the rest.
-    fn until(&mut self, end: &str) -> String {
+    fn take_until(&mut self, end: &str) -> String {
         let rest = self.rest();
         let length = rest.find(end).unwrap_or(rest.len());
         let text = rest[..length].to_owned();
@@ -137,7 +137,7 @@ impl Reader<'_> {
     /// Reads a part of a word.
     fn part(&mut self, open: &mut PartialCommand, c: char) {
         match c {
-            '\'' => open.word_mut().push_str(&self.until("'")),
+            '\'' => open.word_mut().push_str(&self.take_until("'")),
             '"' => self.double_quoted(open),
             '\\' => match self.next_char() {
                 // A line continuation.
@@ -169,9 +169,9 @@ impl Reader<'_> {
         open.word_mut().push(c);
         if c == '`' {
             self.nested('`');
-        } else if self.takes("((") {
-            self.until("))");
-        } else if self.takes("(") {
+        } else if self.consume("((") {
+            self.take_until("))");
+        } else if self.consume("(") {
             self.nested(')');
         }
     }
@@ -192,15 +192,15 @@ impl Reader<'_> {
             open.word = None;
         }
         self.end_word(open);
-        if self.takes("(") {
+        if self.consume("(") {
             return self.nested(')');
         }
-        open.next = if c == '<' && self.takes("<<") {
+        open.next = if c == '<' && self.consume("<<") {
             WordRole::Target
-        } else if c == '<' && self.takes("<") {
-            WordRole::Delimiter { indented: self.takes("-") }
+        } else if c == '<' && self.consume("<") {
+            WordRole::Delimiter { indented: self.consume("-") }
         } else {
-            while self.takes(">") || self.takes("&") || self.takes("|") {}
+            while self.consume(">") || self.consume("&") || self.consume("|") {}
             WordRole::Target
         };
     }
@@ -223,11 +223,11 @@ impl Reader<'_> {
         self.end_word(open);
         let open = mem::replace(open, PartialCommand::new(self.offset));
         for heredoc in self.heredocs.iter_mut().filter(|heredoc| heredoc.reader.is_none()) {
-            heredoc.reader = Some(self.found.len());
+            heredoc.reader = Some(self.commands.len());
         }
         // Commands without words are included, because here-documents refer to commands by index.
         let text = self.script.get(open.start_index..end).unwrap_or_default().trim().to_owned();
-        self.found.push(Command { words: open.words, text, input: None });
+        self.commands.push(Command { words: open.words, text, input: None });
     }
 
     /// Reads the bodies of the here-documents that the last line started.
@@ -235,7 +235,7 @@ impl Reader<'_> {
         for heredoc in mem::take(&mut self.heredocs) {
             let mut body = String::new();
             while self.offset < self.script.len() {
-                let line = self.until("\n");
+                let line = self.take_until("\n");
                 let bare = if heredoc.indented { line.trim_start_matches('\t') } else { &line };
                 if bare.trim_end_matches('\r') == heredoc.delimiter {
                     break;
@@ -243,7 +243,7 @@ impl Reader<'_> {
                 body.push_str(&line);
                 body.push('\n');
             }
-            if let Some(command) = heredoc.reader.and_then(|index| self.found.get_mut(index)) {
+            if let Some(command) = heredoc.reader.and_then(|index| self.commands.get_mut(index)) {
                 command.input = Some(body);
             }
         }
@@ -256,8 +256,8 @@ mod tests {
     use expect_test::{Expect, expect};
 
     fn check(script: &str, expected: Expect) {
-        let found = commands(script);
-        let lines: Vec<String> = found
+        let commands = commands(script);
+        let lines: Vec<String> = commands
             .iter()
             .filter(|command| !command.words.is_empty())
             .map(|command| format!("{:?} from `{}`", command.words, command.text.escape_debug()))
@@ -314,8 +314,8 @@ mod tests {
             ["wc"] from `wc`
             ["echo", "end"] from `echo end`"#]],
         );
-        let found = commands("bash <<EOF\ngit push\nEOF");
-        assert_eq!(found[0].input.as_deref(), Some("git push\n"));
+        let commands = commands("bash <<EOF\ngit push\nEOF");
+        assert_eq!(commands[0].input.as_deref(), Some("git push\n"));
     }
 
     #[test]

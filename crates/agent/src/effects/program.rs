@@ -76,7 +76,7 @@ impl ProgramRule {
     }
 
     /// Returns whether side effects of a command of this program reach outside.
-    pub(super) fn reaches(&self, name: &str, arguments: &[String]) -> bool {
+    pub(super) fn reaches_outside(&self, name: &str, arguments: &[String]) -> bool {
         if !self.names.iter().any(|existing| existing == name) {
             return false;
         }
@@ -85,8 +85,9 @@ impl ProgramRule {
         let has_option = |patterns: &[OptionPattern]| {
             patterns.iter().any(|pattern| options.iter().any(|(name, value)| pattern.matches(name, *value)))
         };
-        let stops = has_option(&self.harmless) || words.iter().any(|word| any(&self.workspace_only, word));
-        !stops
+        let is_harmless =
+            has_option(&self.harmless) || words.iter().any(|word| any(&self.workspace_only, word));
+        !is_harmless
             && (self.starts_with.is_empty()
                 || self.starts_with.iter().any(|prefix| starts_with(&words, prefix)))
             && (self.contains.is_empty() || words.iter().any(|word| any(&self.contains, word)))
@@ -116,36 +117,36 @@ impl OptionPattern {
 }
 
 impl<'a> Arguments<'a> {
-    fn new(arguments: &'a [String], valued: &[String]) -> Arguments<'a> {
-        let takes_value = |option: &str| valued.iter().any(|existing| existing == option);
-        let mut found = Arguments::default();
+    fn new(arguments: &'a [String], options_with_value: &[String]) -> Arguments<'a> {
+        let takes_value = |option: &str| options_with_value.iter().any(|existing| existing == option);
+        let mut parsed = Arguments::default();
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(argument) = rest.next() {
             if argument == "--" {
-                found.words.extend(rest.by_ref());
+                parsed.words.extend(rest.by_ref());
             } else if let Some((name, value)) =
                 argument.split_once('=').filter(|_| argument.starts_with("--"))
             {
-                found.options.push((name.to_owned(), Some(value)));
+                parsed.options.push((name.to_owned(), Some(value)));
             } else if argument.starts_with("--") {
                 let value = if takes_value(argument) { rest.next() } else { None };
-                found.options.push((argument.to_owned(), value));
+                parsed.options.push((argument.to_owned(), value));
             } else if let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) {
                 for (index, letter) in letters.char_indices() {
                     let name = format!("-{letter}");
                     if takes_value(&name) {
                         let joined = &letters[index + letter.len_utf8()..];
                         let value = if joined.is_empty() { rest.next() } else { Some(joined) };
-                        found.options.push((name, value));
+                        parsed.options.push((name, value));
                         break;
                     }
-                    found.options.push((name, None));
+                    parsed.options.push((name, None));
                 }
             } else {
-                found.words.push(argument);
+                parsed.words.push(argument);
             }
         }
-        found
+        parsed
     }
 }
 

@@ -191,21 +191,24 @@ fn rejects_invalid_tables() {
     check(
         "[[program]]\nnames = [\"x\"]\n\n[[program]]\nnames = [\"/opt/x\"]",
         expect![[
-            r#"line 4: "/opt/x" is no program's name (letters, digits and -_.+@, without its directory)"#
+            r#"line 4: "/opt/x" is not a program name (letters, digits and -_.+@, without its directory)"#
         ]],
     );
     check(
         "# mine\ntools = [\n    \"a\",\n    \"\",\n]",
         expect![[r#"line 4: empty pattern in "" (write "*" for anything)"#]],
     );
-    check("harmless = [\"-n\", \"n\"]", expect![[r#"line 1: "n" is no option (options begin with "-")"#]]);
+    check(
+        "harmless = [\"-n\", \"n\"]",
+        expect![[r#"line 1: "n" is not an option (options start with "-")"#]],
+    );
     check(
         "[[program]]\nnames = [\"x\"]\nstarts_with = [\"a||b\"]",
         expect![[r#"line 1: empty pattern in "a||b" (write "*" for anything)"#]],
     );
     check(
         "[[program]]\nnames = [\"x\"]\noptions = [\"X POST\"]",
-        expect![[r#"line 1: "X POST" is no option (options begin with "-")"#]],
+        expect![[r#"line 1: "X POST" is not an option (options start with "-")"#]],
     );
     check(
         "[[program]]\nname = [\"x\"]",

@@ -7,40 +7,52 @@ use super::commands::Command;
 struct Wrapper {
     names: &'static [&'static str],
     /// Options whose value is the next word.
-    valued: &'static [&'static str],
-    /// Number of its own arguments before the program.
-    words: usize,
+    value_options: &'static [&'static str],
+    /// Number of the wrapper's own arguments before the program.
+    arg_count: usize,
 }
 
 const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &["sudo", "doas"],
-        valued: &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-r", "-t", "-T", "-U"],
-        words: 0,
+        value_options: &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-r", "-t", "-T", "-U"],
+        arg_count: 0,
     },
-    Wrapper { names: &["env"], valued: &["-u", "-C", "--unset", "--chdir"], words: 0 },
-    Wrapper { names: &["timeout"], valued: &["-k", "-s", "--kill-after", "--signal"], words: 1 },
-    Wrapper { names: &["nice", "ionice"], valued: &["-n", "-c", "-p", "--adjustment"], words: 0 },
-    Wrapper { names: &["xargs"], valued: &["-n", "-I", "-P", "-d", "-L", "-s", "-a", "-E"], words: 0 },
-    Wrapper { names: &["stdbuf"], valued: &["-i", "-o", "-e"], words: 0 },
-    Wrapper { names: &["watch"], valued: &["-n", "--interval"], words: 0 },
-    Wrapper { names: &["flock"], valued: &["-w", "--timeout", "-E"], words: 1 },
-    Wrapper { names: &["python", "python3"], valued: &[], words: 0 },
-    Wrapper { names: &["npx", "bunx", "uvx", "pipx"], valued: &["-p", "--package", "--from"], words: 0 },
-    Wrapper { names: &[".", "source"], valued: &[], words: 0 },
-    Wrapper { names: &["exec"], valued: &["-a"], words: 0 },
-    Wrapper { names: &["command", "builtin", "nohup", "setsid", "time", "unbuffer"], valued: &[], words: 0 },
+    Wrapper { names: &["env"], value_options: &["-u", "-C", "--unset", "--chdir"], arg_count: 0 },
+    Wrapper { names: &["timeout"], value_options: &["-k", "-s", "--kill-after", "--signal"], arg_count: 1 },
+    Wrapper { names: &["nice", "ionice"], value_options: &["-n", "-c", "-p", "--adjustment"], arg_count: 0 },
+    Wrapper {
+        names: &["xargs"],
+        value_options: &["-n", "-I", "-P", "-d", "-L", "-s", "-a", "-E"],
+        arg_count: 0,
+    },
+    Wrapper { names: &["stdbuf"], value_options: &["-i", "-o", "-e"], arg_count: 0 },
+    Wrapper { names: &["watch"], value_options: &["-n", "--interval"], arg_count: 0 },
+    Wrapper { names: &["flock"], value_options: &["-w", "--timeout", "-E"], arg_count: 1 },
+    Wrapper { names: &["python", "python3"], value_options: &[], arg_count: 0 },
+    Wrapper {
+        names: &["npx", "bunx", "uvx", "pipx"],
+        value_options: &["-p", "--package", "--from"],
+        arg_count: 0,
+    },
+    Wrapper { names: &[".", "source"], value_options: &[], arg_count: 0 },
+    Wrapper { names: &["exec"], value_options: &["-a"], arg_count: 0 },
+    Wrapper {
+        names: &["command", "builtin", "nohup", "setsid", "time", "unbuffer"],
+        value_options: &[],
+        arg_count: 0,
+    },
 ];
 
 const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "fish", "su"];
 
 /// Returns a command's words from its actual program on.
-pub(crate) fn unwrapped(mut words: &[String]) -> &[String] {
+pub(crate) fn unwrap_command(mut words: &[String]) -> &[String] {
     while let Some((first, rest)) = words.split_first() {
         if is_assignment(first) {
             words = rest;
         } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name(first))) {
-            words = after_options(rest, wrapper);
+            words = skip_options(rest, wrapper);
         } else if let Some(file) = script_file(name(first), rest) {
             words = file;
         } else {
@@ -88,12 +100,12 @@ fn script_file<'a>(shell: &str, rest: &'a [String]) -> Option<&'a [String]> {
     (!words.is_empty()).then_some(words)
 }
 
-fn after_options<'a>(mut words: &'a [String], wrapper: &Wrapper) -> &'a [String] {
+fn skip_options<'a>(mut words: &'a [String], wrapper: &Wrapper) -> &'a [String] {
     while let Some((option, rest)) = words.split_first().filter(|(word, _)| is_option(word)) {
-        let skipped = usize::from(wrapper.valued.contains(&option.as_str()));
+        let skipped = usize::from(wrapper.value_options.contains(&option.as_str()));
         words = rest.get(skipped..).unwrap_or_default();
     }
-    words.get(wrapper.words..).unwrap_or_default()
+    words.get(wrapper.arg_count..).unwrap_or_default()
 }
 
 fn is_option(word: &str) -> bool {

@@ -1,9 +1,10 @@
-//! Decodes the text of a call before guards search it: escapes, percent-encoding, quotes. Never evaluates anything.
+//! Decodes the text of a call before guards search it: escapes, percent-encoding, quotes. Never evaluates
+//! anything.
 
 use percent_encoding::percent_decode_str;
 use std::ops::RangeInclusive;
 
-// An escape of an escape of an escape, and one more.
+// Enough for an escape of an escape of an escape, and one more.
 const ROUNDS_MAX: usize = 4;
 
 /// Returns the text without quotes and backslashes, and every decoded form of it.
@@ -16,14 +17,14 @@ pub(super) fn decodings(text: &str) -> Vec<String> {
     };
     let mut decoded = text.to_owned();
     for _ in 0..=ROUNDS_MAX {
-        add(unquoted(&decoded));
+        add(without_quotes(&decoded));
         if decoded.contains('\\') {
-            add(unquoted(&without_escapes(&decoded, Other::Char)));
-            add(unquoted(&without_escapes(&decoded, Other::Slash)));
+            add(without_quotes(&without_escapes(&decoded, Backslash::Char)));
+            add(without_quotes(&without_escapes(&decoded, Backslash::Slash)));
         } else if !decoded.contains('%') {
             break;
         }
-        let next = without_escapes(&decoded, Other::Space);
+        let next = without_escapes(&decoded, Backslash::Space);
         if next == decoded {
             break;
         }
@@ -33,7 +34,7 @@ pub(super) fn decodings(text: &str) -> Vec<String> {
 }
 
 /// Removes quotes and backslashes as a shell does.
-fn unquoted(text: &str) -> String {
+fn without_quotes(text: &str) -> String {
     if !text.contains(['\'', '"', '\\']) {
         return text.to_owned();
     }
@@ -54,24 +55,24 @@ fn unquoted(text: &str) -> String {
     bare
 }
 
-/// Meaning of a backslash that starts no code of a character.
+/// The meaning of a backslash that does not start the code of a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Other {
+enum Backslash {
     /// Shells remove it.
     Char,
-    /// Most programs read a space in `\n`, and regular expressions a mark in `\b`.
+    /// Most programs read `\n` as white space, and regular expressions read `\b` as a boundary.
     Space,
-    /// Browsers take it for a slash: `https:\\host`, `https://host\@other`.
+    /// Browsers read it as a slash: `https:\\host`, `https://host\@other`.
     Slash,
 }
 
 /// Decodes one level of backslash escapes and percent-encoding.
-fn without_escapes(text: &str, other: Other) -> String {
+fn without_escapes(text: &str, backslash: Backslash) -> String {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, escape)) = rest.split_once('\\') {
         decoded.push_str(before);
-        let (c, length) = escaped(escape, other);
+        let (c, length) = decode_escape(escape, backslash);
         decoded.extend(c);
         rest = &escape[length..];
     }
@@ -84,9 +85,9 @@ fn without_escapes(text: &str, other: Other) -> String {
 }
 
 /// Returns the character of an escape such as `x41`, `u0041`, `u{41}`, `101` or `n`, and its length in bytes.
-fn escaped(escape: &str, other: Other) -> (Option<char>, usize) {
+fn decode_escape(escape: &str, backslash: Backslash) -> (Option<char>, usize) {
     let Some(first) = escape.chars().next() else { return (None, 0) };
-    let coded = |start: usize, digits: RangeInclusive<usize>, radix: u32| {
+    let numeric = |start: usize, digits: RangeInclusive<usize>, radix: u32| {
         let count =
             escape[start..].bytes().take(*digits.end()).take_while(|byte| char::from(*byte).is_digit(radix));
         let end = start + count.count();
@@ -94,20 +95,22 @@ fn escaped(escape: &str, other: Other) -> (Option<char>, usize) {
             u32::from_str_radix(&escape[start..end], radix).ok().filter(|_| digits.contains(&(end - start)));
         code.and_then(char::from_u32).map(|c| (Some(c), end))
     };
-    let known = match first {
-        'u' if escape.starts_with("u{") => coded(2, 1..=6, 16)
+    let decoded = match first {
+        'u' if escape.starts_with("u{") => numeric(2, 1..=6, 16)
             .map(|(c, length)| (c, length + usize::from(escape[length..].starts_with('}')))),
-        'x' => coded(1, 2..=2, 16),
-        'u' => coded(1, 4..=4, 16),
-        'U' => coded(1, 8..=8, 16),
-        '0'..='7' => coded(0, 1..=3, 8),
+        'x' => numeric(1, 2..=2, 16),
+        'u' => numeric(1, 4..=4, 16),
+        'U' => numeric(1, 8..=8, 16),
+        '0'..='7' => numeric(0, 1..=3, 8),
         '\n' => Some((None, 1)),
-        'n' | 'r' | 't' | 'v' | 'f' | 'a' | 'b' | 'e' | 'E' if other == Other::Space => Some((Some(' '), 1)),
-        '\\' if other == Other::Slash => Some((Some('/'), 1)),
-        _ if other == Other::Slash => Some((Some('/'), 0)),
+        'n' | 'r' | 't' | 'v' | 'f' | 'a' | 'b' | 'e' | 'E' if backslash == Backslash::Space => {
+            Some((Some(' '), 1))
+        }
+        '\\' if backslash == Backslash::Slash => Some((Some('/'), 1)),
+        _ if backslash == Backslash::Slash => Some((Some('/'), 0)),
         _ => None,
     };
-    known.unwrap_or((Some(first), first.len_utf8()))
+    decoded.unwrap_or((Some(first), first.len_utf8()))
 }
 
 #[cfg(test)]
@@ -115,7 +118,7 @@ mod tests {
     use super::decodings;
 
     #[test]
-    fn decodes_until_nothing_is_encoded() {
+    fn decodes_all_levels() {
         let check = |text: &str, expected: &[&str]| assert_eq!(decodings(text), expected, "{text}");
         check("plain", &["plain"]);
         check("a%2Eb", &["a%2Eb", "a.b"]);

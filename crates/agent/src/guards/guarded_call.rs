@@ -11,24 +11,24 @@ pub struct GuardedCall<'a> {
     pub tool: &'a str,
     /// The agent's absolute working directory at that time, or empty if it is not stated.
     pub(crate) cwd: &'a str,
-    /// Whether the agent needs no other permission.
-    pub(crate) is_free: bool,
+    /// Whether the agent bypasses permissions, so that the call needs no other permission.
+    pub(crate) bypasses_permissions: bool,
     /// The raw JSON of the input.
     json: &'a str,
-    read: OnceCell<Option<Value>>,
+    parsed: OnceCell<Option<Value>>,
 }
 
 impl<'a> GuardedCall<'a> {
     /// Creates a call of this tool with its input as JSON.
     pub fn new(tool: &'a str, json: &'a str) -> GuardedCall<'a> {
-        GuardedCall { tool, cwd: "", is_free: false, json, read: OnceCell::new() }
+        GuardedCall { tool, cwd: "", bypasses_permissions: false, json, parsed: OnceCell::new() }
     }
 
-    /// Sets whether the agent needs no other permission. A modified call also needs none, so modifying a call
-    /// of another agent would grant it a permission.
+    /// Sets whether the agent bypasses permissions. A modified call needs no other permission, so for any
+    /// other agent a modification would grant one.
     #[must_use]
-    pub fn in_free_mode(self, is_free: bool) -> GuardedCall<'a> {
-        GuardedCall { is_free, ..self }
+    pub fn with_permission_bypass(self, bypasses_permissions: bool) -> GuardedCall<'a> {
+        GuardedCall { bypasses_permissions, ..self }
     }
 
     /// Sets the absolute directory in which the call is made. The agent may change its directory.
@@ -40,7 +40,7 @@ impl<'a> GuardedCall<'a> {
     /// Returns the input, parsed on first use. `None` if it is missing or invalid; a guard that needs the
     /// input then denies the call.
     pub fn input(&self) -> Option<&Value> {
-        self.read.get_or_init(|| serde_json::from_str(self.json).ok()).as_ref()
+        self.parsed.get_or_init(|| serde_json::from_str(self.json).ok()).as_ref()
     }
 }
 

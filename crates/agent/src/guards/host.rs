@@ -1,13 +1,14 @@
-//! Hosts in one spelling: names as they are sent to DNS, addresses as numbers. Never resolves a name.
+//! Normalizes hosts: names as they are sent to DNS, addresses as numbers. Never resolves a name.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use url::Host as Parsed;
+use url::Host as UrlHost;
 
-// A longer name is no host: 253 characters (RFC 1035), each of up to four bytes.
+// A longer name is not a host: 253 characters (RFC 1035), each of up to four bytes.
 const NAME_BYTES_MAX: usize = 1012;
 
-/// Returns a host name in lower case as DNS has it (UTS 46), without a dot at its end. An invalid name stays as it is.
+/// Returns a lower-case host name in its DNS form (UTS 46), without a dot at its end. An invalid name stays
+/// unchanged.
 pub(super) fn name(text: &str) -> Cow<'_, str> {
     let text = text.trim_matches('.');
     let is_encoded = !text.is_ascii() || text.contains("xn--");
@@ -20,21 +21,23 @@ pub(super) fn name(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the address that browsers and clients read in `text`: four parts, each decimal, octal or hexadecimal.
+/// Returns the address that browsers and clients read in `text`: four parts, each decimal, octal or
+/// hexadecimal.
 pub(super) fn ipv4(text: &str) -> Option<IpAddr> {
     if text.matches('.').count() == 3 { short_ipv4(text) } else { None }
 }
 
-/// Returns the same for an address of fewer parts, down to one number. Without context it may be any number.
+/// Returns the same for an address of up to four parts. Without context, a text of one part may be any
+/// number.
 pub(super) fn short_ipv4(text: &str) -> Option<IpAddr> {
     let is_number = |part: &str| part.starts_with(char::is_numeric);
-    match text.split('.').all(is_number).then(|| Parsed::parse(text)) {
-        Some(Ok(Parsed::Ipv4(address))) => Some(address.into()),
-        Some(Ok(Parsed::Domain(_) | Parsed::Ipv6(_)) | Err(_)) | None => None,
+    match text.split('.').all(is_number).then(|| UrlHost::parse(text)) {
+        Some(Ok(UrlHost::Ipv4(address))) => Some(address.into()),
+        Some(Ok(UrlHost::Domain(_) | UrlHost::Ipv6(_)) | Err(_)) | None => None,
     }
 }
 
-/// Returns an IPv6 address without brackets and zone; one that embeds an IPv4 address is that one.
+/// Returns an IPv6 address without brackets and zone, or the IPv4 address that it embeds.
 pub(super) fn ipv6(text: &str) -> Option<IpAddr> {
     let address: Ipv6Addr = text.split('%').next().unwrap_or(text).parse().ok()?;
     Some(match address.segments() {

@@ -4,7 +4,7 @@
 use glob::Pattern;
 use std::borrow::Cow;
 
-// Directories of one call that paths are resolved from.
+// Maximum number of directories from which the paths of one call are resolved.
 const DIRS_MAX: usize = 32;
 /// Commands and options whose next word is a directory.
 const CHANGES_DIR: [&str; 4] = ["-C", "--directory", "cd", "pushd"];
@@ -22,13 +22,13 @@ pub struct BlockedPaths {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BlockedPathError {
     /// The path is empty.
-    #[error("an empty path blocks nothing; name a file or a folder")]
+    #[error("an empty path blocks nothing; name a file or a directory")]
     Empty,
     /// The path contains the working directory, so blocking it would block all work.
-    #[error("`{0}` holds the folder in which the agent works; name what is to be blocked inside of it")]
+    #[error("`{0}` contains the agent's working directory; name a path inside it")]
     All(String),
     /// The home directory of another user.
-    #[error("`{0}` is below a home folder that is not known here; write the path in full")]
+    #[error("`{0}` is below an unknown home directory; write the full path")]
     Home(String),
     /// The path contains control characters, which no call can write.
     #[error("a path with control characters in it cannot be blocked")]
@@ -51,16 +51,16 @@ impl BlockedPaths {
             cwd: cwd.to_owned(),
             home: home.trim_end_matches('/').to_owned(),
         };
-        let working = resolved(cwd);
+        let working = path_parts(cwd);
         for text in texts {
             if text.trim().is_empty() {
                 return Err(BlockedPathError::Empty);
             } else if text.contains(char::is_control) {
                 return Err(BlockedPathError::Control);
-            } else if text.starts_with('~') && (home.is_empty() || blocked.home_of(text).is_none()) {
+            } else if text.starts_with('~') && (home.is_empty() || blocked.strip_home(text).is_none()) {
                 return Err(BlockedPathError::Home(text.clone()));
             }
-            let parts = resolved(&blocked.joined(text, cwd));
+            let parts = path_parts(&blocked.join_dir(text, cwd));
             if working.starts_with(&parts) {
                 return Err(BlockedPathError::All(text.clone()));
             }
@@ -95,7 +95,7 @@ impl BlockedPaths {
     pub(super) fn find_dirs(&self, text: &str, dirs: &mut Vec<String>) {
         let Some(cwd) = dirs.first().cloned() else { return };
         let mut is_change = false;
-        for word in words(&self.expanded(text, &cwd)) {
+        for word in words(&self.expand(text, &cwd)) {
             let is_changed_to = std::mem::replace(&mut is_change, CHANGES_DIR.contains(&word));
             if !is_changed_to && word != ".." && !word.contains('/') {
                 continue;
@@ -110,31 +110,31 @@ impl BlockedPaths {
         }
     }
 
-    /// Returns the first blocked path that the text names, relative to any of these directories. A plain word such as
-    /// `secrets` is a path in a command; elsewhere only if it is the whole text.
+    /// Returns the first blocked path that the text names, relative to any of these directories. A plain word
+    /// such as `secrets` is a path in a command; elsewhere only if it is the whole text.
     pub(super) fn find(&self, text: &str, is_command: bool, dirs: &[String]) -> Option<&str> {
         let cwd = dirs.first().map_or("/", String::as_str);
-        let text = &self.expanded(text, cwd);
+        let text = &self.expand(text, cwd);
         // Most words need not be resolved: they lack the name of every blocked path.
-        let is_inside = dirs.iter().any(|dir| self.named(dir, "/").is_some());
+        let is_inside = dirs.iter().any(|dir| self.find_path(dir, "/").is_some());
         let names: Vec<&String> = self.parts.iter().filter_map(|parts| parts.last()).collect();
         let is_candidate =
             |word: &&str| is_inside || is_pattern(word) || names.iter().any(|name| word.contains(*name));
         let found = words(text).filter(is_candidate).find_map(|word| {
             let is_path = is_command || !is_plain(word) || text.trim() == word;
-            let named = |path: &str| dirs.iter().find_map(|dir| self.named(path, dir));
+            let find_path = |path: &str| dirs.iter().find_map(|dir| self.find_path(path, dir));
             // An option can have the path joined to it: `-C/code/answers`.
             let joined = word.strip_prefix('-').filter(|option| !option.starts_with('-'));
             let joined = joined.and_then(|option| option.get(1..));
             let trimmed = word.trim_end_matches(['.', '!', '?']);
-            is_path.then(|| named(word).or_else(|| named(trimmed)).or_else(|| named(joined?)))?
+            is_path.then(|| find_path(word).or_else(|| find_path(trimmed)).or_else(|| find_path(joined?)))?
         });
         found.or_else(|| self.find_literally(text, cwd))
     }
 
     /// Finds blocked paths that contain spaces or other dividers, and so are not a single word.
     fn find_literally(&self, text: &str, cwd: &str) -> Option<&str> {
-        let cwd = resolved(cwd);
+        let cwd = path_parts(cwd);
         let is_blocked = |parts: &Vec<String>| {
             let absolute = parts.join("/");
             let relative = parts.strip_prefix(cwd.as_slice()).map(|parts| parts.join("/"));
@@ -149,7 +149,7 @@ impl BlockedPaths {
         self.parts.iter().position(is_blocked).map(|index| self.texts[index].as_str())
     }
 
-    fn named(&self, path: &str, dir: &str) -> Option<&str> {
+    fn find_path(&self, path: &str, dir: &str) -> Option<&str> {
         if path.is_empty() {
             return None;
         }
@@ -159,7 +159,7 @@ impl BlockedPaths {
     }
 
     /// Replaces the variables and commands that name the home directory and the working directory.
-    fn expanded<'a>(&self, text: &'a str, cwd: &str) -> Cow<'a, str> {
+    fn expand<'a>(&self, text: &'a str, cwd: &str) -> Cow<'a, str> {
         if !["PWD", "pwd", "HOME"].iter().any(|name| text.contains(name)) {
             return text.into();
         }
@@ -171,27 +171,27 @@ impl BlockedPaths {
     fn absolute(&self, path: &str, dir: &str) -> Vec<String> {
         // `file://localhost/code`.
         let path = path.strip_prefix("//localhost/").map_or(path, |_| &path["//localhost".len()..]);
-        let parts = resolved(&self.joined(path, dir));
+        let parts = path_parts(&self.join_dir(path, dir));
         // The directories of a process lead to the same files.
         match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             ["proc", _, "root", ..] => parts[3..].to_vec(),
-            ["proc", _, "cwd", rest @ ..] => resolved(&self.joined(&rest.join("/"), dir)),
+            ["proc", _, "cwd", rest @ ..] => path_parts(&self.join_dir(&rest.join("/"), dir)),
             _ => parts,
         }
     }
 
-    fn joined(&self, path: &str, dir: &str) -> String {
+    fn join_dir(&self, path: &str, dir: &str) -> String {
         if path.starts_with('/') {
             return path.to_owned();
         }
-        match self.home_of(path) {
+        match self.strip_home(path) {
             Some(rest) => format!("{}/{rest}", self.home),
             None => format!("{dir}/{path}"),
         }
     }
 
     /// Returns the rest after `~/`, or after `~` and the name of the user.
-    fn home_of<'a>(&self, path: &'a str) -> Option<&'a str> {
+    fn strip_home<'a>(&self, path: &'a str) -> Option<&'a str> {
         let rest = path.strip_prefix('~')?;
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
         (name.is_empty() || self.home.rsplit('/').next() == Some(name)).then_some(rest)
@@ -227,13 +227,13 @@ fn is_divider(c: char) -> bool {
         )
 }
 
-/// Returns whether a word can be any word of a language.
+/// Returns whether a word may be an ordinary word.
 fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
 /// Splits an absolute path into its parts.
-fn resolved(path: &str) -> Vec<String> {
+fn path_parts(path: &str) -> Vec<String> {
     let mut parts = Vec::new();
     for part in path.split('/') {
         match part {

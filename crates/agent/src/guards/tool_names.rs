@@ -1,4 +1,5 @@
-//! Names of tools. The agent accepts several names for one tool: it lists `Task`, and its hooks report `Agent`.
+//! Names of tools. The agent accepts several names for one tool: it lists `Task`, and its hooks report
+//! `Agent`.
 
 /// Other names of tools, each with the name that hooks report (2.1.330).
 const ALIASES: [(&str, &str); 9] = [

@@ -21,16 +21,16 @@ pub enum UrlListError {
     #[error(transparent)]
     Json(UrlPatternError),
     /// The file starts like JSON but is not JSON.
-    #[error("it is no JSON: {0}")]
+    #[error("it is not JSON: {0}")]
     Syntax(String),
     /// JSON or YAML without a list of patterns.
     #[error("it has no list of strings named `blocked_urls`, `urls` or `patterns`")]
     NoList,
     /// Unsupported YAML on this line.
-    #[error("line {0}: `- ` and a pattern should stand here")]
+    #[error("line {0}: expected `- ` and a pattern")]
     Line(usize),
     /// The file has no patterns.
-    #[error("there is no pattern in it")]
+    #[error("it contains no pattern")]
     Empty,
 }
 
@@ -64,14 +64,14 @@ fn json(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
 
 fn lines(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
     let mut patterns = Vec::new();
-    for (line, text) in numbered(text) {
+    for (line, text) in numbered_lines(text) {
         patterns.push(text.parse().map_err(|source| UrlListError::Pattern { line, source })?);
     }
     if patterns.is_empty() { Err(UrlListError::Empty) } else { Ok(patterns) }
 }
 
 /// Returns the nonempty lines without comments, with their numbers.
-fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn numbered_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bare = |line: &'_ str| line.split(" #").next().unwrap_or_default().trim_end().len();
     let lines = text.lines().enumerate().map(move |(index, line)| (index + 1, &line[..bare(line)]));
     lines.filter(|(_, line)| {
@@ -79,11 +79,12 @@ fn numbered(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// No URL starts with one of the keys, a list item, or a key without a value.
+/// Returns whether the text is YAML. No URL starts with one of the keys, a list item, or a key without a
+/// value.
 fn is_yaml(text: &str) -> bool {
-    let first = numbered(text).next().map(|(_, line)| line);
+    let first = numbered_lines(text).next().map(|(_, line)| line);
     first.is_some_and(|line| line.starts_with("- ") || line.ends_with(':') || key(line).is_some())
-        || numbered(text).any(|(_, line)| key(line).is_some_and(|(key, _)| KEYS.contains(&key)))
+        || numbered_lines(text).any(|(_, line)| key(line).is_some_and(|(key, _)| KEYS.contains(&key)))
 }
 
 /// Splits `name:` and its value.
@@ -95,9 +96,9 @@ fn key(line: &str) -> Option<(&str, &str)> {
 
 fn yaml(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
     let mut patterns = Vec::new();
-    let mut is_in_list = numbered(text).next().is_some_and(|(_, line)| line.starts_with("- "));
+    let mut is_in_list = numbered_lines(text).next().is_some_and(|(_, line)| line.starts_with("- "));
     let mut is_found = is_in_list;
-    for (line, text) in numbered(text) {
+    for (line, text) in numbered_lines(text) {
         let pattern = |text: &str| text.parse().map_err(|source| UrlListError::Pattern { line, source });
         if let Some((key, value)) = key(text) {
             is_in_list = KEYS.contains(&key);
@@ -155,14 +156,14 @@ mod tests {
             assert_eq!(url_patterns(text).expect_err(text).to_string(), expected, "{text}");
         };
         let none = "it has no list of strings named `blocked_urls`, `urls` or `patterns`";
-        check("", "there is no pattern in it");
-        check("# nothing\n", "there is no pattern in it");
+        check("", "it contains no pattern");
+        check("# nothing\n", "it contains no pattern");
         check("name: x\nlist:\n  - a.test\n", none);
         check(r#"{"sites": ["a.test"]}"#, none);
         check(r#"{"urls": [1]}"#, none);
-        check("[\"a.test\"", "it is no JSON: EOF while parsing a list at line 1 column 9");
-        check("urls:\n  a.test\n", "line 2: `- ` and a pattern should stand here");
-        check("urls: a.test\n", "line 1: `- ` and a pattern should stand here");
+        check("[\"a.test\"", "it is not JSON: EOF while parsing a list at line 1 column 9");
+        check("urls:\n  a.test\n", "line 2: expected `- ` and a pattern");
+        check("urls: a.test\n", "line 1: expected `- ` and a pattern");
         let host = "names no host; name one, as in `example.com` or `https://example.com/papers/*`";
         check("a.test\n\n*\n", &format!("line 3: `*` {host}"));
         check("urls:\n  - http://\n", &format!("line 2: `http://` {host}"));

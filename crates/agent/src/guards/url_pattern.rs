@@ -20,7 +20,7 @@ pub struct UrlPattern {
     scheme: Option<String>,
     pub(super) host: Host,
     port: Option<u16>,
-    /// Without a slash at its end. Empty matches every path.
+    /// The path without a slash at its end. Empty matches every path.
     path: String,
     /// Patterns that the query must all match.
     query: Vec<String>,
@@ -59,7 +59,7 @@ pub enum UrlPatternError {
     NoHost(String),
     /// The host is invalid.
     #[error(
-        "`{host}` in `{pattern}` is no host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
+        "`{host}` in `{pattern}` is not a host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
     )]
     Host {
         /// The text in place of the host.
@@ -68,13 +68,13 @@ pub enum UrlPatternError {
         pattern: String,
     },
     /// The port is invalid.
-    #[error("`{0}` names no port from 1 to 65535 behind its host")]
+    #[error("`{0}` names no port from 1 to 65535 after its host")]
     Port(String),
     /// The pattern contains spaces.
     #[error("`{0}` has spaces in it; each pattern is one URL, and a space in it is `%20`")]
     Spaces(String),
     /// The pattern is longer than any plausible URL.
-    #[error("a pattern of more than {PATTERN_BYTES_MAX} bytes is no URL")]
+    #[error("a pattern of more than {PATTERN_BYTES_MAX} bytes is not a URL")]
     Long,
     /// The pattern is an address range.
     #[error("`{0}` is a range of addresses; name single ones, or a host with a path")]
@@ -95,7 +95,7 @@ impl FromStr for UrlPattern {
             return Err(UrlPatternError::Spaces(owned()));
         }
         let folded = text.to_lowercase();
-        if let Some(host) = whole_url(&folded) {
+        if let Some(host) = parse_whole_url(&folded) {
             let (scheme, port, path, query) = (None, None, String::new(), Vec::new());
             return Ok(UrlPattern { text: owned(), scheme, host, port, path, query });
         }
@@ -108,7 +108,7 @@ impl FromStr for UrlPattern {
         // A user name before the host is ignored.
         let authority = authority.rsplit('@').next().unwrap_or_default();
         let (host, port) = split_port(authority).ok_or_else(|| UrlPatternError::Port(owned()))?;
-        let host = match read_host(host) {
+        let host = match parse_host(host) {
             Some(host) => host,
             None if host.trim_matches(['*', '.', '[', ']']).is_empty() => {
                 return Err(UrlPatternError::NoHost(owned()));
@@ -126,8 +126,8 @@ impl FromStr for UrlPattern {
             scheme: scheme.filter(|scheme| !is_web(scheme)).map(str::to_owned),
             host,
             port,
-            path: path_pattern(&decoded(path)),
-            query: pairs(&decoded(query)).map(str::to_owned).collect(),
+            path: path_pattern(&decode(path)),
+            query: pairs(&decode(query)).map(str::to_owned).collect(),
         })
     }
 }
@@ -182,7 +182,7 @@ impl UrlPattern {
                 || (!self.query.is_empty() && self.path.is_empty())
         };
         let fits_query = self.query.iter().all(|pattern| pairs(query).any(|pair| matches(pattern, pair)));
-        fits_query && fits_path(&resolved(path))
+        fits_query && fits_path(&resolve_path(path))
     }
 }
 
@@ -195,7 +195,7 @@ impl fmt::Display for UrlPattern {
 impl UrlMention<'_> {
     fn has_port(&self, port: u16) -> bool {
         match (self.port, self.scheme) {
-            (Some(named), _) => named == port,
+            (Some(own_port), _) => own_port == port,
             (None, Some("http" | "ws")) => port == 80,
             (None, Some("https" | "wss")) => port == 443,
             (None, Some("ftp")) => port == 21,
@@ -212,10 +212,10 @@ pub(super) fn is_web(scheme: &str) -> bool {
 }
 
 /// Parses a pattern for whole URLs such as `*2401.00001*`: it starts with a star and does not name a host.
-fn whole_url(text: &str) -> Option<Host> {
+fn parse_whole_url(text: &str) -> Option<Host> {
     let is_below_host = || {
         let host = text.split(['/', '?', '#', ':']).next().unwrap_or_default();
-        read_host(host).is_some()
+        parse_host(host).is_some()
     };
     let char_count = text.chars().filter(|c| c.is_alphanumeric()).count();
     let is_whole = text.starts_with('*') && char_count >= WHOLE_CHARS_MIN && !is_below_host();
@@ -237,7 +237,7 @@ fn split_port(authority: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-fn read_host(text: &str) -> Option<Host> {
+fn parse_host(text: &str) -> Option<Host> {
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     if let Some(address) = ipv4(bare).or_else(|| ipv6(bare)) {
         return Some(Host::Address(address));
@@ -270,7 +270,7 @@ fn pairs(query: &str) -> impl Iterator<Item = &str> {
 
 /// Normalizes `/papers/*`, `/papers/` and `/papers`, which are equivalent: all block the paths below.
 fn path_pattern(path: &str) -> String {
-    let resolved = resolved(path);
+    let resolved = resolve_path(path);
     let mut path = resolved.as_str();
     while let Some(shorter) = path.strip_suffix("/*").or_else(|| path.strip_suffix('/')) {
         path = shorter;
@@ -279,7 +279,7 @@ fn path_pattern(path: &str) -> String {
 }
 
 /// Resolves dots, double slashes and backslashes in a path.
-fn resolved(path: &str) -> String {
+fn resolve_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split(['/', '\\']) {
         match part {
@@ -293,7 +293,7 @@ fn resolved(path: &str) -> String {
     parts.iter().flat_map(|part| ["/", part]).collect()
 }
 
-fn decoded(text: &str) -> String {
+fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().to_lowercase()
 }
 

@@ -7,8 +7,8 @@ use crate::snapshot::truncate_to_bytes;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-// Context of a host beyond this length does not matter.
-const BEFORE_BYTES_MAX: usize = 512;
+// The context of a host beyond this length does not matter.
+const PREFIX_BYTES_MAX: usize = 512;
 const TARGET_BYTES_MAX: usize = 1280;
 // Maximum number of comparisons with patterns in one text.
 const COMPARED_MAX: usize = 2_000;
@@ -30,7 +30,7 @@ pub(super) struct Urls<'a> {
 struct Word<'t> {
     host: &'t str,
     /// The part of the same word before the host: `https://user@`.
-    before: &'t str,
+    prefix: &'t str,
     rest: &'t str,
     is_version: bool,
 }
@@ -64,9 +64,9 @@ impl<'a> Urls<'a> {
         if self.names.is_empty() && self.addresses.is_empty() {
             return None;
         }
-        let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_') || is_ignored(c);
+        let is_host_char = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_') || is_ignored(c);
         let (mut context, mut last, mut compared, mut ports) = (0, 0, 0, None);
-        for (start, end) in words(text, is_of_host) {
+        for (start, end) in words(text, is_host_char) {
             // A context starts after the last divider, so that no text is read twice, however long a word is.
             if let Some(divider) = text[last..start].rfind(starts_context) {
                 context = last + divider + 1;
@@ -102,7 +102,7 @@ impl<'a> Urls<'a> {
         if self.whole.is_empty() {
             return None;
         }
-        let urls = text.split(ends_url).filter(|word| word.len() <= BEFORE_BYTES_MAX + TARGET_BYTES_MAX);
+        let urls = text.split(ends_url).filter(|word| word.len() <= PREFIX_BYTES_MAX + TARGET_BYTES_MAX);
         urls.filter(|word| is_url(word))
             .find_map(|url| self.whole.iter().find(|pattern| pattern.matches_whole(url)).copied())
     }
@@ -157,11 +157,11 @@ impl<'a> Urls<'a> {
 impl<'t> Word<'t> {
     /// `context` is the start of the word that the host is part of.
     fn new(text: &'t str, context: usize, start: usize, end: usize) -> Word<'t> {
-        let earliest = context.max(start.saturating_sub(BEFORE_BYTES_MAX));
+        let earliest = context.max(start.saturating_sub(PREFIX_BYTES_MAX));
         let context = (earliest..start).find(|index| text.is_char_boundary(*index)).unwrap_or(start);
         Word {
             host: &text[start..end],
-            before: &text[context..start],
+            prefix: &text[context..start],
             rest: truncate_to_bytes(&text[end..], TARGET_BYTES_MAX),
             // `tool==1.2.3.4`.
             is_version: text[..start].ends_with("=="),
@@ -173,20 +173,20 @@ impl<'t> Word<'t> {
     fn find<'a>(&self, patterns: &[&'a UrlPattern], ports: &[u16]) -> Option<&'a UrlPattern> {
         let ports = || ports.iter().copied().map(Some);
         patterns.iter().copied().find(|pattern| {
-            let apart = ports().filter(|_| pattern.port().is_some());
+            let separate_ports = ports().filter(|_| pattern.port().is_some());
             [None]
                 .into_iter()
-                .chain(apart)
+                .chain(separate_ports)
                 .any(|port| self.mentions(port).iter().any(|mention| pattern.blocks(mention)))
         })
     }
 
     fn is_in_url(&self) -> bool {
-        self.before.ends_with("//") || self.before.ends_with('@')
+        self.prefix.ends_with("//") || self.prefix.ends_with('@')
     }
 
     fn is_in_device(&self) -> bool {
-        DEVICES.iter().any(|device| self.before.ends_with(device))
+        DEVICES.iter().any(|device| self.prefix.ends_with(device))
     }
 
     fn is_host(&self, is_command: bool) -> bool {
@@ -199,32 +199,31 @@ impl<'t> Word<'t> {
             || self.is_in_url()
             || self.is_in_device()
             || self.rest.strip_prefix(':').is_some_and(|port| port.starts_with(|c: char| c.is_ascii_digit()))
-            || (is_command && (self.before.is_empty() || self.before.starts_with('-')));
+            || (is_command && (self.prefix.is_empty() || self.prefix.starts_with('-')));
         is_named && !is_user && !is_function && (self.is_in_device() || !self.is_in_local_path())
     }
 
     /// `/srv/example.com` and `sites/example.com` are local paths; `proxy.test/example.com` is a URL.
     fn is_in_local_path(&self) -> bool {
-        if self.before.starts_with("file:") {
+        if self.prefix.starts_with("file:") {
             return true;
-        } else if self.before.ends_with("//") || !self.before.contains(['/', '\\']) {
+        } else if self.prefix.ends_with("//") || !self.prefix.contains(['/', '\\']) {
             return false;
         }
-        let first = self.before.split(['/', '\\']).next().unwrap_or_default();
+        let first = self.prefix.split(['/', '\\']).next().unwrap_or_default();
         let is_relative = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
         matches!(first, "." | ".." | "~") || first.chars().all(is_relative)
     }
 
-    /// Returns the URLs that may be meant, with and without characters that may belong to the surrounding
-    /// text.
-    fn mentions(&self, port_elsewhere: Option<u16>) -> Vec<UrlMention<'t>> {
+    /// Returns the possible URLs: with and without characters that may belong to the surrounding text.
+    fn mentions(&self, separate_port: Option<u16>) -> Vec<UrlMention<'t>> {
         // `git+https` is `https`.
-        let scheme = self.before.rsplit_once("://").map(|(scheme, _)| scheme);
+        let scheme = self.prefix.rsplit_once("://").map(|(scheme, _)| scheme);
         let scheme = scheme.and_then(|scheme| scheme.rsplit(|c: char| !c.is_ascii_alphanumeric()).next());
         let after = self.rest.split(ends_url).next().unwrap_or_default();
         // `/dev/tcp/host/80`.
         let port_of_device = if self.is_in_device() { after.strip_prefix('/').and_then(port) } else { None };
-        let (named, target) = match after.trim_start_matches('.').strip_prefix(':') {
+        let (own_port, target) = match after.trim_start_matches('.').strip_prefix(':') {
             Some(rest) => {
                 let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
                 // Without digits it is a path, as in a copy over ssh.
@@ -236,14 +235,14 @@ impl<'t> Word<'t> {
         let shortest = short.trim_end_matches(['.', ':', '!', '?', '*']);
         // As in `git+https://host/owner/repository@branch`.
         let revision = target.split('@').next().unwrap_or_default();
-        let mention = |target| UrlMention { scheme, port: named.or(port_elsewhere), target };
+        let mention = |target| UrlMention { scheme, port: own_port.or(separate_port), target };
         [target, short, shortest, revision].map(mention).into()
     }
 }
 
 /// Returns the positions of the words of a text, without dots at their ends.
-fn words(text: &str, is_of_word: impl Fn(char) -> bool) -> impl Iterator<Item = (usize, usize)> {
-    text.split(move |c: char| !is_of_word(c)).filter_map(|word| {
+fn words(text: &str, is_word_char: impl Fn(char) -> bool) -> impl Iterator<Item = (usize, usize)> {
+    text.split(move |c: char| !is_word_char(c)).filter_map(|word| {
         let bare = word.trim_matches('.');
         let start = bare.as_ptr().addr() - text.as_ptr().addr();
         (!bare.is_empty()).then_some((start, start + bare.len()))

@@ -64,7 +64,7 @@ mod tests {
     use super::{fenced, first_sentence, inline, one_line};
 
     #[test]
-    fn fences() {
+    fn fence_is_longer_than_backticks_inside() {
         assert_eq!(fenced("plain"), "```\nplain\n```\n");
         assert_eq!(fenced("ends\n"), "```\nends\n```\n");
         assert_eq!(fenced("```\ninside\n````"), "`````\n```\ninside\n````\n`````\n");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn shortens_to_one_line() {
         assert_eq!(inline("cargo test", 80), "`cargo test`");
         assert_eq!(inline("`x` and ``y", 80), "``` `x` and ``y ```");
         assert_eq!(inline("", 80), "`  `");

@@ -1,7 +1,7 @@
 //! Renders the items of a handoff prompt, on one line or nearly in full.
 
 use super::quote::{fenced, first_sentence, inline, last_line};
-use super::tokens::cut;
+use super::tokens::truncate_to_weight;
 use super::work_log::WorkItem;
 use crate::conversation::{ToolArgument, ToolCall, ToolResult, ToolResultKind};
 
@@ -16,7 +16,7 @@ const FAILURE_WEIGHT_MAX: u64 = 600;
 
 /// Returns a quoted text.
 pub(super) fn block(text: &str, weight_max: u64) -> String {
-    format!("{}\n", fenced(&cut(text, weight_max)))
+    format!("{}\n", fenced(&truncate_to_weight(text, weight_max)))
 }
 
 /// Returns a step on one line.
@@ -24,10 +24,10 @@ pub(super) fn line(step: WorkItem<'_>) -> String {
     match step {
         WorkItem::ModelText(text) => format!("- Said: {}\n", first_sentence(text, SENTENCE_CHARS_MAX)),
         WorkItem::Note(text) => format!("- Received: {}\n", inline(text, SENTENCE_CHARS_MAX)),
-        WorkItem::Called(call, result) => {
-            format!("- {}: {}\n", call_line(call), outcome_in_short(call, result))
+        WorkItem::Call(call, result) => {
+            format!("- {}: {}\n", call_line(call), short_outcome(call, result))
         }
-        WorkItem::Answered(result) => {
+        WorkItem::OrphanResult(result) => {
             format!("- Result of a call that is not on record: {}\n", inline(&result.text, OUTCOME_CHARS_MAX))
         }
     }
@@ -38,8 +38,8 @@ pub(super) fn whole(step: WorkItem<'_>, weight_max: u64) -> String {
     match step {
         WorkItem::ModelText(text) => format!("Said:\n\n{}", block(text, weight_max)),
         WorkItem::Note(text) => format!("Received:\n\n{}", block(text, weight_max)),
-        WorkItem::Called(call, result) => whole_call(call, result, weight_max),
-        WorkItem::Answered(result) => {
+        WorkItem::Call(call, result) => whole_call(call, result, weight_max),
+        WorkItem::OrphanResult(result) => {
             format!("Result of a call that is not on record:\n\n{}", block(&result.text, weight_max))
         }
     }
@@ -67,14 +67,14 @@ fn whole_call(call: &ToolCall, result: Option<&ToolResult>, weight_max: u64) -> 
     }
 }
 
-/// Returns the output of a call that is worth including.
+/// Returns the output of a call, or an empty text if it is not worth including.
 fn output<'a>(call: &ToolCall, result: Option<&'a ToolResult>) -> &'a str {
     let changed = matches!(call.argument, Some(ToolArgument::ChangedFile(_)));
     match result {
-        // The file itself contains what was written.
+        // The file itself contains the written text.
         Some(ToolResult { kind: ToolResultKind::Ok, .. }) if changed => "",
         Some(ToolResult { kind: ToolResultKind::Ok | ToolResultKind::Error, text, .. }) => text.trim_end(),
-        // The agent program made up this text, and it may be an order to stop.
+        // The agent program wrote this text, and it may be an order to stop.
         Some(ToolResult { kind: ToolResultKind::Unknown, .. }) | None => "",
     }
 }
@@ -90,8 +90,8 @@ pub(super) fn unknown(call: &ToolCall) -> String {
 }
 
 /// Returns a changed file.
-pub(super) fn file(path: &str, known: bool) -> String {
-    let doubt = if known { "" } else { " (not known whether the change took effect)" };
+pub(super) fn file(path: &str, is_certain: bool) -> String {
+    let doubt = if is_certain { "" } else { " (unknown whether the change took effect)" };
     format!("- {}{doubt}\n", inline(path, ARGUMENT_CHARS_MAX))
 }
 
@@ -111,12 +111,12 @@ fn outcome(kind: ToolResultKind) -> &'static str {
     match kind {
         ToolResultKind::Ok => "succeeded",
         ToolResultKind::Error => "failed",
-        ToolResultKind::Unknown => "outcome unknown; look whether it took effect before you repeat it",
+        ToolResultKind::Unknown => "outcome unknown; check whether it took effect before you repeat it",
     }
 }
 
 /// Returns the outcome and the most informative line of output.
-fn outcome_in_short(call: &ToolCall, result: Option<&ToolResult>) -> String {
+fn short_outcome(call: &ToolCall, result: Option<&ToolResult>) -> String {
     let Some(result) = result else { return "outcome unknown".to_owned() };
     // A command reports its outcome at the end.
     let is_command = matches!(call.argument, Some(ToolArgument::Command(_)));

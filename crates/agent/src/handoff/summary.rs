@@ -6,7 +6,7 @@ use super::tokens::{head, weight};
 
 const MODEL_CHARS_MAX: usize = 60;
 /// Weight of the fence and of the note on omitted text.
-const AROUND_WEIGHT: u64 = 120;
+const OVERHEAD_WEIGHT: u64 = 120;
 
 /// A model's summary of older work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,19 +19,19 @@ pub struct Summary {
 
 impl Summary {
     /// Returns the summary as a part of a handoff prompt, or `None` if it is empty or does not fit.
-    pub(super) fn part(&self, mut room: TokenBudget) -> Option<String> {
+    pub(super) fn part(&self, mut budget: TokenBudget) -> Option<String> {
         let title =
-            format!("Earlier work, as the model {} summarised it", inline(&self.model, MODEL_CHARS_MAX));
+            format!("Earlier work, as the model {} summarized it", inline(&self.model, MODEL_CHARS_MAX));
         let text = self.text.trim();
-        let around = AROUND_WEIGHT + 2 * weight(&title);
-        let shown = leading_lines(text, room.share(1, 1).checked_sub(around)?);
+        let overhead = OVERHEAD_WEIGHT + 2 * weight(&title);
+        let shown = leading_lines(text, budget.share(1, 1).checked_sub(overhead)?);
         let omitted_note = match text.len() - shown.len() {
             0 => String::new(),
             bytes => format!("\n(The rest of the summary is left out: {bytes} bytes.)\n"),
         };
-        let share = room.share(1, 1);
+        let share = budget.share(1, 1);
         let item = (!shown.is_empty()).then(|| fenced(shown) + &omitted_note);
-        let part = room.part(&title, "", item.into_iter(), share);
+        let part = budget.part(&title, "", item.into_iter(), share);
         (!part.text.is_empty()).then_some(part.text)
     }
 }

@@ -24,26 +24,27 @@ pub fn summary_prompt(
     handoff_tokens: u64,
     tokens_max: u64,
 ) -> Option<String> {
-    let draft = HandoffDraft::new(conversation, context, handoff_tokens).filter(|draft| draft.older > 0)?;
-    let summary_tokens = draft.room.share(1, 1) / WEIGHT_PER_TOKEN;
+    let draft =
+        HandoffDraft::new(conversation, context, handoff_tokens).filter(|draft| draft.older_count > 0)?;
+    let summary_tokens = draft.budget.share(1, 1) / WEIGHT_PER_TOKEN;
     let rules = (summary_tokens >= SUMMARY_TOKENS_MIN).then(|| rules(summary_tokens))?;
-    let mut room = TokenBudget::from_tokens(tokens_max).minus(&rules)?;
-    let share = room.share(1, 8);
+    let mut budget = TokenBudget::from_tokens(tokens_max).minus(&rules)?;
+    let share = budget.share(1, 8);
     let task = iter::once(block(context.task, bound(share, 2)));
-    let task = room.part("The task, for your understanding", "", task, share);
-    let share = room.share(1, 8);
-    let prompts = room.part(
+    let task = budget.part("The task, for your understanding", "", task, share);
+    let share = budget.share(1, 8);
+    let prompts = budget.part(
         "Further messages of the user, for your understanding",
         DROPPED,
         draft.steps.prompts(bound(share, 2)),
         share,
     );
-    let share = room.share(1, 4);
+    let share = budget.share(1, 4);
     let summary = draft.steps.summary(bound(share, 1));
-    let summary = room.part("What the agent wrote of still earlier work", DROPPED, summary, share);
-    let share = room.share(1, 1);
-    let older = draft.steps.whole(bound(share, 4)).take(draft.older);
-    let older = room.part("The older part of the record, oldest first", DROPPED, older, share);
+    let summary = budget.part("The agent's summary of still earlier work", DROPPED, summary, share);
+    let share = budget.share(1, 1);
+    let older = draft.steps.whole(bound(share, 4)).take(draft.older_count);
+    let older = budget.part("The older part of the record, oldest first", DROPPED, older, share);
     // Without any record there is nothing to summarize.
     (older.items_taken > 0).then(|| rules + &task.text + &prompts.text + &summary.text + &older.text)
 }

@@ -33,17 +33,18 @@ impl TokenBudget {
     }
 
     /// Makes a part of items, which are in order from oldest to newest. If they do not all fit, it takes the
-    /// last ones, up to the first that does not fit. The number of missing items is noted after `older`.
+    /// last ones, up to the first that does not fit. The number of missing items is noted after
+    /// `dropped_label`.
     pub(super) fn part(
         &mut self,
         title: &str,
-        older: &str,
+        dropped_label: &str,
         items: impl DoubleEndedIterator<Item = String> + ExactSizeIterator,
         weight_max: u64,
     ) -> HandoffPart {
         let count = items.len();
         let title = format!("\n## {title}\n\n");
-        let reserved = weight(&title) + weight(&note(older, count));
+        let reserved = weight(&title) + weight(&note(dropped_label, count));
         let Some(mut remaining) = weight_max.min(self.weight).checked_sub(reserved) else {
             return HandoffPart::default();
         };
@@ -58,7 +59,7 @@ impl TokenBudget {
         }
         let items_taken = taken.len();
         taken.reverse();
-        let note = if items_taken < count { note(older, count - items_taken) } else { String::new() };
+        let note = if items_taken < count { note(dropped_label, count - items_taken) } else { String::new() };
         let text = format!("{title}{note}{}\n", taken.concat().trim_end());
         self.weight = self.weight.saturating_sub(weight(&text));
         HandoffPart { text, items_taken }
@@ -91,6 +92,6 @@ impl TokenBudget {
     }
 }
 
-fn note(older: &str, count: usize) -> String {
-    format!("({older}: {count}.)\n\n")
+fn note(dropped_label: &str, count: usize) -> String {
+    format!("({dropped_label}: {count}.)\n\n")
 }

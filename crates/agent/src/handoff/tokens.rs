@@ -24,28 +24,28 @@ fn weight_of_char(c: char) -> u64 {
     if c.is_ascii() { bytes } else { FOREIGN_BYTE * bytes }
 }
 
-/// Truncates a text to at most this many estimated tokens: its head, a mark with the number of omitted bytes,
-/// and its tail. The result is never shorter than the mark.
+/// Truncates a text to at most this many estimated tokens: its head, a marker with the number of omitted
+/// bytes, and its tail. The result is never shorter than the marker.
 pub fn truncate_middle(text: &str, tokens_max: u64) -> Cow<'_, str> {
-    cut(text, tokens_max.saturating_mul(WEIGHT_PER_TOKEN))
+    truncate_to_weight(text, tokens_max.saturating_mul(WEIGHT_PER_TOKEN))
 }
 
-/// Truncates a text to at most this weight: its head, a mark with the number of omitted bytes, and its tail.
-/// The result is never shorter than the mark.
-pub(super) fn cut(text: &str, weight_max: u64) -> Cow<'_, str> {
+/// Truncates a text to at most this weight: its head, a marker with the number of omitted bytes, and its
+/// tail. The result is never shorter than the marker.
+pub(super) fn truncate_to_weight(text: &str, weight_max: u64) -> Cow<'_, str> {
     if weight(text) <= weight_max {
         return Cow::Borrowed(text);
     }
-    // The longest possible mark; the real one is rarely more than a few characters shorter.
-    let room = weight_max.saturating_sub(weight(&mark(text.len())));
+    // The longest possible marker; the real one is rarely more than a few characters shorter.
+    let budget = weight_max.saturating_sub(weight(&omission_marker(text.len())));
     // Errors appear at the end as often as at the start.
-    let head = head(text, room - room / 2);
-    let tail = tail(&text[head.len()..], room / 2);
+    let head = head(text, budget - budget / 2);
+    let tail = tail(&text[head.len()..], budget / 2);
     let omitted = text.len() - head.len() - tail.len();
-    Cow::Owned(format!("{head}{}{tail}", mark(omitted)))
+    Cow::Owned(format!("{head}{}{tail}", omission_marker(omitted)))
 }
 
-fn mark(bytes: usize) -> String {
+fn omission_marker(bytes: usize) -> String {
     format!("\n[... {bytes} bytes left out ...]\n")
 }
 
@@ -70,7 +70,7 @@ fn tail(text: &str, weight_max: u64) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{cut, estimated_tokens, weight};
+    use super::{estimated_tokens, truncate_to_weight, weight};
     use proptest::prelude::*;
 
     #[test]
@@ -85,7 +85,9 @@ mod tests {
 
     #[test]
     fn truncates_middle() {
-        let check = |text: &str, weight_max: u64, expected: &str| assert_eq!(cut(text, weight_max), expected);
+        let check = |text: &str, weight_max: u64, expected: &str| {
+            assert_eq!(truncate_to_weight(text, weight_max), expected)
+        };
         check("short", 5, "short");
         let long = format!("{}{}", "a".repeat(500), "z".repeat(500));
         check(&long, 50, &format!("{}\n[... 981 bytes left out ...]\n{}", "a".repeat(10), "z".repeat(9)));
@@ -96,7 +98,7 @@ mod tests {
         #[test]
         fn truncation_is_bounded(text in any::<String>(), repeat in 1_usize..50, weight_max in 0_u64..400) {
             let text = text.repeat(repeat);
-            prop_assert!(weight(&cut(&text, weight_max)) <= weight_max.max(40));
+            prop_assert!(weight(&truncate_to_weight(&text, weight_max)) <= weight_max.max(40));
         }
     }
 }

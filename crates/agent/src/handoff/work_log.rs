@@ -1,4 +1,4 @@
-//! The record of work in a handoff prompt: each call with its result, and nothing else than work.
+//! Collects the record of work for a handoff prompt: each call with its result. Contains only work.
 
 use super::render;
 use crate::conversation::{
@@ -14,9 +14,9 @@ const UNKNOWN_MAX: usize = 50;
 /// The record of work.
 #[derive(Debug, Default)]
 pub(super) struct WorkLog<'a> {
-    prompts_sent: Vec<&'a str>,
+    prompts: Vec<&'a str>,
     summary: Option<&'a str>,
-    flow: Vec<WorkItem<'a>>,
+    steps: Vec<WorkItem<'a>>,
 }
 
 /// One step of the work.
@@ -27,9 +27,9 @@ pub(super) enum WorkItem<'a> {
     /// A note from the agent program to the model.
     Note(&'a str),
     /// A tool call with its result.
-    Called(&'a ToolCall, Option<&'a ToolResult>),
+    Call(&'a ToolCall, Option<&'a ToolResult>),
     /// The result of a call that is not in the record.
-    Answered(&'a ToolResult),
+    OrphanResult(&'a ToolResult),
 }
 
 impl<'a> WorkLog<'a> {
@@ -41,29 +41,29 @@ impl<'a> WorkLog<'a> {
         let task = format!("\n{task}\n");
         let is_in_task = |text: &str| task.contains(&format!("\n{}\n", text.trim_matches('\n')));
         let mut seen = BTreeSet::new();
-        let mut steps = WorkLog::default();
+        let mut log = WorkLog::default();
         for entry in work() {
             match &entry.kind {
-                EntryKind::Prompt(text) if !is_in_task(text) => steps.prompts_sent.push(text),
+                EntryKind::Prompt(text) if !is_in_task(text) => log.prompts.push(text),
                 EntryKind::Prompt(_) => {}
-                EntryKind::Compaction(text) => steps.summary = Some(text),
-                EntryKind::ModelText(text) => steps.flow.push(WorkItem::ModelText(text)),
-                EntryKind::AgentNote(text) => steps.flow.push(WorkItem::Note(text)),
+                EntryKind::Compaction(text) => log.summary = Some(text),
+                EntryKind::ModelText(text) => log.steps.push(WorkItem::ModelText(text)),
+                EntryKind::AgentNote(text) => log.steps.push(WorkItem::Note(text)),
                 // A session file and the streams of its attempts may contain the same call.
                 EntryKind::ToolCall(call) if seen.insert(call.id.as_str()) => {
-                    steps.flow.push(WorkItem::Called(call, results.get(call.id.as_str()).copied()));
+                    log.steps.push(WorkItem::Call(call, results.get(call.id.as_str()).copied()));
                 }
                 EntryKind::ToolResult(result) if !calls.contains(result.call.as_str()) => {
-                    steps.flow.push(WorkItem::Answered(result));
+                    log.steps.push(WorkItem::OrphanResult(result));
                 }
                 EntryKind::ToolCall(_) | EntryKind::ToolResult(_) => {}
             }
         }
-        steps
+        log
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.prompts_sent.is_empty() && self.summary.is_none() && self.flow.is_empty()
+        self.prompts.is_empty() && self.summary.is_none() && self.steps.is_empty()
     }
 
     /// Returns the user's prompts other than the task.
@@ -71,7 +71,7 @@ impl<'a> WorkLog<'a> {
         &self,
         weight_max: u64,
     ) -> impl DoubleEndedIterator<Item = String> + ExactSizeIterator {
-        self.prompts_sent.iter().map(move |text| render::block(text, weight_max))
+        self.prompts.iter().map(move |text| render::block(text, weight_max))
     }
 
     /// Returns the agent's last summary.
@@ -84,17 +84,17 @@ impl<'a> WorkLog<'a> {
 
     /// Returns the number of steps.
     pub(super) fn count(&self) -> usize {
-        self.flow.len()
+        self.steps.len()
     }
 
     /// Returns each step on one line.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        self.flow.iter().map(|&step| render::line(step))
+        self.steps.iter().map(|&step| render::line(step))
     }
 
     /// Returns the first texts of the model, among the first `count` steps.
     pub(super) fn first_texts(&self, count: usize, weight_max: u64) -> impl Iterator<Item = String> {
-        let texts = self.flow.iter().take(count).filter(|step| matches!(step, WorkItem::ModelText(_)));
+        let texts = self.steps.iter().take(count).filter(|step| matches!(step, WorkItem::ModelText(_)));
         texts.map(move |&step| render::whole(step, weight_max))
     }
 
@@ -103,7 +103,7 @@ impl<'a> WorkLog<'a> {
         &self,
         weight_max: u64,
     ) -> impl DoubleEndedIterator<Item = String> + ExactSizeIterator {
-        self.flow.iter().map(move |&step| render::whole(step, weight_max))
+        self.steps.iter().map(move |&step| render::whole(step, weight_max))
     }
 
     /// Returns failures that were not repeated with success, followed by calls with an unknown outcome. The
@@ -111,8 +111,8 @@ impl<'a> WorkLog<'a> {
     pub(super) fn problems(&self) -> Vec<String> {
         let mut failed: Vec<(&ToolCall, &ToolResult)> = Vec::new();
         let mut unknown: Vec<&ToolCall> = Vec::new();
-        for step in &self.flow {
-            let WorkItem::Called(call, result) = *step else { continue };
+        for step in &self.steps {
+            let WorkItem::Call(call, result) = *step else { continue };
             let same = |other: &ToolCall| other.name == call.name && other.argument == call.argument;
             match result.map(|result| (result, result.kind)) {
                 Some((_, ToolResultKind::Ok)) => {
@@ -133,23 +133,23 @@ impl<'a> WorkLog<'a> {
     }
 
     /// Returns the changed files, each once, in the order of their last change.
-    pub(super) fn files(&self, also: &[String]) -> Vec<String> {
+    pub(super) fn files(&self, extra_files: &[String]) -> Vec<String> {
         let mut seen = BTreeSet::new();
         let mut files = Vec::new();
-        for step in self.flow.iter().rev() {
-            let WorkItem::Called(call, result) = *step else { continue };
+        for step in self.steps.iter().rev() {
+            let WorkItem::Call(call, result) = *step else { continue };
             let Some(ToolArgument::ChangedFile(path)) = &call.argument else { continue };
-            let known = match result.map(|result| result.kind) {
+            let is_certain = match result.map(|result| result.kind) {
                 Some(ToolResultKind::Ok) => true,
                 Some(ToolResultKind::Error) => continue,
                 Some(ToolResultKind::Unknown) | None => false,
             };
             if seen.insert(path.as_str()) {
-                files.push(render::file(path, known));
+                files.push(render::file(path, is_certain));
             }
         }
-        let also = also.iter().rev().filter(|path| seen.insert(path.as_str()));
-        files.extend(also.map(|path| render::file(path, true)));
+        let extra_files = extra_files.iter().rev().filter(|path| seen.insert(path.as_str()));
+        files.extend(extra_files.map(|path| render::file(path, true)));
         files.reverse();
         files
     }
@@ -160,9 +160,10 @@ fn results<'a>(work: impl Iterator<Item = &'a EntryKind>) -> BTreeMap<&'a str, &
     let mut results: BTreeMap<&str, &ToolResult> = BTreeMap::new();
     for kind in work {
         let EntryKind::ToolResult(result) = kind else { continue };
-        let known =
-            results.get(result.call.as_str()).is_some_and(|known| known.kind != ToolResultKind::Unknown);
-        if !(known && result.kind == ToolResultKind::Unknown) {
+        let has_outcome = results
+            .get(result.call.as_str())
+            .is_some_and(|existing| existing.kind != ToolResultKind::Unknown);
+        if !(has_outcome && result.kind == ToolResultKind::Unknown) {
             results.insert(&result.call, result);
         }
     }

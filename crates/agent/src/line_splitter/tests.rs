@@ -14,7 +14,7 @@ fn split(chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
         lines.feed(chunk, &mut each);
     }
     lines.finish(&mut each);
-    assert!(lines.partial.capacity() <= super::BUFFER_BYTES_KEPT, "memory is flat");
+    assert!(lines.partial.capacity() <= super::BUFFER_BYTES_RETAINED, "memory is flat");
     seen
 }
 

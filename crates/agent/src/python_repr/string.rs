@@ -5,7 +5,7 @@ use std::str::Chars;
 
 /// Parses the string that starts with this quote, after `prefix`. Returns its length with the quotes. An
 /// error is the offset of the invalid character.
-pub(super) fn read(text: &str, prefix: &str) -> Result<(String, usize), usize> {
+pub(super) fn parse(text: &str, prefix: &str) -> Result<(String, usize), usize> {
     let is_raw = match prefix.to_ascii_lowercase().as_str() {
         "" | "u" | "b" => false,
         "r" | "br" | "rb" => true,
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, prefix: &str) -> Result<(String, usize), usize> {
                 string.push('\\');
                 string.extend(chars.next());
             }
-            '\\' => string.extend(escaped(&mut chars).ok_or(offset)?),
+            '\\' => string.extend(escape(&mut chars).ok_or(offset)?),
             // Only triple quotes allow several lines.
             '\n' if end.len() == 1 => return Err(offset),
             c => string.push(c),
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, prefix: &str) -> Result<(String, usize), usize> {
 }
 
 /// Parses an escape after its backslash. Returns `Some(None)` for a line continuation.
-fn escaped(chars: &mut Chars<'_>) -> Option<Option<char>> {
+fn escape(chars: &mut Chars<'_>) -> Option<Option<char>> {
     let c = chars.next()?;
     let some_char = |c: char| Some(Some(c));
     match c {
@@ -48,9 +48,9 @@ fn escaped(chars: &mut Chars<'_>) -> Option<Option<char>> {
         'b' => some_char('\u{8}'),
         'f' => some_char('\u{c}'),
         'v' => some_char('\u{b}'),
-        'x' => numbered(chars, 2),
-        'u' => numbered(chars, 4),
-        'U' => numbered(chars, 8),
+        'x' => code_point(chars, 2),
+        'u' => code_point(chars, 4),
+        'U' => code_point(chars, 8),
         '0'..='7' => {
             let more = chars.as_str().chars().take(2).take_while(|c| c.is_digit(8)).count();
             let digits = c.to_string() + &chars.by_ref().take(more).collect::<String>();
@@ -60,7 +60,7 @@ fn escaped(chars: &mut Chars<'_>) -> Option<Option<char>> {
     }
 }
 
-fn numbered(chars: &mut Chars<'_>, digits: usize) -> Option<Option<char>> {
+fn code_point(chars: &mut Chars<'_>, digits: usize) -> Option<Option<char>> {
     let rest = chars.as_str();
     let number = rest.get(..digits).filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
     *chars = rest[digits..].chars();

@@ -8,7 +8,7 @@ fn text(text: &str) -> PythonValue {
 #[test]
 fn parses_every_string_form() {
     let check = |written: &str, expected: &str| {
-        assert_eq!(PythonValue::read(written), Ok(text(expected)), "{written}");
+        assert_eq!(PythonValue::parse(written), Ok(text(expected)), "{written}");
     };
     check("'plain'", "plain");
     check("\"it's\"", "it's");
@@ -29,7 +29,7 @@ fn parses_every_string_form() {
 #[test]
 fn parses_values() {
     let check = |written: &str, expected: &str| {
-        let json = PythonValue::read(written).map(|value| value.json().to_string());
+        let json = PythonValue::parse(written).map(|value| value.json().to_string());
         assert_eq!(json.as_deref(), Ok(expected), "{written}");
     };
     check(
@@ -53,7 +53,7 @@ fn parses_values() {
 #[test]
 fn errors_state_offset() {
     let check = |written: &str, offset: usize| {
-        assert_eq!(PythonValue::read(written).map_err(|error| error.offset), Err(offset), "{written}");
+        assert_eq!(PythonValue::parse(written).map_err(|error| error.offset), Err(offset), "{written}");
     };
     check("", 0);
     check("'open", 5);
@@ -137,12 +137,12 @@ fn any_value() -> BoxedStrategy<PythonValue> {
 proptest! {
     #[test]
     fn round_trips(value in any_value()) {
-        assert_eq!(PythonValue::read(&repr(&value)), Ok(value));
+        assert_eq!(PythonValue::parse(&repr(&value)), Ok(value));
     }
 
     #[test]
     fn never_panics_on_any_text(written in any::<String>()) {
-        if let Err(error) = PythonValue::read(&written) {
+        if let Err(error) = PythonValue::parse(&written) {
             assert!(error.offset <= written.len());
         }
     }

@@ -1,4 +1,4 @@
-use super::{CompletedEffect, SideEffects, UnresolvedCall, plain};
+use super::{CompletedEffect, SideEffects, UnresolvedCall, sanitize_line};
 
 fn call(id: &str, is_outside: bool) -> UnresolvedCall {
     UnresolvedCall {
@@ -6,8 +6,8 @@ fn call(id: &str, is_outside: bool) -> UnresolvedCall {
         effect: format!("Bash: {id}"),
         is_outside,
         in_background: false,
-        of_subagent: false,
-        when: None,
+        is_subagent: false,
+        time: None,
     }
 }
 
@@ -88,7 +88,7 @@ fn drops_and_counts_oldest_calls() {
 
 #[test]
 fn sanitizes_lines() {
-    assert_eq!(plain("  a\n \n b\u{1b}[31m\tc\u{2028}d\u{202e}\0 "), "a ⏎ b[31m c d");
-    assert_eq!(plain(&"é".repeat(300)), format!("{}…", "é".repeat(200)));
-    assert_eq!(plain(&"\u{0}".repeat(9999)), "");
+    assert_eq!(sanitize_line("  a\n \n b\u{1b}[31m\tc\u{2028}d\u{202e}\0 "), "a ⏎ b[31m c d");
+    assert_eq!(sanitize_line(&"é".repeat(300)), format!("{}…", "é".repeat(200)));
+    assert_eq!(sanitize_line(&"\u{0}".repeat(9999)), "");
 }

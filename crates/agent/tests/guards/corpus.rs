@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs};
 
-/// Realistic lists, and some of names that are as short as a word or look like one.
+/// Realistic lists, and lists of names that are as short as a word or look like one.
 const LISTS: [&[&str]; 20] = [
     &["arxiv.org", "export.arxiv.org/api/*"],
     &["openreview.net/forum?id=*", "openreview.net"],
@@ -33,14 +33,14 @@ const LISTS: [&[&str]; 20] = [
 
 #[test]
 fn allows_real_commands() {
-    let Some(folder) = env::var_os("LONGHAUL_CORPUS") else {
-        eprintln!("skipped: LONGHAUL_CORPUS names no folder with recorded commands");
+    let Some(dir) = env::var_os("LONGHAUL_CORPUS") else {
+        eprintln!("skipped: LONGHAUL_CORPUS names no directory with recorded commands");
         return;
     };
     let mut commands = BTreeSet::new();
-    read(Path::new(&folder), &mut commands);
-    assert!(!commands.is_empty(), "there are no commands below {}", Path::new(&folder).display());
-    let mut judged = 0;
+    read(Path::new(&dir), &mut commands);
+    assert!(!commands.is_empty(), "there are no commands below {}", Path::new(&dir).display());
+    let mut verdict_count = 0;
     for list in LISTS {
         let block_urls = list.iter().map(|text| text.parse().expect(text)).collect();
         let guards = Guards { block_urls, ..Guards::default() };
@@ -48,14 +48,14 @@ fn allows_real_commands() {
             let input = json!({ "command": command }).to_string();
             let verdict = guards.verdict(&GuardedCall::new("Bash", &input));
             assert_eq!(verdict, Verdict::Allow, "{list:?}: {command}");
-            judged += 1;
+            verdict_count += 1;
         }
     }
-    eprintln!("{judged} verdicts on {} commands, none denied", commands.len());
+    eprintln!("{verdict_count} verdicts on {} commands, none denied", commands.len());
 }
 
-fn read(folder: &Path, commands: &mut BTreeSet<String>) {
-    for entry in fs::read_dir(folder).expect("the folder can be read").flatten() {
+fn read(dir: &Path, commands: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(dir).expect("the directory can be read").flatten() {
         let path = entry.path();
         if path.is_dir() {
             read(&path, commands);

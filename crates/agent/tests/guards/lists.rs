@@ -23,17 +23,17 @@ struct Group {
     #[serde(default)]
     paths: Vec<String>,
     tool: String,
-    /// A description, the call, and the reason of a known mistake.
+    /// A description, the call, and the reason for a known mistake.
     entries: Vec<Vec<String>>,
 }
 
 impl Group {
     /// The input of a call: a command for a tool that takes one, JSON for any other.
-    fn input(&self, passed: &str) -> Value {
+    fn input(&self, call: &str) -> Value {
         if self.tool == "Bash" {
-            return json!({ "command": passed });
+            return json!({ "command": call });
         }
-        serde_json::from_str(passed).expect(passed)
+        serde_json::from_str(call).expect(call)
     }
 }
 
@@ -51,7 +51,8 @@ impl Group {
     }
 }
 
-/// Checks that a list's calls are denied or not, except for its known mistakes, and that at least `correct_min` are correct.
+/// Checks that a list's calls are denied or not, except for its known mistakes, and that at least
+/// `correct_min` are correct.
 fn check(list: &str, must_deny: bool, correct_min: usize) {
     let groups = toml::from_str::<List>(list).expect("the list can be read").group;
     let (mut calls, mut correct, mut wrong) = (BTreeSet::new(), 0, Vec::new());
@@ -61,11 +62,11 @@ fn check(list: &str, must_deny: bool, correct_min: usize) {
             let is_mistake = entry.len() == 3;
             assert!(is_mistake || entry.len() == 2, "{entry:?}");
             let call = (&group.block, &group.paths, &group.tool, group.input(&entry[1]).to_string());
-            assert!(calls.insert(call), "{entry:?} is there twice");
+            assert!(calls.insert(call), "{entry:?} occurs twice");
             correct += usize::from(!is_mistake);
             if group.denies(entry) != (must_deny != is_mistake) {
-                let known = if is_mistake { "no mistake any more: " } else { "" };
-                wrong.push(format!("{known}{} ({}): {}", group.tool, entry[0], entry[1]));
+                let prefix = if is_mistake { "no longer a mistake: " } else { "" };
+                wrong.push(format!("{prefix}{} ({}): {}", group.tool, entry[0], entry[1]));
             }
         }
     }

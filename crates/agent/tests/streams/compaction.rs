@@ -1,6 +1,6 @@
 //! A compacted stream decodes to the same result.
 
-use super::fixtures::{all, decoder, named};
+use super::fixtures::{all, decoder, find_fixture};
 
 fn compacted(bytes: &[u8], keeps: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     bytes
@@ -31,14 +31,14 @@ fn compacted_stream_gives_same_evidence() {
 
 #[test]
 fn keeps_deltas_of_truncated_messages_and_bad_lines() {
-    let fixture = named("stream-cut-recovered");
+    let fixture = find_fixture("stream-cut-recovered");
     let mut decoder = decoder();
     decoder.feed(&fixture.bytes, &mut Vec::new());
     let _ = decoder.evidence(fixture.exit, fixture.stderr);
     let retained = compacted(&fixture.bytes, |line| decoder.keeps_line(line));
     let retained = String::from_utf8(retained).expect("it is UTF-8");
     assert!(retained.contains("Here is a long partial answer that wil"), "lost with the process otherwise");
-    assert!(!retained.contains("\"text\":\"All g\""), "the message says it");
+    assert!(!retained.contains("\"text\":\"All g\""), "the message repeats it");
     for line in ["", "garbage", "null", "{\"type\":\"tomorrow\"}"] {
         assert!(decoder.keeps_line(line.as_bytes()), "{line}");
     }

@@ -1,6 +1,6 @@
-//! Bad lines are counted and change nothing else. A stream that ends anywhere is decoded up to its end.
+//! The decoder counts bad lines, and they change nothing else. It decodes a truncated stream up to its end.
 
-use super::fixtures::{Fixture, all, decoder, named};
+use super::fixtures::{Fixture, all, decoder, find_fixture};
 use longhaul_core::{Exit, Fault, classify};
 
 /// Returns lines that are not events.
@@ -105,7 +105,7 @@ fn accepts_carriage_returns_byte_order_marks_and_blank_lines() {
 
 #[test]
 fn counts_and_drops_line_over_limit() {
-    let fixture = named("success-tools");
+    let fixture = find_fixture("success-tools");
     let piece = vec![b'x'; 1 << 20];
     let mut decoder = decoder();
     decoder.feed(b"{\"type\":\"user\",\"text\":\"", &mut Vec::new());
@@ -120,7 +120,7 @@ fn counts_and_drops_line_over_limit() {
 
 #[test]
 fn decodes_result_with_deep_nesting() {
-    let fixture = named("success-tools");
+    let fixture = find_fixture("success-tools");
     let deep = format!("{{\"deep\":{}{},", "{\"a\":[".repeat(3_000), "]}".repeat(3_000));
     let text = String::from_utf8(fixture.bytes.clone()).expect("it is UTF-8");
     let offset = text.rfind("\n{").map_or(0, |offset| offset + 1);
@@ -132,7 +132,7 @@ fn decodes_result_with_deep_nesting() {
 #[test]
 fn decodes_truncated_stream() {
     for name in ["success-partial-messages", "killed-sigint-mid-tool", "sdk-interrupt-stream-then-wrapup"] {
-        let fixture = named(name);
+        let fixture = find_fixture(name);
         let results: Vec<usize> = ends_of_results(&fixture.bytes);
         // Every end within the last two kilobytes, and a sample of the others.
         let near = fixture.bytes.len().saturating_sub(2000);
@@ -141,9 +141,9 @@ fn decodes_truncated_stream() {
             let mut decoder = decoder();
             decoder.feed(&fixture.bytes[..end], &mut Vec::new());
             let evidence = decoder.evidence(Exit::Signal(9), "");
-            let seen = results.iter().filter(|result| **result <= end).count();
-            assert_eq!(decoder.snapshot().results as usize, seen, "{name} cut at {end}");
-            if seen == 0 {
+            let expected = results.iter().filter(|result| **result <= end).count();
+            assert_eq!(decoder.snapshot().results as usize, expected, "{name} cut at {end}");
+            if expected == 0 {
                 assert_eq!(classify(&evidence), Some(Fault::Crashed), "{name} cut at {end}");
             }
         }

@@ -71,7 +71,7 @@ pub fn all() -> Vec<Fixture> {
     expected.into_iter().map(fixture).collect()
 }
 
-pub fn named(name: &str) -> Fixture {
+pub fn find_fixture(name: &str) -> Fixture {
     all().into_iter().find(|fixture| fixture.name == name).expect("the fixture is there")
 }
 
@@ -86,7 +86,7 @@ impl Fixture {
         (read.notices, read.evidence)
     }
 
-    /// Does the same, and also returns side effects and usage by model.
+    /// Decodes the given chunks and also returns side effects and usage by model.
     pub fn read<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> DecodedStream {
         let mut decoder = decoder();
         let mut notices = Vec::new();

@@ -4,9 +4,9 @@
 mod chunking;
 mod compaction;
 mod damage;
-mod deeds;
 mod fixtures;
 mod messages;
 mod models;
+mod side_effects;
 mod snapshots;
-mod spending;
+mod usage;

@@ -1,6 +1,6 @@
 //! Usage by model adds up to the total in any stream.
 
-use super::fixtures::{all, decoder, named};
+use super::fixtures::{all, decoder, find_fixture};
 use expect_test::{Expect, expect};
 use longhaul_core::{Exit, Usage, Usd};
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn parts_add_up_in_recorded_streams() {
 #[test]
 fn reports_models_of_recorded_streams() {
     let check = |name: &str, expected: Expect| {
-        let fixture = named(name);
+        let fixture = find_fixture(name);
         let parts = fixture.read([&fixture.bytes[..]]).by_model;
         let lines = parts.iter().map(|(name, usage)| {
             let used = usage.tokens + usage.truncated_tokens;

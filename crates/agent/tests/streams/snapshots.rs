@@ -1,11 +1,11 @@
 //! The notices of a few streams, as the core receives them.
 
-use super::fixtures::named;
+use super::fixtures::find_fixture;
 use expect_test::{Expect, expect};
 use longhaul_core::Notice;
 
 fn check(name: &str, expected: Expect) {
-    let fixture = named(name);
+    let fixture = find_fixture(name);
     let (notices, _) = fixture.decode([&fixture.bytes[..]]);
     let line = |notice: &Notice| match notice {
         Notice::UsageUpdated(usage) => format!("Used({} messages, {})", usage.messages, usage.total_cost()),

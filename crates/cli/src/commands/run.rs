@@ -345,7 +345,7 @@ fn agent_spec(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Fa
     let guards = guard_flags::of(args, &cwd)?;
     agent_settings::check("--network", network.is_some(), &args.agent_args)?;
     agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
-    agent_settings::check("guards of commands", guards.disable_skill_commands(), &args.agent_args)?;
+    agent_settings::check("guards of commands", guards.must_disable_skill_commands(), &args.agent_args)?;
     let path = agent_program(args.agent.agent_path.as_deref())?;
     Ok(AgentSpec {
         program: Program { path, leading_args: Vec::new() },

@@ -205,22 +205,25 @@ fn invalid_pattern_is_a_usage_error() {
         ("*", "names no host"),
         ("http://", "names no host"),
         ("a.test b.test", "spaces"),
-        ("exam*ple.test", "is no host"),
+        ("exam*ple.test", "is not a host"),
         ("a.test:0", "no port"),
         ("10.0.0.0/8", "range of addresses"),
     ] {
         assert_rejected(&["--block-url", pattern], &[message]);
     }
-    for (path, message) in
-        [("", "empty path"), ("/", "holds the folder"), (".", "holds the folder"), ("~x/y", "home folder")]
-    {
+    for (path, message) in [
+        ("", "empty path"),
+        ("/", "contains the agent's working directory"),
+        (".", "contains the agent's working directory"),
+        ("~x/y", "home directory"),
+    ] {
         assert_rejected(&["--block-path", path], &[message, "hint:"]);
     }
     let file = |name: &str, text: &[u8]| stage.file(name, text).display().to_string();
     for (path, message) in [
         ("/nowhere/blocked.txt".to_owned(), "No such file"),
-        (file("empty.txt", b"# nothing\n"), "no pattern in it"),
-        (file("torn.json", b"{\"urls\": ["), "no JSON"),
+        (file("empty.txt", b"# nothing\n"), "contains no pattern"),
+        (file("torn.json", b"{\"urls\": ["), "not JSON"),
         (file("other.yaml", b"sites:\n  - a.test\n"), "no list of strings named"),
         (file("wrong.txt", b"a.test\nhttp://\n"), "line 2"),
         (file("latin.txt", b"caf\xe9.test"), "UTF-8"),

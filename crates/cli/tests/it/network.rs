@@ -173,10 +173,10 @@ fn invalid_host_is_wrong_usage() {
     };
     check(
         &["--network", "https://example.com"],
-        &["`https://example.com` is no host", "hint: name what commands"],
+        &["`https://example.com` is not a host", "hint: name what commands"],
     );
-    check(&["--network", "*"], &["`*` is no host", "hint:"]);
-    check(&["--network", ""], &["`` is no host", "hint:"]);
+    check(&["--network", "*"], &["`*` is not a host", "hint:"]);
+    check(&["--network", ""], &["`` is not a host", "hint:"]);
     check(&["--network", "none,example.com"], &["hosts in addition to `none`", "hint: name either"]);
     check(
         &["--network", "none", "--", "--settings", "{}"],

@@ -237,7 +237,7 @@ fn invalid_answers_are_wrong_usage() {
     );
     check(
         &["--answers-file", &not_text],
-        &["yes.toml", "`git` is neither a text", "hint: --answers-file reads"],
+        &["yes.toml", "`git` is neither a string", "hint: --answers-file reads"],
     );
     check(&["--answers-file", &duplicate], &["twice.json", "`Git` has two answers", "hint: leave one"]);
 }

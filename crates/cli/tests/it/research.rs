@@ -419,7 +419,7 @@ fn run_without_a_transcript_starts_from_its_workspace() {
     resumed(&stage, &server, &args).envelope(0);
     let run = stage.only_run();
     let prompt = prompt(&run);
-    assert!(prompt.contains("Raise the accuracy.") && prompt.contains("Nothing is on record"), "{prompt}");
+    assert!(prompt.contains("Raise the accuracy.") && prompt.contains("There is no record"), "{prompt}");
     let argv = fs::read_to_string(run.attempt(1).path().join("argv.json")).expect("it is there");
     assert!(!argv.contains("4c6e9a52-7a41-4a6b-9d0e-2f3b5f6a7c81"), "{argv}");
 }
@@ -479,7 +479,7 @@ fn invalid_task_is_rejected_before_the_start() {
         &["cost_summary.json", "hint: put the file back"],
     );
     check_with_file("logs/cost_summary.json", Some("{}"), &enough, &["`active_seconds`", "is no number"]);
-    check_with_file("logs/transcript.json", Some("{}"), &enough, &["transcript.json", "no JSON array"]);
+    check_with_file("logs/transcript.json", Some("{}"), &enough, &["transcript.json", "not a JSON array"]);
     fs::remove_file(original.join("logs/session.json")).expect("it is there");
     check_with_file(
         "logs/transcript.json",

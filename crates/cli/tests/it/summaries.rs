@@ -23,7 +23,7 @@ const STEPS: u32 = 9;
 const SUMMARY: &str = "- The first steps printed the numbers from 100 on.";
 const MODEL: &str = "claude-haiku-4-5";
 const HANDOFF_TOKENS: &str = "900";
-const TITLE: &str = "Earlier work, as the model `claude-haiku-4-5` summarised it";
+const TITLE: &str = "Earlier work, as the model `claude-haiku-4-5` summarized it";
 
 /// Serves the work. Requests without tools, which ask for a summary, get this reply.
 fn work(side: &str) -> Server {
@@ -151,7 +151,7 @@ fn failed_summary_leaves_the_plain_record() {
         assert_done(stage, &ended, server, 0.0);
         assert!(ended.stderr.contains("no summary of older work: the API rejected the request"), "{ended:?}");
         assert!(
-            !session_contains(stage, "summarised it")
+            !session_contains(stage, "summarized it")
                 && session_contains(stage, "Earlier work, one line per step")
         );
         assert_eq!(shown(stage)["outcome"], json!({ "failed": "bad_request" }));
@@ -168,7 +168,7 @@ fn hanging_summary_is_stopped() {
         assert_done(stage, &ended, server, 0.02);
         assert!(ended.stderr.contains("no summary of older work: it took too long"), "{ended:?}");
         assert!(
-            !session_contains(stage, "summarised it")
+            !session_contains(stage, "summarized it")
                 && session_contains(stage, "Earlier work, one line per step")
         );
         assert_eq!((summary_requests(server), server.api.account().side.len()), (1, 1));
@@ -208,7 +208,7 @@ fn recovery_does_not_request_the_summary_again() {
             (1, json!({ "failed": "crashed" }))
         );
         assert!(
-            !session_contains(stage, "summarised it")
+            !session_contains(stage, "summarized it")
                 && session_contains(stage, "Earlier work, one line per step")
         );
     });

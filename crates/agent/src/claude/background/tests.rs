@@ -19,8 +19,8 @@ fn check(lines: &[&str], running: Expect, ended: u32) {
     let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
     let stream: String = lines.iter().map(|line| format!("{line}\n")).collect();
     decoder.feed(stream.as_bytes(), &mut Vec::new());
-    let seen = |task: &BackgroundTask| format!("{} {} {:?}", task.call, task.command, task.output);
-    let tasks: Vec<String> = decoder.snapshot().background.iter().map(seen).collect();
+    let line = |task: &BackgroundTask| format!("{} {} {:?}", task.call, task.command, task.output);
+    let tasks: Vec<String> = decoder.snapshot().background.iter().map(line).collect();
     running.assert_eq(&tasks.join("; "));
     assert_eq!(decoder.evidence(Exit::Code(143), "").background, ended, "{lines:#?}");
 }

@@ -81,9 +81,9 @@ fn last_result_decides() {
 
 #[test]
 fn ignores_result_of_another_session() {
-    let of = |id: &str| DONE.replacen('{', &format!("{{\"session_id\":\"{id}\","), 1);
-    check(&[INIT, &of("11111111-1111-4111-8111-111111111111")], Exit::Code(0), None);
-    let foreign = of("22222222-2222-4222-8222-222222222222");
+    let with_session = |id: &str| DONE.replacen('{', &format!("{{\"session_id\":\"{id}\","), 1);
+    check(&[INIT, &with_session("11111111-1111-4111-8111-111111111111")], Exit::Code(0), None);
+    let foreign = with_session("22222222-2222-4222-8222-222222222222");
     check(&[INIT, &foreign], Exit::Code(0), Some(Fault::Interrupted));
     assert_eq!(decoded(&[INIT, &foreign]).0.snapshot().invalid_lines, 1);
 }
@@ -126,9 +126,9 @@ fn counts_sub_agent_tools_during_exchange() {
 fn ping_is_not_activity() {
     let event =
         |kind: &str| format!(r#"{{"type":"stream_event","event":{{"type":"{kind}"}},"session_id":"s"}}"#);
-    for (kind, stirs) in [("ping", false), ("content_block_delta", true), ("some_new_event", true)] {
+    for (kind, is_activity) in [("ping", false), ("content_block_delta", true), ("some_new_event", true)] {
         let (_, notices) = decoded(&[INIT, &event(kind)]);
-        assert_eq!(notices.last() == Some(&Notice::Activity), stirs, "{kind}: {notices:?}");
+        assert_eq!(notices.last() == Some(&Notice::Activity), is_activity, "{kind}: {notices:?}");
     }
 }
 
@@ -199,12 +199,12 @@ fn matches_sentences_only_on_synthetic_messages() {
 
 #[test]
 fn forgets_errors_after_recovery() {
-    let trouble = r#"{"type":"assistant","message":{"id":"m1","model":"<synthetic>","content":[]},"error":"server_error","api_error":"connection_failed","is_api_error_message":true}"#;
+    let api_error = r#"{"type":"assistant","message":{"id":"m1","model":"<synthetic>","content":[]},"error":"server_error","api_error":"connection_failed","is_api_error_message":true}"#;
     let message = r#"{"type":"assistant","message":{"id":"m2","model":"claude-opus-5-5","content":[]}}"#;
     let failed = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error"}"#;
-    check(&[INIT, trouble, failed], Exit::Code(1), Some(Fault::Network));
-    check(&[INIT, trouble, message, failed], Exit::Code(1), Some(Fault::Unknown));
-    check(&[INIT, trouble, DONE, INIT, failed], Exit::Code(1), Some(Fault::Unknown));
+    check(&[INIT, api_error, failed], Exit::Code(1), Some(Fault::Network));
+    check(&[INIT, api_error, message, failed], Exit::Code(1), Some(Fault::Unknown));
+    check(&[INIT, api_error, DONE, INIT, failed], Exit::Code(1), Some(Fault::Unknown));
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn completed_tool_or_exchange_is_progress() {
 
 #[test]
 fn maps_terminal_reasons() {
-    for (reason, ending) in [
+    for (reason, expected) in [
         ("blocking_limit", TerminalReason::PromptTooLong),
         ("rapid_refill_breaker", TerminalReason::PromptTooLong),
         ("stop_hook_prevented", TerminalReason::HookStopped),
@@ -308,7 +308,7 @@ fn maps_terminal_reasons() {
         let line = format!(r#"{{"type":"result","is_error":true,"terminal_reason":"{reason}"}}"#);
         assert_eq!(
             evidence(&[&line], Exit::Code(1), "").result.map(|result| result.terminal_reason),
-            Some(ending)
+            Some(expected)
         );
     }
 }
@@ -327,19 +327,24 @@ fn finish_tool_claims_done() {
         let evidence = decoder.evidence(Exit::Code(0), "");
         assert_eq!((evidence.claimed_done, count), (claimed, claim_count), "{lines:#?}\n{notices:?}");
     };
-    let call_it = finish("m1", "null");
-    check(by_tool(), &[INIT, &call_it, &ok_result, DONE], true, 1);
+    let finish_call = finish("m1", "null");
+    check(by_tool(), &[INIT, &finish_call, &ok_result, DONE], true, 1);
     // Later output of the same exchange does not revoke the claim; another exchange does.
-    check(by_tool(), &[INIT, &call_it, &ok_result, &call("t2", "m2", "null"), DONE], true, 1);
-    check(by_tool(), &[INIT, &call_it, &ok_result, DONE, INIT, DONE], false, 1);
-    check(by_tool(), &[INIT, &call_it, &ok_result, DONE, INIT, &finish("m2", "null"), &ok_result], true, 2);
+    check(by_tool(), &[INIT, &finish_call, &ok_result, &call("t2", "m2", "null"), DONE], true, 1);
+    check(by_tool(), &[INIT, &finish_call, &ok_result, DONE, INIT, DONE], false, 1);
+    check(
+        by_tool(),
+        &[INIT, &finish_call, &ok_result, DONE, INIT, &finish("m2", "null"), &ok_result],
+        true,
+        2,
+    );
     // A call without a result, a rejected one, or a sub-agent's.
-    check(by_tool(), &[INIT, &call_it, DONE], false, 0);
-    check(by_tool(), &[INIT, &call_it, &refused, DONE], false, 0);
+    check(by_tool(), &[INIT, &finish_call, DONE], false, 0);
+    check(by_tool(), &[INIT, &finish_call, &refused, DONE], false, 0);
     check(by_tool(), &[INIT, &finish("m1", "\"t0\""), &tool_result("t1", "\"t0\"", ""), DONE], false, 0);
     // Another tool, and a tool of that name that is not ours.
     check(by_tool(), &[INIT, &call("t1", "m1", "null"), &ok_result, DONE], false, 0);
-    check(DoneSignals::default(), &[INIT, &call_it, &ok_result, DONE], false, 0);
+    check(DoneSignals::default(), &[INIT, &finish_call, &ok_result, DONE], false, 0);
 }
 
 #[test]

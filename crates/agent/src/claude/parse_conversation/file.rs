@@ -1,8 +1,8 @@
 //! Builds a conversation from a file that the user names. The file's content determines whether it is a
 //! session file or a stream.
 
-use super::session::{of_session, of_sidechain};
-use super::{AttemptStream, of_attempts};
+use super::session::{from_session, from_sidechain};
+use super::{AttemptStream, from_attempts};
 use crate::claude::prompts::{is_longhaul_prompt, is_wrap_up, split_task};
 use crate::claude::session_file::{lines, rows};
 use crate::claude::wire::{FormatSignature, Row, parse};
@@ -10,16 +10,16 @@ use crate::conversation::{Conversation, ConversationEntry, EntryKind, Provenance
 
 /// Parses a session file, a sub-agent's session file, or the stream of one attempt. `None` if it is none of
 /// these.
-pub fn of_file(bytes: &[u8]) -> Option<Conversation> {
+pub fn from_file(bytes: &[u8]) -> Option<Conversation> {
     if !is_session(bytes)? {
-        return Some(of_attempts(
-            &[AttemptStream { prompt: None, stream: bytes, wraps_up_after: None }],
+        return Some(from_attempts(
+            &[AttemptStream { prompt: None, stream: bytes, wrap_up_after: None }],
             &[],
         ));
     }
-    let mut conversation = of_session(bytes, &[]);
+    let mut conversation = from_session(bytes, &[]);
     if conversation.entries.is_empty() {
-        conversation = of_sidechain(bytes);
+        conversation = from_sidechain(bytes);
     }
     mark_wrap_ups(&mut conversation);
     conversation.entries = conversation.entries.into_iter().flat_map(separate_prompts).collect();
@@ -28,18 +28,19 @@ pub fn of_file(bytes: &[u8]) -> Option<Conversation> {
 
 /// Returns whether the file is a session file or else a stream, or `None` if it is neither.
 fn is_session(bytes: &[u8]) -> Option<bool> {
-    let signed = lines(bytes).filter_map(parse::<FormatSignature<'_>>).find_map(|signature| {
-        let (session_file_id, stream_id) = (signature.session_file_id.stated(), signature.stream_id.stated());
+    let by_signature = lines(bytes).filter_map(parse::<FormatSignature<'_>>).find_map(|signature| {
+        let (session_file_id, stream_id) =
+            (signature.session_file_id.non_empty(), signature.stream_id.non_empty());
         (session_file_id.is_some() || stream_id.is_some()).then_some(session_file_id.is_some())
     });
     // Files that other programs write in the session format often name no session. An event of a stream
     // always does.
-    signed.or_else(|| rows(bytes).any(|row| is_message(&row)).then_some(true))
+    by_signature.or_else(|| rows(bytes).any(|row| is_message(&row)).then_some(true))
 }
 
 fn is_message(row: &Row<'_>) -> bool {
-    let speaks = row.kind.is("user") || row.kind.is("assistant");
-    speaks && !row.message.content.is_missing()
+    let is_turn = row.kind.is("user") || row.kind.is("assistant");
+    is_turn && !row.message.content.is_missing()
 }
 
 /// Marks the turns after a wrap-up prompt, until the next prompt.

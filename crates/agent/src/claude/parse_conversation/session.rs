@@ -1,6 +1,6 @@
 //! Builds a conversation from a session file.
 
-use super::{answer_kind, call_of, provenance_of_prompt, text_of};
+use super::{content_text, provenance_of_prompt, tool_call_from_part, tool_result_kind};
 use crate::claude::session_file::rows;
 use crate::claude::timestamp::moment;
 use crate::claude::wire::Row;
@@ -9,17 +9,17 @@ use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
 
 /// Parses a session file. Rows keep the order of the file, including those of abandoned branches: the model
 /// may have forgotten them, but their effects remain.
-pub fn of_session(bytes: &[u8], longhaul_prompts: &[String]) -> Conversation {
-    of_rows(rows(bytes).filter(|row| !row.is_sidechain.0), longhaul_prompts)
+pub fn from_session(bytes: &[u8], longhaul_prompts: &[String]) -> Conversation {
+    from_rows(rows(bytes).filter(|row| !row.is_sidechain.0), longhaul_prompts)
 }
 
 /// Parses the conversation of a sub-agent, which has its own file. Each of its rows is marked as a side chain
 /// (2.1.330).
-pub(super) fn of_sidechain(bytes: &[u8]) -> Conversation {
-    of_rows(rows(bytes).filter(|row| row.is_sidechain.0), &[])
+pub(super) fn from_sidechain(bytes: &[u8]) -> Conversation {
+    from_rows(rows(bytes).filter(|row| row.is_sidechain.0), &[])
 }
 
-fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>, longhaul_prompts: &[String]) -> Conversation {
+fn from_rows<'a>(rows: impl Iterator<Item = Row<'a>>, longhaul_prompts: &[String]) -> Conversation {
     let mut reader = Reader { conversation: Conversation::default(), longhaul_prompts, queued: None };
     for row in rows {
         match row.kind.as_str() {
@@ -57,17 +57,17 @@ impl Reader<'_> {
                 vendor_terms::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0);
             let result = ToolResult {
                 call: part.tool_use_id.as_str().to_owned(),
-                kind: answer_kind(part.is_error.0, interrupted),
-                text: text_of(part.content),
+                kind: tool_result_kind(part.is_error.0, interrupted),
+                text: content_text(part.content),
             };
             self.conversation.push(EntryKind::ToolResult(result), Provenance::Work, at);
         }
-        let text = text_of(row.message.content);
+        let text = content_text(row.message.content);
         if row.is_compact_summary.0 {
             self.conversation.push(EntryKind::Compaction(text), Provenance::Work, at);
         } else if row.origin.kind.is("task-notification") {
             self.conversation.push(EntryKind::AgentNote(text), Provenance::Work, at);
-        } else if row.is_meta.0 || is_interruption_mark(row, &text) || row.prompt_source.is("system") {
+        } else if row.is_meta.0 || is_interruption_marker(row, &text) || row.prompt_source.is("system") {
             self.conversation.push(EntryKind::AgentNote(text), Provenance::Synthetic, at);
         } else {
             let text = self.original_prompt(row, text);
@@ -79,7 +79,7 @@ impl Reader<'_> {
     /// Returns a prompt as it was sent to the agent. The agent records a slash command with its own markup;
     /// its row is a prompt (`turnOrigin`) without the `promptSource` of other prompts (2.1.330).
     fn original_prompt(&mut self, row: &Row<'_>, text: String) -> String {
-        let rewritten = row.turn_origin.stated().is_some() && row.prompt_source.stated().is_none();
+        let rewritten = row.turn_origin.non_empty().is_some() && row.prompt_source.non_empty().is_none();
         self.queued.take().filter(|_| rewritten).unwrap_or(text)
     }
 
@@ -93,7 +93,9 @@ impl Reader<'_> {
                     let text = part.text.text().unwrap_or_default();
                     self.conversation.push(EntryKind::ModelText(text), provenance, at);
                 }
-                "tool_use" => self.conversation.push(EntryKind::ToolCall(call_of(&part)), provenance, at),
+                "tool_use" => {
+                    self.conversation.push(EntryKind::ToolCall(tool_call_from_part(&part)), provenance, at)
+                }
                 _ => {}
             }
         }
@@ -106,7 +108,7 @@ impl Reader<'_> {
             return;
         }
         let at = moment(row.timestamp.as_str());
-        let text = text_of(attachment.prompt);
+        let text = content_text(attachment.prompt);
         if attachment.command_mode.is("prompt") {
             let provenance = provenance_of_prompt(&text, self.longhaul_prompts);
             self.conversation.push(EntryKind::Prompt(text), provenance, at);
@@ -116,6 +118,6 @@ impl Reader<'_> {
     }
 }
 
-fn is_interruption_mark(row: &Row<'_>, text: &str) -> bool {
-    row.turn_origin.stated().is_none() && vendor_terms::is_interruption_mark(text)
+fn is_interruption_marker(row: &Row<'_>, text: &str) -> bool {
+    row.turn_origin.non_empty().is_none() && vendor_terms::is_interruption_marker(text)
 }

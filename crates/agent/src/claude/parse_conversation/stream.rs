@@ -1,6 +1,6 @@
 //! Builds a conversation from the recorded streams of attempts, complete or compacted.
 
-use super::{answer_kind, call_of, provenance_of_prompt, text_of};
+use super::{content_text, provenance_of_prompt, tool_call_from_part, tool_result_kind};
 use crate::claude::session_file::lines;
 use crate::claude::timestamp::moment;
 use crate::claude::wire::{ConversationEvent, parse};
@@ -15,20 +15,20 @@ pub struct AttemptStream<'a> {
     /// The bytes of its stream.
     pub stream: &'a [u8],
     /// Number of exchanges before the wrap-up prompt, if there was one.
-    pub wraps_up_after: Option<u32>,
+    pub wrap_up_after: Option<u32>,
 }
 
 /// Parses the streams of attempts, in order.
-pub fn of_attempts(attempts: &[AttemptStream<'_>], longhaul_prompts: &[String]) -> Conversation {
+pub fn from_attempts(attempts: &[AttemptStream<'_>], longhaul_prompts: &[String]) -> Conversation {
     let mut conversation = Conversation::default();
     for attempt in attempts {
         if let Some(prompt) = attempt.prompt {
             let provenance = provenance_of_prompt(prompt, longhaul_prompts);
             conversation.push(EntryKind::Prompt(prompt.to_owned()), provenance, None);
         }
-        let (wraps_up_after, exchanges) = (attempt.wraps_up_after, 0);
+        let (wrap_up_after, exchanges) = (attempt.wrap_up_after, 0);
         let mut reader =
-            Reader { conversation: &mut conversation, compacted: false, exchanges, wraps_up_after };
+            Reader { conversation: &mut conversation, compacted: false, exchanges, wrap_up_after };
         for event in lines(attempt.stream).filter_map(parse::<ConversationEvent<'_>>) {
             reader.read(&event);
         }
@@ -42,12 +42,12 @@ struct Reader<'a> {
     compacted: bool,
     /// Number of exchanges that ended.
     exchanges: u32,
-    wraps_up_after: Option<u32>,
+    wrap_up_after: Option<u32>,
 }
 
 impl Reader<'_> {
     fn read(&mut self, event: &ConversationEvent<'_>) {
-        if event.parent_tool_use_id.stated().is_some() {
+        if event.parent_tool_use_id.non_empty().is_some() {
             return;
         }
         match (event.kind.as_str(), event.subtype.as_str()) {
@@ -69,7 +69,7 @@ impl Reader<'_> {
 
     /// Returns the provenance of the current output of the model and its tools.
     fn work(&self) -> Provenance {
-        let in_wrap_up = self.wraps_up_after.is_some_and(|exchanges| self.exchanges >= exchanges);
+        let in_wrap_up = self.wrap_up_after.is_some_and(|exchanges| self.exchanges >= exchanges);
         if in_wrap_up { Provenance::WrapUp } else { Provenance::Work }
     }
 
@@ -81,12 +81,12 @@ impl Reader<'_> {
                 meta.id.is(call)
                     && vendor_terms::is_interrupted(meta.kind.as_str(), meta.permission_decision.0)
             });
-            let kind = answer_kind(part.is_error.0, interrupted);
-            let result = ToolResult { call: call.to_owned(), kind, text: text_of(part.content) };
+            let kind = tool_result_kind(part.is_error.0, interrupted);
+            let result = ToolResult { call: call.to_owned(), kind, text: content_text(part.content) };
             self.conversation.push(EntryKind::ToolResult(result), self.work(), at);
         }
         // The stream does not repeat prompts, so all other text is from the agent program.
-        let text = text_of(event.message.content);
+        let text = content_text(event.message.content);
         if self.compacted && event.is_synthetic.0 {
             self.compacted = false;
             self.conversation.push(EntryKind::Compaction(text), self.work(), at);
@@ -105,7 +105,9 @@ impl Reader<'_> {
                     let text = part.text.text().unwrap_or_default();
                     self.conversation.push(EntryKind::ModelText(text), provenance, at);
                 }
-                "tool_use" => self.conversation.push(EntryKind::ToolCall(call_of(&part)), provenance, at),
+                "tool_use" => {
+                    self.conversation.push(EntryKind::ToolCall(tool_call_from_part(&part)), provenance, at)
+                }
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-use super::{AttemptStream, of_attempts, of_file, of_session};
+use super::{AttemptStream, from_attempts, from_file, from_session};
 use crate::claude::invocation::tests::spec;
 use crate::claude::prompts::prompt;
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
@@ -25,7 +25,7 @@ fn render(conversation: &Conversation) -> String {
         let line = match &entry.kind {
             EntryKind::Prompt(text) => format!("asked {text:?}"),
             EntryKind::ModelText(text) => format!("said {text:?}"),
-            EntryKind::Compaction(text) => format!("summarised {text:?}"),
+            EntryKind::Compaction(text) => format!("summarized {text:?}"),
             EntryKind::AgentNote(text) => format!("note {text:?}"),
             EntryKind::ToolCall(call) => format!("called {} {:?}", call.name, call.argument),
             EntryKind::ToolResult(ToolResult { kind, text, .. }) => format!("answered {kind:?} {text:?}"),
@@ -45,7 +45,7 @@ fn parses_session_of_many_turns() {
     let longhaul_prompts =
         ["x", "y", "z"].map(|cause| format!("The work was interrupted: {cause}. Continue with the task."));
     check(
-        &of_session(session!("many-turns"), &longhaul_prompts),
+        &from_session(session!("many-turns"), &longhaul_prompts),
         expect![[r#"
             Work asked "  Do the task,\n please. "
             Work said "I will look first."
@@ -80,7 +80,7 @@ fn parses_session_of_many_turns() {
 fn parses_resumed_session() {
     let longhaul_prompts = ["Continue please.".to_owned()];
     check(
-        &of_session(session!("killed-in-parallel-tools-resumed"), &longhaul_prompts),
+        &from_session(session!("killed-in-parallel-tools-resumed"), &longhaul_prompts),
         expect![[r#"
             Work asked "Do three things."
             Work said "Three at once."
@@ -106,7 +106,7 @@ fn parses_resumed_session() {
 fn matches_whole_longhaul_prompts() {
     let provenance = |prompt_text: &str| {
         let conversation =
-            of_session(session!("killed-in-parallel-tools-resumed"), &[prompt_text.to_owned()]);
+            from_session(session!("killed-in-parallel-tools-resumed"), &[prompt_text.to_owned()]);
         let prompts = conversation.entries.iter().filter(|entry| matches!(entry.kind, EntryKind::Prompt(_)));
         prompts.map(|entry| entry.provenance).collect::<Vec<_>>()
     };
@@ -118,8 +118,8 @@ fn matches_whole_longhaul_prompts() {
 #[test]
 fn streams_and_session_agree() {
     let check = |session: &[u8], stream: &[u8]| {
-        let attempts = [AttemptStream { prompt: Some("Do the task."), stream, wraps_up_after: None }];
-        assert_eq!(render(&of_attempts(&attempts, &[])), render(&of_session(session, &[])));
+        let attempts = [AttemptStream { prompt: Some("Do the task."), stream, wrap_up_after: None }];
+        assert_eq!(render(&from_attempts(&attempts, &[])), render(&from_session(session, &[])));
     };
     check(session!("killed-sigint-mid-tool"), stream!("killed-sigint-mid-tool"));
     check(session!("overloaded-exhausted-midrun"), stream!("overloaded-exhausted-midrun"));
@@ -129,20 +129,20 @@ fn streams_and_session_agree() {
 #[test]
 fn detects_file_format() {
     let check = |file: &[u8], expected: Option<&Conversation>| {
-        let found = of_file(file);
+        let found = from_file(file);
         assert_eq!(found.as_ref().map(render), expected.map(render));
     };
     let session = session!("killed-in-parallel-tools-resumed");
-    check(session, Some(&of_session(session, &[])));
+    check(session, Some(&from_session(session, &[])));
     let stream = stream!("killed-sigkill-mid-tool");
-    check(stream, Some(&of_attempts(&[AttemptStream { prompt: None, stream, wraps_up_after: None }], &[])));
+    check(stream, Some(&from_attempts(&[AttemptStream { prompt: None, stream, wrap_up_after: None }], &[])));
     // A sub-agent's conversation has its own file.
     let side: &[u8] = br#"{"type":"assistant","uuid":"a","sessionId":"s","isSidechain":true,"message":{"content":"There are 3."}}"#;
-    let (found, session_entries) = (of_file(side).expect("it is a session's"), of_session(side, &[]));
+    let (found, session_entries) = (from_file(side).expect("it is a session file"), from_session(side, &[]));
     assert_eq!((render(&found).as_str(), session_entries.entries.len()), ("Work said \"There are 3.\"\n", 0));
-    // In the form that other programs write.
-    let unsigned = br#"{"type":"user","message":{"role":"user","content":"Do it."}}"#;
-    check(unsigned, Some(&of_session(unsigned, &[])));
+    // Other programs write rows without a session id.
+    let without_session_id = br#"{"type":"user","message":{"role":"user","content":"Do it."}}"#;
+    check(without_session_id, Some(&from_session(without_session_id, &[])));
     check(b"garbage\n\n{\"type\":\"summary\"}\n", None);
     check(b"", None);
 }
@@ -157,7 +157,7 @@ fn separates_longhaul_prompts() {
             )
         };
         let rows: Vec<String> = prompts.iter().map(row).collect();
-        of_file(rows.join("\n").as_bytes()).expect("it is a session file")
+        from_file(rows.join("\n").as_bytes()).expect("it is a session file")
     };
     let prior = PriorAttempts::default();
     let spec = AgentSpec { prompt: "Do it.".to_owned(), handoff_tokens: 9_000, ..spec() };
@@ -179,7 +179,7 @@ fn separates_longhaul_prompts() {
     {
         let conversation = session(&[&prompt_text]);
         assert_eq!(conversation.task(), Some("Do it."));
-        let record = format!("Work summarised \"({record}");
+        let record = format!("Work summarized \"({record}");
         assert!(render(&conversation).contains(&record), "{}", render(&conversation));
     }
 }
@@ -187,7 +187,7 @@ fn separates_longhaul_prompts() {
 #[test]
 fn parses_interrupted_and_compacted_sessions() {
     check(
-        &of_session(session!("killed-sigint-mid-tool"), &[]),
+        &from_session(session!("killed-sigint-mid-tool"), &[]),
         expect![[r#"
             Work asked "Do the task."
             Work said "First step."
@@ -200,13 +200,13 @@ fn parses_interrupted_and_compacted_sessions() {
         "#]],
     );
     check(
-        &of_session(session!("auto-compacted"), &[]),
+        &from_session(session!("auto-compacted"), &[]),
         expect![[r#"
             Work asked "Do the task."
             Work said "step"
             Work called Bash Some(Command("echo one"))
             Work answered Ok "one"
-            Work summarised "This session is being continued from a previous conversation that ran out of context. The summary 
+            Work summarized "This session is being continued from a previous conversation that ran out of context. The summary 
             Work said "All good."
         "#]],
     );
@@ -219,15 +219,15 @@ fn parses_attempts_in_order() {
         AttemptStream {
             prompt: Some("Do the task."),
             stream: stream!("killed-sigkill-mid-tool"),
-            wraps_up_after: None,
+            wrap_up_after: None,
         },
         AttemptStream {
             prompt: Some("Continue."),
             stream: stream!("killed-sigkill-mid-tool-resumed"),
-            wraps_up_after: None,
+            wrap_up_after: None,
         },
     ];
-    let conversation = of_attempts(&attempts, &longhaul_prompts);
+    let conversation = from_attempts(&attempts, &longhaul_prompts);
     assert_eq!(conversation.task(), Some("Do the task."));
     check(
         &conversation,
@@ -245,12 +245,12 @@ fn parses_attempts_in_order() {
 }
 
 #[test]
-fn user_text_is_not_interruption_mark() {
+fn user_text_is_not_interruption_marker() {
     let row = |fields: &str, text: &str| {
         format!(r#"{{"type":"user","uuid":"a",{fields}"message":{{"content":"{text}"}}}}"#)
     };
     let provenance =
-        |row: &str| of_session(row.as_bytes(), &[]).entries.first().map(|entry| entry.provenance);
+        |row: &str| from_session(row.as_bytes(), &[]).entries.first().map(|entry| entry.provenance);
     let marker = "[Request interrupted by user]";
     assert_eq!(provenance(&row("", marker)), Some(Provenance::Synthetic));
     assert_eq!(
@@ -265,7 +265,7 @@ fn user_text_is_not_interruption_mark() {
 fn replaces_half_surrogates() {
     let row = r#"{"type":"user","uuid":"a","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"half \ud83d"}]}}"#;
     check(
-        &of_session(row.as_bytes(), &[]),
+        &from_session(row.as_bytes(), &[]),
         expect![[r#"
             Work answered Ok "half ���"
         "#]],
@@ -280,10 +280,10 @@ proptest! {
         let file = session!("killed-in-parallel-tools-resumed");
         let mut torn = file[..cut.min(file.len())].to_vec();
         torn.extend(junk);
-        let whole = of_session(file, &[]);
-        let found = of_session(&torn, &[]);
+        let whole = from_session(file, &[]);
+        let found = from_session(&torn, &[]);
         prop_assert!(whole.entries.starts_with(&found.entries));
         // Stream parsing must accept any bytes.
-        of_attempts(&[AttemptStream { prompt: None, stream: &torn, wraps_up_after: None }], &[]);
+        from_attempts(&[AttemptStream { prompt: None, stream: &torn, wrap_up_after: None }], &[]);
     }
 }

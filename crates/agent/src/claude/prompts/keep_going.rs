@@ -28,12 +28,12 @@ pub(super) fn continue_prompt(spec: &AgentSpec, stop: KeepGoingPrompt, remaining
         let remaining: String =
             remaining.into_iter().flatten().map(|remaining| format!(", {remaining}")).collect();
         text += &format!(
-            "\n\nHow things stand: {active_time} worked{remaining}. Commit what is not committed, if this is a git repository."
+            "\n\nStatus: {active_time} worked{remaining}. Commit what is not committed, if this is a git repository."
         );
     }
     if stop.limit_near {
-        text += "\n\nThis is the last warning: little more is left than what is held back to save the work. Finish what \
-                  you are at, and begin nothing large.";
+        text += "\n\nThis is the last warning: little more is left than the reserve for saving the work. Finish the \
+                  current step, and start nothing large.";
     }
     text + "\n\n" + &claim_instruction(spec, "When nothing is left to do")
 }
@@ -41,7 +41,7 @@ pub(super) fn continue_prompt(spec: &AgentSpec, stop: KeepGoingPrompt, remaining
 /// Returns the prompt to confirm a done claim.
 pub(super) fn confirm_prompt(spec: &AgentSpec) -> String {
     format!(
-        "{CONFIRM}Compare the task with the work once more, and run what verifies it. If something is missing, continue with it. {}",
+        "{CONFIRM}Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. {}",
         claim_instruction(spec, "If nothing is")
     )
 }
@@ -100,16 +100,16 @@ mod tests {
             ---
             You stopped, but the task is not finished. No one will answer a question: decide with your best judgement. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and measure whether it became better. Stop only when no part of the task can be made better.
 
-            How things stand: 1h 30m worked, 30m left, $1.2500 left, 9 turns left. Commit what is not committed, if this is a git repository.
+            Status: 1h 30m worked, 30m left, $1.2500 left, 9 turns left. Commit what is not committed, if this is a git repository.
 
-            This is the last warning: little more is left than what is held back to save the work. Finish what you are at, and begin nothing large.
+            This is the last warning: little more is left than the reserve for saving the work. Finish the current step, and start nothing large.
 
             When nothing is left to do, call the tool mcp__longhaul__finish, or end your last message with this line:
             ALL DONE
             ---
-            You reported that the work is done. Compare the task with the work once more, and run what verifies it. If something is missing, continue with it. If nothing is, call the tool mcp__longhaul__finish.
+            You reported that the work is done. Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. If nothing is, call the tool mcp__longhaul__finish.
             ---
-            You reported that the work is done. Compare the task with the work once more, and run what verifies it. If something is missing, continue with it. If nothing is, call the tool mcp__longhaul__finish, or end your last message with this line:
+            You reported that the work is done. Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. If nothing is, call the tool mcp__longhaul__finish, or end your last message with this line:
             ALL DONE"#]].assert_eq(&prompts.join("\n---\n"));
     }
 }

@@ -3,24 +3,24 @@ use crate::{PriorAttempts, SideEffects, UnresolvedCall};
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-const WHEN: &str = "2026-11-21 14:02 UTC";
+const TIME: &str = "2026-11-21 14:02 UTC";
 
 /// Returns side effects of one call each: `+` succeeded, `-` failed, `?` has no end.
 fn side_effects_of(calls: &[&str]) -> SideEffects {
     let mut side_effects = SideEffects::default();
     for (index, call) in calls.iter().enumerate() {
         let (end_kind, effect) = call.split_at(1);
-        let (id, when) = (index.to_string(), (!effect.contains("timeless")).then(|| WHEN.to_owned()));
+        let (id, time) = (index.to_string(), (!effect.contains("timeless")).then(|| TIME.to_owned()));
         side_effects.on_start(UnresolvedCall {
             id: id.clone(),
             effect: effect.to_owned(),
             is_outside: true,
             in_background: false,
-            of_subagent: false,
-            when: when.clone(),
+            is_subagent: false,
+            time: time.clone(),
         });
         if end_kind != "?" {
-            side_effects.on_end(&id, end_kind == "-", when);
+            side_effects.on_end(&id, end_kind == "-", time);
         }
     }
     side_effects

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns whether the session was continued from its end. Of several branches the last one counts, because
 /// the next resume continues it.
-pub fn continues(before: &SessionFacts, after: &[u8]) -> Continuity {
+pub fn continuity(before: &SessionFacts, after: &[u8]) -> Continuity {
     let existing: BTreeSet<&str> = before.rows.iter().map(String::as_str).collect();
     let later = facts(after);
     let Some(newest) = later.rows.iter().rev().find(|uuid| !existing.contains(uuid.as_str())) else {
@@ -33,8 +33,8 @@ pub fn continues(before: &SessionFacts, after: &[u8]) -> Continuity {
 /// Returns a row and its parent. After a compaction the rows start again, with the previous row as logical
 /// parent.
 fn parent(row: &Row<'_>) -> Option<(String, String)> {
-    let parent = row.parent.stated().or(row.logical_parent.stated())?;
-    Some((row.uuid.stated()?.to_owned(), parent.to_owned()))
+    let parent = row.parent.non_empty().or(row.logical_parent.non_empty())?;
+    Some((row.uuid.non_empty()?.to_owned(), parent.to_owned()))
 }
 
 /// The rows of a conversation, in file order.
@@ -71,7 +71,7 @@ impl Link {
             "user" => LinkKind::Prompt,
             _ => LinkKind::Addition,
         };
-        let parent = row.parent.stated().or(row.logical_parent.stated()).unwrap_or_default().to_owned();
+        let parent = row.parent.non_empty().or(row.logical_parent.non_empty()).unwrap_or_default().to_owned();
         Link { uuid: row.uuid.as_str().to_owned(), parent, kind }
     }
 }

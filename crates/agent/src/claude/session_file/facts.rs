@@ -48,7 +48,7 @@ impl SessionFacts {
 
     /// Returns the usage of the messages in the file, priced by the table, for usage that no stream contains.
     /// It is a lower bound: compactions, truncated messages and sub-agents with their own files are missing.
-    pub fn tally(&self, prices: &Prices) -> Usage {
+    pub fn usage(&self, prices: &Prices) -> Usage {
         let mut usage = Usage::default();
         let mut nano = 0;
         for message in &self.messages {
@@ -113,7 +113,7 @@ struct Messages {
 
 impl Messages {
     fn add(&mut self, row: &Row<'_>) {
-        let Some(id) = row.message.id.stated() else { return };
+        let Some(id) = row.message.id.non_empty() else { return };
         let usage = &row.message.usage;
         let usage = BilledMessage {
             id: id.to_owned(),

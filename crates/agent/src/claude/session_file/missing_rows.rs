@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// Restoring stops at a message of the agent program and at a call that did not run. A later exchange is not
 /// restored. Nothing is restored if file and stream do not match.
-pub fn missing(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
+pub fn missing_rows(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
     let Some(end) = FileEnd::parse(file) else { return Vec::new() };
     let mut unwritten = Vec::new();
     let mut anchor = None;
-    let mut fits = true;
+    let mut matches = true;
     for event in stream.rsplit(|byte| *byte == b'\n').filter_map(parse::<UnwrittenEvent<'_>>) {
         if end.existing.contains(event.uuid.as_str()) {
             anchor = Some(event.uuid);
@@ -28,26 +28,26 @@ pub fn missing(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
             // Later events respond to a prompt that the stream does not repeat.
             unwritten.clear();
         }
-        if is_of_conversation(&event) {
-            fits &= end.setting.belongs_to(event.session_id.as_str());
+        if belongs_to_conversation(&event) {
+            matches &= end.context.belongs_to(event.session_id.as_str());
             unwritten.push(event);
         }
     }
-    fits &= match anchor {
-        Some(anchor) => end.text.as_ref().is_some_and(|(_, uuid)| anchor.is(uuid)),
+    matches &= match anchor {
+        Some(anchor) => end.last_message.as_ref().is_some_and(|(_, uuid)| anchor.is(uuid)),
         // Of this attempt, only the prompt was written.
-        None => started.is_some_and(|started| end.is_prompted_since(started)),
+        None => started.is_some_and(|started| end.ends_with_prompt_since(started)),
     };
-    if fits { end.followed_by(unwritten.into_iter().rev()) } else { Vec::new() }
+    if matches { end.rows_for(unwritten.into_iter().rev()) } else { Vec::new() }
 }
 
 /// Returns whether an event is part of the conversation that the file would contain.
-fn is_of_conversation(event: &UnwrittenEvent<'_>) -> bool {
-    let speaks = matches!(
+fn belongs_to_conversation(event: &UnwrittenEvent<'_>) -> bool {
+    let is_conversation_kind = matches!(
         (event.kind.as_str(), event.subtype.as_str()),
         ("user" | "assistant", _) | ("system", "compact_boundary")
     );
-    speaks && event.parent_tool_use_id.stated().is_none()
+    is_conversation_kind && event.parent_tool_use_id.non_empty().is_none()
 }
 
 /// The end of a session file.
@@ -61,9 +61,9 @@ struct FileEnd<'a> {
     /// Offset of the last prompt.
     last_prompt: Option<usize>,
     /// Offset and uuid of the last message or result.
-    text: Option<(usize, String)>,
+    last_message: Option<(usize, String)>,
     /// Fields that every row of the session repeats.
-    setting: RowContext<'a>,
+    context: RowContext<'a>,
 }
 
 impl<'a> FileEnd<'a> {
@@ -73,8 +73,8 @@ impl<'a> FileEnd<'a> {
             calls: BTreeMap::new(),
             last: String::new(),
             last_prompt: None,
-            text: None,
-            setting: RowContext::default(),
+            last_message: None,
+            context: RowContext::default(),
         };
         let mut last_line = None;
         let mut offset = 0;
@@ -86,7 +86,7 @@ impl<'a> FileEnd<'a> {
             }
             offset += line.len() + 1;
         }
-        end.setting = parse(last_line?)?;
+        end.context = parse(last_line?)?;
         Some(end)
     }
 
@@ -96,10 +96,10 @@ impl<'a> FileEnd<'a> {
         for call in parts.iter().filter(|part| part.kind.is("tool_use")) {
             self.calls.insert(call.id.as_str().to_owned(), uuid.clone());
         }
-        let answers = parts.iter().any(|part| part.kind.is("tool_result"));
+        let has_result = parts.iter().any(|part| part.kind.is("tool_result"));
         match row.kind.as_str() {
-            "user" if !answers => self.last_prompt = Some(offset),
-            "user" | "assistant" => self.text = Some((offset, uuid.clone())),
+            "user" if !has_result => self.last_prompt = Some(offset),
+            "user" | "assistant" => self.last_message = Some((offset, uuid.clone())),
             _ => {}
         }
         self.existing.insert(uuid.clone());
@@ -107,17 +107,18 @@ impl<'a> FileEnd<'a> {
     }
 
     /// Returns whether the file ends with a prompt at or after this offset that has no response.
-    fn is_prompted_since(&self, started: usize) -> bool {
-        let text_offset = self.text.as_ref().map(|(offset, _)| *offset);
-        self.last_prompt.is_some_and(|last_prompt| last_prompt >= started && text_offset < Some(last_prompt))
+    fn ends_with_prompt_since(&self, started: usize) -> bool {
+        let message_offset = self.last_message.as_ref().map(|(offset, _)| *offset);
+        self.last_prompt
+            .is_some_and(|last_prompt| last_prompt >= started && message_offset < Some(last_prompt))
     }
 
     /// Returns rows for the events after the end, as far as they can be restored.
-    fn followed_by<'t>(mut self, events: impl Iterator<Item = UnwrittenEvent<'t>>) -> Vec<u8> {
+    fn rows_for<'t>(mut self, events: impl Iterator<Item = UnwrittenEvent<'t>>) -> Vec<u8> {
         let mut rows = Vec::new();
         for event in events {
             let Some(parent) = self.parent(&event) else { break };
-            let added = AddedRow {
+            let restored = RestoredRow {
                 source_tool_assistant_uuid: event.kind.is("user").then_some(&parent),
                 parent_uuid: &parent,
                 is_sidechain: false,
@@ -126,9 +127,9 @@ impl<'a> FileEnd<'a> {
                 uuid: event.uuid.as_str(),
                 timestamp: event.timestamp.as_str(),
                 tool_use_result: event.tool_use_result,
-                setting: &self.setting,
+                context: &self.context,
             };
-            let Ok(row) = serde_json::to_vec(&added) else { break };
+            let Ok(row) = serde_json::to_vec(&restored) else { break };
             rows.extend(row);
             rows.push(b'\n');
             self.last = event.uuid.as_str().to_owned();
@@ -138,7 +139,7 @@ impl<'a> FileEnd<'a> {
 
     /// Returns the parent of an event's row, or `None` if the event cannot become a row.
     fn parent(&mut self, event: &UnwrittenEvent<'_>) -> Option<String> {
-        let uuid = event.uuid.stated()?;
+        let uuid = event.uuid.non_empty()?;
         let message: RowMessage<'_> = parse(event.message.json().as_bytes())?;
         let parts = message.content.parts();
         if event.kind.is("assistant") {
@@ -149,9 +150,9 @@ impl<'a> FileEnd<'a> {
             return by_model.then(|| self.last.clone());
         }
         // The agent program itself reports a call that did not run or did not finish.
-        let ran = event.tool_result_meta.0.iter().all(|meta| meta.kind.stated().is_none());
-        let is_answer = event.kind.is("user") && ran && parts.iter().all(|part| part.kind.is("tool_result"));
-        let call = parts.first().filter(|_| is_answer)?.tool_use_id.as_str();
+        let ran = event.tool_result_meta.0.iter().all(|meta| meta.kind.non_empty().is_none());
+        let is_result = event.kind.is("user") && ran && parts.iter().all(|part| part.kind.is("tool_result"));
+        let call = parts.first().filter(|_| is_result)?.tool_use_id.as_str();
         self.calls.get(call).cloned()
     }
 }
@@ -159,7 +160,7 @@ impl<'a> FileEnd<'a> {
 /// A row as the agent writes it, without fields that only concern its requests.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AddedRow<'a> {
+struct RestoredRow<'a> {
     parent_uuid: &'a str,
     is_sidechain: bool,
     #[serde(rename = "type")]
@@ -172,13 +173,13 @@ struct AddedRow<'a> {
     #[serde(rename = "sourceToolAssistantUUID", skip_serializing_if = "Option::is_none")]
     source_tool_assistant_uuid: Option<&'a String>,
     #[serde(flatten)]
-    setting: &'a RowContext<'a>,
+    context: &'a RowContext<'a>,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::missing;
-    use crate::claude::session_file::{continues, facts, lines, rows};
+    use super::missing_rows;
+    use crate::claude::session_file::{continuity, facts, lines, rows};
     use longhaul_core::Continuity;
 
     /// A session file as the agent left it, and the stream of the attempt that wrote it.
@@ -201,10 +202,10 @@ mod tests {
         include_bytes!("../../../fixtures/claude/overloaded-exhausted-midrun.jsonl"),
     );
 
-    /// Returns every prefix of the file of at least `least` bytes that ends with a row.
-    fn prefixes(file: &[u8], least: usize) -> impl Iterator<Item = &[u8]> {
+    /// Returns every prefix of the file of at least `bytes_min` bytes that ends with a row.
+    fn prefixes(file: &[u8], bytes_min: usize) -> impl Iterator<Item = &[u8]> {
         let ends = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index + 1);
-        ends.filter(move |end| *end >= least).map(|end| &file[..end])
+        ends.filter(move |end| *end >= bytes_min).map(|end| &file[..end])
     }
 
     /// Returns the messages in the file, row by row. Parents are omitted, because the agent may have added
@@ -227,12 +228,12 @@ mod tests {
     fn restores_unwritten_rows() {
         for (file, stream) in [TOOLS, PARALLEL] {
             for cut in prefixes(file, first_prompt_end(file)) {
-                let whole = [cut, &missing(cut, Some(0), stream)].concat();
+                let whole = [cut, &missing_rows(cut, Some(0), stream)].concat();
                 assert_eq!(messages(&whole), messages(file));
                 assert_eq!(facts(&whole).answered, facts(file).answered);
                 assert_eq!(facts(&whole).unanswered, facts(file).unanswered);
                 if messages(cut) != messages(file) {
-                    assert_eq!(continues(&facts(cut), &whole), Continuity::Continued);
+                    assert_eq!(continuity(&facts(cut), &whole), Continuity::Continued);
                 }
             }
         }
@@ -242,7 +243,7 @@ mod tests {
     fn restored_rows_match_session() {
         let (file, stream) = PARALLEL;
         let cut = &file[..first_prompt_end(file)];
-        let restored = missing(cut, Some(0), stream);
+        let restored = missing_rows(cut, Some(0), stream);
         let rows = |bytes: &[u8]| -> Vec<serde_json::Value> {
             let rows = lines(bytes).filter_map(|line| serde_json::from_slice(line).ok());
             rows.filter(|row: &serde_json::Value| {
@@ -282,7 +283,7 @@ mod tests {
     #[test]
     fn complete_file_lacks_no_rows() {
         for (file, stream) in [TOOLS, PARALLEL, COMPACTED, OVERLOADED] {
-            assert!(missing(file, Some(0), stream).is_empty());
+            assert!(missing_rows(file, Some(0), stream).is_empty());
         }
     }
 
@@ -291,18 +292,18 @@ mod tests {
         let (file, stream) = TOOLS;
         let prompt = &file[..first_prompt_end(file)];
         // The prompt is not that of this attempt, or that is unknown.
-        assert!(missing(prompt, Some(prompt.len()), stream).is_empty());
-        assert!(missing(prompt, None, stream).is_empty());
+        assert!(missing_rows(prompt, Some(prompt.len()), stream).is_empty());
+        assert!(missing_rows(prompt, None, stream).is_empty());
         // Another session's stream.
-        assert!(missing(prompt, Some(0), PARALLEL.1).is_empty());
-        assert!(missing(file, Some(0), PARALLEL.1).is_empty());
+        assert!(missing_rows(prompt, Some(0), PARALLEL.1).is_empty());
+        assert!(missing_rows(file, Some(0), PARALLEL.1).is_empty());
         // Another process continued the file.
         let other = String::from_utf8_lossy(PARALLEL.0).into_owned();
         let half = prefixes(file, first_prompt_end(file)).nth(3).expect("a cut");
-        assert!(missing(&[half, other.as_bytes()].concat(), Some(0), stream).is_empty());
+        assert!(missing_rows(&[half, other.as_bytes()].concat(), Some(0), stream).is_empty());
         for junk in [&b""[..], b"{}", b"\0\0", b"{\"type\":\"assistant\"}\n"] {
-            assert!(missing(junk, Some(0), stream).is_empty());
-            assert!(missing(file, Some(0), junk).is_empty());
+            assert!(missing_rows(junk, Some(0), stream).is_empty());
+            assert!(missing_rows(file, Some(0), junk).is_empty());
         }
     }
 
@@ -314,7 +315,7 @@ mod tests {
         let further = answer.replace(r#""uuid":""#, r#""uuid":"further-"#);
         let stream = [stream, b"\n", further.as_bytes(), b"\n"].concat();
         for cut in prefixes(file, first_prompt_end(file)) {
-            assert_eq!(messages(&[cut, &missing(cut, Some(0), &stream)].concat()), messages(file));
+            assert_eq!(messages(&[cut, &missing_rows(cut, Some(0), &stream)].concat()), messages(file));
         }
     }
 
@@ -323,7 +324,7 @@ mod tests {
         // Nothing is restored after the compaction, or from the program's message on.
         for (file, stream) in [COMPACTED, OVERLOADED] {
             for cut in prefixes(file, first_prompt_end(file)) {
-                let restored = missing(cut, Some(0), stream);
+                let restored = missing_rows(cut, Some(0), stream);
                 let synthetic = ["isSynthetic", "<synthetic>", "ran out of context"];
                 let text = String::from_utf8_lossy(&restored).into_owned();
                 assert!(!synthetic.iter().any(|word| text.contains(word)), "{text}");

@@ -1,4 +1,4 @@
-use super::{Damage, DamageKind, Health, continues, facts, health, repaired};
+use super::{Damage, DamageKind, Health, continuity, facts, health, repair};
 use crate::claude::layout::ClaudeSessionLayout;
 use crate::{Prices, SessionLayout};
 use expect_test::expect;
@@ -34,7 +34,7 @@ fn until<'a>(bytes: &'a [u8], text: &str) -> &'a [u8] {
 fn recorded_files_are_whole() {
     for file in ALL {
         assert_eq!(health(file), Health::Whole);
-        assert_eq!(repaired(file), None);
+        assert_eq!(repair(file), None);
     }
 }
 
@@ -42,7 +42,7 @@ fn recorded_files_are_whole() {
 fn finds_and_removes_damage() {
     let check = |file: &str, expected: Health, rest: Option<&str>| {
         assert_eq!(health(file.as_bytes()), expected, "{file}");
-        assert_eq!(repaired(file.as_bytes()), rest.map(|rest| rest.as_bytes().to_vec()), "{file}");
+        assert_eq!(repair(file.as_bytes()), rest.map(|rest| rest.as_bytes().to_vec()), "{file}");
     };
     let damaged = |line, offset: usize, bytes: usize, kind| {
         Health::Damaged(vec![Damage { line, offset: offset as u64, bytes: bytes as u64, kind }])
@@ -103,14 +103,14 @@ fn each_message_counts_once() {
     .assert_debug_eq(&ids);
     let one = Tokens { input: 100, output: 50, cache_read: 300, cache_write: 20 };
     assert!(facts.messages.iter().all(|message| message.tokens == one));
-    let usage = facts.tally(Prices::bundled());
+    let usage = facts.usage(Prices::bundled());
     // The cost that the agent itself reported at its end.
     assert_eq!((usage.messages, usage.estimated_cost.to_string()), (8, "$0.0125".to_owned()));
     assert!(!usage.unpriced);
 }
 
 fn check_continues(before: &[u8], after: &[u8], expected: Continuity) {
-    assert_eq!(continues(&facts(before), after), expected);
+    assert_eq!(continuity(&facts(before), after), expected);
 }
 
 #[test]
@@ -172,7 +172,7 @@ proptest! {
         file.extend(&junk);
         file.push(b'\n');
         file.extend(ROW.as_bytes());
-        let repaired = repaired(&file).unwrap_or_else(|| file.clone());
+        let repaired = repair(&file).unwrap_or_else(|| file.clone());
         prop_assert_eq!(health(&repaired), Health::Whole);
         prop_assert_eq!(facts(&repaired), facts(&file));
     }
@@ -181,6 +181,6 @@ proptest! {
     fn accepts_any_bytes(bytes in any::<Vec<u8>>()) {
         let facts = facts(&bytes);
         prop_assert_eq!(health(&bytes), Health::Empty);
-        prop_assert_eq!(continues(&facts, &bytes), Continuity::Unchanged);
+        prop_assert_eq!(continuity(&facts, &bytes), Continuity::Unchanged);
     }
 }

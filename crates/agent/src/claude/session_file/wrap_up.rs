@@ -1,11 +1,11 @@
-//! Finds the point of a conversation before its wrap-up. A resume that names this message leaves out the
+//! Finds the last message of a conversation before its wrap-up. A resume that names this message omits the
 //! rest, in the same session and file. The new prompt becomes a child of the message, and later resumes
 //! follow the new branch. The agent accepts only messages of the model, and those that its program wrote in
 //! the model's place (2.1.330).
 
 use super::{is_conversation, lines, row_in, rows};
 use crate::claude::prompts::is_wrap_up;
-use crate::claude::vendor_terms::is_interruption_mark;
+use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
 use std::collections::BTreeMap;
 
@@ -18,17 +18,20 @@ enum RowRole {
     /// Any other prompt.
     Prompt,
     /// An addition of the agent program, or a tool result.
-    Between,
+    Other,
 }
 
 /// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to
 /// the same prompt.
-pub fn before_wrap_up(bytes: &[u8], wrap_up_prompt: Option<&str>) -> Option<String> {
+pub fn resume_point_before_wrap_up(bytes: &[u8], wrap_up_prompt: Option<&str>) -> Option<String> {
     let mut links = BTreeMap::new();
     let mut current = None;
     for row in rows(bytes).filter(is_conversation) {
         let uuid = row.uuid.as_str().to_owned();
-        links.insert(uuid.clone(), (row.parent.stated().map(str::to_owned), row_role(&row, wrap_up_prompt)));
+        links.insert(
+            uuid.clone(),
+            (row.parent.non_empty().map(str::to_owned), row_role(&row, wrap_up_prompt)),
+        );
         current = Some(uuid);
     }
     let (mut is_wrap_up_found, mut resume_point) = (false, None);
@@ -39,7 +42,7 @@ pub fn before_wrap_up(bytes: &[u8], wrap_up_prompt: Option<&str>) -> Option<Stri
             RowRole::Prompt => break,
             // There may be several wrap-up prompts.
             RowRole::WrapUp => (is_wrap_up_found, resume_point) = (true, None),
-            RowRole::Message | RowRole::Between => {}
+            RowRole::Message | RowRole::Other => {}
         }
         current = parent;
     }
@@ -47,7 +50,7 @@ pub fn before_wrap_up(bytes: &[u8], wrap_up_prompt: Option<&str>) -> Option<Stri
 }
 
 /// Returns the file up to and including the row of this message, or all of it if the row is missing.
-pub fn up_to<'a>(bytes: &'a [u8], message: &str) -> &'a [u8] {
+pub fn history_up_to<'a>(bytes: &'a [u8], message: &str) -> &'a [u8] {
     let mut end = 0;
     for line in lines(bytes) {
         end += line.len() + 1;
@@ -61,7 +64,7 @@ pub fn up_to<'a>(bytes: &'a [u8], message: &str) -> &'a [u8] {
 fn row_role(row: &Row<'_>, wrap_up_prompt: Option<&str>) -> RowRole {
     match row.kind.as_str() {
         // The agent leaves its program's error reports out of the conversation.
-        "assistant" if row.is_api_error_message.0 => RowRole::Between,
+        "assistant" if row.is_api_error_message.0 => RowRole::Other,
         "assistant" => RowRole::Message,
         "user" => {
             let parts = row.message.content.parts();
@@ -78,24 +81,24 @@ fn row_role(row: &Row<'_>, wrap_up_prompt: Option<&str>) -> RowRole {
             };
             if texts.iter().any(is_wrap_up_prompt) {
                 RowRole::WrapUp
-            } else if texts.iter().all(|text| is_interruption_mark(text)) {
-                RowRole::Between
+            } else if texts.iter().all(|text| is_interruption_marker(text)) {
+                RowRole::Other
             } else {
                 RowRole::Prompt
             }
         }
-        _ => RowRole::Between,
+        _ => RowRole::Other,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{before_wrap_up, up_to};
+    use super::{history_up_to, resume_point_before_wrap_up};
 
     const WRAP_UP: &str = "This run is about to end: its time is nearly up.";
 
     /// Writes a file of rows, each the child of the previous one: `p` a prompt, `m` a message, `e` an error
-    /// report, `w` our wrap-up prompt, `o` the user's own, `i` an interruption mark, `r` a tool result.
+    /// report, `w` our wrap-up prompt, `o` the user's own, `i` an interruption marker, `r` a tool result.
     fn file(rows: &str) -> String {
         let row = |(index, kind): (usize, char)| {
             let text = |text: &str| format!("\"{text}\"");
@@ -117,7 +120,11 @@ mod tests {
     }
 
     fn check(rows: &str, wrap_up_prompt: Option<&str>, expected: Option<&str>) {
-        assert_eq!(before_wrap_up(file(rows).as_bytes(), wrap_up_prompt).as_deref(), expected, "{rows}");
+        assert_eq!(
+            resume_point_before_wrap_up(file(rows).as_bytes(), wrap_up_prompt).as_deref(),
+            expected,
+            "{rows}"
+        );
     }
 
     #[test]
@@ -140,7 +147,7 @@ mod tests {
     #[test]
     fn truncates_after_message() {
         let whole = file("pmrmw");
-        assert_eq!(up_to(whole.as_bytes(), "1"), file("pm").as_bytes());
-        assert_eq!(up_to(whole.as_bytes(), "9"), whole.as_bytes());
+        assert_eq!(history_up_to(whole.as_bytes(), "1"), file("pm").as_bytes());
+        assert_eq!(history_up_to(whole.as_bytes(), "9"), whole.as_bytes());
     }
 }

@@ -35,10 +35,10 @@ fn render(messages: &[TranscriptMessage]) -> String {
         let text: String = text.chars().take(60).collect();
         let tool = tool.as_ref().map(|tool| format!(" {tool}")).unwrap_or_default();
         let usage_note = usage.map(|usage| format!(" [{} out]", usage.output_tokens)).unwrap_or_default();
-        let marks = [(*denied, " DENIED"), (*interrupted, " INTERRUPTED")];
-        let marks: String = marks.iter().filter(|(is_set, _)| *is_set).map(|(_, marker)| *marker).collect();
-        writeln!(out, "{kind:?} by {origin:?}{tool} {text:?}{usage_note}{marks}")
-            .expect("a string takes all");
+        let labels = [(*denied, " DENIED"), (*interrupted, " INTERRUPTED")];
+        let labels: String = labels.iter().filter(|(is_set, _)| *is_set).map(|(_, label)| *label).collect();
+        writeln!(out, "{kind:?} by {origin:?}{tool} {text:?}{usage_note}{labels}")
+            .expect("writing to a string cannot fail");
     }
     out
 }
@@ -277,7 +277,7 @@ fn separates_sub_agents() {
     let call = r#"{"type":"tool_use","id":"t","name":"Agent","input":{"description":"Count"}}"#;
     let text = r#"{"type":"text","text":"One."}"#;
     let start = r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m2"}}}"#;
-    let usage_note = r#"{"type":"stream_event","api_message_id":"m2","event":{"type":"message_delta",
+    let message_end = r#"{"type":"stream_event","api_message_id":"m2","event":{"type":"message_delta",
         "delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}}"#;
     let lines = [
         row("m1", "\"tool_use\"", call, "null"),
@@ -285,15 +285,15 @@ fn separates_sub_agents() {
         start.to_owned(),
         row("m2", "null", text, "null"),
         row("s2", "\"end_turn\"", text, "\"t\""),
-        usage_note.replace('\n', ""),
+        message_end.replace('\n', ""),
     ];
     let stream = lines.join("\n");
     let messages = decode([stream.as_bytes()]);
     let found: Vec<_> = messages
         .iter()
         .map(|message| {
-            let usage_note = message.usage.map(|usage| usage.output_tokens);
-            (message.id.as_deref(), message.parent_tool_use_id.as_deref(), message.subagent, usage_note)
+            let output_tokens = message.usage.map(|usage| usage.output_tokens);
+            (message.id.as_deref(), message.parent_tool_use_id.as_deref(), message.subagent, output_tokens)
         })
         .collect();
     assert_eq!(

@@ -47,8 +47,8 @@ impl ModelShares {
     pub(super) fn on_result(&mut self, total: Usage, report: ReportedUsage<'_>) {
         let interval = mem::take(&mut self.interval);
         let mut models = match &report.models {
-            Some(reported) => interval.named_as_reported(reported, &self.committed),
-            None => interval.named_as(&self.committed),
+            Some(reported) => interval.rename_to_reported(reported, &self.committed),
+            None => interval.rename_to_match(&self.committed),
         };
         match &report.models {
             Some(reported) => models.complete(reported, report.guessed, total.tokens),
@@ -67,7 +67,7 @@ impl ModelShares {
     /// Returns the usage by model, with `open` as the usage since the last result. If only one model is
     /// named, it also gets the usage without a model.
     pub(super) fn by_model(&self, open: Usage) -> Vec<(String, Usage)> {
-        let mut interval = self.interval.clone().named_as(&self.committed);
+        let mut interval = self.interval.clone().rename_to_match(&self.committed);
         interval.split_estimate(open.estimated_cost, |interval| interval.nano);
         interval.fit_to_total(open, "");
         let mut models = self.committed.clone();
@@ -104,10 +104,10 @@ impl Models {
     }
 
     fn entry(&mut self, name: &str) -> &mut UsageInterval {
-        let position_of = |models: &[Model], name: &str| models.iter().position(|model| model.name == name);
+        let position = |models: &[Model], name: &str| models.iter().position(|model| model.name == name);
         let name = if name.len() > NAME_BYTES_MAX { "" } else { name };
-        let name = if position_of(&self.0, name).is_none() && self.0.len() >= MODELS_MAX { "" } else { name };
-        let index = position_of(&self.0, name).unwrap_or_else(|| {
+        let name = if position(&self.0, name).is_none() && self.0.len() >= MODELS_MAX { "" } else { name };
+        let index = position(&self.0, name).unwrap_or_else(|| {
             self.0.push(Model { name: name.to_owned(), interval: UsageInterval::default() });
             self.0.len() - 1
         });
@@ -119,37 +119,37 @@ impl Models {
     }
 
     /// Returns the name in this list of a model with a similar name.
-    fn name_of(&self, name: &str) -> Option<&str> {
+    fn find_name(&self, name: &str) -> Option<&str> {
         let exact = self.0.iter().find(|model| model.name == name);
         let same = || self.0.iter().find(|model| is_same_model(&model.name, name));
         exact.or_else(same).map(|model| model.name.as_str())
     }
 
     /// Renames models to their names in another list.
-    fn named_as(self, others: &Models) -> Models {
+    fn rename_to_match(self, others: &Models) -> Models {
         let mut renamed = Models::default();
         for model in self.0 {
-            renamed.add(others.name_of(&model.name).unwrap_or(&model.name), model.interval);
+            renamed.add(others.find_name(&model.name).unwrap_or(&model.name), model.interval);
         }
         renamed
     }
 
     /// Renames models to the reported names, all of which are included, or else to their names in another
     /// list.
-    fn named_as_reported(self, reported: &Models, others: &Models) -> Models {
+    fn rename_to_reported(self, reported: &Models, others: &Models) -> Models {
         let mut models = Models::default();
         reported.0.iter().for_each(|model| models.add(&model.name, UsageInterval::default()));
         let (matched, unmatched): (Vec<_>, Vec<_>) =
-            self.0.into_iter().partition(|model| reported.name_of(&model.name).is_some());
+            self.0.into_iter().partition(|model| reported.find_name(&model.name).is_some());
         let is_unclaimed = |model: &&Model| {
-            matched.iter().all(|one| reported.name_of(&one.name) != Some(model.name.as_str()))
+            matched.iter().all(|one| reported.find_name(&one.name) != Some(model.name.as_str()))
         };
         let unclaimed: Vec<&Model> = reported.0.iter().filter(is_unclaimed).collect();
         for Model { name, interval } in matched {
-            models.add(reported.name_of(&name).unwrap_or(&name), interval);
+            models.add(reported.find_name(&name).unwrap_or(&name), interval);
         }
         for (model, requested) in match_requested_names(unmatched, &unclaimed) {
-            let name = requested.or_else(|| others.name_of(&model.name)).unwrap_or(&model.name);
+            let name = requested.or_else(|| others.find_name(&model.name)).unwrap_or(&model.name);
             models.add(name, model.interval);
         }
         models
@@ -240,9 +240,9 @@ fn match_requested_names<'a>(
     unmatched.sort_by_key(|model| Reverse(prompt_tokens(tokens(model))));
     let requested = |model: Model| {
         let counted = tokens(&model);
-        let mut able =
+        let mut candidates =
             (0..remaining.len()).filter(|index| prompt_tokens(remaining[*index].1) >= prompt_tokens(counted));
-        let only = able.next().filter(|_| able.next().is_none());
+        let only = candidates.next().filter(|_| candidates.next().is_none());
         let index = remaining.iter().position(|(_, reported)| *reported == counted).or(only);
         let name = index.map(|index| {
             remaining[index].1 = subtract(remaining[index].1, counted);
@@ -276,10 +276,10 @@ fn fit_to(values: &mut [u64], sizes: &[u128], target: u64) {
     while excess > 0 || missing > 0 {
         let largest = values.iter_mut().zip(sizes).max_by_key(|(value, size)| (**value, **size));
         let Some((largest, _)) = largest else { return };
-        let taken = excess.min(u128::from(*largest));
+        let reduction = excess.min(u128::from(*largest));
         // Neither overflows: one is at most the largest value, the other at most the target.
-        *largest = *largest - taken as u64 + missing as u64;
-        excess -= taken;
+        *largest = *largest - reduction as u64 + missing as u64;
+        excess -= reduction;
         missing = 0;
     }
 }

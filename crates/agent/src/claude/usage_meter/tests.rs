@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// Measures a script with one event per entry: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`, `cut
 /// ID` (ended without a reason), `stop ID`, `row ID [THREAD]`, `whole ID` (a row with its final usage),
-/// `result MESSAGES OUTPUT MICRODOLLARS`, `gone`.
+/// `result MESSAGES OUTPUT MICRODOLLARS`, `exit`.
 fn usage_of(script: &str) -> Usage {
     let mut meter = UsageMeter::new(Prices::bundled().clone());
     for event in script.split(';').map(str::trim) {
@@ -65,7 +65,7 @@ fn usage_of(script: &str) -> Usage {
                     cost / 1e6
                 )
             }
-            "gone" => {
+            "exit" => {
                 meter.close_all();
                 continue;
             }
@@ -119,23 +119,23 @@ fn sub_agents_messages(script: &str) -> u32 {
 #[test]
 fn counts_messages_once() {
     check("start a; delta a 40; end a 50; stop a", (1, 50), (0, 0), 0, 6600);
-    check("start a; row a; row a; end a 50; row a; stop a; gone", (1, 50), (0, 0), 0, 6600);
-    check("start a; end a 50; start a; delta a 400; end a 50; gone", (1, 50), (0, 0), 0, 6600);
-    check("start a; end a 50; result 1 50 6600; row a; start a; end a 50; gone", (1, 50), (0, 0), 6600, 0);
+    check("start a; row a; row a; end a 50; row a; stop a; exit", (1, 50), (0, 0), 0, 6600);
+    check("start a; end a 50; start a; delta a 400; end a 50; exit", (1, 50), (0, 0), 0, 6600);
+    check("start a; end a 50; result 1 50 6600; row a; start a; end a 50; exit", (1, 50), (0, 0), 6600, 0);
 }
 
 #[test]
 fn estimates_truncated_messages() {
     // A message in progress is not counted.
     check("start a; delta a 40", (0, 0), (0, 0), 0, 0);
-    check("start a; delta a 40; delta a 2; gone", (0, 0), (1, 10), 0, 5800);
+    check("start a; delta a 40; delta a 2; exit", (0, 0), (1, 10), 0, 5800);
     check("start a; delta a 40; cut a; stop a", (0, 0), (1, 10), 0, 5800);
     check("start a; delta a 40; stop a", (0, 0), (1, 10), 0, 5800);
     // The same thread starts another message, so the first one was abandoned.
-    check("start a; delta a 40; start b; end b 50; gone", (1, 50), (1, 10), 0, 12_400);
+    check("start a; delta a 40; start b; end b 50; exit", (1, 50), (1, 10), 0, 12_400);
     // Another thread does not end it.
-    check("start a; delta a 40; start b t; end b 50; end a 50; gone", (2, 100), (0, 0), 0, 13_200);
-    check("start a; delta a 40; whole b; gone", (1, 50), (1, 10), 0, 12_400);
+    check("start a; delta a 40; start b t; end b 50; end a 50; exit", (2, 100), (0, 0), 0, 13_200);
+    check("start a; delta a 40; whole b; exit", (1, 50), (1, 10), 0, 12_400);
 }
 
 #[test]
@@ -156,13 +156,13 @@ fn result_covers_earlier_usage() {
 
 #[test]
 fn measures_sub_agents_by_rows() {
-    // Their output is known with the next result; until then it is that of the rows.
-    check("row a t; row a t; gone", (1, 6), (0, 0), 0, 5720);
-    check("row a t; row a t; row b t; gone", (2, 9), (0, 0), 0, 11_380);
+    // The next result states their output. Until then, the rows give it.
+    check("row a t; row a t; exit", (1, 6), (0, 0), 0, 5720);
+    check("row a t; row a t; row b t; exit", (2, 9), (0, 0), 0, 11_380);
     check("start m; end m 50; row a t; row b u; result 3 777 9000", (3, 777), (0, 0), 9000, 0);
-    check("row a t; row b t; result 2 90 9000; row b t; gone", (2, 90), (0, 0), 9000, 0);
+    check("row a t; row b t; result 2 90 9000; row b t; exit", (2, 90), (0, 0), 9000, 0);
     // The usage of a complete row is exact.
-    check("whole a; gone", (1, 50), (0, 0), 0, 6600);
+    check("whole a; exit", (1, 50), (0, 0), 0, 6600);
 }
 
 #[test]

@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
 pub(in crate::claude) struct Text<'a>(Option<Cow<'a, str>>);
 
 impl<'a> Text<'a> {
-    pub(in crate::claude) fn of(text: &'a str) -> Text<'a> {
+    pub(in crate::claude) fn new(text: &'a str) -> Text<'a> {
         Text(Some(Cow::Borrowed(text)))
     }
 
@@ -100,7 +100,7 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the string, if it is present and not empty.
-    pub(in crate::claude) fn stated(&self) -> Option<&str> {
+    pub(in crate::claude) fn non_empty(&self) -> Option<&str> {
         self.0.as_deref().filter(|text| !text.is_empty())
     }
 }

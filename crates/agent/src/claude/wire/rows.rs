@@ -181,7 +181,7 @@ impl<'a> Raw<'a> {
     /// Parses a message's content into blocks. A plain string is one text block.
     pub(in crate::claude) fn parts(self) -> Vec<Part<'a>> {
         if self.json().starts_with('"') {
-            let text = Text::of("text");
+            let text = Text::new("text");
             return vec![Part { kind: text, text: self, ..Part::default() }];
         }
         parse::<lenient::List<Part<'a>>>(self.json().as_bytes()).map(|list| list.0).unwrap_or_default()
@@ -197,7 +197,7 @@ impl<'de> Deserialize<'de> for Lossy {
         impl<'de> Visitor<'de> for LossyVisitor {
             type Value = Lossy;
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a text")
+                out.write_str("a string")
             }
             fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
                 Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))

@@ -18,7 +18,7 @@ fn fields_of_another_type_read_as_missing() {
             "permission_denials":null,"total_cost_usd":"1","usage":[1],"model_usage_since_last_result":7}"#,
     );
     let parsed = parsed.expect("it is JSON");
-    assert!(parsed.result.stated().is_none() && !parsed.is_error.0 && parsed.errors.0.is_empty());
+    assert!(parsed.result.non_empty().is_none() && !parsed.is_error.0 && parsed.errors.0.is_empty());
     assert_eq!(
         (parsed.api_error_status.0, parsed.total_cost_usd.0, parsed.usage.input.0),
         (None, None, None)
@@ -74,7 +74,7 @@ fn rejects_lines_without_json() {
     // JSON, but not an event, because it has no type.
     for line in ["null", "[]", "7", "\"type\"", "{}"] {
         assert!(
-            parse::<Head<'_>>(line.as_bytes()).is_some_and(|head| head.kind.stated().is_none()),
+            parse::<Head<'_>>(line.as_bytes()).is_some_and(|head| head.kind.non_empty().is_none()),
             "{line}"
         );
     }

@@ -35,34 +35,34 @@ fn parses_patterns() {
     check(
         "exam*ple.com",
         expect![
-            "error: `exam*ple.com` in `exam*ple.com` is no host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
+            "error: `exam*ple.com` in `exam*ple.com` is not a host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
         ],
     );
     check(
         "example..com",
         expect![
-            "error: `example..com` in `example..com` is no host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
+            "error: `example..com` in `example..com` is not a host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
         ],
     );
     check(
         "1.2.3",
         expect![
-            "error: `1.2.3` in `1.2.3` is no host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
+            "error: `1.2.3` in `1.2.3` is not a host; write it as in `example.com`, `*.example.com` or `192.0.2.1`"
         ],
     );
     check(
         "example.com:99999",
-        expect!["error: `example.com:99999` names no port from 1 to 65535 behind its host"],
+        expect!["error: `example.com:99999` names no port from 1 to 65535 after its host"],
     );
     check(
         "example.com:x/y",
-        expect!["error: `example.com:x/y` names no port from 1 to 65535 behind its host"],
+        expect!["error: `example.com:x/y` names no port from 1 to 65535 after its host"],
     );
     check(
         "10.0.0.0/8",
         expect!["error: `10.0.0.0/8` is a range of addresses; name single ones, or a host with a path"],
     );
-    check(&"x".repeat(3000), expect!["error: a pattern of more than 1024 bytes is no URL"]);
+    check(&"x".repeat(3000), expect!["error: a pattern of more than 1024 bytes is not a URL"]);
 }
 
 #[test]

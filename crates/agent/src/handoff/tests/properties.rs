@@ -133,8 +133,8 @@ proptest! {
     fn is_bounded_and_contains_whole_task(conversation in conversation(), task in text(), tokens_max in 0_u64..4_000) {
         let prompt = handoff_prompt(&conversation, &context(&task), tokens_max);
         prop_assert!(prompt.starts_with(&task));
-        let least = estimated_tokens(&preamble::minimal(&task));
-        prop_assert!(estimated_tokens(&prompt) <= tokens_max.max(least));
+        let tokens_min = estimated_tokens(&preamble::minimal(&task));
+        prop_assert!(estimated_tokens(&prompt) <= tokens_max.max(tokens_min));
     }
 
     #[test]
@@ -150,8 +150,8 @@ proptest! {
     ) {
         let prompt = handoff_prompt_with_summary(&conversation, &context(&task), tokens_max, &summary(&summary_text));
         prop_assert!(prompt.starts_with(&task));
-        let least = estimated_tokens(&preamble::minimal(&task));
-        prop_assert!(estimated_tokens(&prompt) <= tokens_max.max(least));
+        let tokens_min = estimated_tokens(&preamble::minimal(&task));
+        prop_assert!(estimated_tokens(&prompt) <= tokens_max.max(tokens_min));
 
         let prompt = handoff_prompt_with_summary(&conversation, &context("Do it."), tokens_max, &summary(&summary_text));
         let lines = unquoted(&prompt);
@@ -167,7 +167,7 @@ proptest! {
         let plain = handoff_prompt(&conversation, &context, tokens_max);
         prop_assert!(!summary_text.trim().is_empty() || prompt == plain);
         if let Some(draft) = HandoffDraft::new(&conversation, &context, tokens_max) {
-            prop_assert!(draft.older > 0 || prompt == plain);
+            prop_assert!(draft.older_count > 0 || prompt == plain);
             let (prefix, suffix) = (draft.prefix.clone(), format!("{}{CLOSING}", draft.recent));
             for prompt in [&prompt, &plain] {
                 prop_assert!(prompt.starts_with(&prefix) && prompt.ends_with(&suffix), "{prompt}");
@@ -227,7 +227,7 @@ proptest! {
 }
 
 #[test]
-fn long_history_keeps_its_start_and_its_end() {
+fn long_history_keeps_start_and_end() {
     let mut builder = ConversationBuilder::default().text("I use low ranks, because the memory is small.");
     for number in 0..5_000 {
         let id = number.to_string();
@@ -240,5 +240,5 @@ fn long_history_keeps_its_start_and_its_end() {
     assert!(prompt.contains("make step-4999") && prompt.contains("bytes left out"));
     assert!(prompt.contains("- Said: Step 4950 is next.") && !prompt.contains("Step 2500 is next."));
     assert!(prompt.contains("I use low ranks, because the memory is small."));
-    assert!(estimated_tokens(&prompt) > 9_000, "the room is used: {}", estimated_tokens(&prompt));
+    assert!(estimated_tokens(&prompt) > 9_000, "the budget is used: {}", estimated_tokens(&prompt));
 }

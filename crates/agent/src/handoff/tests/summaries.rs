@@ -94,7 +94,7 @@ fn summary_replaces_older_lines() {
     let (before, rest) = prompt.split_once("## Earlier work").expect("there is a summary");
     let (earlier, recent) = rest.split_once("## The most recent").expect("there is recent work");
     expect![[r#"
-        , as the model `haiku` summarised it
+        , as the model `haiku` summarized it
 
         ```
         - Built steps 1 to 12.
@@ -111,8 +111,8 @@ fn summary_replaces_older_lines() {
 fn truncates_long_summary_at_line_end() {
     let long = (1..400).map(|line| format!("- Built step {line}.\n")).collect::<String>();
     let prompt = handoff_prompt_with_summary(&steps(16), &context("Do it."), 900, &summary(&long));
-    let (_, rest) = prompt.split_once("- Built step 1.\n").expect("its beginning");
-    let (_, rest) = rest.split_once("```\n\n").expect("its end");
+    let (_, rest) = prompt.split_once("- Built step 1.\n").expect("the start of the summary");
+    let (_, rest) = rest.split_once("```\n\n").expect("the end of the summary");
     expect![[r#"
         (The rest of the summary is left out: 6199 bytes.)
 
@@ -133,7 +133,7 @@ fn no_summary_if_everything_fits() {
 }
 
 #[test]
-fn drops_oldest_work_and_notes_it() {
+fn drops_oldest_work_with_note() {
     let prompt = summary_prompt(&steps(4_000), &context("Do it."), 12_000, 60_000).expect("most is older");
     assert!(estimated_tokens(&prompt) <= 60_000);
     assert!(prompt.contains("(Older ones that are left out: "));

@@ -13,8 +13,8 @@ const OPUS: &str = "claude-opus-5-5";
 /// - `MODEL INPUT OUTPUT`: a message
 /// - `guess MODEL INPUT`: a sub-agent's message without its final usage
 /// - `cut MODEL INPUT BYTES`: a truncated message
-/// - `states MODEL INPUT OUTPUT MICRODOLLARS, …`: a result by model
-/// - `costs MICRODOLLARS`: a result with only a sum
+/// - `reports MODEL INPUT OUTPUT MICRODOLLARS, …`: a result by model
+/// - `costs MICRODOLLARS`: a result with only a total
 /// - `plain MODEL INPUT OUTPUT MICRODOLLARS`: a result of the plain format
 ///
 /// A model `-` is missing.
@@ -48,9 +48,9 @@ fn meter_after(script: &str) -> UsageMeter {
                     meter.stream_event(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON"));
                 }
             }
-            ["states", ..] => {
+            ["reports", ..] => {
                 let reported =
-                    event["states".len()..].split(',').map(str::trim).filter(|part| !part.is_empty());
+                    event["reports".len()..].split(',').map(str::trim).filter(|part| !part.is_empty());
                 let reported: Vec<String> = reported.map(reported_model).collect();
                 result(&mut meter, &format!(r#""model_usage_since_last_result":{{{}}}"#, reported.join(",")));
             }
@@ -117,9 +117,9 @@ fn check(script: &str, expected: Expect) {
         } = usage;
         let count = if turns == messages { turns.to_string() } else { format!("{turns} of {messages}") };
         write!(text, "{name} {} {} ({count}) ${}", tokens.input, tokens.output, cost.0)
-            .expect("a text takes all");
+            .expect("writing to a string cannot fail");
         if estimated_cost.0 > 0 {
-            write!(text, " ~{}", estimated_cost.0).expect("a text takes all");
+            write!(text, " ~{}", estimated_cost.0).expect("writing to a string cannot fail");
         }
         if truncated_messages > 0 {
             write!(
@@ -127,7 +127,7 @@ fn check(script: &str, expected: Expect) {
                 " cut {} {} ({truncated_messages})",
                 truncated_tokens.input, truncated_tokens.output
             )
-            .expect("a text takes all");
+            .expect("writing to a string cannot fail");
         }
         text.push_str(if unpriced { " unpriced\n" } else { "\n" });
     }
@@ -193,7 +193,7 @@ fn prices_usage_without_result_by_model() {
 #[test]
 fn result_reports_cost_by_model() {
     check(
-        "claude-opus-5-5 1000 50; claude-haiku-5-5 1000 50; states claude-opus-5-5 1000 50 7000, claude-haiku-5-5 1000 50 130",
+        "claude-opus-5-5 1000 50; claude-haiku-5-5 1000 50; reports claude-opus-5-5 1000 50 7000, claude-haiku-5-5 1000 50 130",
         expect![[r#"
             claude-haiku-5-5 1000 50 (1) $130
             claude-opus-5-5 1000 50 (1) $7000
@@ -201,8 +201,8 @@ fn result_reports_cost_by_model() {
     );
     // Two results, and usage after them.
     check(
-        "claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 7000; claude-haiku-5-5 1000 50; \
-         states claude-haiku-5-5 1000 50 130; claude-haiku-5-5 1000 50",
+        "claude-opus-5-5 1000 50; reports claude-opus-5-5 1000 50 7000; claude-haiku-5-5 1000 50; \
+         reports claude-haiku-5-5 1000 50 130; claude-haiku-5-5 1000 50",
         expect![[r#"
             claude-haiku-5-5 2000 100 (2) $130 ~125
             claude-opus-5-5 1000 50 (1) $7000
@@ -210,7 +210,7 @@ fn result_reports_cost_by_model() {
     );
     // Requests that the stream does not show, of a model that it does not name.
     check(
-        "claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 7000, claude-haiku-5-5 400 20 50",
+        "claude-opus-5-5 1000 50; reports claude-opus-5-5 1000 50 7000, claude-haiku-5-5 400 20 50",
         expect![[r#"
             claude-haiku-5-5 400 20 (0) $50
             claude-opus-5-5 1000 50 (1) $7000
@@ -219,7 +219,7 @@ fn result_reports_cost_by_model() {
     // The output of sub-agents is only known from the result.
     check(
         "claude-opus-5-5 1000 50; guess claude-haiku-5-5 1000; guess claude-haiku-5-5 1000; \
-         states claude-opus-5-5 1000 50 7000, claude-haiku-5-5 2000 777 600",
+         reports claude-opus-5-5 1000 50 7000, claude-haiku-5-5 2000 777 600",
         expect![[r#"
             claude-haiku-5-5 2000 777 (0 of 2) $600
             claude-opus-5-5 1000 50 (1) $7000
@@ -227,15 +227,15 @@ fn result_reports_cost_by_model() {
     );
     // A truncated message stays with its model, as does the cost that the report omits.
     check(
-        "claude-opus-5-5 1000 50; cut claude-sonnet-4-5 1000 40; states claude-opus-5-5 1000 50 5000, claude-sonnet-4-5 1000 1 3015",
+        "claude-opus-5-5 1000 50; cut claude-sonnet-4-5 1000 40; reports claude-opus-5-5 1000 50 5000, claude-sonnet-4-5 1000 1 3015",
         expect![[r#"
             claude-opus-5-5 1000 50 (1) $5000
             claude-sonnet-4-5 0 0 (0) $3015 ~135 cut 1000 10 (1)
         "#]],
     );
-    check("states", expect![[""]]);
+    check("reports", expect![[""]]);
     check(
-        "claude-opus-5-5 1000 50; states",
+        "claude-opus-5-5 1000 50; reports",
         expect![[r#"
             claude-opus-5-5 1000 50 (1) $0
         "#]],
@@ -245,20 +245,20 @@ fn result_reports_cost_by_model() {
 #[test]
 fn uses_reported_names() {
     check(
-        "claude-sonnet-4-5-20250929 1000 50; states claude-sonnet-4-5[1m] 1000 50 3750; claude-sonnet-4-5-20250929 1000 50",
+        "claude-sonnet-4-5-20250929 1000 50; reports claude-sonnet-4-5[1m] 1000 50 3750; claude-sonnet-4-5-20250929 1000 50",
         expect![[r#"
             claude-sonnet-4-5[1m] 2000 100 (2) $3750 ~3750
         "#]],
     );
     check(
-        "claude-sonnet-4-5-20250929 1000 50; states us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 3750",
+        "claude-sonnet-4-5-20250929 1000 50; reports us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 3750",
         expect![[r#"
             us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 (1) $3750
         "#]],
     );
     // One name starts with the other, but they are two models.
     check(
-        "claude-opus-5 1000 50; claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 5000, claude-opus-5 1000 50 6250",
+        "claude-opus-5 1000 50; claude-opus-5-5 1000 50; reports claude-opus-5-5 1000 50 5000, claude-opus-5 1000 50 6250",
         expect![[r#"
             claude-opus-5 1000 50 (1) $6250
             claude-opus-5-5 1000 50 (1) $5000
@@ -266,15 +266,15 @@ fn uses_reported_names() {
     );
     // In a later exchange, whose result does not include it yet.
     check(
-        "claude-sonnet-4-5-20250929 1000 50; states claude-sonnet-4-5[1m] 1000 50 3750; \
-         claude-sonnet-4-5-20250929 1000 50; claude-opus-5-5 1000 50; states claude-opus-5-5 1000 50 5000",
+        "claude-sonnet-4-5-20250929 1000 50; reports claude-sonnet-4-5[1m] 1000 50 3750; \
+         claude-sonnet-4-5-20250929 1000 50; claude-opus-5-5 1000 50; reports claude-opus-5-5 1000 50 5000",
         expect![[r#"
             claude-opus-5-5 1000 50 (1) $5000
             claude-sonnet-4-5[1m] 2000 100 (2) $3750
         "#]],
     );
     check(
-        "claude-sonnet-4-5 2000 100; states claude-sonnet-4-5[1m] 1000 50 3750, claude-sonnet-4-5 1000 50 3750",
+        "claude-sonnet-4-5 2000 100; reports claude-sonnet-4-5[1m] 1000 50 3750, claude-sonnet-4-5 1000 50 3750",
         expect![[r#"
             claude-sonnet-4-5 1000 50 (1) $3750
             claude-sonnet-4-5[1m] 1000 50 (0) $3750
@@ -283,7 +283,7 @@ fn uses_reported_names() {
     // With and without a variant: the messages of both have the same name.
     check(
         "claude-sonnet-4-5 1000 50; claude-sonnet-4-5 1000 50; \
-         states claude-sonnet-4-5 1000 50 3750, claude-sonnet-4-5[1m] 1000 50 3750",
+         reports claude-sonnet-4-5 1000 50 3750, claude-sonnet-4-5[1m] 1000 50 3750",
         expect![[r#"
             claude-sonnet-4-5 1000 50 (2) $3750
             claude-sonnet-4-5[1m] 1000 50 (0) $3750
@@ -294,13 +294,13 @@ fn uses_reported_names() {
 #[test]
 fn matches_names_of_gateways() {
     check(
-        "glm-4.6 1000 50; glm-4.6 1000 50; states claude-opus-5-5 2000 100 10000",
+        "glm-4.6 1000 50; glm-4.6 1000 50; reports claude-opus-5-5 2000 100 10000",
         expect![[r#"
             claude-opus-5-5 2000 100 (2) $10000
         "#]],
     );
     check(
-        "glm-4.6 1000 50; claude-haiku-5-5 1000 50; states claude-opus-5-5 1000 50 5000, claude-haiku-5-5 1000 50 125",
+        "glm-4.6 1000 50; claude-haiku-5-5 1000 50; reports claude-opus-5-5 1000 50 5000, claude-haiku-5-5 1000 50 125",
         expect![[r#"
             claude-haiku-5-5 1000 50 (1) $125
             claude-opus-5-5 1000 50 (1) $5000
@@ -308,21 +308,21 @@ fn matches_names_of_gateways() {
     );
     // Two other names, matched by their prompts and by their total usage.
     check(
-        "glm-4.5 1000 50; glm-4.6 2000 100; states claude-opus-5-5 2100 200 10000, claude-haiku-5-5 1000 50 125",
+        "glm-4.5 1000 50; glm-4.6 2000 100; reports claude-opus-5-5 2100 200 10000, claude-haiku-5-5 1000 50 125",
         expect![[r#"
             claude-haiku-5-5 1000 50 (1) $125
             claude-opus-5-5 2100 200 (1) $10000
         "#]],
     );
     check(
-        "glm-4.5 1000 50; glm-4.6 1000 51; states claude-opus-5-5 1000 51 5000, claude-haiku-5-5 1000 50 125",
+        "glm-4.5 1000 50; glm-4.6 1000 51; reports claude-opus-5-5 1000 51 5000, claude-haiku-5-5 1000 50 125",
         expect![[r#"
             claude-haiku-5-5 1000 50 (1) $125
             claude-opus-5-5 1000 51 (1) $5000
         "#]],
     );
     check(
-        "- 1000 50; states claude-opus-5-5 1000 50 5000",
+        "- 1000 50; reports claude-opus-5-5 1000 50 5000",
         expect![[r#"
             claude-opus-5-5 1000 50 (1) $5000
         "#]],
@@ -330,7 +330,7 @@ fn matches_names_of_gateways() {
     // A sub-agent's message that the result does not include yet, next to a request that the stream does not
     // show.
     check(
-        "guess glm-4.6 5000; states claude-opus-5-5 100 5 500",
+        "guess glm-4.6 5000; reports claude-opus-5-5 100 5 500",
         expect![[r#"
             claude-opus-5-5 100 5 (0) $500
             glm-4.6 0 0 (0 of 1) $0
@@ -338,7 +338,7 @@ fn matches_names_of_gateways() {
     );
     // Messages that the result includes in part.
     check(
-        "glm-4.6 1000 50; glm-4.5 1000 50; glm-4 1000 50; states claude-opus-5-5 1200 60 5000",
+        "glm-4.6 1000 50; glm-4.5 1000 50; glm-4 1000 50; reports claude-opus-5-5 1200 60 5000",
         expect![[r#"
             claude-opus-5-5 1200 60 (1) $5000
             glm-4 800 40 (1) $0
@@ -347,7 +347,7 @@ fn matches_names_of_gateways() {
     );
     // It is unknown which of two models was requested.
     check(
-        "glm-4.6 1000 50; states claude-opus-5-5 1000 60 5200, claude-sonnet-4-5 1000 60 3900",
+        "glm-4.6 1000 50; reports claude-opus-5-5 1000 60 5200, claude-sonnet-4-5 1000 60 3900",
         expect![[r#"
             claude-opus-5-5 1000 60 (0) $5200
             claude-sonnet-4-5 1000 60 (0) $3900

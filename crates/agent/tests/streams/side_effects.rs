@@ -10,12 +10,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn render(side_effects: &SideEffects) -> String {
-    let when = |when: &Option<String>| when.as_ref().map_or_else(String::new, |when| format!(", {when}"));
+    let time = |time: &Option<String>| time.as_ref().map_or_else(String::new, |time| format!(", {time}"));
     let done = side_effects.completed.iter().map(|done| {
-        format!("{} {}{}\n", if done.is_error { "failed" } else { "done" }, done.effect, when(&done.when))
+        format!("{} {}{}\n", if done.is_error { "failed" } else { "done" }, done.effect, time(&done.time))
     });
     let unknown =
-        side_effects.unresolved.iter().map(|call| format!("unknown {}{}\n", call.effect, when(&call.when)));
+        side_effects.unresolved.iter().map(|call| format!("unknown {}{}\n", call.effect, time(&call.time)));
     done.chain(unknown).collect()
 }
 

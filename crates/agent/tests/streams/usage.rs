@@ -1,6 +1,6 @@
 //! Tokens and cost of the recorded streams match their results.
 
-use super::fixtures::{Fixture, all, named};
+use super::fixtures::{Fixture, all, find_fixture};
 use longhaul_core::{Tokens, Usage, Usd};
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ fn tokens_match_results() {
 
 #[test]
 fn measures_recorded_streams() {
-    let check = |name: &str, expected: Usage| assert_eq!(usage(&named(name)), expected, "{name}");
+    let check = |name: &str, expected: Usage| assert_eq!(usage(&find_fixture(name)), expected, "{name}");
     let message = Tokens { input: 1000, output: 50, cache_read: 3000, cache_write: 200 };
     // Deltas are exact. Each message counts once although it comes as several rows.
     check(
