@@ -4,7 +4,7 @@ use crate::args::{AddLimitArgs, LimitArgs, WrapUpArgs};
 use crate::commands::show::limit_used;
 use crate::failure::Failure;
 use crate::policy_flags::ResolvedPolicy;
-use longhaul::raised;
+use longhaul::flags_to_raise_limits;
 use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, Span, WrapUp};
 
 /// Applies the flags of a new run to its policy.
@@ -63,7 +63,7 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
     let figures =
         limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
     let error = format!("cannot continue run {id}: {} is {state}{figures}", limit.describe());
-    let more = raised(before, &used, Some(limit)).unwrap_or_default();
+    let more = flags_to_raise_limits(before, &used, Some(limit)).unwrap_or_default();
     Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {more}`")))
 }
 

@@ -4,7 +4,7 @@
 use crate::args::RunLearnArgs;
 use crate::failure::Failure;
 use crate::{open_home, output};
-use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
+use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use longhaul_agent::{LearnSpec, Program};
 use longhaul_playbook::database::{JudgeKind, LearningError, Queued, QueuedEvent};
 use longhaul_playbook::{JudgeSettings, LearningDb, LearningPaths, hooks};
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::{env, io};
 
 /// Variables that mark a process as part of a run, so that it ends with the run.
-const MARKS: [&str; 3] = [RUN_VARIABLE, MARK_VARIABLE, "LONGHAUL_ATTEMPT"];
+const MARKS: [&str; 3] = [RUN_VARIABLE, MARKER_VARIABLE, "LONGHAUL_ATTEMPT"];
 
 /// Returns this program as the agent's hooks call it, or `None` if its own path is unknown.
 pub fn hook() -> Option<Program> {

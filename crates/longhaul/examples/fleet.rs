@@ -3,8 +3,8 @@
 //! ```text
 //! fleet LONGHAUL RUNS LINES_PER_SECOND SECONDS
 //! ```
-//! Every run has its own agent: the scripted one of the program `LONGHAUL`, which writes lines of about 1.2
-//! kB at this rate. Agents start one after the other. Once all of them write, the process measures itself for
+//! Every run has its own agent: the scripted agent of the program `LONGHAUL`. It writes lines of about 1.2 kB
+//! at this rate. Agents start one after the other. Once all of them write, the process measures itself for
 //! `SECONDS` and prints the results as one JSON object.
 #![allow(clippy::print_stdout)]
 
@@ -22,10 +22,12 @@ use tokio::time::{Instant, sleep};
 
 // Long enough that one agent has started before the next one starts.
 const START_EVERY: Duration = Duration::from_millis(60);
-// After the last agent started to write, and before the first may have ended.
+// The wait between the first line of the last agent and the measurement. It also separates the measurement
+// from the end of the first agent.
 const SETTLE: Duration = Duration::from_secs(2);
 const LINE_BYTES: u32 = 1_200;
-// Parts of the window. Their median counts, so that a part with other load on the machine is ignored.
+// Number of parts of the window. The median part counts, so that a part with other load on the machine is
+// ignored.
 const PARTS: u32 = 5;
 
 /// The command line.
@@ -131,7 +133,7 @@ impl Observer for Counter {
 }
 
 fn request(fleet: &Fleet, home: &Home) -> Result<RunRequest, Box<dyn Error>> {
-    // From the first start, through the window, plus the settling time.
+    // The agent writes from the first start to the end of the window, plus the settling time.
     let seconds = (START_EVERY * fleet.runs + SETTLE * 3 + fleet.window).as_secs() as u32;
     let flood = format!("{}:{LINE_BYTES}:{}", seconds * fleet.lines_per_second, fleet.lines_per_second);
     let mut request = RunRequest::new(
@@ -158,5 +160,5 @@ fn cpu() -> Result<Duration, Box<dyn Error>> {
 fn memory_kib(name: &str) -> Result<u64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)).ok_or("no such line in status")?;
-    Ok(line.split_whitespace().next().ok_or("no figure in status")?.parse()?)
+    Ok(line.split_whitespace().next().ok_or("no number in status")?.parse()?)
 }

@@ -3,7 +3,8 @@
 //! ```text
 //! cargo run -p longhaul --example run_task -- "Fix the tests."
 //! ```
-//! Claude Code works in the current directory and may edit files there. Ctrl-C interrupts it and keeps its work.
+//! Claude Code works in the current directory and may edit files there. Ctrl-C interrupts it and keeps its
+//! work.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::find_agent::find_claude;

@@ -21,17 +21,18 @@ struct Watcher;
 
 impl Observer for Watcher {
     fn on_start(&mut self, run: &RunId, _dir: &Path) {
-        println!("run {run} begins");
+        println!("run {run} starts");
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
-        // There are about twenty kinds of records. A program that must handle each new one matches all of them.
+        // There are about twenty kinds of records. A program that must handle each new kind matches all of
+        // them.
         for record in &step.records {
             if let Record::AttemptStarted { plan, .. } = record {
                 println!("attempt {} starts", plan.attempt);
             }
             if let Record::AttemptEnded { at, fault, next, .. } = record {
-                println!("  it ended: {}", fault.map_or("well", |fault| fault.word()));
+                println!("  it ended: {}", fault.map_or("no fault", |fault| fault.word()));
                 if let AfterAttempt::Attempt { at: until, remedy, .. } = next {
                     println!("  the remedy: {remedy:?}, in {}", until.since(*at));
                 }

@@ -1,11 +1,11 @@
-//! Records what a run changes in its workspace, by git: the workspace's state before the run starts any
-//! process and after it finishes. [`diff()`] compares the two states later.
+//! Records the changes of a run in its workspace with git. It records the workspace's state before the run
+//! starts any process and after the run finishes. [`diff()`] compares the two states later.
 //!
 //! Git reads only the layout, the checked-out commit and a few settings from the user's repository
-//! (`repository.rs`). Everything else uses a scratch repository (`scratch_repo.rs`). It borrows the user's
-//! objects but none of the hooks, filters or other programs that the repository's files may name, because an
-//! agent can write those. Nothing is written to the user's repository, not even an object. Uncommitted
-//! content goes into the run's directory.
+//! (`repository.rs`). Everything else uses a scratch repository (`scratch_repo.rs`), which borrows the user's
+//! objects. It runs none of the hooks, filters and other programs that the repository's files may name,
+//! because an agent can write those files. Nothing is written to the user's repository, not even an object.
+//! Uncommitted content is stored in the run's directory.
 //!
 //! Nothing in this module fails a run or delays it for long. A state that cannot be recorded in time is
 //! omitted, and the omission is recorded.
@@ -35,7 +35,8 @@ use std::{fs, process};
 use tempfile::{Builder, TempDir};
 use tokio::time::Instant;
 
-// The agent waits for it. A repository of 20,000 files with few uncommitted changes takes a tenth of a second.
+// The agent starts only after this. A repository of 20,000 files with few uncommitted changes takes a tenth
+// of a second.
 const START_TIME_MAX: Duration = Duration::from_secs(2);
 // The agent has exited, but a user may be waiting for the outcome.
 const END_TIME_MAX: Duration = Duration::from_secs(5);
@@ -46,7 +47,7 @@ pub(crate) async fn record_start(home: &Home, dir: &RunDir, cwd: &Path) {
     let deadline = Instant::now() + START_TIME_MAX;
     let start = match with_deadline(deadline, UserRepo::new(cwd)).await {
         Ok(repository) => {
-            let captured = with_deadline(deadline, CapturedState::take(home, dir, &repository, at)).await;
+            let captured = with_deadline(deadline, CapturedState::capture(home, dir, &repository, at)).await;
             captured.and_then(|captured| captured.store(dir, RunBoundary::Start)).unwrap_or_else(|error| {
                 WorkspaceState {
                     // A user who needs the difference can still start from the commit.
@@ -61,8 +62,8 @@ pub(crate) async fn record_start(home: &Home, dir: &RunDir, cwd: &Path) {
     let _ = dir.write_changes(&WorkspaceRecord { start, end: None });
 }
 
-/// Records the workspace of a finished run, unless a supervisor that died has recorded it. The run was
-/// resumed `resume_generation` times.
+/// Records the workspace of a finished run, unless a supervisor that died has already recorded it. The run
+/// was resumed `resume_generation` times.
 pub(crate) async fn record_end(home: &Home, dir: &RunDir, cwd: &Path, resume_generation: u32) {
     let Ok(Some(record)) = dir.changes() else { return };
     if record.start.tree.is_none() || !record.start.is_valid() || record.end(resume_generation).is_some() {
@@ -71,8 +72,8 @@ pub(crate) async fn record_end(home: &Home, dir: &RunDir, cwd: &Path, resume_gen
     let at = LiveClock::new().now().at;
     let capture = async {
         let repository = UserRepo::new(cwd).await?;
-        let state = CapturedState::take(home, dir, &repository, at).await?;
-        let files = stats::figures(&state.scratch_repo, &record.start, &state.state, &[]).await.ok();
+        let state = CapturedState::capture(home, dir, &repository, at).await?;
+        let files = stats::changed_files(&state.scratch_repo, &record.start, &state.state, &[]).await.ok();
         Ok((state.store(dir, RunBoundary::End)?, files.map(|files| stats::sum(&files))))
     };
     let captured = with_deadline(Instant::now() + END_TIME_MAX, capture).await;
@@ -98,7 +99,7 @@ struct CapturedState {
 }
 
 impl CapturedState {
-    async fn take(
+    async fn capture(
         home: &Home,
         dir: &RunDir,
         repository: &UserRepo,
@@ -106,15 +107,15 @@ impl CapturedState {
     ) -> Result<CapturedState, ChangesError> {
         let scratch = scratch(dir)?;
         let scratch_repo =
-            ScratchRepo::make(scratch.path(), repository, &[&dir.objects_path(RunBoundary::Start)])?;
+            ScratchRepo::create(scratch.path(), repository, &[&dir.objects_path(RunBoundary::Start)])?;
         let state =
-            workspace_tree::take(repository, &scratch_repo, &excluded(home, dir, repository)?, at).await?;
+            workspace_tree::capture(repository, &scratch_repo, &excluded(home, dir, repository)?, at).await?;
         Ok(CapturedState { state, scratch_repo, _scratch: scratch })
     }
 
     /// Stores the objects that git wrote for this state in the run's directory.
     fn store(self, dir: &RunDir, boundary: RunBoundary) -> Result<WorkspaceState, ChangesError> {
-        if let Some(objects) = self.scratch_repo.written()? {
+        if let Some(objects) = self.scratch_repo.new_objects()? {
             dir.store_objects(boundary, objects)?;
         }
         Ok(self.state)
@@ -141,14 +142,14 @@ fn scratch(dir: &RunDir) -> Result<TempDir, ChangesError> {
 /// Returns `NotInGit` if the whole workspace lies inside them, because the repository then belongs to another
 /// project.
 fn excluded(home: &Home, dir: &RunDir, repository: &UserRepo) -> Result<Vec<PathBuf>, ChangesError> {
-    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let (home, run) = (real(home.path()), real(dir.path()));
-    let below = |path: &Path| {
+    let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (home, run) = (canonical(home.path()), canonical(dir.path()));
+    let relative_to_top = |path: &Path| {
         Some(path.strip_prefix(&repository.top).ok()?.to_owned()).filter(|path| path.iter().next().is_some())
     };
-    if below(&home).is_some() && repository.cwd.starts_with(&home) {
+    if relative_to_top(&home).is_some() && repository.cwd.starts_with(&home) {
         return Err(ChangesError::Unrecorded(UnrecordedReason::NotInGit));
     }
     let runs = run.ancestors().nth(2).filter(|runs| !repository.cwd.starts_with(runs));
-    Ok([Some(home.as_path()), runs, Some(&run)].into_iter().flatten().filter_map(below).collect())
+    Ok([Some(home.as_path()), runs, Some(&run)].into_iter().flatten().filter_map(relative_to_top).collect())
 }

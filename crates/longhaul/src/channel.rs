@@ -1,5 +1,5 @@
-//! Notification channels: the values of `--notify`. A channel maps to a program and its input; this module
-//! never starts one.
+//! Notification channels: the values of `--notify`. Maps each channel to a program and its input. It never
+//! starts the program.
 //!
 //! No channel, argument or log contains a secret: Slack's URL comes from an environment variable, and `curl`
 //! reads it from its standard input.
@@ -9,7 +9,7 @@ use std::env;
 use std::str::FromStr;
 
 const NTFY_SERVER: &str = "https://ntfy.sh";
-// Shorter than the timeout of every notification command, so that curl itself reports a server that does not
+// Shorter than the 30 s timeout of a notification command, so that curl itself reports a server that does not
 // answer.
 const CURL_TIME_LIMIT_S: u32 = 20;
 
@@ -36,7 +36,7 @@ pub struct ChannelError {
     pub hint: &'static str,
 }
 
-fn wrong<T>(error: impl Into<String>, hint: &'static str) -> Result<T, ChannelError> {
+fn invalid<T>(error: impl Into<String>, hint: &'static str) -> Result<T, ChannelError> {
     Err(ChannelError { error: error.into(), hint })
 }
 
@@ -55,7 +55,7 @@ impl FromStr for Channel {
 }
 
 fn ntfy(topic: &str) -> Result<Channel, ChannelError> {
-    let hint = "write ntfy:TOPIC, or ntfy:https://HOST/TOPIC for a server of your own";
+    let hint = "write ntfy:TOPIC, or ntfy:https://HOST/TOPIC for your own server";
     let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '\\'));
     let is_topic = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
@@ -63,27 +63,27 @@ fn ntfy(topic: &str) -> Result<Channel, ChannelError> {
     let Some(rest) = topic.strip_prefix("https://").or_else(|| topic.strip_prefix("http://")) else {
         return match is_topic(topic) {
             true => Ok(Channel::Ntfy(format!("{NTFY_SERVER}/{topic}"))),
-            false => wrong("a topic of ntfy has only letters, digits, `-` and `_`", hint),
+            false => invalid("an ntfy topic has only letters, digits, `-` and `_`", hint),
         };
     };
     match rest.split_once('/') {
         Some((host, _)) if host.contains('@') => {
-            wrong("the URL holds a password, which every process of this machine could read", hint)
+            invalid("the URL contains a password, which every process of this machine could read", hint)
         }
         Some((host, path)) if !host.is_empty() && is_topic(path) && is_plain(host) => {
             Ok(Channel::Ntfy(topic.to_owned()))
         }
-        Some(_) | None => wrong("the URL has no host or no topic", hint),
+        Some(_) | None => invalid("the URL has no host or no topic", hint),
     }
 }
 
-// The value may be the secret itself, so no error repeats it.
+// The value may be the secret itself, so no error repeats the value.
 fn slack(variable: &str) -> Result<Channel, ChannelError> {
     let is_name = variable.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     match is_name {
         true => Ok(Channel::Slack(variable.to_owned())),
-        false => wrong(
+        false => invalid(
             "slack: takes the name of an environment variable, because the URL of a webhook is a secret",
             "export SLACK_WEBHOOK_URL, and write slack:SLACK_WEBHOOK_URL",
         ),
@@ -98,20 +98,20 @@ pub(crate) struct Delivery {
     pub(crate) stdin: Vec<u8>,
 }
 
-/// A notification as people read it. It contains no text of the task and none of the agent.
+/// A notification for people. It contains no text of the task or of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) title: String,
     pub(crate) body: String,
     /// Whether a person must act.
-    pub(crate) urgent: bool,
+    pub(crate) is_urgent: bool,
 }
 
 impl Channel {
     /// Returns an error if this channel cannot be used in an environment with these variables.
     ///
     /// # Errors
-    /// Returns an error if a program is not on `PATH`, or if Slack's variable holds no URL.
+    /// Returns an error if a program is not on `PATH`, or if Slack's variable does not contain a URL.
     pub fn check(&self, variable: impl Fn(&str) -> Option<String>) -> Result<(), ChannelError> {
         let has = |program: &str| {
             let path = variable("PATH").unwrap_or_default();
@@ -120,12 +120,12 @@ impl Channel {
         match self {
             Channel::Command(_) => Ok(()),
             Channel::Desktop if DESKTOP.iter().any(|program| has(program)) => Ok(()),
-            Channel::Desktop => wrong(
+            Channel::Desktop => invalid(
                 "neither `notify-send` nor `osascript` is on PATH",
                 "install libnotify (the package libnotify-bin or libnotify)",
             ),
             Channel::Ntfy(_) | Channel::Slack(_) if !has(CURL) => {
-                wrong("`curl` is not on PATH", "install curl")
+                invalid("`curl` is not on PATH", "install curl")
             }
             Channel::Ntfy(_) => Ok(()),
             Channel::Slack(name) => webhook(name, &variable).map(drop),
@@ -152,7 +152,7 @@ impl Channel {
             },
             Channel::Desktop => desktop(&message, &variable("PATH").unwrap_or_default()),
             Channel::Ntfy(url) => {
-                let priority = if message.urgent { "high" } else { "default" };
+                let priority = if message.is_urgent { "high" } else { "default" };
                 let headers =
                     [format!("Title: {}", message.title), format!("Priority: {priority}"), TEXT.to_owned()];
                 curl(url, &headers, &message.body)
@@ -175,15 +175,15 @@ fn webhook(name: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Stri
     let hint = "export the variable with the URL of the webhook before you start or recover the run";
     match variable(name) {
         Some(url) if url.starts_with("https://") || url.starts_with("http://") => Ok(url),
-        Some(_) => wrong(format!("the variable {name} holds no URL"), hint),
-        None => wrong(format!("the variable {name} is not set"), hint),
+        Some(_) => invalid(format!("the variable {name} does not contain a URL"), hint),
+        None => invalid(format!("the variable {name} is not set"), hint),
     }
 }
 
 fn desktop(message: &Message, path: &str) -> Delivery {
-    let Message { title, body, urgent } = message;
+    let Message { title, body, is_urgent } = message;
     if env::split_paths(path).any(|dir| dir.join(DESKTOP[0]).is_file()) {
-        let urgency = if *urgent { "critical" } else { "normal" };
+        let urgency = if *is_urgent { "critical" } else { "normal" };
         let args = ["--app-name=longhaul", &format!("--urgency={urgency}"), "--", title, body];
         return Delivery { program: DESKTOP[0], args: args.map(str::to_owned).to_vec(), stdin: Vec::new() };
     }
@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn errors_never_repeat_a_webhook() {
-        let error = "slack:https://hooks.example/T0K3N".parse::<Channel>().expect_err("it is no name");
+        let error =
+            "slack:https://hooks.example/T0K3N".parse::<Channel>().expect_err("a URL is not a variable name");
         assert!(!error.to_string().contains("T0K3N"), "{error}");
     }
 
@@ -248,7 +249,7 @@ mod tests {
 
     #[test]
     fn osascript_reads_its_script_from_stdin() {
-        let message = Message { title: "t".to_owned(), body: "say \"x\"".to_owned(), urgent: false };
+        let message = Message { title: "t".to_owned(), body: "say \"x\"".to_owned(), is_urgent: false };
         let delivery = desktop(&message, "");
         assert_eq!((delivery.program, delivery.args), ("osascript", vec!["-".to_owned()]));
         let script = String::from_utf8(delivery.stdin).expect("text");

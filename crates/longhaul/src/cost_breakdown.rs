@@ -1,4 +1,4 @@
-//! Reads the usage of each message of a run from its transcript.
+//! Reads the usage and cost of each turn of a run from its transcript.
 
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::Usd;
@@ -11,13 +11,14 @@ const TURNS_MAX: usize = 20_000;
 // More sub-agents than a run starts.
 const SUBAGENTS_MAX: usize = 10_000;
 
-/// Reads the cost breakdown of a run from its transcript, incrementally. It skips lines that cannot be parsed.
-pub(crate) struct SpendingReader {
+/// Reads the cost breakdown of a run from its transcript, incrementally. It skips lines that cannot be
+/// parsed.
+pub(crate) struct CostBreakdownReader {
     /// Offset of the first unread line.
     offset: u64,
-    spending: CostBreakdown,
-    /// Cost of all turns so far. `None` once a turn had no price.
-    spent: Option<Usd>,
+    breakdown: CostBreakdown,
+    /// Cost of all turns so far. `None` after a turn without a price.
+    cumulative_cost: Option<Usd>,
     /// Sub-agents by the tool call that started them.
     indices: BTreeMap<String, Subagent>,
 }
@@ -28,12 +29,12 @@ struct Subagent {
     message: Option<String>,
 }
 
-impl SpendingReader {
-    pub(crate) fn new() -> SpendingReader {
-        SpendingReader {
+impl CostBreakdownReader {
+    pub(crate) fn new() -> CostBreakdownReader {
+        CostBreakdownReader {
             offset: 0,
-            spending: CostBreakdown::default(),
-            spent: Some(Usd::ZERO),
+            breakdown: CostBreakdown::default(),
+            cumulative_cost: Some(Usd::ZERO),
             indices: BTreeMap::new(),
         }
     }
@@ -43,19 +44,19 @@ impl SpendingReader {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
             if let Ok(message) = serde_json::from_slice::<TranscriptMessage>(line) {
-                self.take(&message);
+                self.apply(&message);
             }
             ControlFlow::Continue(())
         });
         match offset {
             Ok(offset) => self.offset = offset,
             // The transcript is derived data: read all of it again next time.
-            Err(_) => *self = SpendingReader::new(),
+            Err(_) => *self = CostBreakdownReader::new(),
         }
-        self.spending.clone()
+        self.breakdown.clone()
     }
 
-    fn take(&mut self, message: &TranscriptMessage) {
+    fn apply(&mut self, message: &TranscriptMessage) {
         if let Some(call) = message.tool_use_id.as_ref().filter(|_| message.subagent) {
             self.start_subagent(call, message);
         }
@@ -66,11 +67,11 @@ impl SpendingReader {
     }
 
     fn turn(&mut self, message: &TranscriptMessage) {
-        let Some(usage) = message.usage.filter(|_| self.spending.turns.len() < TURNS_MAX) else { return };
+        let Some(usage) = message.usage.filter(|_| self.breakdown.turns.len() < TURNS_MAX) else { return };
         let cost = message.estimated_cost_usd.and_then(Usd::from_dollars);
-        self.spent = self.spent.zip(cost).map(|(spent, cost)| spent + cost);
-        self.spending.turns.push(TurnCost {
-            turn_number: self.spending.turns.len() as u64 + 1,
+        self.cumulative_cost = self.cumulative_cost.zip(cost).map(|(total, cost)| total + cost);
+        self.breakdown.turns.push(TurnCost {
+            turn_number: self.breakdown.turns.len() as u64 + 1,
             timestamp: message.timestamp.clone(),
             attempt: message.attempt,
             input_tokens: usage.input_tokens,
@@ -79,7 +80,7 @@ impl SpendingReader {
             cache_write_tokens: usage.cache_creation_input_tokens,
             reasoning_tokens: None,
             cost_usd: cost,
-            cumulative_cost_usd: self.spent,
+            cumulative_cost_usd: self.cumulative_cost,
             duration_ms: None,
             model: message.model.clone(),
         });
@@ -89,9 +90,9 @@ impl SpendingReader {
         if self.indices.contains_key(call) || self.indices.len() >= SUBAGENTS_MAX {
             return;
         }
-        let index = self.spending.subagents.len();
+        let index = self.breakdown.subagents.len();
         self.indices.insert(call.to_owned(), Subagent { index, message: None });
-        self.spending.subagents.push(SubagentCost {
+        self.breakdown.subagents.push(SubagentCost {
             tool_use_id: call.to_owned(),
             timestamp: message.timestamp.clone(),
             model: None,
@@ -105,7 +106,7 @@ impl SpendingReader {
         self.start_subagent(call, message);
         let Some(existing) = self.indices.get_mut(call) else { return };
         let is_next = message.id.is_some() && existing.message != message.id;
-        if let Some(cost) = self.spending.subagents.get_mut(existing.index).filter(|_| is_next) {
+        if let Some(cost) = self.breakdown.subagents.get_mut(existing.index).filter(|_| is_next) {
             existing.message.clone_from(&message.id);
             cost.turns += 1;
             cost.model.clone_from(&message.model);
@@ -115,7 +116,7 @@ impl SpendingReader {
 
 #[cfg(test)]
 mod tests {
-    use super::SpendingReader;
+    use super::CostBreakdownReader;
     use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage, TranscriptMessage};
     use longhaul_core::Usd;
     use longhaul_store::RunDir;
@@ -131,17 +132,17 @@ mod tests {
     }
 
     #[test]
-    fn turns_and_subagents() {
+    fn reads_turns_and_subagents() {
         let home = tempfile::tempdir().expect("a directory");
         let dir = RunDir::at(home.path().join("bcdfgh")).expect("an absolute path");
-        fs::create_dir_all(dir.logs_path()).expect("it can be made");
-        assert!(SpendingReader::new().read(&dir).turns.is_empty(), "there is no transcript");
+        fs::create_dir_all(dir.logs_path()).expect("the directory can be created");
+        assert!(CostBreakdownReader::new().read(&dir).turns.is_empty(), "there is no transcript");
         let call = TranscriptMessage {
             subagent: true,
             tool_use_id: Some("t".to_owned()),
             ..TranscriptMessage::new(EventKind::ToolCall, MessageOrigin::Model, 1)
         };
-        let of_subagent = |id: &str| TranscriptMessage {
+        let subagent_message = |id: &str| TranscriptMessage {
             parent_tool_use_id: Some("t".to_owned()),
             model: Some("haiku".to_owned()),
             usage: None,
@@ -150,17 +151,17 @@ mod tests {
         let messages = [
             message_with_id("a", Some(0.25)),
             call,
-            of_subagent("s1"),
-            of_subagent("s1"),
-            of_subagent("s2"),
+            subagent_message("s1"),
+            subagent_message("s1"),
+            subagent_message("s2"),
             message_with_id("b", Some(0.5)),
             message_with_id("c", None),
             message_with_id("d", Some(0.5)),
         ];
         let lines = messages.iter().map(|message| serde_json::to_string(message).expect("JSON") + "\n");
         fs::write(dir.transcript_path(), lines.collect::<String>() + "no message\n").expect("written");
-        let spending = SpendingReader::new().read(&dir);
-        let turns: Vec<_> = spending
+        let breakdown = CostBreakdownReader::new().read(&dir);
+        let turns: Vec<_> = breakdown
             .turns
             .iter()
             .map(|turn| (turn.turn_number, turn.cost_usd, turn.cumulative_cost_usd))
@@ -175,7 +176,7 @@ mod tests {
                 (4, usd(500_000), None),
             ]
         );
-        let subagents: Vec<_> = spending
+        let subagents: Vec<_> = breakdown
             .subagents
             .iter()
             .map(|cost| (cost.tool_use_id.as_str(), cost.turns, cost.model.as_deref()))

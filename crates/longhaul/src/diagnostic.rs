@@ -1,10 +1,10 @@
-//! Diagnostic texts for people, one for each noteworthy event of a run: a failed attempt, a stop and its
-//! reason, a wait, a resume strategy, a recovery, the outcome. No code reads them, and a failed write never
-//! fails the run.
+//! Writes diagnostic texts for people, one for each noteworthy event of a run. Such an event is a failed
+//! attempt, a stop and its cause, a wait, a resume strategy, a takeover, or the outcome. No code reads the
+//! texts, and a failed write never fails the run.
 //!
-//! The run's request enables them, or a file `.claude/diagnostic_mode` in the agent's working directory,
-//! which is checked when an attempt starts. They are written to the run's `diagnostic/`. If the file enabled
-//! them, they are also written to `.claude/diagnostic/`.
+//! The run's request enables them, or a file `.claude/diagnostic_mode` in the agent's working directory. The
+//! file is checked when an attempt starts. The texts are written to the run's `diagnostic/`. If the file
+//! enables them, they are also written to `.claude/diagnostic/`.
 
 mod notes;
 mod secrets;
@@ -41,6 +41,7 @@ pub(crate) struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Creates the writer for a run whose agent works in `cwd`.
     pub(crate) fn new(requested: bool, dir: &RunDir, cwd: &Path, environment: &Environment) -> Diagnostic {
         let flagged = cwd.join(FLAG).is_file();
         let secrets = Secrets::new(environment);
@@ -55,21 +56,23 @@ impl Diagnostic {
     }
 
     /// Writes the notes of a step that was journaled.
-    pub(crate) fn stepped(&mut self, run: &Run, at: Moment, step: &Step, spawn_error: Option<&str>) {
+    pub(crate) fn on_step(&mut self, run: &Run, at: Moment, step: &Step, spawn_error: Option<&str>) {
         for record in &step.records {
             if let Record::AttemptStarted { .. } = record {
                 self.flagged = self.cwd.join(FLAG).is_file();
             }
             if self.is_on() {
-                notes::of(record, run).into_iter().for_each(|note| self.write(run, at, note, spawn_error));
+                notes::describe_record(record, run)
+                    .into_iter()
+                    .for_each(|note| self.write(run, at, note, spawn_error));
             }
         }
     }
 
     /// Writes the note of a takeover.
-    pub(crate) fn recovered(&mut self, run: &Run, at: Moment, found: &FoundAttempt) {
+    pub(crate) fn on_takeover(&mut self, run: &Run, at: Moment, found: &FoundAttempt) {
         if self.is_on() {
-            self.write(run, at, notes::of_recovery(found), None);
+            self.write(run, at, notes::describe_takeover(found), None);
         }
     }
 
@@ -79,7 +82,7 @@ impl Diagnostic {
 
     fn write(&mut self, run: &Run, at: Moment, note: DiagnosticNote, spawn_error: Option<&str>) {
         self.remaining_notes = self.remaining_notes.saturating_sub(1);
-        let stem = format!("{}_{}", stamp(at), note.name);
+        let stem = format!("{}_{}", file_stamp(at), note.name);
         let text = self.text(run, at, &note, spawn_error);
         // A failing recorder never fails the work it records.
         let _ = write_diagnostic(&self.dir.diagnostic_path(), &stem, &text);
@@ -102,7 +105,7 @@ impl Diagnostic {
         let mut text = format!("{}\n\n", note.title);
         if note.is_ending {
             // Without an exit file, no supervisor observed the end, or there was no process.
-            let exit = attempt.exit().ok().flatten().map(|observed| notes::word(&observed.exit));
+            let exit = attempt.exit().ok().flatten().map(|observed| notes::wire_text(&observed.exit));
             lines.push(("exit", exit.unwrap_or_else(|| "unobserved".to_owned())));
             lines.extend(spawn_error.map(|error| ("start", error.to_owned())));
         }
@@ -114,7 +117,7 @@ impl Diagnostic {
         if !stderr.is_empty() {
             text.push_str(&format!("\nthe end of {}:\n{stderr}\n", attempt.stderr_path().display()));
         }
-        self.secrets.hidden_in(&text)
+        self.secrets.redact(&text)
     }
 }
 
@@ -130,7 +133,7 @@ fn end_of(text: &str, bytes_max: usize) -> &str {
 }
 
 /// Formats the moment for file names, in local time: `20261122_150838`.
-fn stamp(at: Moment) -> String {
+fn file_stamp(at: Moment) -> String {
     let timestamp = Timestamp::from_millisecond(at.0 as i64).unwrap_or(Timestamp::MAX);
     timestamp.to_zoned(TimeZone::system()).strftime("%Y%m%d_%H%M%S").to_string()
 }

@@ -1,4 +1,4 @@
-//! The loop between a run and its world: step, append, perform, wait. It decides nothing.
+//! The loop between a run and its world: step, append, perform, wait. It makes no decisions.
 
 use crate::World;
 use crate::failpoints::{self, Failpoint};

@@ -6,8 +6,8 @@
 //! environment: supervisor, agent, tools and watchdog. `agent:term@12` and `agent:stop@12` send SIGTERM and
 //! SIGSTOP instead.
 //!
-//! With `LONGHAUL_FAILPOINT_LOG`, each point that is passed is appended to that file, and `struck` where a
-//! process is hit. A test can thereby count the points and verify the hit.
+//! With `LONGHAUL_FAILPOINT_LOG`, each passed point is appended to that file, and the line `struck` after
+//! each signal. A test can thereby count the points and verify the signal.
 
 /// A point in a supervisor's life, named after the last completed operation.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ mod crashing {
     static PASSED: AtomicU32 = AtomicU32::new(0);
     static AGENT: AtomicU32 = AtomicU32::new(0);
 
-    /// Stores the process to kill.
+    /// Stores the PID of the agent, which a test may kill.
     pub(crate) fn agent_is(pid: u32) {
         AGENT.store(pid, Ordering::Relaxed);
     }
@@ -54,8 +54,8 @@ mod crashing {
     pub(crate) fn hit(point: Failpoint) {
         let number = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
         log(&format!("{number} {point:?}"));
-        let Ok(order) = env::var("LONGHAUL_FAILPOINT") else { return };
-        let Some((target, point_number)) = order.split_once('@') else { return };
+        let Ok(setting) = env::var("LONGHAUL_FAILPOINT") else { return };
+        let Some((target, point_number)) = setting.split_once('@') else { return };
         if point_number.parse() != Ok(number) {
             return;
         }
@@ -72,8 +72,9 @@ mod crashing {
             log("struck");
         }
         if target == "all" {
-            // The agent and its tools come first: the supervisor sees them exit before its own signal arrives.
-            for pid in others(&order) {
+            // The agent and its tools receive the signal first, so that the supervisor observes their exit
+            // before its own signal arrives.
+            for pid in other_processes(&setting) {
                 let _ = kill_process(pid, signal);
             }
         }
@@ -83,15 +84,15 @@ mod crashing {
         }
     }
 
-    /// Returns the other processes with this order in their environment.
-    fn others(order: &str) -> impl Iterator<Item = Pid> {
-        let variable = format!("LONGHAUL_FAILPOINT={order}").into_bytes();
+    /// Returns the other processes with this setting in their environment.
+    fn other_processes(setting: &str) -> impl Iterator<Item = Pid> {
+        let variable = format!("LONGHAUL_FAILPOINT={setting}").into_bytes();
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         processes.filter_map(move |entry| {
             let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
             let environment = std::fs::read(entry.path().join("environ")).ok()?;
-            let has_order = environment.split(|byte| *byte == 0).any(|entry| entry == variable);
-            (has_order && pid != getpid()).then_some(pid)
+            let has_setting = environment.split(|byte| *byte == 0).any(|entry| entry == variable);
+            (has_setting && pid != getpid()).then_some(pid)
         })
     }
 

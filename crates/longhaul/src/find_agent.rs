@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 use thiserror::Error;
 
-/// The reason why no agent can be started.
+/// The reason why the agent cannot be started.
 #[derive(Debug, Error)]
 pub enum AgentError {
-    /// The program is in none of the usual places.
-    #[error("cannot find Claude Code (`{name}`): not in {}", listed(.searched))]
+    /// The program is in none of the searched directories.
+    #[error("cannot find Claude Code (`{name}`): not in {}", join_dirs(.searched))]
     NotFound {
         /// The program's name.
         name: &'static str,
@@ -41,7 +41,7 @@ impl AgentError {
     }
 }
 
-fn listed(dirs: &[PathBuf]) -> String {
+fn join_dirs(dirs: &[PathBuf]) -> String {
     let names: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     if names.is_empty() { "PATH (which is empty)".to_owned() } else { names.join(", ") }
 }
@@ -52,9 +52,9 @@ fn listed(dirs: &[PathBuf]) -> String {
 /// # Errors
 ///
 /// Returns an error if it is in none of these directories, or if the named file is not executable.
-pub fn find_claude(named: Option<&Path>) -> Result<PathBuf, AgentError> {
-    if let Some(path) = named {
-        return usable(path);
+pub fn find_claude(requested: Option<&Path>) -> Result<PathBuf, AgentError> {
+    if let Some(path) = requested {
+        return resolve_program(path);
     }
     let mut searched: Vec<PathBuf> =
         env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
@@ -71,7 +71,7 @@ pub fn find_claude(named: Option<&Path>) -> Result<PathBuf, AgentError> {
         .ok_or(AgentError::NotFound { name: "claude", searched })
 }
 
-fn usable(path: &Path) -> Result<PathBuf, AgentError> {
+fn resolve_program(path: &Path) -> Result<PathBuf, AgentError> {
     match fs::metadata(path) {
         Err(_) => Err(AgentError::Missing(path.to_owned())),
         Ok(_) if !is_executable(path) => Err(AgentError::NotExecutable(path.to_owned())),

@@ -1,4 +1,4 @@
-//! Follows a run that another process supervises, by its files alone. It never changes anything.
+//! Follows a run that another process supervises. It only reads the run's files and never changes anything.
 
 use crate::SuperviseError;
 use crate::live::{FileWatch, Tail};
@@ -12,7 +12,7 @@ use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir};
 use std::io;
 use std::time::Duration;
 
-// A supervisor that dies writes nothing, so its lock is polled.
+// A supervisor that dies causes no file event, so its lock is polled.
 const SUPERVISOR_POLL_INTERVAL: Duration = Duration::from_secs(1);
 // A supervisor needs a few milliseconds from its last record to its last file.
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -20,13 +20,14 @@ const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// The reason why following a run ended.
 #[derive(Debug)]
 pub enum FollowEnd {
-    /// The run ended, or a signal suspended it.
+    /// The run finished, or a signal suspended it.
     Ended(Box<RunReport>),
     /// The run has no supervisor, and it has not finished or its outcome is unpublished.
     Orphaned,
 }
 
-/// Follows a run until it ends or loses its supervisor, and shows it to `observer` as its own supervisor would.
+/// Follows a run until it finishes, is suspended or has no supervisor. Calls `observer` as the supervisor of
+/// the run does.
 ///
 /// # Errors
 ///
@@ -37,10 +38,10 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowE
     let journal_path = dir.journal_path();
     // The watch starts before the first read, so that no write in between is missed.
     let mut watch = FileWatch::new();
-    watch.file(&journal_path);
+    watch.add_file(&journal_path);
     let mut journal = JournalFollower::open(&journal_path)?;
     observer.on_start(dir.id(), dir.path());
-    let mut following = FollowState {
+    let mut state = FollowState {
         dir,
         plan: &plan,
         dialect: &*dialect,
@@ -52,28 +53,28 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowE
         attempt: None,
     };
     loop {
-        // The lock is read first, so that the last writes of a supervisor that is gone are still read.
+        // The lock is checked first, so that the last writes of a dead supervisor are still read.
         let is_locked = Journal::is_locked(&journal_path)?;
         for entry in journal.read()? {
-            following.read_stream(observer)?;
-            following.take(entry, observer)?;
+            state.read_stream(observer)?;
+            state.apply(entry, observer)?;
         }
-        following.read_stream(observer)?;
-        let outcome = following.run.state().outcome();
+        state.read_stream(observer)?;
+        let outcome = state.run.state().outcome();
         // The supervisor may still be writing the files that people read.
         if let Some(outcome) = outcome.filter(|_| is_outcome_published(dir)) {
-            return Ok(FollowEnd::Ended(Box::new(following.report(outcome))));
+            return Ok(FollowEnd::Ended(Box::new(state.report(outcome))));
         }
         if !is_locked {
-            if let Phase::Suspended { source, .. } = following.run.state().phase {
-                return Ok(FollowEnd::Ended(Box::new(following.report(Outcome::suspended(source)))));
+            if let Phase::Suspended { source, .. } = state.run.state().phase {
+                return Ok(FollowEnd::Ended(Box::new(state.report(Outcome::suspended(source)))));
             }
             return Ok(FollowEnd::Orphaned);
         }
         let pause = if outcome.is_some() { OUTCOME_POLL_INTERVAL } else { SUPERVISOR_POLL_INTERVAL };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            changed = following.watch.changed() => {
+            changed = state.watch.changed() => {
                 changed?;
             }
         }
@@ -94,7 +95,7 @@ struct FollowState<'a> {
 }
 
 impl FollowState<'_> {
-    fn take(&mut self, entry: JournalEntry, observer: &mut dyn Observer) -> io::Result<()> {
+    fn apply(&mut self, entry: JournalEntry, observer: &mut dyn Observer) -> io::Result<()> {
         let before = self.run.state().attempts();
         for record in &entry.records {
             self.run.apply(record);
@@ -106,7 +107,7 @@ impl FollowState<'_> {
         }
         if self.attempt.is_none() && self.run.state().process.is_some() {
             let stream = self.dir.attempt(attempt).stream_path();
-            self.watch.file(&stream);
+            self.watch.add_file(&stream);
             let tail = Tail::open(&stream)?;
             self.attempt = Some((tail, self.dialect.decoder(&self.guards, &self.done_signals)));
         }

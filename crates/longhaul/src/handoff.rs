@@ -1,4 +1,4 @@
-//! Loads the recorded work of a run for sessions that lack its history.
+//! Loads the recorded work of a run, for a handoff prompt to a fresh session.
 
 mod files;
 
@@ -15,10 +15,12 @@ use std::path::Path;
 
 pub use files::HandoffError;
 
-// Read from the end of each attempt's stream: a handoff prompt covers the latest work, and this is hours of it.
+// Read from the end of each attempt's stream. A handoff prompt covers the latest work, and this is hours of
+// work.
 const STREAM_BYTES_MAX: u64 = 64 << 20;
 
-/// Returns the conversation of a run's first `attempts` attempts. An attempt whose stream is missing adds nothing.
+/// Returns the conversation of a run's first `attempts` attempts. An attempt whose stream is missing adds no
+/// messages.
 ///
 /// # Errors
 ///
@@ -86,7 +88,7 @@ impl RecordedWork {
     /// # Errors
     ///
     /// Returns an error if the run's files cannot be read.
-    pub fn of_run(dir: &RunDir) -> Result<RecordedWork, SuperviseError> {
+    pub fn from_run(dir: &RunDir) -> Result<RecordedWork, SuperviseError> {
         let plan = dir.plan()?;
         let dialect = dialect_from_plan(&plan)?;
         let history = Journal::load(&dir.journal_path())?;
@@ -98,8 +100,8 @@ impl RecordedWork {
         Ok(RecordedWork { transcript, task, reason })
     }
 
-    /// Returns the handoff prompt for a fresh session, of at most `tokens_max` estimated tokens. With a
-    /// summary, the summary replaces the older work.
+    /// Returns the handoff prompt for a fresh session, of at most `tokens_max` estimated tokens. If there is
+    /// a summary, it replaces the older work.
     pub fn handoff_prompt(&self, tokens_max: u64, summary: Option<&Summary>) -> String {
         match summary {
             Some(summary) => {
@@ -126,8 +128,8 @@ struct FileTail {
     start: u64,
 }
 
-/// Returns the end of a stream. If the stream is longer, its start precedes the end, because it holds early
-/// decisions.
+/// Returns the end of a stream. If the stream is longer, the result begins with the start of the stream,
+/// because the start contains early decisions.
 fn start_and_end_of(path: &Path) -> io::Result<Vec<u8>> {
     let end = end_of(path)?;
     if end.start == 0 {

@@ -7,8 +7,8 @@
 //! This crate never prints, and no text of an agent decides anything.
 //!
 //! ```standalone_crate
-//! # mod stage { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/examples/stage.rs")); }
-//! # fn main() -> std::process::ExitCode { stage::play(example) }
+//! # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/examples/fixture.rs")); }
+//! # fn main() -> std::process::ExitCode { fixture::run_example(example) }
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use longhaul::{NoObserver, RunRequest, find_agent::find_claude, supervise};
 //! use longhaul_core::Preset;
@@ -48,7 +48,8 @@
 //! A run outlives its supervisor, because its directory holds all of its state:
 //!
 //! - [`recover()`] takes over a run whose supervisor died, and [`resume()`] continues a finished one.
-//! - [`fork_request`] starts another run from its session, and [`follow()`] watches the run of another process.
+//! - [`fork_request`] creates a request for another run on a copy of its session, and [`follow()`] watches the
+//!   run of another process.
 //! - [`changes::diff()`] returns what the run changed in its workspace.
 //! - The [`Ledger`](longhaul_store::Ledger) lists and sums all runs.
 //!
@@ -93,8 +94,8 @@ pub use channel::{Channel, ChannelError};
 pub use driver::drive;
 pub use follow::{FollowEnd, follow};
 pub use handoff::{HandoffError, RecordedWork};
-pub use live::{MARK_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};
-pub use next_commands::{CommandContext, next_commands, quoted, raised};
+pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};
+pub use next_commands::{CommandContext, flags_to_raise_limits, next_commands, quoted};
 #[cfg(feature = "schema")]
 pub use notification::NotificationBody;
 pub use notification::{NotificationKind, NotifyFailure};
@@ -102,7 +103,7 @@ pub use observer::{NoObserver, Observer, StepView};
 pub use plan_changes::PlanChanges;
 pub use recover::{recover, recoverable};
 pub use resume::{ResumeOptions, fork_request, rerun_request, resume};
-pub use run_report::{FailedCheck, RunReport, stopped_words};
+pub use run_report::{FailedCheck, RunReport, describe_stopped_task};
 pub use run_watch::RunWatch;
 pub use summarize::{SummarizeError, summarize};
 pub use supervisor::{Environment, RunError, RunRequest, SessionChoice, SuperviseError, supervise};

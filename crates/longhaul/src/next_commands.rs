@@ -1,4 +1,4 @@
-//! Commands that a person can type to continue a finished run. Each works as printed: it has no placeholder,
+//! Commands that a user can type to continue a finished run. Each works as printed: it has no placeholder,
 //! and `longhaul` accepts it for this run. This module reads no file except to find an installed agent.
 
 use crate::find_agent::find_claude;
@@ -33,8 +33,8 @@ impl<'a> From<&'a Plan> for CommandContext<'a> {
     }
 }
 
-/// Returns the commands that continue a finished or suspended run, the likeliest first. Empty if nothing
-/// needs to be done.
+/// Returns the commands that continue a finished or suspended run, the likeliest first. The list is empty if
+/// nothing needs to be done.
 pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContext<'a>>) -> Vec<String> {
     let context = context.into();
     let state = run.state();
@@ -43,8 +43,9 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
         return is_suspended.then(|| format!("longhaul recover {id}")).into_iter().collect();
     };
     let used = run.used(state.finished_at);
-    let more =
-        raised(context.policy, &used, outcome.limit).map(|flags| format!(" {flags}")).unwrap_or_default();
+    let more = flags_to_raise_limits(context.policy, &used, outcome.limit)
+        .map(|flags| format!(" {flags}"))
+        .unwrap_or_default();
     let resume =
         |flags: &str| format!("longhaul resume {id}{}{flags}{more}", if flags.is_empty() { "" } else { " " });
     match (outcome.kind, outcome.fault) {
@@ -57,7 +58,8 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
     }
 }
 
-/// Returns the flags of `resume` that address the fault, one entry per command, or `None` if it needs none.
+/// Returns the flags of `resume` that address the fault, one entry per command, or `None` if the fault needs
+/// no flags.
 fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>) -> Option<Vec<String>> {
     let CommandContext { policy, model, permission_mode, .. } = context;
     match fault.filter(|_| outcome.limit.is_none())? {
@@ -136,10 +138,10 @@ fn unusable(startup: Option<StartupError>, program: &Path, resume: impl Fn(&str)
 
 /// Returns the flags of `resume` that raise each exhausted limit, and the limit that ended the run. Returns
 /// `None` if no limit ended it and none is exhausted.
-pub fn raised(policy: &Policy, used: &LimitUsage, ended_by: Option<Limit>) -> Option<String> {
+pub fn flags_to_raise_limits(policy: &Policy, used: &LimitUsage, ended_by: Option<Limit>) -> Option<String> {
     let before = policy.limits;
     let mut limits = ended_by.map_or(before, |limit| with_more(before, limit));
-    // Each round doubles a limit, so that it also covers the excess of an expensive answer.
+    // Each round doubles a limit, so that the limit also covers the excess of an expensive response.
     while let Some((limit, _)) = limits.reached(policy.wrap_up, used) {
         let raised = with_more(limits, limit);
         if raised == limits {
@@ -176,12 +178,12 @@ fn with_more(limits: Limits, limit: Limit) -> Limits {
         Limit::Time => longer(limits.time.unwrap_or_default()),
         Limit::Wall => longer(limits.wall.unwrap_or_default()),
         Limit::Turns => Limits { turns: limits.turns.map(|count| count.saturating_mul(2)), ..limits },
-        // A resumed run gets as many attempts again.
+        // A resumed run gets the same number of attempts again.
         Limit::Attempts => limits,
     }
 }
 
-/// Formats an amount for the command line: cents, or as many digits as it has.
+/// Formats an amount for the command line: in cents, or with more digits if the amount has them.
 fn dollars(amount: Usd) -> String {
     if amount.0.is_multiple_of(10_000) {
         format!("{:.2}", amount.as_dollars())
@@ -192,7 +194,7 @@ fn dollars(amount: Usd) -> String {
 
 /// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@,+".contains(letter);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
@@ -201,12 +203,12 @@ pub fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::raised;
+    use super::flags_to_raise_limits;
     use longhaul_core::{Limit, LimitUsage, Limits, Policy, Preset, Span, Usd, WrapUp};
 
     fn check(limits: Limits, used: LimitUsage, expected: Option<&str>) {
         let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..Preset::Default.policy() };
-        assert_eq!(raised(&policy, &used, None).as_deref(), expected, "{limits:?} {used:?}");
+        assert_eq!(flags_to_raise_limits(&policy, &used, None).as_deref(), expected, "{limits:?} {used:?}");
     }
 
     #[test]
@@ -229,7 +231,7 @@ mod tests {
         );
         check(budget, LimitUsage { cost: Usd(5), ..LimitUsage::default() }, None);
         let policy = Policy { limits: budget, ..Preset::Default.policy() };
-        let flags = raised(&policy, &LimitUsage::default(), Some(Limit::Budget));
+        let flags = flags_to_raise_limits(&policy, &LimitUsage::default(), Some(Limit::Budget));
         assert_eq!(flags.as_deref(), Some("--add-budget 2.00"));
         let small = Limits { budget: Some(Usd(1_500)), ..Limits::default() };
         check(small, LimitUsage { cost: Usd(1_600), ..LimitUsage::default() }, Some("--add-budget 0.0045"));

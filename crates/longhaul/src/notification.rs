@@ -1,5 +1,5 @@
 //! Notifications: one JSON object on the standard input of each `--notify` command. Keys are only ever added.
-//! It holds wire words, figures and the start of the task, but no text of the agent.
+//! The object contains wire words, numbers and the start of the task, but no text of the agent.
 
 use crate::RunReport;
 use crate::channel::Message;
@@ -27,7 +27,7 @@ pub enum NotificationKind {
 }
 
 impl NotificationKind {
-    /// The wire word.
+    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
             NotificationKind::Outcome => "outcome",
@@ -45,7 +45,7 @@ pub(crate) struct Notification {
     body: NotificationBody,
 }
 
-/// A notification command that could not be run, or that failed.
+/// A notification command that could not be started, or that failed.
 #[derive(Clone, Debug)]
 pub struct NotifyFailure {
     /// The command.
@@ -145,7 +145,7 @@ impl Notification {
         Some(Notification { name: format!("wait-{}", plan.attempt), kind, body })
     }
 
-    /// Returns the text for people. `project` names the run's project.
+    /// Returns the message for people. `project` is the name of the run's project.
     pub(crate) fn message(&self, project: &str) -> Message {
         let NotificationBody { kind, run, outcome, fault, until, attempts, total_cost_usd, next, .. } =
             &self.body;
@@ -159,13 +159,13 @@ impl Notification {
         Message {
             title: format!("run {run}: {state}{fault}"),
             body: format!("{project}: {attempts}, ${total_cost_usd:.2}\nNext: {next}"),
-            urgent: *kind == NotificationKind::NeedsPerson,
+            is_urgent: *kind == NotificationKind::NeedsPerson,
         }
     }
 
     /// Returns the JSON object as one line.
     pub(crate) fn line(&self) -> Vec<u8> {
-        let mut line = serde_json::to_vec(&self.body).expect("it has only string keys");
+        let mut line = serde_json::to_vec(&self.body).expect("the object has only string keys");
         line.push(b'\n');
         line
     }

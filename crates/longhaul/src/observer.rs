@@ -1,4 +1,4 @@
-//! Observers of a run: a terminal, a log, a test. An observer never changes the run.
+//! Observers of a run, such as a terminal, a log or a test. An observer never changes the run.
 
 use crate::NotifyFailure;
 use longhaul_agent::AttemptSnapshot;
@@ -13,7 +13,7 @@ pub struct StepView<'a> {
     pub run: &'a Run,
     /// Policy of the run.
     pub policy: &'a Policy,
-    /// When the step was made.
+    /// When the core made the step.
     pub at: Moment,
     /// State decoded from the agent's stream, while an attempt is running.
     pub snapshot: Option<&'a AttemptSnapshot>,
@@ -34,7 +34,7 @@ pub trait Observer {
     /// calls it when they are in the journal.
     fn on_sync(&mut self) {}
 
-    /// Called when a notification command could not be run, or failed. The run continues.
+    /// Called when a notification command could not be started, or failed. The run continues.
     fn on_notify_failure(&mut self, _failure: &NotifyFailure) {}
 
     /// Called with the bytes that the agent wrote. They may end within a line.

@@ -1,4 +1,4 @@
-//! Changes that a person makes to a run's plan when the run is resumed or rerun. They never affect the run's
+//! Changes that a user makes to a run's plan when the run is resumed or rerun. They never affect the run's
 //! task, session or guards on URLs and paths.
 
 use crate::SuperviseError;
@@ -32,8 +32,8 @@ pub struct PlanChanges {
 }
 
 impl PlanChanges {
-    /// Returns `true` if a live agent, started with the old settings, can continue under the new ones.
-    pub(crate) fn suit_live_agent(&self) -> bool {
+    /// Returns `true` if an agent that was started with the old settings can continue under the new ones.
+    pub(crate) fn are_valid_for_live_agent(&self) -> bool {
         let PlanChanges { model, permission_mode, program, allow_tools, deny_tools, checks, .. } = self;
         model.is_none()
             && permission_mode.is_none()
@@ -87,7 +87,8 @@ impl PlanChanges {
 fn changes(old: &Plan, new: &Plan) -> Vec<SettingChange> {
     let named = |value: &Option<String>| value.clone().unwrap_or_else(|| "default".to_owned());
     let list = |values: &[String]| if values.is_empty() { "none".to_owned() } else { values.join(",") };
-    // A command's text may hold a secret, so only the plan contains it, which only its owner can read.
+    // A command's text may contain a secret. Only the plan stores it, because only its owner can read the
+    // plan.
     let commands = |commands: &[String]| match commands.len() {
         0 => "none".to_owned(),
         1 => "1 command".to_owned(),

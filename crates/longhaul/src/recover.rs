@@ -1,5 +1,5 @@
-//! Recovers a run whose supervisor died: same id, attempts, clocks and costs. It inspects what the supervisor
-//! left before it starts anything, so that no work is repeated or lost.
+//! Recovers a run whose supervisor died. The run keeps its id, attempts, clocks and costs. The new supervisor
+//! inspects the run's processes and files before it starts anything, so that no work is repeated or lost.
 
 use crate::changes::record_start;
 use crate::handoff::follow_ups_in;
@@ -24,13 +24,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-// A killed process exits within a few milliseconds, or within many on a machine that swaps.
+// A killed process exits within a few milliseconds. On a machine that swaps it takes longer.
 pub(crate) const EXIT_POLLS_MAX: u32 = 10;
 pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Takes over the run of this directory and drives it to its outcome. If the agent still runs, it is
-/// followed; otherwise its files show how it ended. `notify` replaces the run's notification commands; `None`
-/// keeps them.
+/// Takes over the run of this directory and drives it to its outcome. If the agent is still running, it is
+/// followed. Otherwise its files show how it ended. `notify` replaces the run's notification commands, and
+/// `None` keeps them.
 ///
 /// # Errors
 ///
@@ -50,9 +50,9 @@ pub async fn recover(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
     let changes = PlanChanges { notify, ..PlanChanges::default() };
-    let started = open_run(home, dir, OpenMode::Recover(changes), environment, observer, cancels).await;
-    let (supervised, first) = started.map_err(RunError::NotStarted)?;
-    supervised.drive_to_outcome(first).await
+    let opened = open_run(home, dir, OpenMode::Recover(changes), environment, observer, cancels).await;
+    let (supervisor, first) = opened.map_err(RunError::NotStarted)?;
+    supervisor.drive_to_outcome(first).await
 }
 
 /// The reason why a run continues.
@@ -80,9 +80,9 @@ pub(crate) async fn open_run<'a>(
     if run.state().outcome().is_none()
         && let Some(stream) = stream_of_original(&marker, &dir)
     {
-        return Err(SuperviseError::AtWorkElsewhere { run: dir.id().clone(), stream });
+        return Err(SuperviseError::RunningElsewhere { run: dir.id().clone(), stream });
     }
-    // A person who resumes chooses the variables.
+    // A user who resumes a run may leave variables unset.
     let missing = match &mode {
         OpenMode::Recover(_) => environment.missing(&plan),
         OpenMode::Resume(_) => Vec::new(),
@@ -90,7 +90,7 @@ pub(crate) async fn open_run<'a>(
     // A live agent is only followed, and a run that is finished or being cancelled needs no agent.
     let starts_agent = run.state().outcome().is_none() && cancels.is_empty();
     if starts_agent && !missing.is_empty() && live_agent(&marker, &run).is_none() {
-        return Err(SuperviseError::Variables { run: dir.id().clone(), names: missing });
+        return Err(SuperviseError::MissingVariables { run: dir.id().clone(), names: missing });
     }
     let (changes, reopened) = match (mode, run.state().outcome()) {
         (
@@ -107,9 +107,9 @@ pub(crate) async fn open_run<'a>(
             return Err(SuperviseError::AlreadyFinished { run: dir.id().clone(), outcome, next });
         }
         (OpenMode::Resume(ResumeOptions { changes, .. }), None)
-            if !changes.suit_live_agent() && !is_without_agent(&run.state().phase) =>
+            if !changes.are_valid_for_live_agent() && !is_without_agent(&run.state().phase) =>
         {
-            return Err(SuperviseError::Unfinished(dir.id().clone()));
+            return Err(SuperviseError::SettingsInUse(dir.id().clone()));
         }
         (OpenMode::Recover(changes), _) => (changes, None),
         (OpenMode::Resume(ResumeOptions { request, changes }), outcome) => {
@@ -121,7 +121,7 @@ pub(crate) async fn open_run<'a>(
     if !changes.is_empty() {
         dir.replace_plan(&plan)?;
     }
-    // The agent of a finished run is informed of added limits; a live agent keeps its count.
+    // The next prompt of a finished run states the added limits. A live agent is not informed of them.
     let is_raised = reopened.is_some() && plan.policy.limits != limits;
     let added = if is_raised { plan.policy.limits.added_to(&limits) } else { Remaining::default() };
     let dialect: Arc<dyn Dialect> = Arc::from(dialect_from_plan(&plan)?);
@@ -132,7 +132,7 @@ pub(crate) async fn open_run<'a>(
     }
     check_workspace(plan.cwd.as_path())?;
     if matches!(run.state().phase, Phase::New) && matches!(dir.changes(), Ok(None)) {
-        // No process has started, because the journal would record it. Otherwise the recorded start stays.
+        // No process has started, because the journal would record it. A recorded start is kept.
         record_start(home, &dir, plan.cwd.as_path()).await;
     }
     observer.on_start(dir.id(), dir.path());
@@ -142,16 +142,16 @@ pub(crate) async fn open_run<'a>(
     if let Some(ResumeRequest::Prompt(text)) = &reopened {
         follow_ups.push(text.clone());
     }
-    let mut order = agent_spec_from_plan(&plan, follow_ups, dir.id())?;
-    // The current supervisor serves the tool, because the program that started the run may be gone.
-    order.finish_tool = environment.finish_tool.clone().filter(|_| plan.finish_tool);
-    order.learn = environment.learn(&plan);
+    let mut agent_spec = agent_spec_from_plan(&plan, follow_ups, dir.id())?;
+    // The current supervisor's program serves the tool, because the recorded one may no longer exist.
+    agent_spec.finish_tool = environment.finish_tool.clone().filter(|_| plan.finish_tool);
+    agent_spec.learn = environment.learn(&plan);
     if reopened.is_some() || processes_with(&marker).is_empty() {
-        // A copy of the directory may continue at the same time.
+        // A new marker, because a copy of the directory may continue at the same time.
         plan.marker = Some(RunMarker::random());
         dir.replace_plan(&plan)?;
     }
-    let environment = environment.with_harness(plan.harness, &dir, &order, &plan.policy);
+    let environment = environment.with_harness(plan.harness, &dir, &agent_spec, &plan.policy);
     let watchdog = watchdog::watchdog_command(&environment, &plan.policy);
     let mut world = LiveWorld::new(WorldConfig {
         home,
@@ -159,7 +159,7 @@ pub(crate) async fn open_run<'a>(
         dir,
         journal,
         dialect,
-        order,
+        agent_spec,
         environment,
         missing,
         memory_limit: plan.policy.limits.memory,
@@ -217,8 +217,8 @@ fn is_without_agent(phase: &Phase) -> bool {
     matches!(phase, Phase::New | Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Finished { .. })
 }
 
-/// Opens and locks the run's journal. The kernel may hold the lock of a supervisor that was just killed for a
-/// moment longer.
+/// Opens and locks the run's journal. Waits a moment, because the kernel may still hold the lock of a
+/// supervisor that was just killed.
 async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
     for _ in 0..EXIT_POLLS_MAX {
         match Journal::open_append(&dir.journal_path()) {
@@ -238,7 +238,7 @@ async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
     let runs: Vec<_> = home.runs_newest_first()?.map(|dir| (supervision_of(&dir), dir)).collect();
     if runs.iter().any(|(supervision, _)| *supervision == Supervision::Supervised) {
-        // The supervisor may have been killed a moment ago.
+        // A supervisor that was just killed may hold its lock for a moment.
         std::thread::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX);
     }
     let is_recoverable = |(first, dir): &(Supervision, RunDir)| match first {
@@ -270,8 +270,8 @@ fn supervision_of(dir: &RunDir) -> Supervision {
     }
 }
 
-/// Returns `true` if the outcome is in the files that people read. If a supervisor dies just before that, the
-/// next one publishes it.
+/// Returns `true` if the outcome is in the files that people read. If a supervisor dies before it publishes
+/// the outcome, the next one does.
 pub(crate) fn is_outcome_published(dir: &RunDir) -> bool {
     dir.status().is_ok_and(|status| status.returncode.is_some())
 }

@@ -36,9 +36,9 @@ pub async fn resume(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
     let mode = OpenMode::Resume(options);
-    let started = open_run(home, dir, mode, environment, observer, cancels).await;
-    let (supervised, first) = started.map_err(RunError::NotStarted)?;
-    supervised.drive_to_outcome(first).await
+    let opened = open_run(home, dir, mode, environment, observer, cancels).await;
+    let (supervisor, first) = opened.map_err(RunError::NotStarted)?;
+    supervisor.drive_to_outcome(first).await
 }
 
 /// Creates a request for a run like that of this directory, on a fork of its session. The run and its session
@@ -58,12 +58,12 @@ pub fn fork_request(
     let run = Run::replay(history.records());
     let session = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
     changes.apply(&mut plan)?;
-    let order = AgentSpec { prompt, ..agent_spec_from_plan(&plan, Vec::new(), dir.id())? };
-    request(home, plan, order, SessionChoice::Fork(session))
+    let agent_spec = AgentSpec { prompt, ..agent_spec_from_plan(&plan, Vec::new(), dir.id())? };
+    request(home, plan, agent_spec, SessionChoice::Fork(session))
 }
 
-/// Creates a request that repeats the original task of this run: a new run in a new session, with the same
-/// name and these changes of its settings.
+/// Creates a request that repeats the original task of this run in a new run and a new session. The new run
+/// has the same name and these changed settings.
 ///
 /// # Errors
 ///
@@ -71,9 +71,9 @@ pub fn fork_request(
 pub fn rerun_request(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<RunRequest, SuperviseError> {
     let mut plan = dir.trusted_plan()?;
     changes.apply(&mut plan)?;
-    let order = agent_spec_from_plan(&plan, Vec::new(), dir.id())?;
+    let agent_spec = agent_spec_from_plan(&plan, Vec::new(), dir.id())?;
     let name = plan.name.clone();
-    let request = request(home, plan, order, SessionChoice::New)?;
+    let request = request(home, plan, agent_spec, SessionChoice::New)?;
     Ok(RunRequest { placement: Placement { name, ..request.placement }, ..request })
 }
 
@@ -81,14 +81,14 @@ pub fn rerun_request(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<R
 fn request(
     home: Home,
     plan: Plan,
-    order: AgentSpec,
+    agent_spec: AgentSpec,
     session: SessionChoice,
 ) -> Result<RunRequest, SuperviseError> {
     Ok(RunRequest {
         home,
         placement: Placement::default(),
         dialect: Arc::from(dialect_from_plan(&plan)?),
-        agent: order,
+        agent: agent_spec,
         environment: Environment::default(),
         session,
         harness: plan.harness,

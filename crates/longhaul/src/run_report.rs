@@ -1,8 +1,8 @@
-//! The report of a finished run: its figures, its result, and the files that record them.
+//! The report of a finished run: its usage, its result, and the files that record them.
 
 mod errors;
 
-use crate::cost_breakdown::SpendingReader;
+use crate::cost_breakdown::CostBreakdownReader;
 use crate::next_commands::next_commands;
 pub use errors::FailedCheck;
 use errors::errors;
@@ -76,13 +76,13 @@ impl RunReport {
     ) -> RunReport {
         let state = run.state();
         let plan = dir.plan().ok();
-        // A file that cannot be read adds no stopped tasks here.
+        // If the file cannot be read, the report lists no stopped tasks.
         let background_stopped = dir.attempt(state.attempts()).stopped_tasks().unwrap_or_default();
         let failed_check = FailedCheck::read(dir, state, outcome);
         let mut errors = errors(state, outcome, failed_check.as_ref(), snapshot, error);
         if outcome.kind != OutcomeKind::Done {
-            errors.extend(background_stopped.iter().map(stopped_words));
-            errors.extend(plan.as_ref().and_then(|plan| refused_start(state.startup?, plan)));
+            errors.extend(background_stopped.iter().map(describe_stopped_task));
+            errors.extend(plan.as_ref().and_then(|plan| describe_refused_start(state.startup?, plan)));
         }
         RunReport {
             run: dir.id().clone(),
@@ -111,7 +111,7 @@ impl RunReport {
         }
     }
 
-    /// The likeliest command that continues the run, or `None` if nothing needs to be done.
+    /// Returns the likeliest command that continues the run, or `None` if nothing needs to be done.
     pub fn resume_command(&self) -> Option<String> {
         self.next.first().cloned()
     }
@@ -123,25 +123,25 @@ impl RunReport {
 }
 
 /// Describes a background task that ended with its agent, in one line.
-pub fn stopped_words(task: &StoppedTask) -> String {
+pub fn describe_stopped_task(task: &StoppedTask) -> String {
     let last = task.last_lines.as_ref().and_then(|lines| lines.lines().next_back());
     let last = last.map_or_else(String::new, |line| format!(" (last line of its output: {line})"));
     format!("the background command `{}` was stopped{last}", task.command)
 }
 
 /// Explains why the agent refused to start, if its own message does not explain it in terms of the run.
-fn refused_start(startup: StartupError, plan: &Plan) -> Option<String> {
+fn describe_refused_start(startup: StartupError, plan: &Plan) -> Option<String> {
     let program = plan.agent.program.as_path().display();
     match startup {
         StartupError::BypassAsRoot => Some(
-            "Claude Code refuses bypassPermissions as root, unless IS_SANDBOX=1 says that this machine is a sandbox"
+            "Claude Code refuses bypassPermissions as root, unless IS_SANDBOX=1 states that this machine is a sandbox"
                 .to_owned(),
         ),
         StartupError::NotAnAgent => {
-            Some(format!("{program} is not Claude Code: it ended without a line of its protocol"))
+            Some(format!("{program} is not Claude Code: it exited without a line of the agent's protocol"))
         }
         StartupError::SandboxMissing => {
-            let needs = "the run's --network needs the agent's sandbox: install what the agent names";
+            let needs = "the run's --network needs the agent's sandbox: install the missing programs that the agent lists";
             plan.network.as_ref().map(|_| needs.to_owned())
         }
         StartupError::UnknownPermissionMode
@@ -162,9 +162,9 @@ pub(crate) fn write_summaries(
     harness: Option<Harness>,
     report: &RunReport,
 ) {
-    let spending = SpendingReader::new().read(dir);
+    let breakdown = CostBreakdownReader::new().read(dir);
     let summary =
-        cost_summary(dir, run.state(), policy.limits, spending, report.model.clone(), report.finished_at);
+        cost_summary(dir, run.state(), policy.limits, breakdown, report.model.clone(), report.finished_at);
     let _ = dir.write_cost_summary(&summary);
     if harness.is_some() {
         let _ = dir.write_metadata(run.state().reopen_count, report.session.clone());
@@ -178,11 +178,11 @@ pub(crate) fn cost_summary(
     dir: &RunDir,
     state: &State,
     limits: Limits,
-    spending: CostBreakdown,
+    breakdown: CostBreakdown,
     model: Option<String>,
     at: Moment,
 ) -> CostSummary {
-    let summary = CostSummary::new(state, limits, spending, model, at);
+    let summary = CostSummary::new(state, limits, breakdown, model, at);
     match dir.plan().ok().and_then(|plan| plan.inherited) {
         Some(inherited) => summary.with_inherited(&inherited),
         None => summary,

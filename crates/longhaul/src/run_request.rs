@@ -1,4 +1,4 @@
-//! Builds a request with the required settings only.
+//! Creates a request from the required settings.
 
 use crate::{Environment, RunRequest, SessionChoice};
 use longhaul_agent::claude::Claude;

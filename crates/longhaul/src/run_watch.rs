@@ -1,4 +1,4 @@
-//! Notifies readers of a run's files when there may be more to read, by file events where the system has
+//! Notifies readers of a run's files when there may be more to read. It uses file events where the system has
 //! them. It never reads or changes the files.
 
 use crate::live::FileWatch;
@@ -8,37 +8,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-// Neither a supervisor that dies nor a reader that leaves causes a file event.
+// The death of a supervisor and a closed output cause no file event, so the caller checks both this often.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A watch on a run.
 pub struct RunWatch {
     watch: FileWatch,
-    watched: BTreeSet<PathBuf>,
+    watched_files: BTreeSet<PathBuf>,
 }
 
 impl RunWatch {
     /// Watches the journal, the status and the transcript of the run in this directory. Create the watch
     /// before reading, so that no write in between is missed.
     pub fn new(dir: &RunDir) -> RunWatch {
-        let mut watching = RunWatch { watch: FileWatch::new(), watched: BTreeSet::new() };
+        let mut run_watch = RunWatch { watch: FileWatch::new(), watched_files: BTreeSet::new() };
         for dir in [dir.path().to_owned(), dir.logs_path()].into_iter().filter(|dir| dir.is_dir()) {
-            watching.watch.dir(&dir);
+            run_watch.watch.add_dir(&dir);
         }
-        watching.file(&dir.journal_path());
-        watching.file(&dir.transcript_path());
-        watching
+        run_watch.add_file(&dir.journal_path());
+        run_watch.add_file(&dir.transcript_path());
+        run_watch
     }
 
-    /// Also watches this file if it exists. Call it again after each change.
-    pub fn file(&mut self, path: &Path) {
-        if !self.watched.contains(path) && path.is_file() {
-            self.watch.file(path);
-            self.watched.insert(path.to_owned());
+    /// Also watches this file if it exists. Call this again after each change, because a missing file may
+    /// exist by then.
+    pub fn add_file(&mut self, path: &Path) {
+        if !self.watched_files.contains(path) && path.is_file() {
+            self.watch.add_file(path);
+            self.watched_files.insert(path.to_owned());
         }
     }
 
-    /// Returns when a file was written since the last call, or after a second.
+    /// Returns once a file has been written since the last call, or after a second.
     ///
     /// # Errors
     /// Returns an error if the system's file events fail.

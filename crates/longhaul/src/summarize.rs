@@ -1,5 +1,5 @@
 //! Has a model summarize older work for a handoff prompt that a user inspects. It runs one process in a
-//! temporary directory and leaves nothing of either behind.
+//! temporary directory, then stops the process and deletes the directory.
 
 use crate::Environment;
 use crate::live::{LaunchSpec, OneShotProcess, RunMarker, evidence_of};
@@ -47,36 +47,37 @@ pub enum SummarizeError {
 ///
 /// Returns an error if the model cannot be started, fails, times out or is cancelled.
 pub async fn summarize(
-    order: &AgentSpec,
+    agent_spec: &AgentSpec,
     dialect: &dyn Dialect,
-    (model, prompt): (&str, &str),
+    model: &str,
+    prompt: &str,
     timeout: Span,
     cancels: &mut mpsc::Receiver<CancelSource>,
 ) -> Result<Summary, SummarizeError> {
     let scratch = tempfile::Builder::new().prefix("longhaul-seed-").tempdir()?;
     let (stream, stderr) = (scratch.path().join("stream.jsonl"), scratch.path().join("stderr.log"));
-    let output = (File::create(&stream)?, File::create(&stderr)?);
-    // There is no run, but a marker of its own identifies and stops all of its processes.
+    let (stdout_file, stderr_file) = (File::create(&stream)?, File::create(&stderr)?);
+    // There is no run. A new marker identifies the processes, so that all of them can be stopped.
     let marker = RunMarker::unowned();
     let invocation = dialect.summary_invocation(
-        &AgentSpec { run_id: marker.run().clone(), ..order.clone() },
+        &AgentSpec { run_id: marker.run().clone(), ..agent_spec.clone() },
         0,
         model,
         prompt,
     );
-    let launch = LaunchSpec::new(&invocation, &Environment::default(), &marker, output);
+    let launch = LaunchSpec::new(&invocation, &Environment::default(), &marker, stdout_file, stderr_file);
     let program = launch.program.display().to_string();
     let (mut process, _) = OneShotProcess::start(launch, invocation.stdin)
         .map_err(|(_, source)| SummarizeError::Start { program, source })?;
     let stopped = tokio::select! {
-        exited = process.gone() => exited.map(|_| None)?,
+        exited = process.wait_for_exit() => exited.map(|_| None)?,
         () = tokio::time::sleep(timeout.to_std()) => Some(StopCause::TimedOut),
         Some(source) = cancels.recv() => {
-            process.end(&marker).await?;
+            process.stop(&marker).await?;
             return Err(SummarizeError::Cancelled(source));
         }
     };
-    let exit = process.end(&marker).await?;
+    let exit = process.stop(&marker).await?;
     let (mut evidence, decoder) = evidence_of(dialect, &stream, &stderr, exit);
     evidence.stop_cause = stopped;
     let snapshot = decoder.snapshot();

@@ -55,8 +55,9 @@ pub struct RunRequest {
     pub origins: BTreeMap<String, String>,
     /// Whether to keep the partial messages in the stream files.
     pub keep_partial_messages: bool,
-    /// Whether each noteworthy event writes a diagnostic text to the run's directory. A project with a file
-    /// `.claude/diagnostic_mode` gets them anyway, and also next to that file.
+    /// Whether each noteworthy event writes a diagnostic text to the run's directory. A file
+    /// `.claude/diagnostic_mode` in the project also enables the texts, and then they are also written next
+    /// to that file.
     pub diagnostic: bool,
 }
 
@@ -71,11 +72,11 @@ pub struct Environment {
     /// The watchdog, by its absolute path: the program that stops the hanging agent of an orphaned run.
     /// `None` leaves such an agent running until the run is recovered.
     ///
-    /// It calls [`watch`](crate::watchdog::watch) in a process session of its own. The supervisor starts it
-    /// once, with the first agent, if the policy has an [`orphan_timeout`](Policy::orphan_timeout). A failed
-    /// start fails nothing.
+    /// The watchdog calls [`watch`](crate::watchdog::watch) in its own process session. The supervisor starts
+    /// it once, with the first agent, if the policy has an [`orphan_timeout`](Policy::orphan_timeout). If it
+    /// cannot be started, the run continues without it.
     ///
-    /// It gets three arguments after its leading ones: the run's directory, the supervisor's PID, and the
+    /// It receives three arguments after its leading ones: the run's directory, the supervisor's PID, and the
     /// supervisor's start time in clock ticks.
     pub watchdog: Option<Program>,
     /// The program, by its absolute path, that serves the tool for done claims. A takeover sets it as the
@@ -87,7 +88,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Returns how to learn from the sessions of a run with this plan.
+    /// Returns how the agent's sessions are learned from, or `None` if the plan or the environment disables
+    /// it.
     pub fn learn(&self, plan: &Plan) -> Option<LearnSpec> {
         let PlanLearn { judge, tokens_max } = plan.learn.clone()?;
         Some(LearnSpec { hook: self.hook.clone()?, judge, tokens_max })
@@ -103,8 +105,7 @@ impl Environment {
         self.variable(name).is_some_and(|value| !value.is_empty())
     }
 
-    /// Returns the names of the set variables that an agent of this dialect needs. Their values are not
-    /// returned.
+    /// Returns the names of the set variables that an agent of this dialect needs, without their values.
     pub(crate) fn needed(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
         let inherited =
             env::vars_os().filter(|_| !self.clear).filter_map(|(name, _)| name.into_string().ok());
@@ -124,11 +125,11 @@ impl Environment {
         mut self,
         harness: Option<Harness>,
         dir: &RunDir,
-        order: &AgentSpec,
+        agent_spec: &AgentSpec,
         policy: &Policy,
     ) -> Environment {
         let variables = harness.map(|harness| {
-            harness.variables(dir.path(), &order.cwd, (order.model.as_deref(), &policy.limits))
+            harness.variables(dir.path(), &agent_spec.cwd, (agent_spec.model.as_deref(), &policy.limits))
         });
         for (name, value) in variables.into_iter().flatten() {
             self.set.entry(name.to_owned()).or_insert(value);
@@ -166,7 +167,7 @@ pub enum SuperviseError {
     #[error("cannot guard the agent: {0}")]
     Guard(#[from] GuardError),
     /// The working directory is missing.
-    #[error("work in {}: {source}", path.display())]
+    #[error("cannot work in {}: {source}", path.display())]
     Workspace {
         /// The directory.
         path: PathBuf,
@@ -174,8 +175,8 @@ pub enum SuperviseError {
         source: io::Error,
     },
     /// The run's directory is a copy, and the original is still running.
-    #[error("run {run} is at work in another copy of its directory: {}", original(stream).display())]
-    AtWorkElsewhere {
+    #[error("run {run} is running in another copy of its directory: {}", original(stream).display())]
+    RunningElsewhere {
         /// Id of the run.
         run: RunId,
         /// Stream that the agent writes.
@@ -183,7 +184,7 @@ pub enum SuperviseError {
     },
     /// Variables that the agent needs are not set.
     #[error("cannot start the agent of run {run}: {} set when the run started, but not now", subject(names))]
-    Variables {
+    MissingVariables {
         /// Id of the run.
         run: RunId,
         /// Names of the variables.
@@ -206,8 +207,8 @@ pub enum SuperviseError {
     #[error("cannot send a new prompt to run {0}: it has not finished")]
     NotFinished(RunId),
     /// The run has not finished, and its agent was started with the settings that would change.
-    #[error("cannot change how the agent of run {0} is started: the run has not ended")]
-    Unfinished(RunId),
+    #[error("cannot change how the agent of run {0} is started: the run has not finished")]
+    SettingsInUse(RunId),
     /// The system refused an operation that a run needs.
     #[error("cannot supervise the agent: {0}")]
     Io(#[from] io::Error),
@@ -215,7 +216,7 @@ pub enum SuperviseError {
 
 impl SuperviseError {
     /// Returns `true` if the disk was full.
-    pub fn is_full(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         matches!(self, SuperviseError::Store(error) if error.is_disk_full())
     }
 
@@ -227,14 +228,16 @@ impl SuperviseError {
                 Some("use the version of longhaul that started the run".to_owned())
             }
             SuperviseError::Workspace { .. } => {
-                Some("put it back, or name where it is now with `--cwd`".to_owned())
+                Some("move it back, or pass its new path with `--cwd`".to_owned())
             }
-            SuperviseError::AtWorkElsewhere { stream, .. } => {
+            SuperviseError::RunningElsewhere { stream, .. } => {
                 let dir = original(stream).display();
-                Some(format!("follow it by `longhaul attach {dir}`, or end it by `longhaul cancel {dir}`"))
+                Some(format!(
+                    "follow it with `longhaul attach {dir}`, or stop it with `longhaul cancel {dir}`"
+                ))
             }
-            SuperviseError::Variables { run, .. } => Some(format!(
-                "set what is missing and type `longhaul recover {run}`, or continue without it by `longhaul resume {run}`; \
+            SuperviseError::MissingVariables { run, .. } => Some(format!(
+                "set the variables and type `longhaul recover {run}`, or continue without them with `longhaul resume {run}`; \
                  the service that `longhaul recover --install` writes reads variables from a file"
             )),
             SuperviseError::AlreadyFinished { run, next, .. } => Some(match next {
@@ -245,12 +248,12 @@ impl SuperviseError {
                     )
                 }
             }),
-            SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` begins one")),
+            SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` starts one")),
             SuperviseError::NotFinished(run) => Some(format!(
                 "continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`"
             )),
-            SuperviseError::Unfinished(run) => {
-                Some(format!("end it with `longhaul cancel {run}`, then resume it with the change"))
+            SuperviseError::SettingsInUse(run) => {
+                Some(format!("stop it with `longhaul cancel {run}`, then resume it with the change"))
             }
             SuperviseError::Io(_) => None,
         }
@@ -311,7 +314,7 @@ pub enum RunError {
     },
 }
 
-/// Runs the request to its outcome. Cancels arrive through `cancels`; `observer` observes.
+/// Runs the request to its outcome. Cancels arrive through `cancels`. `observer` receives each step.
 ///
 /// # Errors
 ///
@@ -336,7 +339,7 @@ pub async fn supervise(
         home,
         placement,
         dialect,
-        agent: mut order,
+        agent: mut agent_spec,
         environment,
         harness,
         notify,
@@ -347,21 +350,21 @@ pub async fn supervise(
     } = request;
     let created = home.create_run_at(&placement, &day, random_seed(), &plan);
     let NewRun { dir, journal } = created.map_err(|error| RunError::NotStarted(error.into()))?;
-    order.run_id = dir.id().clone();
+    agent_spec.run_id = dir.id().clone();
     observer.on_start(dir.id(), dir.path());
-    record_start(&home, &dir, &order.cwd).await;
+    record_start(&home, &dir, &agent_spec.cwd).await;
 
     let path = dir.path().to_owned();
-    let environment = environment.with_harness(harness, &dir, &order, &policy);
+    let environment = environment.with_harness(harness, &dir, &agent_spec, &policy);
     let watchdog = watchdog::watchdog_command(&environment, &policy);
-    order.needs_supervisor |= policy.needs_supervisor();
+    agent_spec.needs_supervisor |= policy.needs_supervisor();
     let setup = WorldConfig {
         home: &home,
         marker: RunMarker::new(dir.id(), &plan),
         dir,
         journal,
         dialect,
-        order,
+        agent_spec,
         environment,
         missing: Vec::new(),
         memory_limit: policy.limits.memory,
@@ -373,9 +376,9 @@ pub async fn supervise(
         cancels,
         observer,
     };
-    let supervised =
+    let supervisor =
         RunningSupervisor { run: Run::new(), policy, world: LiveWorld::new(setup), keep_partial_messages };
-    let result = supervised.drive_to_outcome(Event::Started(session)).await;
+    let result = supervisor.drive_to_outcome(Event::Started(session)).await;
     if matches!(result, Err(RunError::NotStarted(_))) {
         // No process started, and the caller may start another run: `recover` must not find this one.
         let _ = fs::remove_dir_all(path);
@@ -395,7 +398,7 @@ impl RunningSupervisor<'_> {
     /// Drives the run from `first` to its outcome and finalizes its directory.
     pub(crate) async fn drive_to_outcome(mut self, first: Event) -> Result<RunReport, RunError> {
         let result = self.drive_and_report(first).await;
-        self.world.dismiss_watchdog().await;
+        self.world.stop_watchdog().await;
         self.world.finish_calls().await;
         result
     }
@@ -416,14 +419,15 @@ impl RunningSupervisor<'_> {
                 );
                 write_summaries(world.dir(), run, policy, world.harness(), &report);
                 if outcome.kind == OutcomeKind::Suspended {
-                    // The system is about to kill this process. The supervisor that finishes the run does the
-                    // rest.
+                    // The system is about to kill this process. The supervisor that finishes the run
+                    // completes the other files.
                     write_final_status(world.dir(), run, policy, &report);
                     world.release();
                     return Ok(report);
                 }
-                // The agent no longer works in the workspace, and the outcome is not published, so the
-                // difference is still the run's. If this supervisor is killed here, the next one records it.
+                // The agent no longer works in the workspace and the outcome is not published, so only the
+                // run has changed the workspace. If this supervisor is killed here, the next one records the
+                // end.
                 record_end(world.home(), world.dir(), world.cwd(), run.state().reopen_count).await;
                 let notification =
                     world.claim_notification(Notification::for_outcome(&report, run, &world.task()));
@@ -455,7 +459,7 @@ impl RunningSupervisor<'_> {
 // stores it.
 fn resolve_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, SuperviseError> {
     let Some(workspace) = &request.placement.workspace else { return Ok(request.agent.cwd.clone()) };
-    // An agent files its sessions under its working directory, with links resolved.
+    // An agent stores its sessions under the path of its working directory, with links resolved.
     let missing = |source| SuperviseError::Workspace { path: workspace.clone(), source };
     fs::read_dir(workspace.join(&request.agent.cwd)).map_err(missing)?;
     let id = request.placement.id.clone().map_or_else(|| request.home.unused_id(random_seed()), Ok)?;
@@ -464,7 +468,7 @@ fn resolve_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, Sup
         Some(runs) => runs.join(day.as_str()).join(id.as_str()),
         None => run,
     };
-    let run = RunDir::at(run).expect("the place of a run is absolute and ends with its id");
+    let run = RunDir::at(run).expect("the path of a run is absolute and ends with its id");
     request.agent.cwd = run.workspace_path().join(&request.agent.cwd);
     request.placement.id = Some(id);
     Ok(run.stored_cwd(&request.agent.cwd).to_owned())
@@ -486,7 +490,7 @@ fn first_session(choice: &SessionChoice) -> SessionPlan {
 fn plan(request: &RunRequest, session: &SessionPlan, cwd: &Path, started_at: Moment) -> Plan {
     let RunRequest {
         dialect,
-        agent: order,
+        agent: agent_spec,
         environment,
         harness,
         policy,
@@ -495,41 +499,41 @@ fn plan(request: &RunRequest, session: &SessionPlan, cwd: &Path, started_at: Mom
         diagnostic,
         ..
     } = request;
-    // The directory is not known yet, but the names of the variables are.
+    // Only the names of the variables are used here, and they do not depend on the directory.
     let harness_variables = harness.map(|harness| {
-        harness.variables(Path::new(""), &order.cwd, (order.model.as_deref(), &policy.limits))
+        harness.variables(Path::new(""), &agent_spec.cwd, (agent_spec.model.as_deref(), &policy.limits))
     });
     let harness_variables: Vec<&str> =
         harness_variables.into_iter().flatten().map(|(name, _)| name).collect();
     let needed = environment.needed(dialect.as_ref());
-    let block_paths = &order.guards.block_paths;
+    let block_paths = &agent_spec.guards.block_paths;
     Plan {
         longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at,
         name: request.placement.name.clone(),
-        prompt: PlanPrompt { text: order.prompt.clone(), file: None },
+        prompt: PlanPrompt { text: agent_spec.prompt.clone(), file: None },
         cwd: cwd.into(),
         session: Some(session.clone()),
-        model: order.model.clone(),
-        permission_mode: order.permission_mode.clone(),
+        model: agent_spec.model.clone(),
+        permission_mode: agent_spec.permission_mode.clone(),
         agent: PlanAgent {
             name: dialect.name().to_owned(),
-            program: order.program.path.as_path().into(),
-            leading_args: order.program.leading_args.clone(),
+            program: agent_spec.program.path.as_path().into(),
+            leading_args: agent_spec.program.leading_args.clone(),
             version: None,
-            binary: Binary::new(&order.program.path).ok(),
+            binary: Binary::new(&agent_spec.program.path).ok(),
         },
-        argv: order.extra_args.iter().map(|arg| arg.as_str().into()).collect(),
+        argv: agent_spec.extra_args.iter().map(|arg| arg.as_str().into()).collect(),
         guards: PlanGuards {
-            allow_tools: order.guards.allow_tools.iter().map(ToString::to_string).collect(),
-            deny_tools: order.guards.deny_tools.iter().map(ToString::to_string).collect(),
-            answers: order.guards.answers.as_ref().map(|answers| answers.entries().clone()),
-            block_urls: order.guards.block_urls.iter().map(ToString::to_string).collect(),
+            allow_tools: agent_spec.guards.allow_tools.iter().map(ToString::to_string).collect(),
+            deny_tools: agent_spec.guards.deny_tools.iter().map(ToString::to_string).collect(),
+            answers: agent_spec.guards.answers.as_ref().map(|answers| answers.entries().clone()),
+            block_urls: agent_spec.guards.block_urls.iter().map(ToString::to_string).collect(),
             block_paths: block_paths.texts().to_vec(),
             home: (!block_paths.texts().is_empty()).then(|| block_paths.home().to_owned()),
         },
-        network: order.network.as_ref().map(|network| network.hosts().to_vec()),
-        learn: order
+        network: agent_spec.network.as_ref().map(|network| network.hosts().to_vec()),
+        learn: agent_spec
             .learn
             .as_ref()
             .map(|learn| PlanLearn { judge: learn.judge.clone(), tokens_max: learn.tokens_max }),
@@ -537,13 +541,13 @@ fn plan(request: &RunRequest, session: &SessionPlan, cwd: &Path, started_at: Mom
             .with_needed(needed.iter().map(String::as_str)),
         harness: *harness,
         policy: policy.clone(),
-        checks: order.checks.clone(),
+        checks: agent_spec.checks.clone(),
         notify: request.notify.clone(),
-        finish_tool: order.finish_tool.is_some(),
-        done_when: order.done_when.clone(),
-        wrap_up_prompt: order.wrap_up_prompt.clone(),
-        handoff_tokens: order.handoff_tokens,
-        handoff_summary: order.handoff_summary.clone(),
+        finish_tool: agent_spec.finish_tool.is_some(),
+        done_when: agent_spec.done_when.clone(),
+        wrap_up_prompt: agent_spec.wrap_up_prompt.clone(),
+        handoff_tokens: agent_spec.handoff_tokens,
+        handoff_summary: agent_spec.handoff_summary.clone(),
         keep_partial_messages: *keep_partial_messages,
         diagnostic: *diagnostic,
         prices: dialect.tables().prices.clone(),

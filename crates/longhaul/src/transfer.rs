@@ -23,7 +23,7 @@ mod scratch;
 mod sessions;
 mod snapshot;
 
-pub(crate) use git::{complaint, git_in};
+pub(crate) use git::{error_message, git_in};
 pub(crate) use snapshot::NO_REPOSITORY;
 
 pub use error::TransferError;

@@ -1,6 +1,6 @@
-//! The watchdog of a run: a process that waits until its supervisor dies and stops the silent agent of an
-//! orphaned run. It needs no CPU time while it waits. It never decides anything about the run or writes to its
-//! journal; the next supervisor reads how the attempt ended.
+//! The watchdog of a run: a process that waits until the supervisor dies and then stops the silent agent of
+//! the orphaned run. It uses no CPU time while it waits. It never decides anything about the run or writes to
+//! its journal. The next supervisor reads how the attempt ended.
 
 mod silence;
 mod stop;
@@ -16,13 +16,13 @@ use silence::{OutputPosition, SilenceTimer};
 use std::io;
 use std::process::{self, Stdio};
 use std::time::{Duration, Instant};
-use stop::end;
+use stop::stop_orphan;
 use tokio::process::{Child, Command};
 
 // Polls per timeout: an agent is stopped at most an eighth late.
 const POLLS_PER_TIMEOUT: u32 = 8;
 const POLL_INTERVAL_MIN: Duration = Duration::from_millis(50);
-// File events show a takeover at once; this is for a system without them.
+// File events show a takeover at once. This is for systems without them.
 const POLL_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
 /// The reason why a watchdog exited.
@@ -41,8 +41,9 @@ pub enum WatchdogExit {
 }
 
 /// Waits until `supervisor` is dead, and then until the run finishes, has another supervisor or has no
-/// process. If the run is silent for its policy's `orphan_timeout`, its processes are stopped. Call it in a
-/// separate process without the run marker; a supervisor starts one through [`Environment::watchdog`].
+/// process. If the run is silent for its policy's `orphan_timeout`, its processes are stopped. Call this
+/// function in a separate process without the run marker. A supervisor starts one through
+/// [`Environment::watchdog`].
 ///
 /// # Errors
 ///
@@ -64,8 +65,8 @@ async fn watch_orphan(
 ) -> Result<WatchdogExit, SuperviseError> {
     let mut watch = FileWatch::new();
     // A new supervisor appends to the journal and renames files into the directory.
-    watch.file(&dir.journal_path());
-    watch.dir(dir.path());
+    watch.add_file(&dir.journal_path());
+    watch.add_dir(dir.path());
     let poll_interval =
         (orphan_timeout.to_std() / POLLS_PER_TIMEOUT).clamp(POLL_INTERVAL_MIN, POLL_INTERVAL_MAX);
     let mut silence = SilenceTimer::start(OutputPosition::new(dir));
@@ -91,11 +92,11 @@ async fn watch_orphan(
                 changed?;
                 known_process = Some(process);
             }
-            exited = process.gone() => exited?,
+            exited = process.wait_for_exit() => exited?,
         }
-        silence.pass(started.elapsed(), poll_interval, OutputPosition::new(dir));
-        if silence.lasted() >= orphan_timeout
-            && let Some(stopped) = end(dir, marker, &silence, grace).await?
+        silence.advance(started.elapsed(), poll_interval, OutputPosition::new(dir));
+        if silence.duration() >= orphan_timeout
+            && let Some(stopped) = stop_orphan(dir, marker, &silence, grace).await?
         {
             return Ok(WatchdogExit::Stopped(stopped));
         }
@@ -105,17 +106,17 @@ async fn watch_orphan(
 /// Returns once the process has exited, including when its PID was reused.
 async fn wait_for_exit(supervisor: ProcessId) -> io::Result<()> {
     let Some(pid) = Pid::from_raw(supervisor.pid.cast_signed()) else { return Ok(()) };
-    // If the supervisor still lives, the journal's lock shows it.
+    // If the handle cannot be opened although the supervisor is alive, the journal's lock shows it.
     let Ok(mut process) = AdoptedProcess::new(pid) else { return Ok(()) };
-    // Read after the handle is open: from then on the PID cannot be reused.
+    // The ticks are read after the handle is open, because the PID cannot be reused from then on.
     if start_ticks(supervisor.pid) != Some(supervisor.start_ticks) {
         return Ok(());
     }
-    process.gone().await
+    process.wait_for_exit().await
 }
 
-/// Returns `true` if another supervisor has the run. A dying supervisor keeps the lock for a moment, and
-/// other readers may hold it for a moment.
+/// Returns `true` if another supervisor drives the run. A dying supervisor and other readers may hold the
+/// lock for a moment, so it is polled.
 async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
     for _ in 0..EXIT_POLLS_MAX {
         if !Journal::is_locked(&dir.journal_path())? {
@@ -126,14 +127,15 @@ async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Returns a process of the run, the oldest by PID. While it lives, there is no need to search for others.
+/// Returns the process of the run with the lowest PID. While it is running, there is no need to search for
+/// others.
 async fn find_live_process(marker: &RunMarker) -> io::Result<Option<AdoptedProcess>> {
-    let oldest = || processes_with(marker).into_iter().next();
-    let mut found = oldest();
+    let lowest = || processes_with(marker).into_iter().next();
+    let mut found = lowest();
     if found.is_none() {
-        // A process that is just starting gets its marker a moment later.
+        // A process that is starting has its marker only a moment later.
         tokio::time::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX).await;
-        found = oldest();
+        found = lowest();
     }
     found.map(|(_, process)| AdoptedProcess::from_handle(process)).transpose()
 }
@@ -148,7 +150,7 @@ pub(crate) struct Watchdog(Child);
 
 impl Watchdog {
     /// Starts the program as the watchdog of this run and this process. It inherits the markers of enclosing
-    /// runs but not the marker of this run, so that the run's sweep spares it.
+    /// runs but not the marker of this run, so that the run's sweep does not stop it.
     pub(crate) fn start(program: &Program, dir: &RunDir) -> io::Result<Watchdog> {
         let pid = process::id();
         let started = start_ticks(pid).unwrap_or_default();
@@ -164,7 +166,7 @@ impl Watchdog {
             .map(Watchdog)
     }
 
-    /// Stops the watchdog. Its run is finished, and this process may continue.
+    /// Stops the watchdog, because its run is finished and this process may continue.
     pub(crate) async fn stop(mut self) {
         // A watchdog that has already exited needs no signal.
         let _ = self.0.kill().await;

@@ -2,7 +2,7 @@
 
 use longhaul_core::{Action, Event, Moment, Now, Policy, Record, Run, Step};
 
-/// Everything that a run affects: the journal, the agent's process, the clock.
+/// Everything outside a run: the journal, the agent's process, the clock.
 pub trait World {
     /// An error that ends the run: the journal cannot be written.
     type Error;

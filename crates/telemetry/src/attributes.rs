@@ -32,7 +32,7 @@ pub(crate) const TURNS: &str = "longhaul.turns";
 pub(crate) const COST: &str = "longhaul.cost.usd";
 /// Estimated cost in US dollars.
 pub(crate) const COST_ESTIMATED: &str = "longhaul.cost.estimated_usd";
-/// `stated` or `estimated`.
+/// `reported` or `estimated`.
 pub(crate) const COST_KIND: &str = "longhaul.cost.kind";
 pub(crate) const UNTIL: &str = "longhaul.wait.until";
 pub(crate) const REASON: &str = "longhaul.stop.cause";

@@ -19,8 +19,8 @@ impl Client {
     /// # Errors
     /// Returns the library's error if TLS is not available.
     pub(crate) fn new(runtime: Handle, timeout: Duration) -> Result<Client, reqwest::Error> {
-        // Of the two available providers, this one builds without C++ and an assembler. Another may be
-        // installed already.
+        // Of the two available providers, this one builds without C++ and an assembler. Installing it fails
+        // if another provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().timeout(timeout).redirect(reqwest::redirect::Policy::none());
         Ok(Client { client: client.build()?, runtime })

@@ -1,7 +1,7 @@
 //! Stores the ids of a run's trace, which all supervisors of the run share.
 //!
-//! They are random, or taken from the caller's `TRACEPARENT`, and stored in the run directory. Span ids are
-//! derived from them, so every supervisor gives the same attempt the same span id.
+//! The ids are random or come from the caller's `TRACEPARENT`, and are stored in the run's directory. Span
+//! ids are derived from them, so every supervisor gives the same attempt the same span id.
 
 use longhaul_store::{Durability, RunDir, replace_json};
 use opentelemetry::Context;
@@ -109,7 +109,7 @@ fn parse_trace(bytes: &[u8]) -> Option<Trace> {
     trace.id().is_some().then_some(trace)
 }
 
-/// Gives the next span the ids set for it.
+/// Generates the ids that were set for the next span.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ids(Arc<Mutex<Option<(TraceId, SpanId)>>>);
 
@@ -143,14 +143,14 @@ mod tests {
 
     #[test]
     fn run_continues_callers_trace() {
-        let trace = Trace::from_traceparent(PARENT).expect("it is one");
-        let outside = trace.parent_context();
-        let context = outside.span().span_context().clone();
+        let trace = Trace::from_traceparent(PARENT).expect("it is valid");
+        let parent_context = trace.parent_context();
+        let context = parent_context.span().span_context().clone();
         assert_eq!(context.span_id().to_string(), "b7ad6b7169203331");
         assert!(context.is_sampled() && context.is_remote());
         let (id, attempt) = trace.span("attempt 1");
         assert_eq!(id.to_string(), "0af7651916cd43dd8448eb211c80319c");
-        assert_eq!(attempt, trace.span("attempt 1").1, "the same span, anyone who tells of it");
+        assert_eq!(attempt, trace.span("attempt 1").1, "every supervisor derives the same span id");
         assert_ne!(attempt, trace.span("attempt 2").1);
     }
 

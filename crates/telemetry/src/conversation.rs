@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 pub(crate) struct ConversationSpans {
     decoder: Box<dyn TranscriptDecoder>,
     /// Time at which the model had all its input, for the main conversation and for each sub-agent.
-    prompts: BTreeMap<Thread, Moment>,
+    input_times: BTreeMap<Thread, Moment>,
     /// Open messages, which may have further parts.
     turns: BTreeMap<Thread, TurnSpan>,
     calls: BTreeMap<String, ToolCallSpan>,
-    /// Number of upcoming messages that an earlier supervisor has reported.
+    /// Number of the next messages that an earlier supervisor has already reported.
     reported: usize,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct ToolCallSpan {
     pub(crate) tool: String,
     pub(crate) started_at: Moment,
     pub(crate) ended_at: Moment,
-    pub(crate) ending: ToolOutcome,
+    pub(crate) outcome: ToolOutcome,
 }
 
 /// How a tool call ended.
@@ -76,13 +76,13 @@ impl ConversationSpans {
     /// Creates the conversation of an attempt that started at `at`. An earlier supervisor has reported the
     /// first `reported` messages.
     pub(crate) fn new(decoder: Box<dyn TranscriptDecoder>, at: Moment, reported: usize) -> ConversationSpans {
-        let prompts = BTreeMap::from([(None, at)]);
-        ConversationSpans { decoder, prompts, turns: BTreeMap::new(), calls: BTreeMap::new(), reported }
+        let input_times = BTreeMap::from([(None, at)]);
+        ConversationSpans { decoder, input_times, turns: BTreeMap::new(), calls: BTreeMap::new(), reported }
     }
 
-    /// Notes that the agent received a prompt.
+    /// Records that the agent received a prompt.
     pub(crate) fn on_prompt(&mut self, at: Moment) {
-        self.prompts.insert(None, at);
+        self.input_times.insert(None, at);
     }
 
     /// Reads bytes of the stream that arrived at `now`, and returns the completed spans.
@@ -114,11 +114,11 @@ impl ConversationSpans {
                 if let (Some(id), Some(tool)) = (message.tool_use_id.clone(), message.tool.clone()) {
                     let parent = message.parent_tool_use_id.clone();
                     // The call is the prompt of a sub-agent.
-                    self.prompts.insert(Some(id.clone()), at);
-                    let ending = ToolOutcome::Interrupted;
+                    self.input_times.insert(Some(id.clone()), at);
+                    let outcome = ToolOutcome::Interrupted;
                     self.calls.insert(
                         id.clone(),
-                        ToolCallSpan { id, parent, tool, started_at: at, ended_at: at, ending },
+                        ToolCallSpan { id, parent, tool, started_at: at, ended_at: at, outcome },
                     );
                 }
                 self.add_part(message, at, is_already_sent)
@@ -127,20 +127,20 @@ impl ConversationSpans {
                 let parent = message.parent_tool_use_id;
                 let mut completed: Vec<CompletedSpan> =
                     self.turns.remove(&parent).map(CompletedSpan::Turn).into_iter().collect();
-                self.prompts.insert(parent, at);
+                self.input_times.insert(parent, at);
                 let Some(call) = message.tool_use_id.and_then(|id| self.calls.remove(&id)) else {
                     return completed;
                 };
                 // The end of a sub-agent's call ends its conversation.
-                self.prompts.remove(&Some(call.id.clone()));
+                self.input_times.remove(&Some(call.id.clone()));
                 completed.extend(self.turns.remove(&Some(call.id.clone())).map(CompletedSpan::Turn));
-                let ending = match (message.denied, message.interrupted, message.is_error) {
+                let outcome = match (message.denied, message.interrupted, message.is_error) {
                     (true, _, _) => ToolOutcome::Denied,
                     (false, true, _) => ToolOutcome::Interrupted,
                     (false, false, Some(true)) => ToolOutcome::Failed,
                     (false, false, Some(false) | None) => ToolOutcome::Returned,
                 };
-                completed.push(CompletedSpan::Call(call.end(at, ending)));
+                completed.push(CompletedSpan::Call(call.end(at, outcome)));
                 completed
             }
             EventKind::Prompt | EventKind::Note | EventKind::Summary => Vec::new(),
@@ -156,12 +156,12 @@ impl ConversationSpans {
         at: Moment,
         is_already_sent: bool,
     ) -> Vec<CompletedSpan> {
-        // Messages that the agent's program writes in place of the model are not turns.
+        // Messages that the agent itself writes in place of the model are not turns.
         let Some(id) = message.id.filter(|_| message.origin == MessageOrigin::Model) else {
             return Vec::new();
         };
         let parent = message.parent_tool_use_id;
-        let started_at = self.prompts.get(&parent).copied().unwrap_or(at).min(at);
+        let started_at = self.input_times.get(&parent).copied().unwrap_or(at).min(at);
         let (open, previous) = match self.turns.remove(&parent) {
             Some(turn) if turn.id == id => (Some(turn), None),
             previous => (None, previous),
@@ -193,15 +193,15 @@ impl ConversationSpans {
             self.turns.insert(parent.clone(), turn);
         }
         if let Some(last) = completed.last() {
-            self.prompts.insert(parent, last.ended_at);
+            self.input_times.insert(parent, last.ended_at);
         }
         completed.into_iter().map(CompletedSpan::Turn).collect()
     }
 }
 
 impl ToolCallSpan {
-    fn end(self, at: Moment, ending: ToolOutcome) -> ToolCallSpan {
-        ToolCallSpan { ended_at: at.max(self.started_at), ending, ..self }
+    fn end(self, at: Moment, outcome: ToolOutcome) -> ToolCallSpan {
+        ToolCallSpan { ended_at: at.max(self.started_at), outcome, ..self }
     }
 }
 

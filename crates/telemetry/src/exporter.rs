@@ -26,7 +26,7 @@ use std::{env, io};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 
-/// Time that the end of a command may be delayed to send the remaining data.
+/// Longest delay of a command's exit to send the remaining data.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 const SCOPE: &str = "longhaul";
 
@@ -50,7 +50,7 @@ pub struct Telemetry {
     metrics: Option<SdkMeterProvider>,
     exporter: Exporter,
     dropped: Arc<Mutex<DroppedData>>,
-    // Last field, because the fields above use it until they are dropped.
+    // The last field, because the fields above use it until they are dropped.
     runtime: Runtime,
 }
 
@@ -81,7 +81,7 @@ impl Telemetry {
         if settings.is_disabled() {
             return Ok(None);
         }
-        // The exporters block on threads of their own. This runtime serves them.
+        // The exporters block their own threads. This runtime sends their requests.
         let runtime =
             Builder::new_multi_thread().worker_threads(1).thread_name("telemetry").enable_all().build()?;
         let runtime_guard = runtime.enter();
@@ -165,7 +165,7 @@ impl Exporter {
     }
 }
 
-/// Returns the description of the sender. The user's variables override our values.
+/// Returns the attributes that describe the sender. The user's variables override the defaults.
 fn resource() -> Resource {
     let defaults =
         [KeyValue::new("service.name", SCOPE), KeyValue::new("service.version", env!("CARGO_PKG_VERSION"))];
@@ -173,7 +173,7 @@ fn resource() -> Resource {
         .with_attributes(defaults)
         .with_detector(Box::new(TelemetryResourceDetector))
         .with_detector(Box::new(EnvResourceDetector::new()));
-    // This detector always sets a service name, if necessary `unknown`.
+    // This detector always sets a service name, `unknown` if it finds none.
     if env::var_os("OTEL_SERVICE_NAME").is_some_and(|name| !name.is_empty()) {
         return resource.with_detector(Box::new(SdkProvidedResourceDetector)).build();
     }

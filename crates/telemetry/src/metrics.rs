@@ -67,14 +67,12 @@ impl Metrics {
             waiting: meter
                 .f64_counter(metrics::WAITING)
                 .with_unit("s")
-                .with_description("Time between attempts, by the fault that is waited for")
+                .with_description("Waiting time between attempts, by fault")
                 .build(),
             cost: meter
                 .f64_counter(metrics::COST)
                 .with_unit("USD")
-                .with_description(
-                    "What attempts cost at API prices, as the vendor stated it or as it was estimated",
-                )
+                .with_description("Cost of attempts at API prices, reported by the agent or estimated")
                 .build(),
         }
     }

@@ -26,7 +26,7 @@ pub struct TelemetryObserver<'a> {
     inner: &'a mut dyn Observer,
     /// `None` if telemetry is disabled.
     exporter: Option<Exporter>,
-    /// `None` before the run has a directory, and for a run whose plan is not understood.
+    /// `None` before the run has a directory, and for a run whose plan this version cannot read.
     spans: Option<SpanRecorder>,
     dir: Option<RunDir>,
     /// Records that are not on disk yet.

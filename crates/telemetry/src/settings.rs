@@ -16,8 +16,8 @@ pub struct Settings {
     pub traces: Option<Target>,
     /// Target of metrics. `None` if disabled.
     pub metrics: Option<Target>,
-    /// Invalid values. Each sentence states which value is used instead.
-    pub complaints: Vec<String>,
+    /// Warnings about invalid values. Each states the value that is used instead.
+    pub warnings: Vec<String>,
 }
 
 /// The target of a signal.
@@ -57,12 +57,12 @@ impl Settings {
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return settings;
         }
-        settings.traces = target(TRACES, &variable, &mut settings.complaints);
-        settings.metrics = target(METRICS, &variable, &mut settings.complaints);
+        settings.traces = target(TRACES, &variable, &mut settings.warnings);
+        settings.metrics = target(METRICS, &variable, &mut settings.warnings);
         settings
     }
 
-    /// Returns whether no signal is exported.
+    /// Returns `true` if no signal is exported.
     pub fn is_disabled(&self) -> bool {
         self.traces.is_none() && self.metrics.is_none()
     }
@@ -71,7 +71,7 @@ impl Settings {
 fn target(
     signal: &str,
     variable: &impl Fn(&str) -> Option<String>,
-    complaints: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Option<Target> {
     let signal_variable = format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT");
     let endpoint = variable(&signal_variable).or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT"));
@@ -82,53 +82,49 @@ fn target(
     if !is_enabled {
         return None;
     }
-    let protocol = protocol(signal, variable, complaints);
+    let protocol = protocol(signal, variable, warnings);
     let endpoint = endpoint.unwrap_or_else(|| protocol.endpoint().to_owned());
-    let timeout = timeout(signal, variable, complaints);
+    let timeout = timeout(signal, variable, warnings);
     Some(Target { protocol, endpoint: without_credentials(&endpoint), timeout })
 }
 
 /// Reads the timeout of a signal, in milliseconds as in the specification.
-fn timeout(
-    signal: &str,
-    variable: &impl Fn(&str) -> Option<String>,
-    complaints: &mut Vec<String>,
-) -> Duration {
+fn timeout(signal: &str, variable: &impl Fn(&str) -> Option<String>, warnings: &mut Vec<String>) -> Duration {
     for name in [format!("OTEL_EXPORTER_OTLP_{signal}_TIMEOUT"), "OTEL_EXPORTER_OTLP_TIMEOUT".to_owned()] {
         let Some(value) = variable(&name) else { continue };
         if let Some(milliseconds) = value.parse().ok().filter(|milliseconds| *milliseconds > 0) {
             return Duration::from_millis(milliseconds);
         }
-        let used = TIMEOUT.as_millis();
-        add_complaint(
-            complaints,
-            format!("{name} is `{value}`, which is no number of milliseconds; {used} is used"),
+        let default = TIMEOUT.as_millis();
+        add_warning(
+            warnings,
+            format!("{name} is `{value}`, which is not a number of milliseconds; {default} is used"),
         );
         break;
     }
     TIMEOUT
 }
 
-/// Adds a complaint unless it is a duplicate: both signals may read the same variable.
-fn add_complaint(complaints: &mut Vec<String>, error: String) {
-    if !complaints.contains(&error) {
-        complaints.push(error);
+/// Adds a warning unless it is a duplicate. Both signals may read the same variable.
+fn add_warning(warnings: &mut Vec<String>, warning: String) {
+    if !warnings.contains(&warning) {
+        warnings.push(warning);
     }
 }
 
 fn protocol(
     signal: &str,
     variable: &impl Fn(&str) -> Option<String>,
-    complaints: &mut Vec<String>,
+    warnings: &mut Vec<String>,
 ) -> Protocol {
     for name in [format!("OTEL_EXPORTER_OTLP_{signal}_PROTOCOL"), "OTEL_EXPORTER_OTLP_PROTOCOL".to_owned()] {
         let Some(value) = variable(&name) else { continue };
         if let Some(protocol) = Protocol::parse(&value) {
             return protocol;
         }
-        let used = Protocol::default();
-        let which = "which is none of grpc, http/protobuf, http/json";
-        add_complaint(complaints, format!("{name} is `{value}`, {which}; {used} is used"));
+        let default = Protocol::default();
+        let reason = "which is none of grpc, http/protobuf, http/json";
+        add_warning(warnings, format!("{name} is `{value}`, {reason}; {default} is used"));
         break;
     }
     Protocol::default()
@@ -195,8 +191,8 @@ mod tests {
                 text += &format!("{signal} to {} by {}{timeout}\n", target.endpoint, target.protocol);
             }
         }
-        for error in &settings.complaints {
-            text += &format!("{error}\n");
+        for warning in &settings.warnings {
+            text += &format!("{warning}\n");
         }
         expected.assert_eq(&text);
     }
@@ -280,7 +276,7 @@ mod tests {
             &expect![[r#"
                 traces to http://here by http/protobuf
                 metrics to http://here by http/protobuf
-                OTEL_EXPORTER_OTLP_TIMEOUT is `10s`, which is no number of milliseconds; 10000 is used
+                OTEL_EXPORTER_OTLP_TIMEOUT is `10s`, which is not a number of milliseconds; 10000 is used
             "#]],
         );
     }

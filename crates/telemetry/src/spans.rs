@@ -1,5 +1,5 @@
-//! Converts a run's records to spans: one for the run, one for each attempt, wait and check, and in an
-//! attempt one for each turn and tool call.
+//! Converts a run's records to spans. The run, each attempt, each wait and each check have a span, and so
+//! does each turn and tool call of an attempt.
 //!
 //! Records of an earlier supervisor are only replayed, because it has sent their spans. Two supervisors may
 //! send the same turn twice, as the same span, but its usage is counted once.
@@ -41,7 +41,7 @@ pub(crate) struct SpanRecorder {
     /// Span of the run, created with its first child span.
     run: Option<Span>,
     attempt: Option<OpenAttempt>,
-    pause: Option<OpenInterval>,
+    interval: Option<OpenInterval>,
     /// Number of messages of each attempt that an earlier supervisor has reported.
     reported: BTreeMap<u32, usize>,
     usage: Usage,
@@ -61,7 +61,7 @@ struct OpenAttempt {
 
 /// A period without an agent.
 enum OpenInterval {
-    Wait { since: Moment, until: Moment, after: Option<Fault> },
+    Wait { since: Moment, until: Moment, fault: Option<Fault> },
     Check { since: Moment },
 }
 
@@ -87,7 +87,7 @@ impl SpanRecorder {
             reopen_count: 0,
             run: None,
             attempt: None,
-            pause: None,
+            interval: None,
             reported,
             usage: Usage::default(),
         }
@@ -100,7 +100,7 @@ impl SpanRecorder {
         self.exporter = exporter;
     }
 
-    /// Sends the spans of records decided at `at`.
+    /// Sends the spans of records that were decided at `at`.
     pub(crate) fn record(&mut self, at: Moment, records: &[Record]) {
         records.iter().for_each(|record| self.apply(at, record));
     }
@@ -188,7 +188,7 @@ impl SpanRecorder {
             Record::SuspendOrdered { at, .. } => self.add_event("longhaul.suspend", *at, Vec::new()),
             Record::SummaryEnded { usage, .. } => self.add_usage(usage),
             Record::AttemptEnded { at, fault, usage, next, .. } => self.end_attempt(*at, *fault, usage, next),
-            Record::CheckStarted { at } => self.pause = Some(OpenInterval::Check { since: *at }),
+            Record::CheckStarted { at } => self.interval = Some(OpenInterval::Check { since: *at }),
             Record::CheckEnded { at, result } => self.end_check(*at, wire_name(result)),
             Record::RunFinished { at, outcome } => self.end_run(*at, outcome),
             Record::Swept { .. }
@@ -201,9 +201,9 @@ impl SpanRecorder {
             | Record::CheckStopOrdered { .. } => {}
         }
         if let Phase::Waiting { since, until, .. } = self.state.state().phase
-            && self.pause.is_none()
+            && self.interval.is_none()
         {
-            self.pause = Some(OpenInterval::Wait { since, until, after: self.state.state().fault });
+            self.interval = Some(OpenInterval::Wait { since, until, fault: self.state.state().fault });
         }
     }
 
@@ -256,16 +256,16 @@ impl SpanRecorder {
 
     /// Ends the span of the current wait, if there is one.
     fn end_wait(&mut self, at: Moment) {
-        let Some(OpenInterval::Wait { since, until, after }) = self.pause.take() else { return };
-        self.send_child_of_run(SpanData::wait(since, at, until, after));
+        let Some(OpenInterval::Wait { since, until, fault }) = self.interval.take() else { return };
+        self.send_child_of_run(SpanData::wait(since, at, until, fault));
         let common = self.info.common();
         if let Some(metrics) = self.exporter.metrics() {
-            metrics.wait(after, at.since(since), &common);
+            metrics.wait(fault, at.since(since), &common);
         }
     }
 
     fn end_check(&mut self, at: Moment, result: String) {
-        let Some(OpenInterval::Check { since }) = self.pause.take() else { return };
+        let Some(OpenInterval::Check { since }) = self.interval.take() else { return };
         self.send_child_of_run(SpanData::check(since, at, result));
     }
 

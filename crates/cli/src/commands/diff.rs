@@ -80,7 +80,7 @@ pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
                 (false, true) => DiffFormat::NameOnly,
                 (false, false) => DiffFormat::Patch { binary: !out::stdout_is_terminal() },
             };
-            let printed = runtime.block_on(diff.printed(format)).map_err(|error| failure(&dir, error))?;
+            let printed = runtime.block_on(diff.render(format)).map_err(|error| failure(&dir, error))?;
             print_text(global, &dir, &diff, format, &printed);
         }
     }
@@ -128,7 +128,7 @@ fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
         to: DiffEnd { state: state(&diff.to), live: diff.live.is_some() },
         commits: diff.commits.as_deref(),
         files: &diff.files,
-        totals: diff.figures(),
+        totals: diff.stat(),
         omitted,
     });
     Ok(())
@@ -159,7 +159,7 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
         ),
         ChangesError::NoGit(_) => Failure::not_started(
             format!("{action}: {error}"),
-            "install git, and see that it is on PATH",
+            "install git and make sure that it is on PATH",
             None,
         ),
         ChangesError::Git { .. } => Failure::not_started(

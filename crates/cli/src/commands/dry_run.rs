@@ -3,7 +3,7 @@
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
 use crate::policy_flags::ResolvedPolicy;
-use longhaul::{MARK_VARIABLE, SessionChoice, quoted};
+use longhaul::{MARKER_VARIABLE, SessionChoice, quoted};
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{AgentSpec, Dialect, Guards, Invocation, PriorAttempts, ToolPattern};
 use longhaul_core::typed as span;
@@ -115,7 +115,7 @@ pub fn print(
     let remaining = resolved.policy.limits.remaining(&LimitUsage::default());
     let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
     let mut invocation = Claude::new().invocation(order, &plan, &PriorAttempts::default());
-    invocation.env_set.push((MARK_VARIABLE.to_owned(), format!("{}/<drawn for it>", order.run_id)));
+    invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<drawn for it>", order.run_id)));
     let summary = order.handoff_summary.as_ref().map(|model| {
         let invocation = Claude::new().summary_invocation(order, plan.attempt, model, "");
         (model, command_line(&invocation), resolved.policy.summary_timeout)

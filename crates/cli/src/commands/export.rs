@@ -86,7 +86,7 @@ fn notes(exported: &Exported) -> Vec<String> {
     notes.extend(no_workspace.map(|reason| {
         let reason = match reason {
             WorkspaceOmitted::NotInGit => format!("git does not have {cwd}"),
-            WorkspaceOmitted::Gone => format!("{cwd} is gone"),
+            WorkspaceOmitted::Missing => format!("{cwd} is gone"),
         };
         format!("the workspace is not in the file: {reason}; bring it along yourself, and import with --use-existing")
     }));

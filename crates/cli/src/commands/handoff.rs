@@ -24,7 +24,7 @@ pub fn seed(args: &HandoffArgs) -> Result<u8, Failure> {
     let work = match &args.run {
         Some(selector) => {
             let dir = open_home::find_run(&open_home::locate()?, selector)?;
-            RecordedWork::of_run(&dir).map_err(|error| failure(RunError::NotStarted(error)))?
+            RecordedWork::from_run(&dir).map_err(|error| failure(RunError::NotStarted(error)))?
         }
         None => from_files(args)?,
     };
@@ -65,8 +65,8 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     let result = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-        let (request, timeout) = ((model, prompt.as_str()), policy.summary_timeout);
-        Ok(summarize(&agent_spec, &Claude::new(), request, timeout, &mut cancels).await)
+        let timeout = policy.summary_timeout;
+        Ok(summarize(&agent_spec, &Claude::new(), model, &prompt, timeout, &mut cancels).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
@@ -123,13 +123,13 @@ fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
         None => args.task.clone(),
     };
     let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));
-    RecordedWork::of_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
+    RecordedWork::from_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
         let hint = match error {
             HandoffError::Io { .. } => "check --from-transcript",
             HandoffError::UnknownFormat(_) => {
                 "sessions are in ~/.claude/projects/*/*.jsonl, streams in attempts/*/stream.jsonl of a run"
             }
-            HandoffError::NoTask(_) => "say what was to be done with --task or --task-file",
+            HandoffError::NoTask(_) => "state the task with --task or --task-file",
         };
         Failure::usage(error.to_string(), hint)
     })

@@ -287,7 +287,7 @@ pub fn failure(error: RunError) -> Failure {
             Failure { hint, ..Failure::not_started(source.to_string(), "", None) }
         }
         RunError::Aborted { ref run, ref source } => {
-            let remedy = if source.is_full() { "make room" } else { "fix the cause" };
+            let remedy = if source.is_disk_full() { "make room" } else { "fix the cause" };
             let hint = format!("{remedy}, and continue it with `longhaul recover {run}`");
             Failure::aborted(run.clone(), error.to_string(), hint)
         }

@@ -5,7 +5,7 @@ use super::phrases::{self, plural};
 use super::time::{TimeFormat, elapsed};
 use super::wrap::wrap;
 use crate::run_history::{AttemptsEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
-use longhaul::stopped_words;
+use longhaul::describe_stopped_task;
 use longhaul_core::{
     CancelSource, Moment, Outcome, PromptKind, RecoveryFinding, ResumeRequest, SessionPlan, SettingChange,
     Span, StopCause, Usd,
@@ -174,7 +174,7 @@ fn ending_over(ended: &AttemptsEnded, at: Moment, until: Moment, clock: &TimeFor
         let processes = plural(ended.leftover_processes, "process", "processes");
         parts.push(format!("ended {} {processes} that it left behind", ended.leftover_processes));
     }
-    parts.extend(ended.background_stopped.iter().map(stopped_words));
+    parts.extend(ended.background_stopped.iter().map(describe_stopped_task));
     if ended.denied_calls > 0 {
         parts.push(phrases::denied(ended.denied_calls));
     }

@@ -27,14 +27,14 @@ pub fn wanted() -> Option<Wanted> {
     });
     let targets = targets.collect::<Vec<_>>().join(", ");
     (!settings.is_disabled())
-        .then(|| Wanted { standard: targets, complaint: settings.complaints.first().cloned() })
+        .then(|| Wanted { standard: targets, complaint: settings.warnings.first().cloned() })
 }
 
 impl TelemetryHandle {
     /// Starts telemetry as the environment configures it.
     pub fn start(global: &GlobalArgs) -> TelemetryHandle {
         let settings = settings();
-        settings.complaints.iter().for_each(|complaint| warn(global, complaint));
+        settings.warnings.iter().for_each(|complaint| warn(global, complaint));
         TelemetryHandle(Telemetry::start(&settings).unwrap_or_else(|error| {
             warn(global, &format!("{error}; see to the OTEL_ variables"));
             None

@@ -279,7 +279,7 @@ fn run_works_without_git_and_diff_names_alternatives() {
     fs::rename(recorded.work().join(".git"), recorded.folder().join("git")).expect("it is there");
     let ended = diff(&recorded, &[]);
     assert_eq!(ended.code, 25, "{ended:?}");
-    ended.says(&["not in a git repository any more", "longhaul logs"]);
+    ended.says(&["no longer in a git repository", "longhaul logs"]);
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn copy_of_a_live_run_does_not_affect_its_agent() {
         let rejected = call(&stage, &copy, args).against(&server).end();
         rejected.envelope(25);
         rejected
-            .says(&["is at work in another copy of its directory", &format!("longhaul attach {original}")]);
+            .says(&["is running in another copy of its directory", &format!("longhaul attach {original}")]);
     }
     done_in(&stage, &live.end().envelope(0), 1);
     fs::remove_dir_all(copy).expect("it is ours");

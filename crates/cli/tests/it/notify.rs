@@ -7,7 +7,7 @@ use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{in_mid_tool_with, recover, with_each_agent, with_each_agent_at};
 use crate::server::{Server, WORK};
 use crate::tidy::everything;
-use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
+use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -148,14 +148,14 @@ fn command_runs_outside_the_run() {
     // The run marker and the run's other variables are not in its environment.
     assert!(!environment().contains(stage.only_run().id().as_str()), "{}", environment());
     assert!(
-        !environment().contains(RUN_VARIABLE) && !environment().contains(MARK_VARIABLE),
+        !environment().contains(RUN_VARIABLE) && !environment().contains(MARKER_VARIABLE),
         "{}",
         environment()
     );
     // Variables of outer runs stay.
-    let inner = stage.run(&stage.agent(), &args).env(RUN_VARIABLE, "outer").env(MARK_VARIABLE, "outer/1");
+    let inner = stage.run(&stage.agent(), &args).env(RUN_VARIABLE, "outer").env(MARKER_VARIABLE, "outer/1");
     inner.against(&server).end().envelope(0);
-    for line in [format!("\n{RUN_VARIABLE}=outer\n"), format!("\n{MARK_VARIABLE}=outer/1\n")] {
+    for line in [format!("\n{RUN_VARIABLE}=outer\n"), format!("\n{MARKER_VARIABLE}=outer/1\n")] {
         assert!(environment().contains(&line), "{}", environment());
     }
 }
@@ -191,7 +191,7 @@ fn interrupt_does_not_wait_for_command() {
     let ended = run.end();
     // The run was done by then.
     ended.envelope(0);
-    assert!(ended.stderr.contains("the run was to end at once"), "{ended:?}");
+    assert!(ended.stderr.contains("the run had to finish at once"), "{ended:?}");
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn unusable_channel_is_rejected() {
         ended.says(words);
         assert!(!ended.stderr.contains("T0K3N"), "{ended:?}");
     };
-    check("ntfy:a/b", &["a topic of ntfy", "write ntfy:TOPIC"]);
+    check("ntfy:a/b", &["an ntfy topic", "write ntfy:TOPIC"]);
     check(
         "slack:https://hooks.example/T0K3N",
         &["name of an environment variable", "slack:SLACK_WEBHOOK_URL"],

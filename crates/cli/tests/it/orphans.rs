@@ -8,7 +8,7 @@ use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps}
 use crate::server::Server;
 use crate::stopping::WALL;
 use crate::tidy;
-use longhaul::{MARK_VARIABLE, RUN_VARIABLE};
+use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use longhaul_store::{RunDir, StatusPhase, WatchdogStop};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -191,7 +191,7 @@ fn watchdog_inherits_nothing_from_its_supervisor() {
         rustix::process::getsid(Some(watchdog)).is_ok_and(|session| session == watchdog)
     });
     let environment = fs::read_to_string(proc_path("environ")).expect("it lives");
-    for name in [RUN_VARIABLE, MARK_VARIABLE] {
+    for name in [RUN_VARIABLE, MARKER_VARIABLE] {
         assert!(!environment.contains(name), "it carries the mark of its run");
     }
     let (stdout, stderr) = supervisor.killed();

@@ -408,7 +408,7 @@ fn run_without_workspace_is_rejected_and_kept() {
     fs::rename(stage.work(), &elsewhere).expect("it can be moved");
     let refused = recover(&stage, &server, &[]).end();
     refused.envelope(25);
-    refused.says(&["work in", "put it back"]);
+    refused.says(&["work in", "move it back"]);
     fs::rename(elsewhere, stage.work()).expect("it can be moved back");
     done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
 }

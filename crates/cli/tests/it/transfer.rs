@@ -154,7 +154,7 @@ fn check_move(here: &Stage, agent: &Path) {
 
     let busy = export(here, &["@"]).end();
     busy.envelope(25);
-    busy.says(&["of its processes still work", "longhaul recover", "longhaul cancel"]);
+    busy.says(&["of its processes are still running", "longhaul recover", "longhaul cancel"]);
     power_off(&run);
 
     let state = shell(here, &here.work(), STATE);
@@ -243,7 +243,7 @@ fn finished_run_moves() {
     until("the tool runs", || !processes_with(&marker).is_empty());
     let busy = import(&there, &file, &[]).end();
     busy.envelope(25);
-    busy.says(&["1 of its processes work on this machine", "longhaul cancel"]);
+    busy.says(&["1 of its processes are running on this machine", "longhaul cancel"]);
     drop(tool);
     let printed = json(&import(&there, &file, &["--quiet"]).end());
     assert_eq!(there.only_run().id().as_str(), id);
@@ -380,7 +380,7 @@ fn invalid_file_is_rejected() {
     let file = there.file("run.longhaul", "not a run");
     let refused = import(&there, &file, &[]).end();
     refused.envelope(25);
-    refused.says(&["no exported run", "hint:"]);
+    refused.says(&["not an exported run", "hint:"]);
     let missing = import(&there, &there.folder().join("missing"), &[]).end();
     missing.envelope(25);
     missing.says(&["read", "check the path"]);

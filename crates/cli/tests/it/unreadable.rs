@@ -138,10 +138,7 @@ fn check_handoffs(stage: &Stage, agent: &Path) {
         refused.says(words);
     };
     let copy = copy.to_str().expect("plain");
-    check_usage(
-        &["--from-transcript", copy],
-        &[copy, "does not say what was to be done", "hint:", "--task-file"],
-    );
+    check_usage(&["--from-transcript", copy], &[copy, "does not state the task", "hint:", "--task-file"]);
     assert_handoff(&handoff(stage, &["--from-transcript", copy, "--task", "fix it"]), "fix it");
     check_usage(
         &["--from-transcript", &task],

@@ -3,7 +3,7 @@
 
 use super::repository::UserRepo;
 use super::scratch_repo::ScratchRepo;
-use super::stats::{self, COMPARE, ChangedFile, between};
+use super::stats::{self, COMPARE, ChangedFile, diff_args};
 use super::{ChangesError, excluded, workspace_tree};
 use crate::live::LiveClock;
 use longhaul_core::Run;
@@ -55,7 +55,7 @@ pub enum DiffFormat {
         /// Whether the patch includes binary files, so that it can be applied.
         binary: bool,
     },
-    /// The files, with a bar for each.
+    /// The files, each with a bar for its number of changed lines.
     Stat {
         /// Line width in characters.
         width: usize,
@@ -89,14 +89,14 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
     })?;
     let scratch = tempfile::tempdir().map_err(ChangesError::io("write", &std::env::temp_dir()))?;
     let objects = [RunBoundary::Start, RunBoundary::End].map(|boundary| dir.objects_path(boundary));
-    let scratch_repo = ScratchRepo::make(scratch.path(), &repository, &[&objects[0], &objects[1]])?;
+    let scratch_repo = ScratchRepo::create(scratch.path(), &repository, &[&objects[0], &objects[1]])?;
     let is_finished = run.state().outcome().is_some();
     let (to, live) = match record.end(run.state().reopen_count).filter(|_| is_finished) {
         Some(end) => (end.state.clone(), None),
         None => {
             let excluded = excluded(home, dir, &repository)?;
             let current =
-                workspace_tree::take(&repository, &scratch_repo, &excluded, LiveClock::new().now().at)
+                workspace_tree::capture(&repository, &scratch_repo, &excluded, LiveClock::new().now().at)
                     .await?;
             let unrecorded = record.end.as_ref().and_then(|end| end.state.unrecorded_reason);
             (
@@ -105,14 +105,14 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
             )
         }
     };
-    let files = stats::figures(&scratch_repo, &record.start, &to, &paths).await?;
+    let files = stats::changed_files(&scratch_repo, &record.start, &to, &paths).await?;
     let commits = commits(&scratch_repo, record.start.head.as_deref(), to.head.as_deref()).await;
     Ok(WorkspaceDiff { from: record.start, to, live, files, commits, scratch_repo, paths, _scratch: scratch })
 }
 
 impl WorkspaceDiff {
-    /// Returns the sums of all files.
-    pub fn figures(&self) -> DiffStat {
+    /// Returns the totals of all files.
+    pub fn stat(&self) -> DiffStat {
         stats::sum(&self.files)
     }
 
@@ -120,14 +120,14 @@ impl WorkspaceDiff {
     ///
     /// # Errors
     /// Returns an error if an object is missing.
-    pub async fn printed(&self, format: DiffFormat) -> Result<Vec<u8>, ChangesError> {
+    pub async fn render(&self, format: DiffFormat) -> Result<Vec<u8>, ChangesError> {
         let format = match format {
             DiffFormat::Patch { binary: false } => "--patch".to_owned(),
             DiffFormat::Patch { binary: true } => "--binary".to_owned(),
             DiffFormat::Stat { width } => format!("--stat={width}"),
             DiffFormat::NameOnly => "--name-only".to_owned(),
         };
-        let [trees, paths] = between(&self.from, &self.to, &self.paths);
+        let [trees, paths] = diff_args(&self.from, &self.to, &self.paths);
         let options = COMPARE.iter().map(OsString::from).chain([format.into()]);
         let args: Vec<OsString> = options.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
         self.scratch_repo.git.call(&args).await

@@ -15,7 +15,7 @@ pub enum ChangesError {
     #[error("its workspace is not recorded")]
     Unrecorded(UnrecordedReason),
     /// The workspace was moved, or is no longer in a repository.
-    #[error("its workspace {} is not in a git repository any more", .0.display())]
+    #[error("its workspace {} is no longer in a git repository", .0.display())]
     WorkspaceMoved(PathBuf),
     /// Git cannot be started.
     #[error("cannot start git: {0}")]

@@ -1,14 +1,14 @@
 //! Runs git asynchronously. Dropping the future kills the git process.
 
 use super::ChangesError;
-use crate::transfer::{complaint, git_in};
+use crate::transfer::{error_message, git_in};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-/// Git in one directory, with additional settings and variables.
+/// Settings of git calls: the directory, with additional git settings and variables.
 #[derive(Clone, Debug)]
 pub(super) struct Git {
     dir: PathBuf,
@@ -18,19 +18,19 @@ pub(super) struct Git {
 }
 
 impl Git {
-    /// Creates a git for the repository that contains `dir`.
-    pub(super) fn at(dir: &Path) -> Git {
+    /// Creates the settings for the repository that contains `dir`.
+    pub(super) fn new(dir: &Path) -> Git {
         Git { dir: dir.to_owned(), settings: Vec::new(), env: Vec::new() }
     }
 
     /// Adds a variable.
-    pub(super) fn with(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
+    pub(super) fn with_variable(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
         self.env.push((name, value.as_ref().to_owned()));
         self
     }
 
     /// Replaces the settings.
-    pub(super) fn set(self, settings: &[OsString]) -> Git {
+    pub(super) fn with_settings(self, settings: &[OsString]) -> Git {
         Git { settings: settings.to_vec(), ..self }
     }
 
@@ -95,5 +95,5 @@ impl Git {
 
 fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> ChangesError {
     let action = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
-    ChangesError::Git { action, git_error: complaint(output) }
+    ChangesError::Git { action, git_error: error_message(output) }
 }

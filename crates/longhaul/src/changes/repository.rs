@@ -1,4 +1,4 @@
-//! The user's repository: its layout, what is checked out, and the few settings that decide whether a file
+//! The user's repository: its layout, the checked-out commit, and the few settings that decide whether a file
 //! has changed. The queries never start a program that the repository's files name.
 
 use super::ChangesError;
@@ -46,7 +46,7 @@ impl UserRepo {
         if !cwd.ancestors().any(|dir| dir.join(".git").exists()) {
             return Err(not_in_git());
         }
-        let git = Git::at(&cwd);
+        let git = Git::new(&cwd);
         let (paths, settings) =
             tokio::join!(rev_parse(&git), git.ask(&["config", "--null", "--get-regexp", SETTINGS]));
         let RepoPaths { paths, object_format, head, branch } = paths.map_err(|error| match error {
@@ -97,7 +97,7 @@ async fn rev_parse(git: &Git) -> Result<RepoPaths, ChangesError> {
     lines.pop();
     let unexpected = || ChangesError::Git {
         action: "rev-parse".to_owned(),
-        git_error: "the repository's path has a line break in it".to_owned(),
+        git_error: "the repository's path contains a line break".to_owned(),
     };
     if lines.len() != if has_commits { 8 } else { 6 } {
         return Err(unexpected());

@@ -1,5 +1,5 @@
-//! A temporary repository that captures a workspace: the user's objects and files, an own index, and only the
-//! given settings. It never writes to the user's repository, and only its new objects outlive it.
+//! A temporary repository that captures a workspace. It has the user's objects and files, its own index, and
+//! only the given settings. It never writes to the user's repository, and only its new objects outlive it.
 
 use super::ChangesError;
 use super::git::Git;
@@ -16,11 +16,12 @@ pub(super) struct ScratchRepo {
 }
 
 impl ScratchRepo {
-    /// Creates one in the empty directory `scratch`. It also borrows the objects of these directories.
+    /// Creates a repository in the empty directory `scratch`. It also borrows the objects of the directories
+    /// in `borrowed`.
     ///
     /// # Errors
     /// Returns an error if `scratch` cannot be written, or if the repository cannot be read.
-    pub(super) fn make(
+    pub(super) fn create(
         scratch: &Path,
         repository: &UserRepo,
         borrowed: &[&Path],
@@ -43,21 +44,21 @@ impl ScratchRepo {
         copy_if_exists(&repository.exclude, &scratch.join("info/exclude"))?;
         copy_if_exists(&repository.shallow, &scratch.join("shallow"))?;
         copy_index(&repository.index, scratch)?;
-        let git = Git::at(&repository.top)
-            .set(&repository.settings)
-            .with("GIT_DIR", scratch)
-            .with("GIT_WORK_TREE", &repository.top)
+        let git = Git::new(&repository.top)
+            .with_settings(&repository.settings)
+            .with_variable("GIT_DIR", scratch)
+            .with_variable("GIT_WORK_TREE", &repository.top)
             // The user's configuration may name programs, which this repository does not need.
-            .with("GIT_CONFIG_GLOBAL", "/dev/null")
-            .with("GIT_CONFIG_NOSYSTEM", "1");
+            .with_variable("GIT_CONFIG_GLOBAL", "/dev/null")
+            .with_variable("GIT_CONFIG_NOSYSTEM", "1");
         Ok(ScratchRepo { git, objects })
     }
 
-    /// Returns the directory of the objects that were written, or `None` if there are none.
+    /// Returns the directory of the objects that git wrote, or `None` if there are none.
     ///
     /// # Errors
     /// Returns an error if they cannot be read.
-    pub(super) fn written(&self) -> Result<Option<&Path>, ChangesError> {
+    pub(super) fn new_objects(&self) -> Result<Option<&Path>, ChangesError> {
         let failed = || ChangesError::io("read", &self.objects);
         // The borrowed directories matter only to this repository, not to the stored objects.
         fs::remove_dir_all(self.objects.join("info")).map_err(failed())?;

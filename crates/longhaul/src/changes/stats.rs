@@ -42,7 +42,7 @@ pub enum ChangeKind {
 }
 
 /// Returns git's arguments for the two trees and for the paths. Files that either state omitted are excluded.
-pub(super) fn between(
+pub(super) fn diff_args(
     start: &WorkspaceState,
     end: &WorkspaceState,
     paths: &[OsString],
@@ -63,19 +63,19 @@ pub(super) const COMPARE: [&str; 6] =
 ///
 /// # Errors
 /// Returns an error if git cannot compare them.
-pub(super) async fn figures(
+pub(super) async fn changed_files(
     scratch_repo: &ScratchRepo,
     start: &WorkspaceState,
     end: &WorkspaceState,
     paths: &[OsString],
 ) -> Result<Vec<ChangedFile>, ChangesError> {
-    let [trees, paths] = between(start, end, paths);
+    let [trees, paths] = diff_args(start, end, paths);
     let options = COMPARE.iter().chain(&["-z", "--raw", "--numstat"]).map(OsString::from);
     let args: Vec<OsString> = options.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
     let output = scratch_repo.git.call(&args).await?;
     parse(&output).ok_or_else(|| ChangesError::Git {
         action: "diff-tree".to_owned(),
-        git_error: "it lists the files in a way that this version does not know".to_owned(),
+        git_error: "its output has a format that this version does not know".to_owned(),
     })
 }
 
@@ -126,7 +126,7 @@ mod tests {
     fn parses_the_output_of_git() {
         let output = b":100644 100644 0a 0b M\0a \xff\nb\0:100644 100644 0a 0b R087\0old\0new\0:000000 100644 0 0b A\0z\0\
                        3\t1\ta \xff\nb\x000\t2\t\0old\0new\0-\t-\tz\0";
-        let files = parse(output).expect("it is as git writes it");
+        let files = parse(output).expect("the output is valid");
         let changes: Vec<_> = files
             .iter()
             .map(|file| (file.status, file.insertions, file.deletions, file.binary, file.from.is_some()))

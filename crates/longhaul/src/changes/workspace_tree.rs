@@ -1,5 +1,5 @@
 //! Captures the state of a workspace as a git tree: every file that git does not ignore, with its current
-//! content. It reads only files that differ from the index, up to a size that a person would review.
+//! content. It reads only files that differ from the index, and omits those that are too large to review.
 
 use super::ChangesError;
 use super::repository::UserRepo;
@@ -13,7 +13,7 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-// A hundred times what an agent writes or a person reads; data sets and builds are larger.
+// A hundred times the size of a file that an agent writes or a person reads. Data sets and builds are larger.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 // Git adds this much in less than a second. It also bounds the disk space.
 const ALL_BYTES_MAX: u64 = 128 << 20;
@@ -26,7 +26,7 @@ const OMITTED_MAX: usize = 100;
 ///
 /// # Errors
 /// Returns an error if git fails, and `TooMuch` if the uncommitted files exceed the limits.
-pub(super) async fn take(
+pub(super) async fn capture(
     repository: &UserRepo,
     scratch_repo: &ScratchRepo,
     excluded: &[PathBuf],
@@ -51,7 +51,7 @@ pub(super) async fn take(
     if !added.is_empty() {
         git.feed(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], &added).await?;
     }
-    // A missing object (of a partial clone) need not be fetched to be named.
+    // A tree can name a missing object of a partial clone, so git does not need to fetch it.
     let tree = git.call(&["write-tree", "--missing-ok"]).await?;
     Ok(WorkspaceState {
         at,
@@ -107,17 +107,17 @@ enum FileState {
     Deleted,
     /// The file has this many bytes.
     Bytes(u64),
-    /// Git cannot read the file, and would fail to add any other.
+    /// Git cannot read the file. If it tried, it would add no other file either.
     Unreadable,
 }
 
 fn inspect(top: &Path, path: &[u8]) -> FileState {
-    // A repository that git does not track.
+    // This is a nested repository that git does not track.
     if path.ends_with(b"/") {
         return FileState::Unreadable;
     }
     let path = Path::new(OsStr::from_bytes(path));
-    // A file below a linked directory is elsewhere.
+    // The path leads through a link, so the file is not in this tree.
     let parents = path.ancestors().skip(1).filter(|dir| dir.iter().next().is_some());
     if parents.into_iter().any(|dir| top.join(dir).is_symlink()) {
         return FileState::Deleted;

@@ -34,12 +34,12 @@ impl DiagnosticNote {
 }
 
 /// Returns the notes for a record. `run` is the run after its step.
-pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
+pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
     let attempt = run.state().attempts();
     match record {
-        Record::AttemptEnded { .. } => of_attempt_end(record, attempt),
+        Record::AttemptEnded { .. } => describe_attempt_end(record, attempt),
         Record::StopOrdered { cause, level, stall, .. } => {
-            let (cause_word, level) = (word(cause), word(level));
+            let (cause_word, level) = (wire_text(cause), wire_text(level));
             let note = DiagnosticNote::new(
                 format!("stop_{cause_word}"),
                 format!("attempt {attempt} is stopped: {cause_word}"),
@@ -55,7 +55,7 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             let note = DiagnosticNote::new("stall_deferred", title).with("until", rfc3339(*until));
             vec![note.with("seen", stall.describe(StopCause::Stalled))]
         }
-        // The default of most attempts.
+        // Most attempts use this strategy.
         Record::ResumeStrategyChosen {
             strategy: ResumeStrategy::AsIs,
             reason: StrategyReason::SessionFile(SessionFileState::Ready),
@@ -64,27 +64,27 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
         Record::ResumeStrategyChosen { strategy, reason, .. } => {
             let title = format!("attempt {attempt} uses resume strategy {}", strategy.as_str());
             let note = DiagnosticNote::new(format!("rung_{}", strategy.as_str()), title);
-            vec![note.with("rung", strategy.as_str()).with("because", word(reason))]
+            vec![note.with("rung", strategy.as_str()).with("because", wire_text(reason))]
         }
         Record::Swept { stopped_processes, .. } => {
             let leftover = (*stopped_processes > 0).then(|| {
-                let title = format!("attempt {attempt} left processes behind, which were ended");
+                let title = format!("stopped leftover processes of attempt {attempt}");
                 DiagnosticNote::new("swept", title).with("processes", stopped_processes.to_string())
             });
             leftover.into_iter().chain(waiting(run)).collect()
         }
         Record::SummaryStopOrdered { cause, .. } => {
             let note = DiagnosticNote::new("summary_stopped", "the summary of older work timed out");
-            vec![note.with("why", word(cause))]
+            vec![note.with("why", wire_text(cause))]
         }
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
             let note = DiagnosticNote::new("summary_failed", "no summary of older work");
             vec![note.with("fault", fault.word())]
         }
-        // `of_recovery` notes it with what was found, before the core decides.
+        // `describe_takeover` describes it with its finding, before the core decides.
         Record::Recovered { .. } => Vec::new(),
         Record::CancelRequested { source, .. } => {
-            vec![DiagnosticNote::new("cancel", "cancel requested").with("by", word(source))]
+            vec![DiagnosticNote::new("cancel", "cancel requested").with("by", wire_text(source))]
         }
         Record::SuspendOrdered { source, .. } => {
             let title =
@@ -92,16 +92,18 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             vec![DiagnosticNote::new("suspended", title)]
         }
         Record::Downtime { duration } => {
-            let title = "nothing ran: the machine slept, or the run had no supervisor";
+            let title = "nothing ran: the machine was asleep or the run had no supervisor";
             vec![DiagnosticNote::new("downtime", title).with("for", duration.to_string())]
         }
         Record::LimitReached { limit, threshold, .. } => {
             let note =
                 DiagnosticNote::new(format!("limit_{limit}"), format!("the limit of {limit} is reached"));
-            vec![note.with("limit", limit.as_str()).with("reach", word(threshold))]
+            vec![note.with("limit", limit.as_str()).with("reach", wire_text(threshold))]
         }
         Record::PromptSent { prompt, .. } => {
-            vec![DiagnosticNote::new("said", "a prompt was sent to the agent").with("said", word(prompt))]
+            vec![
+                DiagnosticNote::new("said", "a prompt was sent to the agent").with("said", wire_text(prompt)),
+            ]
         }
         Record::AgentStopped { claimed_done, .. } => {
             let title =
@@ -109,10 +111,10 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
             vec![DiagnosticNote::new("stopped", title).with("stop", run.state().voluntary_stops.to_string())]
         }
         Record::CheckStopOrdered { cause, .. } => {
-            vec![DiagnosticNote::new("check_stop_ordered", "check stopped").with("why", word(cause))]
+            vec![DiagnosticNote::new("check_stop_ordered", "check stopped").with("why", wire_text(cause))]
         }
         Record::CheckEnded { result, .. } => {
-            let result = word(result);
+            let result = wire_text(result);
             vec![DiagnosticNote::new(format!("check_{result}"), "check finished").with("result", result)]
         }
         Record::RunReopened { .. } => vec![DiagnosticNote::new("reopened", "run resumed")],
@@ -140,15 +142,15 @@ pub(super) fn of(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
 }
 
 /// Returns the note for a takeover.
-pub(super) fn of_recovery(found: &FoundAttempt) -> DiagnosticNote {
+pub(super) fn describe_takeover(found: &FoundAttempt) -> DiagnosticNote {
     let note = DiagnosticNote::new("recovered", "taken over by a new supervisor");
     match found {
-        FoundAttempt::Running(process) => note.with("agent", format!("lives as process {}", process.pid)),
-        FoundAttempt::Ended(evidence) => note.with("agent", "gone").with("exit", word(&evidence.exit)),
+        FoundAttempt::Running(process) => note.with("agent", format!("running as process {}", process.pid)),
+        FoundAttempt::Ended(evidence) => note.with("agent", "exited").with("exit", wire_text(&evidence.exit)),
     }
 }
 
-fn of_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
+fn describe_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
     let Record::AttemptEnded { fault, result, denied_calls, continuity, evidence, next, .. } = record else {
         return Vec::new();
     };
@@ -160,15 +162,16 @@ fn of_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
     let failure = fault.map(|fault| {
         let title = format!("attempt {attempt} failed: {fault}");
         let mut note = DiagnosticNote::new(format!("fault_{fault}"), title).with("fault", fault.word());
-        note.lines.extend(result.map(|result| ("result", word(&result))));
-        note.lines.extend(continuity.map(|continuity| ("history", word(&continuity))));
+        note.lines.extend(result.map(|result| ("result", wire_text(&result))));
+        note.lines.extend(continuity.map(|continuity| ("history", wire_text(&continuity))));
         // Recorded only for faults that could not be classified.
-        note.lines.extend(evidence.as_ref().map(|evidence| ("evidence", word(evidence))));
+        note.lines.extend(evidence.as_ref().map(|evidence| ("evidence", wire_text(evidence))));
         note.is_ending = true;
         match next {
             AfterAttempt::Attempt { at, remedy, plan } => {
-                let next = format!("attempt {} at {}, {}", plan.attempt, rfc3339(*at), word(&plan.prompt));
-                note.with("remedy", word(remedy)).with("next", next)
+                let next =
+                    format!("attempt {} at {}, {}", plan.attempt, rfc3339(*at), wire_text(&plan.prompt));
+                note.with("remedy", wire_text(remedy)).with("next", next)
             }
             AfterAttempt::Check => note.with("next", "check"),
             AfterAttempt::Finish(outcome) => note.with("next", outcome.kind.as_str()),
@@ -188,10 +191,10 @@ fn waiting(run: &Run) -> Option<DiagnosticNote> {
     })
 }
 
-/// Formats a value in the journal's words: `code 143`, or `ending api_error, api_status 529`. It omits absent
-/// fields.
-pub(super) fn word(value: &impl Serialize) -> String {
-    plain(&serde_json::to_value(value).expect("what is in a journal serialises"))
+/// Formats a value in the journal's words, such as `code 143` or `denials 0, stop_reason end_turn`. It omits
+/// absent fields.
+pub(super) fn wire_text(value: &impl Serialize) -> String {
+    plain(&serde_json::to_value(value).expect("a journaled value serializes"))
 }
 
 fn plain(value: &Value) -> String {

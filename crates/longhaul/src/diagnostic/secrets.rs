@@ -1,10 +1,10 @@
-//! Removes secrets from texts: environment values with the name of a secret, and anything with the prefix of
-//! an API key. An agent's stderr may contain either.
+//! Removes secrets from texts. It removes the values of variables that are named like a secret, and
+//! everything with the prefix of an API key. An agent's stderr may contain either.
 
 use crate::Environment;
 use std::env;
 
-// A value this short is a switch. Hiding it would break up ordinary words.
+// A shorter value is a switch. Hiding it would break up ordinary words.
 const CHARS_MIN: usize = 6;
 /// Parts of the names of secrets.
 const NAME_PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "AUTH"];
@@ -34,17 +34,17 @@ impl Secrets {
     }
 
     /// Returns the text with each secret replaced by its name.
-    pub(super) fn hidden_in(&self, text: &str) -> String {
-        let named = self
+    pub(super) fn redact(&self, text: &str) -> String {
+        let redacted = self
             .values
             .iter()
             .fold(text.to_owned(), |text, (name, value)| text.replace(value.as_str(), &format!("[{name}]")));
-        KEY_PREFIXES.iter().fold(named, |text, prefix| without_keys(&text, prefix))
+        KEY_PREFIXES.iter().fold(redacted, |text, prefix| redact_keys(&text, prefix))
     }
 }
 
 /// Replaces each key with this prefix.
-fn without_keys(text: &str, prefix: &str) -> String {
+fn redact_keys(text: &str, prefix: &str) -> String {
     let mut parts = text.split(prefix);
     let mut redacted = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -64,15 +64,15 @@ mod tests {
         let variables = [
             ("ANTHROPIC_API_KEY", "abc-def-ghi"),
             ("PROXY_AUTH", "abc-def-ghi-jkl"),
-            ("HOME", "/home/someone"),
+            ("HOME", "/home/user"),
             ("TOKEN_COUNT", "12"),
         ];
         let secrets = Secrets::from_variables(
             variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
         );
-        let check = |text: &str, expected: &str| assert_eq!(secrets.hidden_in(text), expected);
+        let check = |text: &str, expected: &str| assert_eq!(secrets.redact(text), expected);
         check("key abc-def-ghi, abc-def-ghi-jkl", "key [ANTHROPIC_API_KEY], [PROXY_AUTH]");
-        check("in /home/someone, 12 times", "in /home/someone, 12 times");
+        check("in /home/user, 12 times", "in /home/user, 12 times");
         check("x-api-key: sk-ant-api03-A_b-9.", "x-api-key: [a key].");
         check("sk-ant-1 sk-ant-2", "[a key] [a key]");
         check("", "");

@@ -20,9 +20,9 @@ struct Workspace(TempDir);
 
 impl Workspace {
     fn new() -> Workspace {
-        let workspace = Workspace(tempfile::tempdir().expect("there is a temporary folder"));
-        fs::create_dir_all(workspace.project().join(".claude")).expect("the place is new");
-        fs::create_dir(workspace.run()).expect("the place is new");
+        let workspace = Workspace(tempfile::tempdir().expect("a temporary directory"));
+        fs::create_dir_all(workspace.project().join(".claude")).expect("the directory is new");
+        fs::create_dir(workspace.run()).expect("the directory is new");
         workspace
     }
 
@@ -34,19 +34,19 @@ impl Workspace {
         self.0.path().join("onerun")
     }
 
-    fn flag(&self) {
-        fs::write(self.project().join(".claude/diagnostic_mode"), "").expect("the place can be written");
+    fn enable_by_file(&self) {
+        fs::write(self.project().join(".claude/diagnostic_mode"), "").expect("the directory is writable");
     }
 
     fn texts(&self, requested: bool, records: &[Record]) -> Texts {
-        let dir = RunDir::at(self.run()).expect("it is named like a run");
+        let dir = RunDir::at(self.run()).expect("the name is a run id");
         let mut diagnostic = Diagnostic::new(requested, &dir, &self.project(), &Environment::default());
         let mut run = Run::new();
         for record in records {
             run.apply(record);
-            diagnostic.stepped(&run, AT, &Step { records: vec![record.clone()], actions: Vec::new() }, None);
+            diagnostic.on_step(&run, AT, &Step { records: vec![record.clone()], actions: Vec::new() }, None);
         }
-        diagnostic.recovered(&run, AT, &FoundAttempt::Ended(Evidence::of_exit(Exit::Unobserved)));
+        diagnostic.on_takeover(&run, AT, &FoundAttempt::Ended(Evidence::of_exit(Exit::Unobserved)));
         let hidden = self.0.path().display().to_string();
         Texts {
             in_run: texts(&dir.diagnostic_path(), &hidden),
@@ -60,7 +60,7 @@ struct Texts {
     in_project: Vec<(String, String)>,
 }
 
-/// Returns every text of a folder, by its name without the time.
+/// Returns every text of a directory with its name, without the time.
 fn texts(dir: &Path, hidden: &str) -> Vec<(String, String)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut texts: Vec<_> = entries
@@ -68,7 +68,7 @@ fn texts(dir: &Path, hidden: &str) -> Vec<(String, String)> {
             let name = entry.file_name().into_string().expect("names are text");
             let (time, name) = name.split_at("20260921_120000_".len());
             assert!(time.chars().all(|c| c.is_ascii_digit() || c == '_'), "{time}");
-            let text = fs::read_to_string(entry.path()).expect("it can be read");
+            let text = fs::read_to_string(entry.path()).expect("the file is readable");
             (name.to_owned(), text.replace(hidden, ""))
         })
         .collect();
@@ -120,11 +120,12 @@ fn check(texts: &[(String, String)], name: &str, expected: Expect) {
 #[test]
 fn texts_are_readable() {
     let workspace = Workspace::new();
-    let dir = RunDir::at(workspace.run()).expect("it is named like a run");
-    let attempt = dir.create_attempt(1).expect("the place can be written");
+    let dir = RunDir::at(workspace.run()).expect("the name is a run id");
+    let attempt = dir.create_attempt(1).expect("the directory is writable");
     let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT, process: None, oom_killed: false };
-    attempt.write_exit(&exit).expect("the place can be written");
-    fs::write(attempt.stderr_path(), "warning: key sk-ant-api03-secret is old\nbye\n").expect("likewise");
+    attempt.write_exit(&exit).expect("the directory is writable");
+    fs::write(attempt.stderr_path(), "warning: key sk-ant-api03-secret is old\nbye\n")
+        .expect("the directory is writable");
 
     let Texts { in_run, in_project } = workspace.texts(true, &stalled_and_waiting());
     assert_eq!(in_project, []);
@@ -235,7 +236,7 @@ fn texts_are_readable() {
             attempt    1
             session    none
             directory  /project
-            agent      gone
+            agent      exited
             exit       unobserved
         "#]],
     );
@@ -252,7 +253,7 @@ fn writes_nothing_unless_requested() {
 #[test]
 fn project_file_enables_the_same_texts() {
     let workspace = Workspace::new();
-    workspace.flag();
+    workspace.enable_by_file();
     let Texts { in_run, in_project } = workspace.texts(false, &stalled_and_waiting());
     assert_eq!(in_run.len(), 6);
     assert_eq!(in_run, in_project);
@@ -273,9 +274,9 @@ fn events_of_one_second_get_separate_files() {
 #[test]
 fn ignores_an_unwritable_directory() {
     let workspace = Workspace::new();
-    workspace.flag();
+    workspace.enable_by_file();
     fs::write(workspace.project().join(".claude/diagnostic"), "in the way")
-        .expect("the place can be written");
+        .expect("the directory is writable");
     let Texts { in_run, in_project } = workspace.texts(false, &stalled_and_waiting());
     assert_eq!((in_run.len(), in_project.len()), (6, 0));
 }

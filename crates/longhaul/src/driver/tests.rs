@@ -35,7 +35,7 @@ impl World for LogWorld {
     }
 
     async fn next(&mut self, _until: Option<Moment>) -> Result<Event, String> {
-        self.events.pop_front().ok_or_else(|| "nothing more happens".to_owned())
+        self.events.pop_front().ok_or_else(|| "there are no more events".to_owned())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Builds handoff prompts from files that the agent wrote, for work without a run's records.
+//! Loads work from files that the agent wrote, for a handoff prompt without the records of a run.
 
 use super::{RecordedWork, end_of};
 use longhaul_agent::{Conversation, Dialect, HandoffReason};
@@ -10,7 +10,7 @@ use thiserror::Error;
 // Read from the start of a long session, which holds the task and early decisions.
 const HEAD_BYTES_MAX: u64 = 4 << 20;
 
-/// The reason why some files yield no handoff prompt.
+/// The reason why files yield no handoff prompt.
 #[derive(Debug, Error)]
 pub enum HandoffError {
     /// A file cannot be read.
@@ -22,10 +22,10 @@ pub enum HandoffError {
         source: io::Error,
     },
     /// A file is not in a format of the agent.
-    #[error("cannot read {}: it is neither a session file of the agent nor a stream of it", .0.display())]
+    #[error("cannot read {}: it is neither a session file nor a stream of the agent", .0.display())]
     UnknownFormat(PathBuf),
     /// No file states the task.
-    #[error("cannot find the task in {}: it does not say what was to be done", .0.display())]
+    #[error("cannot find the task in {}: it does not state the task", .0.display())]
     NoTask(PathBuf),
 }
 
@@ -36,7 +36,7 @@ impl RecordedWork {
     /// # Errors
     ///
     /// Returns an error if a file cannot be read, or if the task is unknown.
-    pub fn of_files(
+    pub fn from_files(
         files: &[PathBuf],
         dialect: &dyn Dialect,
         task: Option<&str>,

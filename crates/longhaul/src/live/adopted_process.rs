@@ -1,4 +1,4 @@
-//! Waits until a process exits that another supervisor started, so that it is not a child of this process.
+//! Waits for the exit of a process that another supervisor started. It is not a child of this process.
 
 use super::file_watch::readable;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -10,18 +10,19 @@ use tokio::io::unix::AsyncFd;
 pub(crate) struct AdoptedProcess(AsyncFd<OwnedFd>);
 
 impl AdoptedProcess {
+    /// Opens the process with this PID.
     pub(crate) fn new(pid: Pid) -> io::Result<AdoptedProcess> {
         AdoptedProcess::from_handle(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
     }
 
-    /// Creates one from a pidfd.
+    /// Creates a handle from a pidfd.
     pub(crate) fn from_handle(process: OwnedFd) -> io::Result<AdoptedProcess> {
         readable(process).map(AdoptedProcess)
     }
 
-    /// Returns once the process has exited.
-    pub(crate) async fn gone(&mut self) -> io::Result<()> {
-        // The handle stays readable, so the next caller returns at once.
+    /// Waits until the process exits.
+    pub(crate) async fn wait_for_exit(&mut self) -> io::Result<()> {
+        // The handle stays readable, so further calls return at once.
         self.0.readable().await.map(drop)
     }
 }

@@ -1,8 +1,8 @@
-//! An agent process: writes its output to files, has a process group of its own, receives prompts over a pipe
-//! or FIFO, and is stopped by signals.
+//! An agent process. It writes its output to files and receives prompts over a pipe or FIFO. It has its own
+//! process group and is stopped by signals.
 
 use super::adopted_process::AdoptedProcess;
-use super::run_marker::{MARK_VARIABLE, RUN_VARIABLE, RunMarker};
+use super::run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
 use crate::Environment;
 use longhaul_agent::Invocation;
 use longhaul_core::{Exit, ProcessId, SpawnError, StopLevel};
@@ -49,7 +49,8 @@ impl LaunchSpec {
         invocation: &Invocation,
         environment: &Environment,
         marker: &RunMarker,
-        (stdout, stderr): (File, File),
+        stdout: File,
+        stderr: File,
     ) -> LaunchSpec {
         let mut env_set = environment.set.clone();
         env_set.extend(invocation.env_set.iter().cloned());
@@ -67,9 +68,10 @@ impl LaunchSpec {
         }
     }
 
-    /// Removes the run marker, so that no sweep of the run stops this process. Markers of enclosing runs stay.
+    /// Removes the run marker, so that no sweep of the run stops this process. Markers of enclosing runs
+    /// stay.
     pub(crate) fn unmarked(mut self) -> LaunchSpec {
-        self.env_set.retain(|name, _| name != RUN_VARIABLE && name != MARK_VARIABLE);
+        self.env_set.retain(|name, _| name != RUN_VARIABLE && name != MARKER_VARIABLE);
         self
     }
 
@@ -142,7 +144,8 @@ impl AgentProcess {
             command.env_remove(name);
         }
         let mut child = command.spawn().map_err(|error| (spawn_error(&error), error))?;
-        let exited = || (SpawnError::NoResources, io::Error::other("the process ended before it was known"));
+        let exited =
+            || (SpawnError::NoResources, io::Error::other("the process exited before its id was read"));
         let raw_pid = child.id().ok_or_else(exited)?;
         let pid = Pid::from_raw(raw_pid as i32).ok_or_else(exited)?;
         let input_outlives_supervisor = fifo.is_ok();
@@ -154,12 +157,12 @@ impl AgentProcess {
         Ok((AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor }, process))
     }
 
-    /// Asks the agent to end its exchange with a result: by this line, or by SIGINT if its input has no
-    /// writer, which has the same effect (2.1.330).
+    /// Asks the agent to end its exchange with a result. Sends this line, or SIGINT if its input has no
+    /// writer. Both have the same effect (Claude Code 2.1.330).
     pub(crate) fn interrupt(&self, line: Vec<u8>) {
         match self.process {
-            Process::Child(_) => self.say(line),
-            Process::Adopted(_) if self.input_outlives_supervisor => self.say(line),
+            Process::Child(_) => self.send_line(line),
+            Process::Adopted(_) if self.input_outlives_supervisor => self.send_line(line),
             Process::Adopted(_) => {
                 // A process that has exited needs no interrupt.
                 let _ = kill_process(self.pid, Signal::INT);
@@ -167,8 +170,8 @@ impl AgentProcess {
         }
     }
 
-    /// Writes a line to the agent. A line after the end of the input is dropped.
-    pub(crate) fn say(&self, line: Vec<u8>) {
+    /// Writes a line to the agent. After the input is closed, the line is dropped.
+    pub(crate) fn send_line(&self, line: Vec<u8>) {
         if let Some(input) = &self.input {
             // The send fails only if the agent closed its input.
             let _ = input.send(line);
@@ -177,9 +180,9 @@ impl AgentProcess {
 
     /// Closes the agent's input after everything is written. If the input outlives the supervisor, it cannot
     /// be closed, and this line asks the agent to exit.
-    pub(crate) fn end_input(&mut self, exit_line: Vec<u8>) {
+    pub(crate) fn close_input(&mut self, exit_line: Vec<u8>) {
         if self.input_outlives_supervisor {
-            self.say(exit_line);
+            self.send_line(exit_line);
         } else {
             self.input = None;
         }
@@ -197,11 +200,11 @@ impl AgentProcess {
     }
 
     /// Waits until the process exits.
-    pub(crate) async fn exited(&mut self) -> io::Result<Exit> {
+    pub(crate) async fn wait_for_exit(&mut self) -> io::Result<Exit> {
         match &mut self.process {
             Process::Child(child) => child.wait().await.map(exit),
             // Only a parent receives the exit status.
-            Process::Adopted(adopted) => adopted.gone().await.map(|()| Exit::Unobserved),
+            Process::Adopted(adopted) => adopted.wait_for_exit().await.map(|()| Exit::Unobserved),
         }
     }
 }
@@ -211,8 +214,8 @@ fn open_input(path: &Path) -> io::Result<pipe::Sender> {
     pipe::OpenOptions::new().open_sender(path)
 }
 
-/// Opens the input of an agent before its start and fills it as far as possible, so that the agent has its
-/// prompt even if the supervisor dies now. Returns the rest, which is still to be written.
+/// Opens the input of an agent before its start and fills it as far as possible. The agent then has its
+/// prompt even if the supervisor dies now. Returns the rest, which the caller must write.
 fn fill_input(path: &Path, mut first: Vec<u8>) -> io::Result<(pipe::Sender, Vec<u8>)> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     let mut fifo = File::options().write(true).custom_flags(flags).open(path)?;
@@ -268,8 +271,8 @@ pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     stat(pid, 22)?.parse().ok()
 }
 
-/// Returns `true` if the process is stopped (SIGSTOP) and was not continued.
-pub(crate) fn is_halted(pid: u32) -> bool {
+/// Returns `true` if SIGSTOP has stopped the process and it was not continued.
+pub(crate) fn is_frozen(pid: u32) -> bool {
     stat(pid, 3).is_some_and(|state| state == "T")
 }
 

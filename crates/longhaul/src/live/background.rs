@@ -1,5 +1,5 @@
-//! Describes background tasks that ended with their agent: commands and the last lines of their output. It
-//! never starts or stops a task.
+//! Describes background tasks that ended with their agent: the commands and the last lines of their output.
+//! It never starts or stops a task.
 
 use super::stream_replay::tail_of;
 use longhaul_agent::BackgroundTask;
@@ -7,16 +7,17 @@ use longhaul_store::{AttemptDir, StoppedTask};
 use std::fs;
 use std::path::Path;
 
-// Enough for the end of a stack trace or the last steps of a training, and short in a prompt.
+// Enough for the end of a stack trace or the last steps of a training run, and short in a prompt.
 const LINES_MAX: usize = 10;
 const LINE_CHARS_MAX: usize = 200;
 
-/// Adds the last lines to tasks that ended with the agent of this attempt, and stores them for people.
-pub(crate) fn stopped(dir: &AttemptDir, tasks: &[BackgroundTask]) -> Vec<BackgroundTask> {
+/// Returns the tasks that ended with the agent of this attempt, with the last lines of their output. Also
+/// stores them for people.
+pub(crate) fn record_stopped_tasks(dir: &AttemptDir, tasks: &[BackgroundTask]) -> Vec<BackgroundTask> {
     if tasks.is_empty() {
         return Vec::new();
     }
-    // An earlier supervisor may have read output that is gone by now.
+    // An earlier supervisor may have read output that no longer exists.
     let stored = dir.stopped_tasks().unwrap_or_default();
     let last_lines = |task: &BackgroundTask| {
         let earlier = stored.iter().find(|earlier| earlier.output_file == task.output)?;
@@ -32,7 +33,7 @@ pub(crate) fn stopped(dir: &AttemptDir, tasks: &[BackgroundTask]) -> Vec<Backgro
         output_file: task.output.clone(),
         last_lines: task.last_lines.clone(),
     });
-    // A failed write fails nothing.
+    // A failed write does not fail the run.
     let _ = dir.write_stopped_tasks(&for_people.collect::<Vec<_>>());
     tasks
 }
@@ -44,7 +45,7 @@ fn last_lines_of(path: &Path) -> Option<String> {
 }
 
 /// The agent's last line in the output of a command that it stopped (Claude Code 2.1.330).
-const STOPPED_MARK: &str = "[killed]";
+const STOPPED_MARKER: &str = "[killed]";
 
 /// Returns the last non-empty lines, without characters that move a terminal's cursor.
 fn plain(text: &str) -> String {
@@ -54,7 +55,7 @@ fn plain(text: &str) -> String {
         let chars = shown.chars().filter(|c| !c.is_control() || *c == '\t');
         chars.take(LINE_CHARS_MAX).collect::<String>()
     };
-    let is_output = |line: &String| !line.trim().is_empty() && line != STOPPED_MARK;
+    let is_output = |line: &String| !line.trim().is_empty() && line != STOPPED_MARKER;
     let lines: Vec<String> = text.lines().map(line).filter(is_output).collect();
     lines[lines.len().saturating_sub(LINES_MAX)..].join("\n")
 }

@@ -17,8 +17,10 @@ pub(crate) struct LiveClock {
     offset_ms: u64,
     /// Total sleep of the machine at the last call, in milliseconds.
     asleep_ms: u64,
-    /// Read once from the system's random source. Every roll derives from it without a system call.
+    /// Number from the system's random source, read once. Every roll is derived from it without a system
+    /// call.
     seed: u64,
+    /// Number of rolls so far.
     rolls: u64,
 }
 

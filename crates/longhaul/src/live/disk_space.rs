@@ -1,14 +1,15 @@
-//! Checks whether the disk has room for the agent's output. On a full disk the agent's output is lost,
-//! including the end of a tool call or an exchange, and the run would wait for it forever.
+//! Checks whether the disk has room for the agent's output. On a full disk the output is lost, including the
+//! end of a tool call or an exchange. The run would wait for that end forever.
 
 use longhaul_store::{Durability, RunDir, StoreError, replace};
 use rustix::fs::statvfs;
 use std::fs;
 
-// More than the last block of a file may have free.
+// This is more than the free space in the last block of a file.
 const PROBE: [u8; 4096] = [0; 4096];
 
-/// Asks the file system, and tries a write if it reports a full disk, because some report wrong figures.
+/// Reads the free space of the file system. If it reports none, tries a write, because some file systems
+/// report wrong figures.
 ///
 /// # Errors
 ///
@@ -19,7 +20,7 @@ pub(crate) fn check(dir: &RunDir) -> Result<(), StoreError> {
     }
     let probe = dir.path().join("room.probe");
     let written = replace(&probe, &PROBE, Durability::Process);
-    // It exists only if there was room.
+    // The file exists only if there was room.
     let _ = fs::remove_file(probe);
     match written {
         Err(error) if error.is_disk_full() => Err(error),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-// Quick enough for a live line, and less than a thousandth of a core.
+// Short enough for a live display, and less than a thousandth of a core.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The changes since the last call.
@@ -39,7 +39,7 @@ mod events {
     // The kernel merges equal events, so there are only a few. Events that do not fit are read next time.
     const EVENTS_BYTES: usize = 1024;
 
-    /// Wraps a descriptor to wait until it is readable.
+    /// Wraps a descriptor, so that a task can wait until it is readable.
     // The constructor that replaces this one is unsafe, because a type might change its descriptor. This type
     // owns its descriptor.
     #[expect(deprecated)]
@@ -49,8 +49,9 @@ mod events {
 
     /// A watch on files and directories. Most systems allow a user 128 instances, so a run uses only one, and
     /// polls if none is free.
-    // Neither `notify`, which puts a thread and a channel between the event and its reader, nor `inotify`'s
-    // stream, which reads twice per event. With many runs, a thousand lines a second cause a thousand events.
+    // This does not use the crate `notify`, which puts a thread and a channel between the event and its
+    // reader. Nor does it use the stream of the crate `inotify`, which reads twice per event. With many runs,
+    // a thousand lines a second cause a thousand events.
     pub(crate) struct FileWatch(Option<AsyncFd<OwnedFd>>);
 
     impl FileWatch {
@@ -61,24 +62,24 @@ mod events {
         }
 
         /// Watches writes to `file`, which must exist.
-        pub(crate) fn file(&mut self, file: &Path) {
+        pub(crate) fn add_file(&mut self, file: &Path) {
             self.add(file, WatchFlags::MODIFY);
         }
 
         /// Watches new names in `dir`, which must exist.
-        pub(crate) fn dir(&mut self, dir: &Path) {
+        pub(crate) fn add_dir(&mut self, dir: &Path) {
             self.add(dir, WatchFlags::CREATE | WatchFlags::MOVED_TO);
         }
 
         fn add(&mut self, path: &Path, flags: WatchFlags) {
             let added = self.0.as_ref().map(|queue| inotify::add_watch(queue.get_ref(), path, flags));
             if matches!(added, Some(Err(_))) {
-                // If one path is not watched, the other events are not sufficient.
+                // Without a watch on this path, the other events are not sufficient, so everything is polled.
                 self.0 = None;
             }
         }
 
-        /// Returns when a watched path has changed since the last call.
+        /// Returns once a watched path has changed since the last call.
         pub(crate) async fn changed(&mut self) -> io::Result<WatchEvents> {
             let Some(queue) = &self.0 else { return Ok(poll().await) };
             loop {
@@ -132,10 +133,10 @@ mod polling {
         }
 
         /// Watches `file`.
-        pub(crate) fn file(&mut self, _file: &Path) {}
+        pub(crate) fn add_file(&mut self, _file: &Path) {}
 
         /// Watches `dir`.
-        pub(crate) fn dir(&mut self, _dir: &Path) {}
+        pub(crate) fn add_dir(&mut self, _dir: &Path) {}
 
         /// Returns after one poll interval.
         pub(crate) async fn changed(&mut self) -> io::Result<WatchEvents> {

@@ -1,5 +1,5 @@
 //! Keeps the run's row in the ledger up to date. The ledger is derived: a failed write is repeated later, or
-//! by the next reader. No run waits for the ledger for long or fails because of it.
+//! the next reader repeats it. No run waits long for the ledger or fails because of it.
 
 use longhaul_core::{Record, Run};
 use longhaul_store::{
@@ -7,9 +7,9 @@ use longhaul_store::{
 };
 use std::time::Duration;
 
-// While the agent works, a wait for another user of the ledger must stay unnoticed.
+// While the agent works, a wait for another writer of the ledger must not be noticeable.
 const WAIT: Duration = Duration::from_millis(20);
-// A finished run has nothing else to do. Two hundred runs that finish together write for less than a second.
+// A finished run may wait longer. Two hundred runs that finish together write for less than a second.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// Writes the ledger's row of one run.
@@ -27,15 +27,15 @@ impl LedgerWriter {
     pub(crate) fn new(home: &Home, dir: &RunDir) -> LedgerWriter {
         let entry = LedgerEntry::from_journal(dir);
         if entry.run.state == RunState::Finished {
-            // The ledger has the run as finished and does not read it again. This mark makes readers check it
-            // until the row is updated.
+            // The ledger lists the run as finished and does not read it again. This mark makes readers check
+            // the run until the row is updated.
             let _ = home.mark_stale(dir);
         }
         LedgerWriter { home: home.clone(), dir: dir.clone(), entry, written: None, ledger: None }
     }
 
     /// Applies the records of a step.
-    pub(crate) fn take(&mut self, run: &Run, records: &[Record]) {
+    pub(crate) fn apply(&mut self, run: &Run, records: &[Record]) {
         for record in records {
             self.entry.apply(record, |attempt| model_usage_of(&self.dir, attempt));
         }

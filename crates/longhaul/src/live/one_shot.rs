@@ -23,39 +23,39 @@ impl OneShotProcess {
         prompt: Vec<u8>,
     ) -> Result<(OneShotProcess, ProcessId), (SpawnError, io::Error)> {
         let (mut agent, process) = AgentProcess::start(launch, prompt)?;
-        agent.end_input(Vec::new());
+        agent.close_input(Vec::new());
         Ok((OneShotProcess { agent, exit: None }, process))
     }
 
     /// Returns `true` if the exit was observed.
-    pub(crate) fn is_gone(&self) -> bool {
+    pub(crate) fn has_exited(&self) -> bool {
         self.exit.is_some()
     }
 
-    /// Returns the exit, or `None` before it was observed.
+    /// Returns the exit, or `None` if it was not observed yet.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
     /// Stops the process if it is running, and its leftover processes.
-    pub(crate) async fn end(&mut self, marker: &RunMarker) -> io::Result<Exit> {
-        if !self.is_gone() {
+    pub(crate) async fn stop(&mut self, marker: &RunMarker) -> io::Result<Exit> {
+        if !self.has_exited() {
             self.agent.signal(StopLevel::Term);
         }
         sweep(marker).await?;
-        // The sweep has waited for the process, unless the process removed its marker.
-        if !self.is_gone() {
+        // The sweep has stopped the process, unless the process removed its marker.
+        if !self.has_exited() {
             self.agent.signal(StopLevel::Kill);
         }
-        self.gone().await
+        self.wait_for_exit().await
     }
 
     /// Waits until the process exits.
-    pub(crate) async fn gone(&mut self) -> io::Result<Exit> {
+    pub(crate) async fn wait_for_exit(&mut self) -> io::Result<Exit> {
         if let Some(exit) = self.exit {
             return Ok(exit);
         }
-        let exit = self.agent.exited().await?;
+        let exit = self.agent.wait_for_exit().await?;
         self.exit = Some(exit);
         Ok(exit)
     }
@@ -68,9 +68,9 @@ pub(crate) fn evidence_of(
     stderr: &Path,
     exit: Exit,
 ) -> (Evidence, Box<dyn Decoder>) {
-    // It has no tools to guard and no work to finish.
+    // The process has no tools to guard and makes no done claim.
     let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
-    // An unreadable stream is evidence without an answer.
+    // An unreadable stream yields evidence without an answer.
     let _ = decode(stream, decoder.as_mut());
     let evidence = decoder.evidence(exit, &tail_of(stderr));
     (evidence, decoder)

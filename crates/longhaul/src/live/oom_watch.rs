@@ -1,5 +1,5 @@
-//! Detects whether the kernel killed a process because memory ran out: the process was killed, and the
-//! kernel's count of such kills rose while it lived.
+//! Detects whether the kernel killed a process because memory ran out. In this case the process was killed,
+//! and the kernel's count of such kills rose while it was running.
 
 use longhaul_core::Exit;
 use std::fs;
@@ -12,12 +12,12 @@ pub(crate) struct OomWatch(Option<u64>);
 
 impl OomWatch {
     /// Reads the current count.
-    pub(crate) fn begin() -> OomWatch {
+    pub(crate) fn start() -> OomWatch {
         OomWatch(kills_now())
     }
 
     /// Returns `true` if a process with this exit was killed for its memory, as far as can be detected.
-    pub(crate) fn saw_kill(self, exit: Exit) -> bool {
+    pub(crate) fn was_oom_killed(self, exit: Exit) -> bool {
         is_oom_kill(self.0, kills_now(), exit)
     }
 }

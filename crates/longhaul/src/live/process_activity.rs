@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
-// A build or a test is visible in this time. A process that waits for a network or a timer is not.
+// In this time a build or a test uses CPU time. A process that waits for a network or a timer does not.
 const PROBE_TIME: Duration = Duration::from_secs(2);
 // Five percent of a core, at the kernel's hundred ticks a second. A waiting server that sometimes collects
-// garbage stays below. Work exceeds it even on a machine with ten times as many busy processes as cores.
+// garbage uses less. Work uses more, even on a machine with ten times as many busy processes as cores.
 const BUSY_TICKS: u64 = 10;
-// `st` of `/proc/net/tcp` for a connection with both ends.
+// The value of `st` in `/proc/net/tcp` for an established connection.
 const ESTABLISHED: &str = "01";
 
 /// Probes the run's processes and its agent for a while. Returns `None` if the agent cannot be found.
@@ -22,19 +22,21 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
     tokio::time::sleep(PROBE_TIME).await;
     let after = times(marker, agent);
     let state = after.get(&agent)?.state;
-    let used = |process: &ProcessId, now: &CpuTimes| {
-        let own = now.own.saturating_sub(before.get(process).map_or(0, |then| then.own));
-        // The CPU time of ended children counts when they end. The agent's children are tools, whose time is
-        // not its own work. For other processes it reveals work in pieces that are too short to be sampled.
-        let children = now.children.saturating_sub(before.get(process).map_or(0, |then| then.children));
-        if process == &agent { own } else { own + children }
+    let used_ticks = |process: &ProcessId, now: &CpuTimes| {
+        let own_ticks = now.own_ticks.saturating_sub(before.get(process).map_or(0, |then| then.own_ticks));
+        // The kernel adds the CPU time of children when they end. The agent's children are tools, so their
+        // time is not the agent's work. For other processes it reveals short-lived children that no sample
+        // sees.
+        let child_ticks =
+            now.child_ticks.saturating_sub(before.get(process).map_or(0, |then| then.child_ticks));
+        if process == &agent { own_ticks } else { own_ticks + child_ticks }
     };
-    let is_busy = |(process, now): &(&ProcessId, &CpuTimes)| used(process, now) >= BUSY_TICKS;
+    let is_busy = |(process, now): &(&ProcessId, &CpuTimes)| used_ticks(process, now) >= BUSY_TICKS;
     let agent_is_busy = after.get_key_value(&agent).is_some_and(|entry| is_busy(&entry));
     Some(ProcessActivity {
         agent: match state {
             'T' | 't' => ProcessState::Frozen,
-            // Blocked in a single sample may only mean that the process reads a file.
+            // A single sample may only show that the process is reading a file.
             'D' if before.get(&agent).is_some_and(|then| then.state == 'D') => ProcessState::Blocked,
             _ if agent_is_busy => ProcessState::Busy,
             _ => ProcessState::Idle,
@@ -49,9 +51,10 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CpuTimes {
     state: char,
-    own: u64,
-    /// Time of its ended and reaped children.
-    children: u64,
+    /// Time of the process itself.
+    own_ticks: u64,
+    /// Time of ended children that the process has waited for.
+    child_ticks: u64,
 }
 
 /// Returns the times of the agent and every other process of the run.
@@ -68,15 +71,15 @@ fn times_of(pid: u32) -> Option<(ProcessId, CpuTimes)> {
     parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Parses `/proc/PID/stat`. Fields are counted after the parenthesis of the name, which may contain anything:
-/// the first one is number 3 in the manual.
+/// Parses `/proc/PID/stat`. Fields are counted after the closing parenthesis of the name, because the name
+/// may contain anything. The first of them is number 3 in the manual.
 fn parse(pid: u32, stat: &str) -> Option<(ProcessId, CpuTimes)> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     let times = CpuTimes {
         state: fields.first()?.chars().next()?,
-        own: number(14)? + number(15)?,
-        children: number(16)? + number(17)?,
+        own_ticks: number(14)? + number(15)?,
+        child_ticks: number(16)? + number(17)?,
     };
     Some((ProcessId { pid, start_ticks: number(22)? }, times))
 }

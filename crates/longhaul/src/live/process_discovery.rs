@@ -17,8 +17,8 @@ pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
     match (&run.state().phase, run.state().process) {
         (Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. }, Some(process)) => {
             let pid = Pid::from_raw(process.pid as i32)?;
-            let same = start_ticks(process.pid) == Some(process.start_ticks);
-            (same && marker.is_on(pid)).then_some(process)
+            let is_same = start_ticks(process.pid) == Some(process.start_ticks);
+            (is_same && marker.is_on(pid)).then_some(process)
         }
         // The agent may have started without being journaled.
         (Phase::Starting, _) => unjournaled_agent(marker, run.state().attempts()),
@@ -39,9 +39,9 @@ pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
     }
 }
 
-/// Returns the process that was started as this attempt. Its tools carry the marker, too, but each leads a
-/// session of its own or belongs to another process group. The agent leads a group in the session of its
-/// supervisor.
+/// Returns the process that was started as this attempt. Its tools carry the marker, too, but each leads its
+/// own process session or belongs to another process group. The agent leads a group in the process session of
+/// its supervisor.
 fn unjournaled_agent(marker: &RunMarker, attempt: u32) -> Option<ProcessId> {
     let is_agent = |pid: Pid| {
         getpgid(Some(pid)) == Ok(pid)
@@ -57,23 +57,23 @@ fn unjournaled_agent(marker: &RunMarker, attempt: u32) -> Option<ProcessId> {
 /// Returns the stream in another directory that an agent of this run writes, if the run was copied while it
 /// was running. That agent must not be adopted or stopped.
 pub(crate) fn stream_of_original(marker: &RunMarker, dir: &RunDir) -> Option<PathBuf> {
-    let file = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
+    let inode = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     let attempts = dir.attempts().unwrap_or_default();
     let streams =
         attempts.iter().flat_map(|attempt| [attempt.stream_path(), attempt.summary().stream_path()]);
-    let own_streams: Vec<_> = streams.filter_map(|path| file(&path)).collect();
+    let own_streams: Vec<_> = streams.filter_map(|path| inode(&path)).collect();
     let agents = processes_with(marker).into_iter().filter(|(pid, _)| marker.is_last_on(*pid));
     agents.into_iter().find_map(|(pid, _)| {
         let output = PathBuf::from(format!("/proc/{}/fd/1", pid.as_raw_nonzero()));
         let path = fs::read_link(&output).ok()?;
-        let is_foreign = path.ends_with("stream.jsonl") && !own_streams.contains(&file(&output)?);
+        let is_foreign = path.ends_with("stream.jsonl") && !own_streams.contains(&inode(&output)?);
         is_foreign.then_some(path)
     })
 }
 
 /// Returns how an attempt's process exited, according to its directory.
 pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
-    // A power cut may leave an empty file, which only means that the exit was not observed.
+    // After a power cut, the file may be empty. Then the exit was not observed.
     match dir.exit() {
         Ok(Some(observed)) => observed.exit,
         Ok(None) | Err(_) if is_silent(dir) => Exit::NeverSpawned,
@@ -81,8 +81,8 @@ pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
     }
 }
 
-/// Returns `true` if the process wrote nothing, if it ever ran. An action without a trace may be repeated: at
-/// worst it opened the session, and then the agent reports that.
+/// Returns `true` if no process of the attempt wrote anything. Such a start may be repeated: at worst it
+/// opened the session, and then the agent reports that.
 fn is_silent(dir: &AttemptDir) -> bool {
     let is_empty = |path: PathBuf| fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
     is_empty(dir.stream_path()) && is_empty(dir.stderr_path())

@@ -1,4 +1,4 @@
-//! Requests of other processes to this run's supervisor; see the store's requests.
+//! Receives requests of other processes to this run's supervisor. `longhaul_store` stores them as files.
 
 use super::file_watch::FileWatch;
 use longhaul_core::CancelSource;
@@ -8,32 +8,32 @@ use longhaul_store::{RunDir, StoreError, SupervisorRequest};
 pub(crate) struct RequestWatch {
     dir: RunDir,
     /// Whether a request may have arrived since the last check.
-    stale: bool,
+    needs_check: bool,
 }
 
 impl RequestWatch {
-    /// Starts to watch. Existing requests count, too.
+    /// Starts the watch. Existing requests are received, too.
     ///
     /// # Errors
     ///
     /// Returns an error if requests cannot be received. Signals can still cancel the run.
     pub(crate) fn listen(dir: &RunDir, watch: &mut FileWatch) -> Result<RequestWatch, StoreError> {
-        watch.dir(&dir.open_requests()?);
-        Ok(RequestWatch { dir: dir.clone(), stale: true })
+        watch.add_dir(&dir.open_requests()?);
+        Ok(RequestWatch { dir: dir.clone(), needs_check: true })
     }
 
-    /// Marks that a request may have arrived.
-    pub(crate) fn arrived(&mut self) {
-        self.stale = true;
+    /// Schedules a check, because a request may have arrived.
+    pub(crate) fn schedule_check(&mut self) {
+        self.needs_check = true;
     }
 
     /// Takes the next request to cancel the run, or returns `None` if there is none.
     pub(crate) fn take(&mut self) -> Option<CancelSource> {
-        if !self.stale {
+        if !self.needs_check {
             return None;
         }
         let request = self.dir.take_request();
-        self.stale = request.is_some();
+        self.needs_check = request.is_some();
         request.map(|request| match request {
             SupervisorRequest::Cancel => CancelSource::Person,
             SupervisorRequest::CancelNow => CancelSource::PersonNow,

@@ -25,7 +25,7 @@ mod tests {
 
     #[test]
     fn a_live_process_has_memory() {
-        let bytes = resident_of(getpid()).expect("this process lives");
+        let bytes = resident_of(getpid()).expect("this process is running");
         // A test binary maps more than a megabyte, and this machine has less than a terabyte.
         assert!((1 << 20..1 << 40).contains(&bytes), "{bytes}");
     }

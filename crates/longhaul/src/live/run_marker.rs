@@ -1,12 +1,11 @@
 //! The run marker: two environment variables that identify a run's processes and that their children inherit.
 //!
-//! `LONGHAUL_RUN` names the run. It does not identify it, because two homes may each have a run with the same
-//! id.
-//! `LONGHAUL_RUN_MARKER` is `ID/TOKEN` with a random token. The token is unique to the run and is stored in
-//! its plan, so that it moves with the run's directory.
+//! `LONGHAUL_RUN` contains the run's id. The id does not identify the run, because two homes may each have a
+//! run with this id. `LONGHAUL_RUN_MARKER` is `ID/TOKEN` with a random token. The token is unique to the run
+//! and is stored in its plan, so that it moves with the run's directory.
 //!
-//! In both variables, the run follows its enclosing runs, separated by colons, so that their sweeps also find
-//! its processes.
+//! In both variables, the run is listed after its enclosing runs, separated by colons. The sweeps of the
+//! enclosing runs therefore also find its processes.
 
 use super::clock::random_seed;
 use longhaul_core::{RunId, draw_uuid};
@@ -17,7 +16,7 @@ use std::{env, fs};
 /// Environment variable with the run's id.
 pub const RUN_VARIABLE: &str = "LONGHAUL_RUN";
 /// Environment variable that identifies the processes of a run.
-pub const MARK_VARIABLE: &str = "LONGHAUL_RUN_MARKER";
+pub const MARKER_VARIABLE: &str = "LONGHAUL_RUN_MARKER";
 
 /// The marker of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +59,9 @@ impl RunMarker {
     /// Returns the marker's variables for a process of the run. They extend the values of the runs that this
     /// process belongs to.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
-        let run = (RUN_VARIABLE, extended(RUN_VARIABLE, self.run.as_str()));
-        let marker = |token| (MARK_VARIABLE, extended(MARK_VARIABLE, &format!("{}/{token}", self.run)));
+        let run = (RUN_VARIABLE, append_to_variable(RUN_VARIABLE, self.run.as_str()));
+        let marker =
+            |token| (MARKER_VARIABLE, append_to_variable(MARKER_VARIABLE, &format!("{}/{token}", self.run)));
         [run].into_iter().chain(self.token.as_ref().map(marker)).collect()
     }
 
@@ -77,7 +77,7 @@ impl RunMarker {
 }
 
 /// Appends `last` to this process's value of a variable.
-fn extended(name: &str, last: &str) -> String {
+fn append_to_variable(name: &str, last: &str) -> String {
     match env::var(name) {
         Ok(outer) if !outer.is_empty() => format!("{outer}:{last}"),
         Ok(_) | Err(_) => last.to_owned(),
@@ -98,7 +98,7 @@ impl MarkerVariables {
         Some(MarkerVariables {
             runs: value(RUN_VARIABLE)?,
             // Older versions do not set it.
-            markers: value(MARK_VARIABLE).unwrap_or_default(),
+            markers: value(MARKER_VARIABLE).unwrap_or_default(),
         })
     }
 
@@ -136,7 +136,7 @@ pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
     Some(value(&environment(pid)?, name)?.to_owned())
 }
 
-/// Returns the environment of a process. A zombie has none, and does not need to be stopped.
+/// Returns the environment of a process. A zombie has none, and a sweep does not need to stop it.
 fn environment(pid: Pid) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()
 }

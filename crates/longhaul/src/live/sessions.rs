@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-// The largest session seen so far has 40 MB. A larger one is left to the agent.
+// The largest session observed so far has 40 MB. A file above this limit is not inspected.
 const SESSION_BYTES_MAX: u64 = 512 << 20;
 // After more repairs than this, only the first backups and the last one remain.
 const BACKUPS_MAX: u32 = 9;
@@ -49,7 +49,7 @@ enum FileCondition {
     Absent,
     Empty,
     Damaged,
-    /// Also a file that cannot be read, or not in reasonable time: the agent will report it.
+    /// Also used for a file that cannot be read or is too large to read, because the agent will report it.
     Whole,
 }
 
@@ -138,8 +138,9 @@ impl<'a> SessionFiles<'a> {
         })
     }
 
-    /// Returns the message to resume from: the one before the wrap-up, so that the agent does not read that
-    /// it must stop. If an attempt from there made no progress, the next attempt resumes from the end.
+    /// Returns the message to resume from: the one before the wrap-up prompt, because that prompt asks the
+    /// agent to stop. If an attempt from there added nothing to the session, the next attempt resumes from
+    /// the end.
     fn resume_at(
         &self,
         plan: &AttemptPlan,
@@ -150,20 +151,20 @@ impl<'a> SessionFiles<'a> {
         let resumes =
             matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.prompt, PromptKind::WrapUp(_));
         let message = self.sessions.resume_point_before_wrap_up(history, wrap_up).filter(|_| resumes)?;
-        let tried = self.baselines().last().is_some_and(|(_, last)| {
+        let was_tried = self.baselines().last().is_some_and(|(_, last)| {
             last.resume_at.as_ref() == Some(&message)
                 && (last.bytes, &last.last_row) == (session.bytes, &session.last_row)
         });
-        (!tried).then_some(message)
+        (!was_tried).then_some(message)
     }
 
-    /// Returns what the agent did with the history that this attempt started with. Returns `None` if there
-    /// was no history or it cannot be read. Records that the file existed.
+    /// Returns how the session file relates to the history that this attempt started with. Returns `None` if
+    /// there was no history or it cannot be read. Also records that the file existed.
     pub(crate) fn continuity_of(&self, attempt: &AttemptDir) -> Option<Continuity> {
         let baseline = attempt.session().ok()??;
         let now = self.read(baseline.file.as_path()).ok()?;
         if !baseline.existed {
-            // Derived data: the next supervisor would observe it again.
+            // A failed write loses nothing, because the next supervisor would observe this again.
             let _ = attempt.write_session(&SessionBaseline { existed: true, ..baseline.clone() });
         }
         let before = match &baseline.source {
@@ -251,7 +252,7 @@ impl<'a> SessionFiles<'a> {
     /// Replaces the file with a repaired copy and keeps the original next to it.
     fn repair(&self, session: &SessionId, file: &Path) -> io::Result<()> {
         let bytes = self.read(file)?;
-        let Some(repaired) = self.repaired(session, &bytes) else { return Ok(()) };
+        let Some(repaired) = self.repaired_content(session, &bytes) else { return Ok(()) };
         write(&backup_path(file, self.backup_suffix(&bytes)), &bytes)?;
         write(file, &repaired)
     }
@@ -265,7 +266,7 @@ impl<'a> SessionFiles<'a> {
         if let Some(folder) = to.parent() {
             DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
         }
-        write(to, &self.repaired(session, &bytes).unwrap_or(bytes))
+        write(to, &self.repaired_content(session, &bytes).unwrap_or(bytes))
     }
 
     /// Returns the suffix for the backup of a replaced file.
@@ -277,7 +278,7 @@ impl<'a> SessionFiles<'a> {
     }
 
     /// Returns the session without its damaged rows and with its missing rows, or `None` if it is whole.
-    fn repaired(&self, session: &SessionId, bytes: &[u8]) -> Option<Vec<u8>> {
+    fn repaired_content(&self, session: &SessionId, bytes: &[u8]) -> Option<Vec<u8>> {
         let repaired = self.sessions.repair(bytes);
         let rows = repaired.as_deref().unwrap_or(bytes);
         let missing = self.missing_rows(session, rows);

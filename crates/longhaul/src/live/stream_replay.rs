@@ -9,7 +9,7 @@ use std::path::Path;
 // An agent's messages about its own start are much shorter.
 const STDERR_TAIL_BYTES: u64 = 16 * 1024;
 
-/// Feeds a complete stream file to a decoder. The notices are dropped, because they are no longer of use.
+/// Feeds a complete stream file to a decoder. The notices are dropped, because no run receives them any more.
 pub(crate) fn decode(path: &Path, decoder: &mut dyn Decoder) -> io::Result<()> {
     let mut tail = Tail::open(path)?;
     let mut notices = Vec::new();

@@ -1,7 +1,8 @@
 //! Stops the leftover processes of an attempt: every process that carries the run's [`RunMarker`].
 //!
-//! Agents start their tools in sessions of their own, and the tools of a killed agent survive, so stopping
-//! the process group is not enough. Processes are addressed by pidfd, so that a reused PID is never hit.
+//! Agents start their tools in separate process sessions, and the tools of a killed agent survive. Stopping
+//! the process group is therefore not enough. Processes are signalled by pidfd, so that a reused PID is never
+//! hit.
 
 use super::run_marker::RunMarker;
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
@@ -9,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 use std::{fs, io};
 
-// SIGTERM in the first rounds, then SIGKILL.
+// SIGTERM is sent in the first rounds, SIGKILL in the later ones.
 const TERM_ROUNDS: u32 = 10;
 const ROUNDS_MAX: u32 = 100;
 const ROUND: Duration = Duration::from_millis(50);
@@ -20,7 +21,7 @@ const ROUND: Duration = Duration::from_millis(50);
 ///
 /// Returns an error if a process of the run survives five seconds of signals.
 pub async fn sweep(marker: &RunMarker) -> io::Result<u32> {
-    sweep_on(marker, Vec::new()).await
+    sweep_and_count(marker, Vec::new()).await
 }
 
 /// Like [`sweep`], but also counts the processes in `stopped`, which were already signalled.
@@ -28,7 +29,7 @@ pub async fn sweep(marker: &RunMarker) -> io::Result<u32> {
 /// # Errors
 ///
 /// Returns the errors of [`sweep`].
-pub(crate) async fn sweep_on(marker: &RunMarker, mut stopped: Vec<Pid>) -> io::Result<u32> {
+pub(crate) async fn sweep_and_count(marker: &RunMarker, mut stopped: Vec<Pid>) -> io::Result<u32> {
     for round in 0..ROUNDS_MAX {
         let marked = processes_with(marker);
         if marked.is_empty() {
@@ -57,7 +58,8 @@ pub fn processes_with(marker: &RunMarker) -> Vec<(Pid, OwnedFd)> {
         .filter(|pid| *pid != getpid() && marker.is_on(*pid))
         .filter_map(|pid| {
             let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-            // Checked again through the open handle's lifetime, because the PID may have been reused in between.
+            // The marker is checked again after the handle is open, because the PID may have been reused in
+            // between.
             marker.is_on(pid).then_some((pid, process))
         })
         .collect()

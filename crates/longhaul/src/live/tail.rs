@@ -1,5 +1,5 @@
-//! Follows the file that an agent writes its stream to. The file is the only source: a supervisor that dies
-//! loses nothing, and a slow one never blocks the agent.
+//! Follows the file that an agent writes its stream to. The file is the only source. If the supervisor dies,
+//! no output is lost, and a slow supervisor never blocks the agent.
 
 use longhaul_store::open_regular;
 use std::fs::File;
@@ -16,7 +16,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
     let file = open_regular(path)?;
-    // Only the file's owner may set the flag.
+    // Only the file's owner may set the flag. Without it, reading works, too.
     let _ = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags | OFlags::NOATIME));
     Ok(file)
 }

@@ -1,9 +1,9 @@
 //! Records a run's conversation while it runs: `logs/transcript.jsonl`, for people and their scripts. It
 //! never decides anything, and a failed write never fails the run.
 //!
-//! The file is derived: prompts come from the attempts' prompt files, and all else from their streams, which
-//! always yield the same messages. If the file is behind, because its writer was killed or the disk was full,
-//! the recorder reads those streams again and skips the messages that are already recorded.
+//! The file is derived: prompts come from the attempts' prompt files, and all other messages from their
+//! streams, which always yield the same messages. The file lacks messages if its writer was killed or the
+//! disk was full. The recorder then reads the streams again and skips the messages that are already recorded.
 
 use super::tail::Tail;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
@@ -42,7 +42,7 @@ struct TranscriptFile {
 #[derive(Clone, Copy, Default)]
 struct RecordedCounts {
     /// Whether the prompt is recorded.
-    prompted: bool,
+    has_prompt: bool,
     /// Number of messages from its stream.
     streamed: usize,
 }
@@ -80,7 +80,7 @@ impl TranscriptRecorder {
     }
 
     /// Records that the agent of this attempt was started with this prompt.
-    pub(crate) fn begin(&mut self, plan: &AttemptPlan, prompt: String, at: Moment) {
+    pub(crate) fn start_attempt(&mut self, plan: &AttemptPlan, prompt: String, at: Moment) {
         self.record(|this| {
             this.prepare(plan.attempt - 1)?;
             this.record_prompt(plan, Some(prompt), at)?;
@@ -107,7 +107,7 @@ impl TranscriptRecorder {
     }
 
     /// Records the stream of an adopted agent, which is read from its start.
-    pub(crate) fn adopt(&mut self, attempt: u32) {
+    pub(crate) fn adopt_attempt(&mut self, attempt: u32) {
         self.record(|this| {
             this.prepare(attempt - 1)?;
             this.restore_prompt(attempt, true)?;
@@ -128,7 +128,7 @@ impl TranscriptRecorder {
     }
 
     /// Completes the attempt after its stream was read to the end.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end_attempt(&mut self) {
         self.record(|this| {
             let Some(open) = this.open_attempt.take() else { return Ok(()) };
             this.finish(open)
@@ -188,7 +188,7 @@ impl TranscriptRecorder {
             let file = TranscriptFile::open(&self.dir)?;
             self.file = Some(TranscriptFile { array: self.array(), ..file });
         }
-        Ok(self.file.as_mut().expect("it was just opened"))
+        Ok(self.file.as_mut().expect("the file was just opened"))
     }
 
     /// Creates the array of the transcript so far. Returns `None` if no harness reads it or the write fails.
@@ -233,7 +233,7 @@ impl TranscriptRecorder {
         at: Moment,
     ) -> Result<(), RecordError> {
         let file = self.file()?;
-        if file.counts(plan.attempt).prompted {
+        if file.counts(plan.attempt).has_prompt {
             return Ok(());
         }
         let message = TranscriptMessage {
@@ -248,7 +248,7 @@ impl TranscriptRecorder {
 
     /// Records the prompt of an attempt whose supervisor died before it recorded it.
     fn restore_prompt(&mut self, attempt: u32, is_started: bool) -> Result<(), RecordError> {
-        if self.file()?.counts(attempt).prompted {
+        if self.file()?.counts(attempt).has_prompt {
             return Ok(());
         }
         let history = Journal::load(&self.dir.journal_path())?;
@@ -271,12 +271,13 @@ impl TranscriptRecorder {
         let Some((plan, at)) = planned else { return Ok(()) };
         let prompt = match self.dir.attempt(attempt).prompt()? {
             Some(prompt) => Some(prompt),
-            None => self.known_prompt(plan, &follow_ups)?,
+            None => self.journaled_prompt(plan, &follow_ups)?,
         };
         self.record_prompt(plan, prompt, at)
     }
 
-    /// Returns how many exchanges had ended when the wrap-up was requested, or `None` if it was not requested.
+    /// Returns how many exchanges had ended when the wrap-up was requested, or `None` if it was not
+    /// requested.
     fn wrap_up_after(&self, attempt: u32) -> Result<Option<u32>, RecordError> {
         let history = Journal::load(&self.dir.journal_path())?;
         let (mut current, mut after) = (0, None);
@@ -297,15 +298,19 @@ impl TranscriptRecorder {
         Ok(after)
     }
 
-    /// Returns `true` if the agent of this attempt wrote anything, and so was started even if that is not
-    /// journaled.
+    /// Returns `true` if the agent of this attempt wrote any output. It was then started, even if the start
+    /// is not journaled.
     fn has_output(&self, attempt: u32) -> bool {
         fs::metadata(self.dir.attempt(attempt).stream_path()).is_ok_and(|stream| stream.len() > 0)
     }
 
-    /// Returns the prompt of an attempt whose prompt file is lost, for example after a power cut. Only a
-    /// user's prompts can be restored.
-    fn known_prompt(&self, plan: &AttemptPlan, follow_ups: &[String]) -> Result<Option<String>, RecordError> {
+    /// Returns the prompt of an attempt whose prompt file is lost, for example after a power cut. Returns
+    /// `None` unless the prompt is the user's, because only those can be restored.
+    fn journaled_prompt(
+        &self,
+        plan: &AttemptPlan,
+        follow_ups: &[String],
+    ) -> Result<Option<String>, RecordError> {
         Ok(match plan.prompt {
             PromptKind::Task => {
                 Some(task_with_follow_ups(&self.dir.plan()?.prompt.text, follow_ups).into_owned())
@@ -369,7 +374,7 @@ fn count(counts: &mut RecordedCounts, kind: EventKind) {
     if kind.comes_from_stream() {
         counts.streamed += 1;
     } else {
-        counts.prompted = true;
+        counts.has_prompt = true;
     }
 }
 

@@ -1,4 +1,4 @@
-//! Fingerprints a workspace, to detect whether an agent that stops repeatedly changes anything in between.
+//! Fingerprints a workspace. This shows whether an agent that stops repeatedly changes anything in between.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, Metadata};
@@ -8,13 +8,13 @@ use std::time::SystemTime;
 
 // A large checkout has this many files. Reading their metadata takes about a second.
 const ENTRIES_MAX: usize = 200_000;
-// Directories of tools. Their content is not work, and may be a hundred times larger.
+// Directories of tools. Their content is not part of the work, and may be a hundred times larger.
 const TOOL_DIRS: [&str; 6] =
     ["node_modules", "target", "__pycache__", ".venv", ".mypy_cache", ".pytest_cache"];
 
-/// Returns a number that depends on the path, size and time of every file, which never all stay the same
-/// while a workspace is in use. Of a git repository it includes the commits but not git's own files, because
-/// even a query writes those.
+/// Returns a number that depends on the path, size and modification time of every file. At least one of them
+/// changes while a workspace is in use. The number includes the commits of a git repository but not git's own
+/// files, because even a query writes those.
 pub(crate) fn fingerprint(workspace: &Path) -> u64 {
     let mut fingerprint = 0_u64;
     let mut entries = 0;
@@ -49,7 +49,7 @@ fn commits(workspace: &Path, git: &Path) -> u64 {
     fs::metadata(workspace.join(&path)).map_or(0, |metadata| file_hash(&path, &metadata))
 }
 
-// The hashes are added up, because the order of directory entries is not fixed.
+// The caller adds up the hashes, because the order of directory entries is not fixed.
 fn file_hash(path: &Path, metadata: &Metadata) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
@@ -68,10 +68,10 @@ mod tests {
     #[test]
     fn changes_with_work_but_not_with_reading() {
         let dir = tempfile::tempdir().expect("a directory");
-        let at = |path: &str| dir.path().join(path);
-        let write = |path: &str, text: &str| {
-            fs::create_dir_all(at(path).parent().expect("a parent")).expect("directories");
-            fs::write(at(path), text).expect("a file");
+        let path = |name: &str| dir.path().join(name);
+        let write = |name: &str, text: &str| {
+            fs::create_dir_all(path(name).parent().expect("a parent")).expect("directories");
+            fs::write(path(name), text).expect("a file");
         };
         let mut last = fingerprint(dir.path());
         assert_eq!(last, fingerprint(dir.path()));
@@ -84,10 +84,10 @@ mod tests {
         changes("a file", true, &|| write("src/main.rs", "fn main() {}"));
         changes("its text", true, &|| write("src/main.rs", "fn main() { }"));
         changes("a commit", true, &|| write(".git/logs/HEAD", "0 1 first"));
-        changes("git's own files", false, &|| write(".git/index", "looked at"));
-        changes("what tools keep", false, &|| write("target/debug/main", "built"));
-        changes("another file deep down", true, &|| write("a/b/c/d", ""));
-        changes("a link to itself", true, &|| symlink(dir.path(), at("loop")).expect("a link"));
-        changes("a file that is gone", true, &|| fs::remove_file(at("a/b/c/d")).expect("it was there"));
+        changes("git's own files", false, &|| write(".git/index", "refreshed"));
+        changes("a directory of a tool", false, &|| write("target/debug/main", "built"));
+        changes("a nested file", true, &|| write("a/b/c/d", ""));
+        changes("a link to itself", true, &|| symlink(dir.path(), path("loop")).expect("a link"));
+        changes("a deleted file", true, &|| fs::remove_file(path("a/b/c/d")).expect("the file exists"));
     }
 }

@@ -20,7 +20,7 @@ use super::run_marker::RunMarker;
 use super::sweep::sweep;
 use super::tail::Tail;
 use super::transcript_recorder::TranscriptRecorder;
-use crate::cost_breakdown::SpendingReader;
+use crate::cost_breakdown::CostBreakdownReader;
 use crate::diagnostic::Diagnostic;
 use crate::observer::{Observer, StepView};
 use crate::watchdog::Watchdog;
@@ -48,9 +48,9 @@ pub(crate) struct WorldConfig<'a> {
     pub(crate) marker: RunMarker,
     pub(crate) journal: Journal,
     pub(crate) dialect: Arc<dyn Dialect>,
-    pub(crate) order: AgentSpec,
+    pub(crate) agent_spec: AgentSpec,
     pub(crate) environment: Environment,
-    /// Variables that the agent needs and that are not set. If there are any, the agent is not started again.
+    /// Variables that the agent needs and that are not set. If there are any, no agent is started.
     pub(crate) missing: Vec<String>,
     /// Resident memory that the run's processes may use, in bytes.
     pub(crate) memory_limit: Option<u64>,
@@ -76,8 +76,8 @@ pub(crate) struct LiveWorld<'a> {
     /// Requests of other processes. `None` if they cannot be received.
     requests: Option<RequestWatch>,
     clock: LiveClock,
-    /// Whether a record was appended that is not yet on disk.
-    unsynced: bool,
+    /// Whether an appended record is not yet on disk.
+    needs_sync: bool,
     events: VecDeque<Event>,
     attempt: Option<AttemptProcess>,
     /// The model that summarizes older work for the next attempt. It never runs during one.
@@ -97,16 +97,16 @@ pub(crate) struct LiveWorld<'a> {
     /// the first step records nothing, because a dead supervisor's watchdog waits for a change.
     published: Option<Published>,
     /// Reads the transcript for a harness's cost summary.
-    spending: Option<SpendingReader>,
+    cost_reader: Option<CostBreakdownReader>,
     /// Locks of the run's sessions. They are held until the run finishes, because the run may need its
     /// earlier sessions again.
     locks: Vec<(SessionId, SessionLock)>,
-    /// Whether the stream was read once more after the deadline was due.
+    /// Whether the stream was read again after the deadline was due.
     polled_when_due: bool,
     /// State of the last attempt's stream, for the report.
     snapshot: AttemptSnapshot,
-    /// Data of the ended attempts for the next one.
-    past: PriorAttempts,
+    /// Data of the ended attempts, for the prompt of the next one.
+    prior_attempts: PriorAttempts,
     /// Error of the system if the agent could not be started.
     spawn_error: Option<String>,
     stderr_tail: String,
@@ -122,7 +122,7 @@ struct AttemptProcess {
     dir: AttemptDir,
     process: ProcessId,
     memory: OomWatch,
-    /// Whether it was frozen at the last poll.
+    /// Whether the agent was frozen at the last poll.
     frozen: bool,
     /// Whether the disk was full at the last poll.
     disk_was_full: bool,
@@ -154,11 +154,11 @@ impl AttemptProcess {
 
 impl<'a> LiveWorld<'a> {
     pub(crate) fn new(setup: WorldConfig<'a>) -> LiveWorld<'a> {
-        // Without the request watch, signals can still cancel the run.
+        // If requests cannot be received, signals can still cancel the run.
         let mut watch = FileWatch::new();
         let requests = RequestWatch::listen(&setup.dir, &mut watch).ok();
-        let WorldConfig { dir, order, environment, .. } = &setup;
-        let diagnostic = Diagnostic::new(setup.diagnostic, dir, &order.cwd, environment);
+        let WorldConfig { dir, agent_spec, environment, .. } = &setup;
+        let diagnostic = Diagnostic::new(setup.diagnostic, dir, &agent_spec.cwd, environment);
         let recorder = TranscriptRecorder::new(setup.dir.clone(), Arc::clone(&setup.dialect), setup.harness);
         let ledger = LedgerWriter::new(setup.home, &setup.dir);
         LiveWorld {
@@ -166,7 +166,7 @@ impl<'a> LiveWorld<'a> {
             watch,
             requests,
             clock: LiveClock::new(),
-            unsynced: false,
+            needs_sync: false,
             events: VecDeque::new(),
             attempt: None,
             summary_run: None,
@@ -176,11 +176,11 @@ impl<'a> LiveWorld<'a> {
             ended_attempts: Vec::new(),
             watchdog: None,
             published: None,
-            spending: None,
+            cost_reader: None,
             locks: Vec::new(),
             polled_when_due: false,
             snapshot: AttemptSnapshot::default(),
-            past: PriorAttempts::default(),
+            prior_attempts: PriorAttempts::default(),
             spawn_error: None,
             stderr_tail: String::new(),
             diagnostic,
@@ -198,19 +198,19 @@ impl World for LiveWorld<'_> {
 
     fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), SuperviseError> {
         self.setup.journal.append(at, records)?;
-        self.unsynced = true;
+        self.needs_sync = true;
         Ok(())
     }
 
     fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
-        self.notice_wait(run, at);
+        self.queue_wait_notification(run, at);
         // The final status is written last, by `write_final_status`.
         if (!step.records.is_empty() || self.published.is_none()) && run.state().outcome().is_none() {
             self.publish(run, policy, at);
         }
-        self.ledger.take(run, &step.records);
+        self.ledger.apply(run, &step.records);
         let snapshot = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
-        self.diagnostic.stepped(run, at, step, self.spawn_error.as_deref());
+        self.diagnostic.on_step(run, at, step, self.spawn_error.as_deref());
         self.setup.observer.on_step(StepView { run, policy, at, snapshot }, step);
     }
 
@@ -218,7 +218,7 @@ impl World for LiveWorld<'_> {
         self.sync()?;
         if matches!(action, Action::Spawn(_) | Action::StartSummary(_)) && !self.setup.missing.is_empty() {
             let (run, names) = (self.setup.dir.id().clone(), self.setup.missing.clone());
-            return Err(SuperviseError::Variables { run, names });
+            return Err(SuperviseError::MissingVariables { run, names });
         }
         match action {
             Action::InspectSession(session) => {
@@ -232,7 +232,7 @@ impl World for LiveWorld<'_> {
                 Ok(())
             }
             Action::StopSummary => self.stop_summary().await,
-            Action::StartCheck(number) => self.check(number),
+            Action::StartCheck(number) => self.start_check(number),
             Action::StopCheck => self.end_check(true).await,
             Action::Spawn(plan) => self.spawn(&plan),
             Action::Say(kind, remaining) => {
@@ -241,7 +241,7 @@ impl World for LiveWorld<'_> {
             }
             Action::CloseInput => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.agent.end_input(self.setup.dialect.encode_exit());
+                    attempt.agent.close_input(self.setup.dialect.encode_exit());
                 }
                 Ok(())
             }
@@ -261,7 +261,7 @@ impl World for LiveWorld<'_> {
 
     async fn next(&mut self, until: Option<Moment>) -> Result<Event, SuperviseError> {
         loop {
-            if let Some(source) = self.cancelled() {
+            if let Some(source) = self.next_cancel() {
                 return Ok(Event::Cancelled(source));
             }
             if let Some(event) = self.events.pop_front() {
@@ -281,14 +281,14 @@ impl World for LiveWorld<'_> {
             if let Some(source) = self.shared_signal().await {
                 return Ok(Event::Cancelled(source));
             }
-            if let Some(evidence) = self.ended_attempt()? {
+            if let Some(evidence) = self.end_attempt()? {
                 return Ok(Event::Exited(evidence));
             }
-            if self.summary_run.as_ref().is_some_and(SummaryRun::is_gone) {
+            if self.summary_run.as_ref().is_some_and(SummaryRun::has_exited) {
                 self.stop_summary().await?;
                 continue;
             }
-            if self.has_checked() {
+            if self.has_check_exited() {
                 self.end_check(false).await?;
                 continue;
             }
@@ -296,7 +296,7 @@ impl World for LiveWorld<'_> {
                 return Ok(Event::Ticked);
             }
             self.sync()?;
-            self.set_watchdog().await;
+            self.start_watchdog().await;
             self.ledger.write();
             let publish_at = self.publish_usage();
             self.wait_for_change(until.into_iter().chain(publish_at).min()).await?;
@@ -336,9 +336,9 @@ impl LiveWorld<'_> {
         self.ledger.write_last();
     }
 
-    /// Informs the next attempt of the limits that a person added.
+    /// Stores the limits that a user added, so that the next prompt states them.
     pub(crate) fn add_limits(&mut self, added: Remaining) {
-        self.past.added = added;
+        self.prior_attempts.added = added;
     }
 
     /// Returns the run's harness.
@@ -353,7 +353,7 @@ impl LiveWorld<'_> {
 
     /// Returns the agent's working directory.
     pub(crate) fn cwd(&self) -> &Path {
-        &self.setup.order.cwd
+        &self.setup.agent_spec.cwd
     }
 
     pub(crate) fn dir(&self) -> &RunDir {
@@ -373,31 +373,31 @@ impl LiveWorld<'_> {
     }
 
     /// Starts the watchdog with the first agent.
-    async fn set_watchdog(&mut self) {
+    async fn start_watchdog(&mut self) {
         if self.attempt.is_some()
             && let Some(program) = self.setup.watchdog.take()
         {
-            // An agent that was just started gets its prompt first, because it waits for it.
+            // The agent receives its prompt first, because it waits for the prompt.
             tokio::task::yield_now().await;
             // The run continues without a watchdog.
             self.watchdog = Watchdog::start(&program, &self.setup.dir).ok();
         }
     }
 
-    /// Stops the watchdog, because no process is left for it.
-    pub(crate) async fn dismiss_watchdog(&mut self) {
+    /// Stops the watchdog, because the run has no process left.
+    pub(crate) async fn stop_watchdog(&mut self) {
         if let Some(watchdog) = self.watchdog.take() {
             watchdog.stop().await;
         }
     }
 
     fn sync(&mut self) -> Result<(), SuperviseError> {
-        if self.unsynced {
+        if self.needs_sync {
             self.setup.journal.sync()?;
-            self.unsynced = false;
+            self.needs_sync = false;
             self.setup.observer.on_sync();
         }
-        self.notify_wait();
+        self.send_wait_notification();
         Ok(())
     }
 
@@ -406,8 +406,8 @@ impl LiveWorld<'_> {
     fn send_prompt(&mut self, kind: PromptKind, remaining: Remaining) {
         let Some(attempt) = &self.attempt else { return };
         let running = &attempt.decoder.snapshot().background;
-        let prompt = self.setup.dialect.prompt_text(&self.setup.order, kind, remaining, running);
-        attempt.agent.say(self.setup.dialect.encode_prompt(&prompt));
+        let prompt = self.setup.dialect.prompt_text(&self.setup.agent_spec, kind, remaining, running);
+        attempt.agent.send_line(self.setup.dialect.encode_prompt(&prompt));
         self.recorder.prompt_sent(kind, prompt, self.clock.at());
     }
 
@@ -421,7 +421,7 @@ impl LiveWorld<'_> {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        let order = &self.setup.order;
-        self.setup.dialect.decoder(&order.guards, &order.done_signals())
+        let agent_spec = &self.setup.agent_spec;
+        self.setup.dialect.decoder(&agent_spec.guards, &agent_spec.done_signals())
     }
 }

@@ -1,4 +1,4 @@
-//! States in sentences why a run did not finish its work. It reads vendor fields and records, never the
+//! Describes for people why a run did not finish its work. It reads vendor fields and records, never the
 //! agent's prose.
 
 use crate::live::tail;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 // The end of a test report: the failures and the totals.
 const LINES_MAX: usize = 20;
-// As many lines of ordinary length; one endless line does not fill a screen.
+// Enough for 20 lines of ordinary length. It also limits a single endless line.
 const BYTES_MAX: u64 = 4 << 10;
 
 /// The check that failed last.
@@ -17,7 +17,7 @@ const BYTES_MAX: u64 = 4 << 10;
 pub struct FailedCheck {
     /// Its ordinal in the run, from 1.
     pub number: u32,
-    /// The absolute path of its log, which holds the commands and their output.
+    /// The absolute path of its log, which contains the commands and their output.
     pub log: PathBuf,
     /// The last lines of the log, at most 20.
     pub tail: String,
@@ -61,13 +61,13 @@ pub(super) fn errors(
 fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> String {
     let fault = outcome.fault.map(|fault| describe(state, fault));
     if let Some(limit) = outcome.limit {
-        let reached = format!("{} is exhausted", limit.describe());
-        return fault.map_or_else(|| reached.clone(), |fault| format!("{reached}, and {fault}"));
+        let exhausted = format!("{} is exhausted", limit.describe());
+        return fault.map_or_else(|| exhausted.clone(), |fault| format!("{exhausted}, and {fault}"));
     }
     if let Some(FailedCheck { number, log, .. }) = check {
         return format!("check {number} failed; its output is in {}", log.display());
     }
-    let otherwise = match outcome.kind {
+    let clause = match outcome.kind {
         OutcomeKind::Done => "the work is done",
         OutcomeKind::Failed => "the agent gave up or made no progress",
         OutcomeKind::OverBudget => "the budget is exhausted",
@@ -81,7 +81,7 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
         OutcomeKind::Cancelled => return format!("{} cancelled the run", actor(outcome.cancelled_by)),
         OutcomeKind::Suspended => return format!("{} suspended the run", actor(outcome.cancelled_by)),
     };
-    fault.unwrap_or_else(|| otherwise.to_owned())
+    fault.unwrap_or_else(|| clause.to_owned())
 }
 
 fn actor(source: Option<CancelSource>) -> &'static str {

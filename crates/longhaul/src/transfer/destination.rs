@@ -1,6 +1,6 @@
-//! The directory that a workspace is unpacked into: a new or an empty one. The work happens in a hidden
-//! directory inside it. It therefore needs write access only to that directory (a volume), and a killed
-//! import leaves nothing that looks like a workspace.
+//! The new or empty directory that a workspace is unpacked into. Files are first unpacked into a hidden
+//! directory inside it. The import therefore needs write access only to this directory, which may be a
+//! volume. A killed import leaves nothing that looks like a workspace.
 
 use super::TransferError;
 use std::fs::{self, DirEntry};
@@ -13,11 +13,11 @@ const SCRATCH: &str = ".longhaul-import";
 #[derive(Debug)]
 pub(super) struct DestinationDir {
     path: PathBuf,
-    /// The topmost directory that was created for it.
+    /// The topmost directory that was created for the workspace.
     created: Option<PathBuf>,
     /// Entries that were moved to their final path.
     moved: Vec<PathBuf>,
-    kept: bool,
+    is_kept: bool,
 }
 
 impl DestinationDir {
@@ -44,13 +44,13 @@ impl DestinationDir {
     ///
     /// # Errors
     /// Returns the errors of [`DestinationDir::check`].
-    pub(super) fn begin(path: &Path) -> Result<DestinationDir, TransferError> {
+    pub(super) fn create(path: &Path) -> Result<DestinationDir, TransferError> {
         DestinationDir::check(path)?;
         let path = std::path::absolute(path).map_err(TransferError::io("create", path))?;
         let created = path.ancestors().take_while(|dir| !dir.exists()).last().map(Path::to_owned);
-        let destination = DestinationDir { path, created, moved: Vec::new(), kept: false };
+        let destination = DestinationDir { path, created, moved: Vec::new(), is_kept: false };
         drop(fs::remove_dir_all(destination.scratch()));
-        // With the user's umask, because the workspace belongs to the user.
+        // The user's umask applies, because the workspace belongs to the user.
         fs::create_dir_all(destination.scratch()).map_err(TransferError::io("create", &destination.path))?;
         Ok(destination)
     }
@@ -83,13 +83,13 @@ impl DestinationDir {
 
     /// Keeps the workspace when the value is dropped.
     pub(super) fn keep(mut self) {
-        self.kept = true;
+        self.is_kept = true;
     }
 }
 
 impl Drop for DestinationDir {
     fn drop(&mut self) {
-        if self.kept {
+        if self.is_kept {
             return;
         }
         // Entries that cannot be removed stay in a directory that was empty or missing. The caller reports

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The reason why a run could not be exported or imported. Nothing of the attempt remains on disk.
+/// The reason why a run could not be exported or imported. Nothing that was written remains on disk.
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// A file of the run cannot be read or written.
@@ -17,7 +17,9 @@ pub enum TransferError {
     #[error("cannot export run {0}: it is running")]
     Supervised(RunId),
     /// The run's supervisor died, but its agent or one of its tools is still running.
-    #[error("cannot export run {run}: its supervisor died, and {processes} of its processes still work")]
+    #[error(
+        "cannot export run {run}: its supervisor died, and {processes} of its processes are still running"
+    )]
     StillRunning {
         /// Id of the run.
         run: RunId,
@@ -54,7 +56,7 @@ pub enum TransferError {
         written_by: String,
     },
     /// Processes on this machine carry the marker of the run to import.
-    #[error("cannot import run {run}: {processes} of its processes work on this machine")]
+    #[error("cannot import run {run}: {processes} of its processes are running on this machine")]
     RunningHere {
         /// Id of the run.
         run: RunId,
@@ -68,7 +70,7 @@ pub enum TransferError {
     #[error("cannot import into {}: it is not an empty directory", .0.display())]
     NotEmpty(PathBuf),
     /// The existing workspace cannot be used.
-    #[error("work in {}: {source}", path.display())]
+    #[error("cannot work in {}: {source}", path.display())]
     Workspace {
         /// The directory.
         path: PathBuf,
@@ -108,7 +110,7 @@ impl TransferError {
     }
 
     /// Returns the error for a file that is not an export.
-    pub(super) fn unsound(path: &Path, reason: impl Into<String>) -> TransferError {
+    pub(super) fn invalid_archive(path: &Path, reason: impl Into<String>) -> TransferError {
         TransferError::InvalidArchive { path: path.to_owned(), reason: reason.into() }
     }
 
@@ -139,7 +141,9 @@ impl TransferError {
         let hint = match self {
             TransferError::Store(error) => return error.hint(),
             TransferError::Supervised(run) => {
-                format!("wait for its end with `longhaul attach {run}`, or end it by `longhaul cancel {run}`")
+                format!(
+                    "wait until it finishes with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`"
+                )
             }
             TransferError::StillRunning { run, .. } => {
                 format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
@@ -147,23 +151,21 @@ impl TransferError {
             TransferError::FileExists(_) => {
                 "name another file with --output, or overwrite it with --force".to_owned()
             }
-            TransferError::InvalidArchive { .. } => {
-                "export the run again and copy the file once more".to_owned()
-            }
+            TransferError::InvalidArchive { .. } => "export the run again and copy the file again".to_owned(),
             TransferError::Large { .. } => "if you trust the file, import it with --allow-large".to_owned(),
             TransferError::Newer { .. } => "import it with that version, or a later one".to_owned(),
             TransferError::RunningHere { run, .. } => {
-                format!("stop it there with `longhaul cancel {run}`; a run may continue in one place only")
+                format!("stop them with `longhaul cancel {run}`; a run may continue in one place only")
             }
             TransferError::NoWorkspace(_) => {
-                "bring the workspace there yourself, and say so with --use-existing".to_owned()
+                "copy the workspace there yourself, then pass --use-existing".to_owned()
             }
             TransferError::NotEmpty(_) => {
-                "name a new directory, or use the workspace that is there with --use-existing".to_owned()
+                "name a new directory, or use the existing workspace with --use-existing".to_owned()
             }
-            TransferError::Workspace { .. } => "name the directory that has the workspace".to_owned(),
+            TransferError::Workspace { .. } => "name the directory that contains the workspace".to_owned(),
             TransferError::Agent(error) => error.hint().to_owned(),
-            TransferError::NoGit(_) => "install git, and see that it is on PATH".to_owned(),
+            TransferError::NoGit(_) => "install git and make sure that it is on PATH".to_owned(),
             TransferError::Git { .. } => {
                 "fix what git reports, then try again; nothing was changed".to_owned()
             }
@@ -177,10 +179,10 @@ fn io_hint(kind: io::ErrorKind) -> Option<String> {
     let hint = match kind {
         io::ErrorKind::NotFound => "check the path",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "name a place that you can read and write"
+            "name a path that you can read and write"
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            "free some space, or name a place on another disk"
+            "free some space, or name a path on another disk"
         }
         io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => "name a regular file",
         _ => return None,

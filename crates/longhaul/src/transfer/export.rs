@@ -1,8 +1,8 @@
 //! Exports a run into one file. It never changes the run, the session or the workspace.
 
 use super::archive;
-use super::manifest::{BUNDLE, Manifest, RUN, SessionEntry, is_name};
-use super::scratch::{needs, scratch};
+use super::manifest::{BUNDLE, Manifest, RUN, SessionEntry, is_member_name};
+use super::scratch::{register_temporary, scratch};
 use super::sessions::{find, sessions_of};
 use super::snapshot::{WorkspaceSnapshot, top_of};
 use super::{TransferError, Workspace};
@@ -35,24 +35,27 @@ pub struct Exported {
 /// The reason why a workspace is not in an exported run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkspaceOmitted {
-    /// It is not in a git repository, or the repository ignores it.
+    /// The workspace is not in a git repository, or the repository ignores it.
     NotInGit,
-    /// Its directory does not exist.
-    Gone,
+    /// The directory of the workspace does not exist.
+    Missing,
 }
 
-/// Exports a run with its sessions and its workspace into the file `to`, readable by its owner only. An
-/// existing file is replaced only if `overwrite` is set.
+/// Exports a run with its sessions and its workspace into the file `to`, which only its owner can read.
+/// Replaces an existing file only if `overwrite` is set.
 ///
 /// # Errors
-/// Returns an error if the run has a supervisor or a live agent, if its files, workspace or sessions cannot
-/// be read, or if the file cannot be written. No file remains in these cases.
+/// Returns an error in each of these cases, and leaves no file:
+///
+/// - the run has a supervisor or a live agent
+/// - its files, workspace or sessions cannot be read
+/// - the file cannot be written
 pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<Exported, TransferError> {
     let to = std::path::absolute(to).map_err(TransferError::io("write", to))?;
     if !overwrite && to.symlink_metadata().is_ok() {
         return Err(TransferError::FileExists(to));
     }
-    // Held until the end, so that no supervisor takes over the run during the export.
+    // The lock is held until the end, so that no supervisor takes over the run during the export.
     let (_journal, history) = Journal::open_append(&dir.journal_path()).map_err(|error| match error {
         StoreError::JournalLocked { .. } => TransferError::Supervised(dir.id().clone()),
         _ => error.into(),
@@ -70,8 +73,8 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
     for session in sessions_of(&plan, &history) {
         let name = format!("{RUN}sessions/{session}.jsonl");
         let file = claude_config_dir().and_then(|config| find(&config, plan.cwd.as_path(), &session));
-        if let Some(file) = file.filter(|_| is_name(&name)) {
-            // The agent's own file is newer than one that the run brought from another machine.
+        if let Some(file) = file.filter(|_| is_member_name(&name)) {
+            // The agent's own file is newer than a file that was imported with the run.
             sources.insert(name.clone(), file);
         }
         let found = sources.contains_key(&name);
@@ -108,10 +111,10 @@ fn write_atomically(
 ) -> Result<u64, TransferError> {
     let failed = |error| TransferError::io("write", to)(error);
     let parent = to.parent().unwrap_or(Path::new("/"));
-    // Created with access for its owner only.
+    // Only the owner can access the file.
     let (file, name) =
         Builder::new().prefix(".longhaul-").suffix(".new").tempfile_in(parent).map_err(failed)?.into_parts();
-    needs(scratch, &name)?;
+    register_temporary(scratch, &name)?;
     let file = archive::write(file, to, manifest, sources)?;
     file.sync_all().map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
@@ -129,9 +132,9 @@ fn workspace(
     excluded: &[&Path],
     scratch: &Path,
 ) -> Result<Result<(Workspace, PathBuf), WorkspaceOmitted>, TransferError> {
-    let Ok(cwd) = fs::canonicalize(plan.cwd.as_path()) else { return Ok(Err(WorkspaceOmitted::Gone)) };
+    let Ok(cwd) = fs::canonicalize(plan.cwd.as_path()) else { return Ok(Err(WorkspaceOmitted::Missing)) };
     let Some(top) = top_of(&cwd)? else { return Ok(Err(WorkspaceOmitted::NotInGit)) };
-    let excluded: Vec<PathBuf> = excluded.iter().map(|path| real(path)).collect();
+    let excluded: Vec<PathBuf> = excluded.iter().map(|path| canonical(path)).collect();
     let snapshot = WorkspaceSnapshot::take(&top, &cwd, &excluded, scratch)?;
     let bundle = scratch.join(BUNDLE);
     snapshot.bundle(&bundle)?;
@@ -139,7 +142,7 @@ fn workspace(
 }
 
 /// Resolves symbolic links above the last component, as git does in its file names.
-fn real(path: &Path) -> PathBuf {
+fn canonical(path: &Path) -> PathBuf {
     let parent = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
     parent.zip(path.file_name()).map_or_else(|| path.to_owned(), |(parent, name)| parent.join(name))
 }
@@ -151,7 +154,7 @@ fn files_of(dir: &Path, name: &str, files: &mut BTreeMap<String, PathBuf>) -> Re
         let entry = entry.map_err(TransferError::io("read", dir))?;
         let kind = entry.file_type().map_err(TransferError::io("read", dir))?;
         let Some(name) = entry.file_name().to_str().map(|part| format!("{name}{part}")) else { continue };
-        if !is_name(&name) || name.ends_with(".lock") {
+        if !is_member_name(&name) || name.ends_with(".lock") {
             continue;
         }
         if kind.is_dir() {

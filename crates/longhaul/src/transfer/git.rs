@@ -1,5 +1,5 @@
-//! Runs git, never through a shell, without the repository's hooks and without the variables that a calling
-//! git has set. Failures are reported with git's own message.
+//! Runs git without a shell, without the repository's hooks and without the variables that a calling git has
+//! set. Failures are reported with git's own message.
 
 use super::TransferError;
 use std::env;
@@ -27,9 +27,9 @@ const SETTINGS: &[&str] = &[
     "advice.addEmbeddedRepo=false",
 ];
 
-/// Git's variables that only say where git and its settings are. All others are removed, because they name
-/// repositories, programs and files.
-const KEPT_VARIABLES: &[&str] = &[
+/// Variables that only name the location of git and of its settings. All other variables of git are removed,
+/// because they name repositories, programs and files.
+const RETAINED_VARIABLES: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_NOSYSTEM",
@@ -46,7 +46,7 @@ const AUTHOR: [(&str, &str); 4] = [
     ("GIT_COMMITTER_EMAIL", "longhaul@localhost"),
 ];
 
-/// Git in one directory, with additional variables.
+/// Settings of git calls: the directory, with additional variables.
 #[derive(Clone, Debug)]
 pub(super) struct Git {
     dir: PathBuf,
@@ -54,13 +54,13 @@ pub(super) struct Git {
 }
 
 impl Git {
-    /// Creates a git for the repository that contains `dir`.
-    pub(super) fn at(dir: &Path) -> Git {
+    /// Creates the settings for the repository that contains `dir`.
+    pub(super) fn new(dir: &Path) -> Git {
         Git { dir: dir.to_owned(), env: Vec::new() }
     }
 
     /// Adds a variable.
-    pub(super) fn with(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
+    pub(super) fn with_variable(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
         self.env.push((name, value.as_ref().to_owned()));
         self
     }
@@ -91,7 +91,7 @@ impl Git {
     ///
     /// # Errors
     /// Returns the errors of [`Git::call`].
-    pub(super) fn word<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, TransferError> {
+    pub(super) fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, TransferError> {
         Ok(text(self.call(args)?))
     }
 
@@ -152,7 +152,7 @@ pub(crate) fn git_in(dir: &Path) -> Command {
         command.args(["-c", setting]);
     }
     let inherited = env::vars_os().map(|(name, _)| name).filter(|name| name.as_bytes().starts_with(b"GIT_"));
-    for name in inherited.filter(|name| !KEPT_VARIABLES.iter().any(|kept| name == kept)) {
+    for name in inherited.filter(|name| !RETAINED_VARIABLES.iter().any(|retained| name == retained)) {
         command.env_remove(name);
     }
     command
@@ -170,11 +170,11 @@ pub(super) fn text(line: Vec<u8>) -> String {
 
 fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> TransferError {
     let action = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
-    TransferError::Git { action, git_error: complaint(output) }
+    TransferError::Git { action, git_error: error_message(output) }
 }
 
 /// Returns the first lines of git's error output, or its exit status if there are none.
-pub(crate) fn complaint(output: &Output) -> String {
+pub(crate) fn error_message(output: &Output) -> String {
     let error = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = error.lines().filter(|line| !line.trim().is_empty()).collect();
     match lines.len() {

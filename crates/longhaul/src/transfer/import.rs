@@ -1,10 +1,10 @@
 //! Imports a run that was exported elsewhere. The complete file is checked before anything is created. The
-//! run appears completely or not at all, because its directory gets its name last.
+//! run appears completely or not at all, because its directory is renamed to its final name last.
 
 use super::destination::DestinationDir;
 use super::manifest::{BUNDLE, Manifest};
 use super::restore::restore;
-use super::scratch::{needs, scratch};
+use super::scratch::{register_temporary, scratch};
 use super::snapshot::{WorkspaceSnapshot, top_of};
 use super::{TransferError, archive};
 use crate::find_agent::find_claude;
@@ -16,7 +16,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-// Streams of small runs may compress to less than a tenth, and this much fills no disk.
+// Streams of small runs may compress to less than a tenth. This amount fills no disk.
 const UNPACKED_BYTES_FREE: u64 = 16 << 20;
 
 /// The destination of an exported run.
@@ -92,7 +92,8 @@ pub fn import(
     if processes > 0 {
         return Err(TransferError::RunningHere { run: manifest.run, processes });
     }
-    // The imported run has no processes here. If the original continues in another home, it is a different run.
+    // The imported run has no processes here. If the original continues in another home, it is a different
+    // run.
     plan.marker = Some(RunMarker::random());
     let history = Journal::load(&dir.journal_path())?;
     let outcome = Run::replay(history.records()).state().outcome();
@@ -100,8 +101,8 @@ pub fn import(
 
     let (unpacked, workspace_match) = match &manifest.workspace {
         Some(workspace) if !destination.as_is => {
-            needs(&scratch, &DestinationDir::scratch_of(destination.into))?;
-            let mut destination_dir = DestinationDir::begin(destination.into)?;
+            register_temporary(&scratch, &DestinationDir::scratch_of(destination.into))?;
+            let mut destination_dir = DestinationDir::create(destination.into)?;
             restore(&bundle, workspace, &destination_dir.scratch(), file, unpacked_bytes_max)?;
             working_directory(&manifest, &destination_dir.scratch(), file)?;
             destination_dir.commit()?;
@@ -115,7 +116,7 @@ pub fn import(
         at: Moment(now.timestamp().as_millisecond() as u64),
     });
     plan.cwd = cwd.as_path().into();
-    // Those are the variables of the other machine. The first supervisor here records its own.
+    // The recorded variables are those of the other machine. The first supervisor here records its own.
     plan.env = plan.env.with_needed([]);
     let dir = incoming.commit(&plan)?;
     if let Some(destination_dir) = unpacked {
@@ -163,7 +164,7 @@ fn unpack(
     if reread == *manifest {
         Ok(())
     } else {
-        Err(TransferError::unsound(file, "it changed while it was read"))
+        Err(TransferError::invalid_archive(file, "it changed while it was read"))
     }
 }
 
@@ -174,7 +175,7 @@ fn find_agent(agent: &mut PlanAgent, is_finished: bool, named: Option<&Path>) ->
         return Ok(());
     }
     let path = find_claude(named)?;
-    // These values belong to the program that is missing here.
+    // These values belong to the recorded program, which is not on this machine.
     agent.leading_args.clear();
     agent.version = None;
     agent.binary = Binary::new(&path).ok();
@@ -200,8 +201,8 @@ fn compare(
     })
 }
 
-/// Returns the agent's working directory: below `into` as it was below the repository's top, created if git
-/// has no file there. A link on the path is refused, because it would lead elsewhere than the manifest says.
+/// Returns the agent's working directory. It has the same path below `into` as below the repository's top,
+/// and is created if git has no file in it. Rejects a link on the path, because it could lead out of `into`.
 fn working_directory(manifest: &Manifest, into: &Path, file: &Path) -> Result<PathBuf, TransferError> {
     let mut path = fs::canonicalize(into).map_err(TransferError::io("read", into))?;
     let subdirectory = manifest.workspace.as_ref().map(|workspace| workspace.subdirectory.as_path());
@@ -210,8 +211,8 @@ fn working_directory(manifest: &Manifest, into: &Path, file: &Path) -> Result<Pa
         match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => {}
             Ok(_) => {
-                let reason = format!("the agent worked in {}, which is no directory", path.display());
-                return Err(TransferError::unsound(file, reason));
+                let reason = format!("the agent worked in {}, which is not a directory", path.display());
+                return Err(TransferError::invalid_archive(file, reason));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::create_dir(&path).map_err(TransferError::io("create", &path))?;

@@ -17,7 +17,7 @@ pub(super) const RUN: &str = "run/";
 
 // The largest known run has ten thousand attempts and forty thousand files.
 const MEMBERS_MAX: usize = 100_000;
-// More than the largest histories in git, but less than a disk.
+// This is more than the largest git histories, but less than a disk.
 const UNPACKED_BYTES_MAX: u64 = 256 << 30;
 
 /// The content of an exported run.
@@ -108,7 +108,7 @@ impl Manifest {
         }
     }
 
-    /// Returns what is invalid in this manifest, or `None` if it is valid.
+    /// Returns a description of the first flaw of this manifest, or `None` if it is valid.
     pub(super) fn validate(&self) -> Option<String> {
         if self.members.len() > MEMBERS_MAX {
             return Some(format!("it names more than {MEMBERS_MAX} files"));
@@ -119,8 +119,11 @@ impl Manifest {
         }
         let mut names = BTreeSet::new();
         for member in &self.members {
-            if !is_name(&member.name) || !names.insert(member.name.as_str()) {
-                return Some(format!("`{}` is no name for a file of a run", member.name.escape_debug()));
+            if !is_member_name(&member.name) || !names.insert(member.name.as_str()) {
+                return Some(format!(
+                    "`{}` is not a valid name for a file of a run",
+                    member.name.escape_debug()
+                ));
             }
         }
         let missing = ["run/plan.json", "run/journal.jsonl"].into_iter().find(|name| !names.contains(name));
@@ -128,7 +131,7 @@ impl Manifest {
             return Some(format!("it has no {missing}"));
         }
         if self.workspace.is_some() != names.contains(BUNDLE) {
-            return Some(format!("what it says of the workspace does not agree with its {BUNDLE}"));
+            return Some(format!("its description of the workspace does not match its {BUNDLE}"));
         }
         self.workspace.as_ref().and_then(Workspace::flaw)
     }
@@ -138,13 +141,13 @@ impl Workspace {
     fn flaw(&self) -> Option<String> {
         let subdirectory = self.subdirectory.as_path();
         if !subdirectory.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Some(format!("`{}` is no directory of the workspace", subdirectory.display()));
+            return Some(format!("`{}` is not a directory of the workspace", subdirectory.display()));
         }
         let is_object = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         let objects = self.shallow.iter().chain(self.head.as_ref()).chain([&self.tree]);
         let format = self.object_format.as_str();
         (!matches!(format, "sha1" | "sha256") || !objects.into_iter().all(is_object))
-            .then(|| "it names what git cannot have".to_owned())
+            .then(|| "it has an invalid git object name or object format".to_owned())
     }
 }
 
@@ -157,7 +160,7 @@ impl ArchiveMember {
 
 /// Returns `true` if a file of an exported run may have this name. Such a name stays below the directory that
 /// it is unpacked to, is not hidden, and is not a request to a supervisor.
-pub(super) fn is_name(name: &str) -> bool {
+pub(super) fn is_member_name(name: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\0', '\\']);
     match name.strip_prefix(RUN) {
         Some(rest) => rest.split('/').all(is_part) && rest.split('/').next() != Some("requests"),

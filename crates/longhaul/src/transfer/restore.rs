@@ -1,5 +1,5 @@
 //! Creates a repository from an exported workspace: the same branch at the same commit, the same files and
-//! the same index. It never has remotes, other branches or settings of the original.
+//! the same index. The repository never has remotes, other branches or settings of the original.
 
 use super::TransferError;
 use super::git::{Git, text};
@@ -22,7 +22,7 @@ pub(super) fn restore(
     from: &Path,
     unpacked_max: u64,
 ) -> Result<(), TransferError> {
-    let git = Git::at(into);
+    let git = Git::new(into);
     let mut init =
         vec!["init".to_owned(), "--quiet".to_owned(), format!("--object-format={}", workspace.object_format)];
     init.extend(workspace.branch.as_ref().map(|branch| format!("--initial-branch={branch}")));
@@ -40,9 +40,9 @@ pub(super) fn restore(
         |name: &str| Ok::<_, TransferError>(git.ask(&["rev-parse", "--quiet", "--verify", name])?.map(text));
     let tree = resolve(&format!("{SNAPSHOT}^{{tree}}"))?;
     if resolve(HEAD)? != workspace.head || tree.as_ref() != Some(&workspace.tree) {
-        return Err(TransferError::unsound(
+        return Err(TransferError::invalid_archive(
             from,
-            "its bundle holds another workspace than its manifest says",
+            "its bundle contains a different workspace than its manifest describes",
         ));
     }
     check_size(&git, from, unpacked_max)?;
@@ -60,7 +60,7 @@ pub(super) fn restore(
         (None, Some(_)) => git.call(&["read-tree", HEAD])?,
         (None, None) => git.call(&["read-tree", "--empty"])?,
     };
-    // Git exits with 1 if files differ from the index, as they may.
+    // Git exits with 1 if files differ from the index. This is allowed.
     git.ask(&["update-index", "-q", "--refresh"])?;
     for name in [SNAPSHOT, STAGED, HEAD] {
         git.call(&["update-ref", "-d", name])?;

@@ -1,5 +1,5 @@
-//! A scratch directory for an export or an import, in the home, which only its owner can read and which no
-//! snapshot includes. If the process is killed, `longhaul gc` recognizes the directory by its name.
+//! A scratch directory for an export or an import. It is in the home, which only its owner can read and which
+//! no snapshot includes. If the process is killed, `longhaul gc` recognizes the directory by its name.
 
 use super::TransferError;
 use longhaul_store::{Home, OUTSIDE};
@@ -19,11 +19,11 @@ pub(super) fn scratch(home: &Home) -> Result<TempDir, TransferError> {
     dir.map_err(TransferError::io("write", home.path()))
 }
 
-/// Notes that `path`, outside of the home, is temporary, too.
+/// Records that `path`, outside of the home, is temporary, too.
 ///
 /// # Errors
-/// Returns [`TransferError::Io`] if the note cannot be written.
-pub(super) fn needs(scratch: &TempDir, path: &Path) -> Result<(), TransferError> {
+/// Returns [`TransferError::Io`] if the record cannot be written.
+pub(super) fn register_temporary(scratch: &TempDir, path: &Path) -> Result<(), TransferError> {
     let result = std::path::absolute(path).and_then(|path| symlink(path, scratch.path().join(OUTSIDE)));
     match result {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {

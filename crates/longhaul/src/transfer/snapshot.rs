@@ -40,7 +40,7 @@ pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, TransferError> {
     if !cwd.ancestors().any(|dir| dir.join(".git").exists()) {
         return Ok(None);
     }
-    let git = Git::at(cwd);
+    let git = Git::new(cwd);
     let top = match git.path(&["rev-parse", "--show-toplevel"]) {
         Ok(top) => top,
         // A broken repository has a different message, and is an error.
@@ -65,34 +65,34 @@ impl WorkspaceSnapshot {
         excluded: &[PathBuf],
         scratch: &Path,
     ) -> Result<WorkspaceSnapshot, TransferError> {
-        let user_git = Git::at(top);
+        let user_git = Git::new(top);
         let git_path = |name| user_git.path(&["rev-parse", "--path-format=absolute", "--git-path", name]);
-        let object_format = user_git.word(&["rev-parse", "--show-object-format"])?;
+        let object_format = user_git.line(&["rev-parse", "--show-object-format"])?;
         let shallow = git_path("shallow")?;
         let repository = scratch.join("repository");
-        borrow(scratch, &repository, &object_format, &git_path("objects")?)?;
-        // The copy of the user's index spares git from reading unchanged files again.
+        create_borrowing_repository(scratch, &repository, &object_format, &git_path("objects")?)?;
+        // With a copy of the user's index, git does not read unchanged files again.
         let index = scratch.join("index");
         copy_index(&git_path("index")?, &index)?;
         copy_if_exists(&shallow, &repository.join("shallow"))?;
-        let scratch_repo = Git::at(&repository).with("GIT_DIR", &repository);
+        let scratch_repo = Git::new(&repository).with_variable("GIT_DIR", &repository);
         // The user's settings and ignore rules, with the temporary index and objects.
         let adding = user_git
             .clone()
-            .with("GIT_INDEX_FILE", &index)
-            .with("GIT_OBJECT_DIRECTORY", repository.join("objects"));
+            .with_variable("GIT_INDEX_FILE", &index)
+            .with_variable("GIT_OBJECT_DIRECTORY", repository.join("objects"));
 
         let head = user_git.ask(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])?.map(text);
         let branch = user_git.ask(&["symbolic-ref", "--quiet", "HEAD"])?.map(text);
         if let Some(head) = &head {
             scratch_repo.call(&["update-ref", HEAD, head])?;
         }
-        // During a merge with conflicts there is no such tree. The files show the state of the merge.
-        if let Ok(staged) = adding.word(&["write-tree"]) {
+        // During a merge with conflicts the index has no tree. The files show the state of the merge.
+        if let Ok(staged) = adding.line(&["write-tree"]) {
             commit(&scratch_repo, STAGED, &staged, head.as_deref())?;
         }
         adding.call(&add_all(top, excluded))?;
-        let tree = adding.word(&["write-tree"])?;
+        let tree = adding.line(&["write-tree"])?;
         commit(&scratch_repo, SNAPSHOT, &tree, head.as_deref())?;
         let workspace = Workspace {
             omitted: gitlinks(&scratch_repo, &tree)?,
@@ -107,7 +107,7 @@ impl WorkspaceSnapshot {
         Ok(WorkspaceSnapshot { workspace, scratch_repo })
     }
 
-    /// Writes a bundle of the state with the complete history of HEAD, which can be read without the original
+    /// Writes a bundle of the state with the complete history of HEAD. It can be read without the original
     /// repository.
     ///
     /// # Errors
@@ -119,11 +119,16 @@ impl WorkspaceSnapshot {
     }
 }
 
-/// Creates a bare repository that borrows the objects in `objects` and writes its own elsewhere.
-fn borrow(scratch: &Path, repository: &Path, format: &str, objects: &Path) -> Result<(), TransferError> {
+/// Creates a bare repository that borrows the objects in `objects` and stores its own objects separately.
+fn create_borrowing_repository(
+    scratch: &Path,
+    repository: &Path,
+    format: &str,
+    objects: &Path,
+) -> Result<(), TransferError> {
     let init = ["init", "--quiet", "--bare", "--template=", &format!("--object-format={format}")];
     let init = init.map(OsString::from).into_iter().chain([repository.into()]);
-    Git::at(scratch).call(&init.collect::<Vec<_>>())?;
+    Git::new(scratch).call(&init.collect::<Vec<_>>())?;
     let info = repository.join("objects/info");
     let alternates = [objects.as_os_str().as_bytes(), b"\n"].concat();
     fs::create_dir_all(&info)
@@ -135,7 +140,7 @@ fn borrow(scratch: &Path, repository: &Path, format: &str, objects: &Path) -> Re
 fn commit(scratch_repo: &Git, name: &str, tree: &str, parent: Option<&str>) -> Result<(), TransferError> {
     let mut args = vec!["commit-tree", tree, "-m", "state of a longhaul run"];
     args.extend(parent.into_iter().flat_map(|parent| ["-p", parent]));
-    let commit = scratch_repo.word(&args)?;
+    let commit = scratch_repo.line(&args)?;
     scratch_repo.call(&["update-ref", name, &commit]).map(drop)
 }
 

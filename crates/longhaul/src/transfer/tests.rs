@@ -11,7 +11,7 @@ use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A home with one run that has not started, and the run's working directory.
+/// A home, the working directory of its run, and a directory for both.
 struct Homes {
     folder: TempDir,
     home: Home,

@@ -1,5 +1,5 @@
-//! Measures how long an orphaned run has been silent. It uses neither the wall clock nor file times: it adds
-//! up the time between two polls, limited to the time that this process can have been awake.
+//! Measures how long an orphaned run has been silent. It uses neither the wall clock nor file times. Instead
+//! it adds up the times between two polls, each limited to the time that this process can have been awake.
 
 use longhaul_core::Span;
 use longhaul_store::RunDir;
@@ -7,18 +7,18 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The output of a run. The run is silent while it does not change.
+/// The position in the output of a run. The run is silent while the position does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OutputPosition {
     attempts: usize,
     stream_bytes: u64,
     stderr_bytes: u64,
-    /// A supervisor that took over and died has appended here.
+    /// Length of the journal. It grows if another supervisor took over and died.
     journal_bytes: u64,
 }
 
 impl OutputPosition {
-    /// Returns the current output. Files that cannot be read count as empty.
+    /// Returns the current position. Files that cannot be read count as empty.
     pub(super) fn new(dir: &RunDir) -> OutputPosition {
         let attempts = dir.attempts().unwrap_or_default();
         let bytes = |path: PathBuf| fs::metadata(path).map_or(0, |metadata| metadata.len());
@@ -31,38 +31,38 @@ impl OutputPosition {
     }
 }
 
-/// A silence up to now.
+/// The duration of a silence up to now.
 #[derive(Debug)]
 pub(super) struct SilenceTimer {
     output: OutputPosition,
-    lasted: Duration,
+    duration: Duration,
 }
 
 impl SilenceTimer {
-    /// Starts a silence.
+    /// Starts a silence at this position.
     pub(super) fn start(output: OutputPosition) -> SilenceTimer {
-        SilenceTimer { output, lasted: Duration::ZERO }
+        SilenceTimer { output, duration: Duration::ZERO }
     }
 
-    /// Adds the time since the last poll, which was planned for at most `planned`, and compares the output at
-    /// its end. The wait is longer than planned if the machine slept, or if the watchdog was frozen with its
-    /// agent.
-    pub(super) fn pass(&mut self, time: Duration, planned: Duration, output: OutputPosition) {
+    /// Adds the time since the last poll, and restarts if the output has changed. `planned` is the longest
+    /// planned time. A longer time means that the machine slept, or that the watchdog was frozen together
+    /// with its agent.
+    pub(super) fn advance(&mut self, time: Duration, planned: Duration, output: OutputPosition) {
         if output == self.output {
-            // A busy machine also wakes this process late, but by less than the planned time.
-            self.lasted += time.min(planned * 2);
+            // A busy machine delays this process, too, but by less than the planned time.
+            self.duration += time.min(planned * 2);
         } else {
             *self = SilenceTimer::start(output);
         }
     }
 
-    /// Returns the output before the silence.
+    /// Returns the position at the start of the silence.
     pub(super) fn output(&self) -> OutputPosition {
         self.output
     }
 
     /// Returns the length of the silence.
-    pub(super) fn lasted(&self) -> Span {
-        Span(self.lasted.as_millis() as u64)
+    pub(super) fn duration(&self) -> Span {
+        Span(self.duration.as_millis() as u64)
     }
 }

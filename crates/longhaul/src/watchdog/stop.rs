@@ -1,16 +1,16 @@
-//! Stops the processes of an orphaned run and notes this in the attempt's directory.
+//! Stops the processes of an orphaned run and records the stop in the attempt's directory.
 
 use super::silence::{OutputPosition, SilenceTimer};
 use crate::SuperviseError;
-use crate::live::{AgentProcess, LiveClock, RunMarker, live_agent, processes_with, sweep_on};
+use crate::live::{AgentProcess, LiveClock, RunMarker, live_agent, processes_with, sweep_and_count};
 use crate::recover::is_outcome_published;
 use longhaul_core::{Run, Span, StopLevel};
 use longhaul_store::{Journal, RunDir, WatchdogStop};
 use std::io;
 
-/// Stops every process of the run and returns their number, or `None` if a supervisor took over. The
-/// journal's lock prevents a takeover meanwhile.
-pub(super) async fn end(
+/// Stops every process of the run and returns their number, or `None` if a supervisor took over. It holds the
+/// journal's lock, so that no takeover happens meanwhile.
+pub(super) async fn stop_orphan(
     dir: &RunDir,
     marker: &RunMarker,
     silence: &SilenceTimer,
@@ -22,36 +22,37 @@ pub(super) async fn end(
         return Ok(None);
     }
     let stop =
-        WatchdogStop { at: LiveClock::new().at(), silent_ms: silence.lasted(), processes_stopped: None };
-    note(dir, &stop);
+        WatchdogStop { at: LiveClock::new().at(), silent_ms: silence.duration(), processes_stopped: None };
+    record_stop(dir, &stop);
     let stopped = stop_processes(dir, marker, grace).await?;
-    note(dir, &WatchdogStop { processes_stopped: Some(stopped), ..stop });
+    record_stop(dir, &WatchdogStop { processes_stopped: Some(stopped), ..stop });
     Ok(Some(stopped))
 }
 
 /// Sends SIGTERM first, so that the agent's session stays intact.
 async fn stop_processes(dir: &RunDir, marker: &RunMarker, grace: Span) -> io::Result<u32> {
     let pids = processes_with(marker).into_iter().map(|(pid, _)| pid).collect();
-    if let Some(mut agent) = agent_of(dir, marker) {
+    if let Some(mut agent) = find_agent(dir, marker) {
         agent.signal(StopLevel::Term);
-        if tokio::time::timeout(grace.to_std(), agent.exited()).await.is_err() {
+        if tokio::time::timeout(grace.to_std(), agent.wait_for_exit()).await.is_err() {
             agent.signal(StopLevel::Kill);
         }
     }
-    sweep_on(marker, pids).await
+    sweep_and_count(marker, pids).await
 }
 
-/// Returns the agent of the last attempt if it lives and the journal can be read. Otherwise the sweep stops it.
-fn agent_of(dir: &RunDir, marker: &RunMarker) -> Option<AgentProcess> {
+/// Returns the agent of the last attempt if it is running and the journal can be read. Otherwise the sweep
+/// stops it.
+fn find_agent(dir: &RunDir, marker: &RunMarker) -> Option<AgentProcess> {
     let history = Journal::load(&dir.journal_path()).ok()?;
     let run = Run::replay(history.records());
     let input = dir.attempt(run.state().attempts()).input_path();
     AgentProcess::adopt(live_agent(marker, &run)?, &input).ok()
 }
 
-/// Writes the note, once before any process is stopped and again afterwards. A full disk does not keep the
-/// agent alive.
-fn note(dir: &RunDir, stop: &WatchdogStop) {
+/// Writes the record of the stop, once before any process is stopped and again afterwards. A failed write,
+/// for example on a full disk, does not prevent the stop.
+fn record_stop(dir: &RunDir, stop: &WatchdogStop) {
     let newest = dir.attempts().ok().and_then(|mut attempts| attempts.pop());
     let _ = newest.map(|attempt| attempt.write_watchdog_stop(stop));
 }

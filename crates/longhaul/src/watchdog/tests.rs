@@ -18,8 +18,8 @@ fn any_output_ends_a_silence() {
     let (_home, dir) = run();
     let mut silence = SilenceTimer::start(OutputPosition::new(&dir));
     let mut check = |expected: u64| {
-        silence.pass(POLL_INTERVAL, POLL_INTERVAL, OutputPosition::new(&dir));
-        assert_eq!(silence.lasted(), Span::from_secs(expected));
+        silence.advance(POLL_INTERVAL, POLL_INTERVAL, OutputPosition::new(&dir));
+        assert_eq!(silence.duration(), Span::from_secs(expected));
     };
     check(10);
     check(20);
@@ -42,27 +42,29 @@ fn sleep_of_the_machine_is_not_silence() {
     let (_home, dir) = run();
     let output = OutputPosition::new(&dir);
     let mut silence = SilenceTimer::start(output);
-    silence.pass(Duration::from_secs(8 * 3600), POLL_INTERVAL, output);
-    assert_eq!(silence.lasted(), Span::from_secs(20));
-    silence.pass(Duration::from_secs(3), POLL_INTERVAL, output);
-    assert_eq!(silence.lasted(), Span::from_secs(23));
+    silence.advance(Duration::from_secs(8 * 3600), POLL_INTERVAL, output);
+    assert_eq!(silence.duration(), Span::from_secs(20));
+    silence.advance(Duration::from_secs(3), POLL_INTERVAL, output);
+    assert_eq!(silence.duration(), Span::from_secs(23));
 }
 
 #[tokio::test]
 async fn a_reused_pid_counts_as_an_exit() {
-    let this_process =
-        ProcessId { pid: process::id(), start_ticks: start_ticks(process::id()).expect("we live") };
+    let this_process = ProcessId {
+        pid: process::id(),
+        start_ticks: start_ticks(process::id()).expect("this process is running"),
+    };
     wait_for_exit(ProcessId { start_ticks: this_process.start_ticks + 1, ..this_process })
         .await
-        .expect("someone else has the number");
-    wait_for_exit(ProcessId { pid: 0, start_ticks: 0 }).await.expect("no one has the number");
+        .expect("another process has the PID");
+    wait_for_exit(ProcessId { pid: 0, start_ticks: 0 }).await.expect("no process has the PID");
     let mut waiting = Box::pin(wait_for_exit(this_process));
     let polled = std::future::poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await;
-    assert!(polled.is_pending(), "we live");
+    assert!(polled.is_pending(), "this process is running");
 }
 
 #[tokio::test]
-async fn leaves_a_run_without_processes() {
+async fn exits_if_run_has_no_processes() {
     let (_home, dir) = run();
     let exit =
         watch_orphan(&dir, &RunMarker::unowned(), Span::from_hours(1), Span::ZERO).await.expect("watched");
@@ -70,15 +72,19 @@ async fn leaves_a_run_without_processes() {
 }
 
 #[tokio::test]
-async fn leaves_a_supervised_run() {
+async fn does_not_stop_supervised_run() {
     let (_home, dir) = run();
     let marker = RunMarker::unowned();
-    let lock = Journal::lock(&dir.journal_path()).expect("no one has it");
-    assert!(is_supervised(&dir).await.expect("it is there"));
+    let lock = Journal::lock(&dir.journal_path()).expect("no process holds the lock");
+    assert!(is_supervised(&dir).await.expect("the journal exists"));
     let silence = SilenceTimer::start(OutputPosition::new(&dir));
-    assert_eq!(end(&dir, &marker, &silence, Span::ZERO).await.expect("looked"), None);
+    assert_eq!(stop_orphan(&dir, &marker, &silence, Span::ZERO).await.expect("checked"), None);
     drop(lock);
-    assert!(!is_supervised(&dir).await.expect("it is there"));
+    assert!(!is_supervised(&dir).await.expect("the journal exists"));
     fs::write(dir.journal_path(), "\n").expect("journal");
-    assert_eq!(end(&dir, &marker, &silence, Span::ZERO).await.expect("looked"), None, "someone was there");
+    assert_eq!(
+        stop_orphan(&dir, &marker, &silence, Span::ZERO).await.expect("checked"),
+        None,
+        "the output has changed"
+    );
 }

@@ -1,4 +1,5 @@
-//! A program that uses the library: it sets a check on a request, and prints the check's result from the report.
+//! A program that uses the library. It sets a check on a request and prints the check's result from the
+//! report.
 
 use longhaul::find_agent::find_claude;
 use longhaul::{NoObserver, RunRequest, supervise};
@@ -9,7 +10,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use tokio::sync::mpsc;
 
-/// Runs a request whose work this command checks.
+/// Runs a request with this command as its check.
 pub fn main(check: String) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(check))) {

@@ -3,21 +3,21 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod checked;
-mod stage;
+mod fixture;
 
 use expect_test::{Expect, expect};
+use fixture::Fixture;
 use longhaul::{RunMarker, processes_with};
 use longhaul_store::{Home, RunDir, StoreError};
-use stage::Stage;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Output};
 
 fn main() -> ExitCode {
-    if let Some(code) = stage::agent() {
+    if let Some(code) = fixture::agent() {
         return code;
     }
-    if let (Some(CHECKED), Some(command)) = (std::env::args().nth(1).as_deref(), std::env::args().nth(2)) {
+    if let (Some(WITH_CHECK), Some(command)) = (std::env::args().nth(1).as_deref(), std::env::args().nth(2)) {
         return checked::main(command);
     }
     match examples().and_then(|()| checks()) {
@@ -29,8 +29,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The argument that makes this program use the library itself. The check follows.
-const CHECKED: &str = "with a check";
+/// The first argument if this program must use the library itself. The check is the second argument.
+const WITH_CHECK: &str = "with a check";
 
 /// Tests that a request's check runs, whether or not the policy has a check limit.
 fn checks() -> Result<(), Box<dyn Error>> {
@@ -39,21 +39,21 @@ fn checks() -> Result<(), Box<dyn Error>> {
         ("false", "check_failed, verified by None, 2 errors\n$ false\n"),
     ] {
         let Output { stdout, stderr, .. } =
-            Stage::new()?.run(&std::env::current_exe()?, &[CHECKED, command])?;
+            Fixture::new()?.run(&std::env::current_exe()?, &[WITH_CHECK, command])?;
         assert_eq!(String::from_utf8(stdout)?, expected, "{}", String::from_utf8_lossy(&stderr));
         println!("check {command} ... ok");
     }
     Ok(())
 }
 
-/// Runs all examples on one stage. The last one prints the cost of the others.
+/// Runs all examples in one fixture. The last example prints the cost of the others.
 fn examples() -> Result<(), Box<dyn Error>> {
-    let stage = Stage::new()?;
-    check(&stage, "costs", &[], 0, expect!["no runs yet\n"])?;
-    assert!(!stage.home().exists(), "looking makes nothing");
-    check(&stage, "run_task", &[], 2, expect!["usage: run_task PROMPT\n"])?;
+    let fixture = Fixture::new()?;
+    check(&fixture, "costs", &[], 0, expect!["no runs yet\n"])?;
+    assert!(!fixture.home().exists(), "the query creates nothing");
+    check(&fixture, "run_task", &[], 2, expect!["usage: run_task PROMPT\n"])?;
     check(
-        &stage,
+        &fixture,
         "run_task",
         &["Write hello.txt."],
         0,
@@ -63,22 +63,22 @@ fn examples() -> Result<(), Box<dyn Error>> {
     "#]],
     )?;
     check(
-        &stage,
+        &fixture,
         "watch",
         &["Write hello.txt."],
         0,
         expect![[r#"
-            run RUN begins
+            run RUN starts
             attempt 1 starts
               it ended: unfinished
               the remedy: Nudge(Answer), in N
             attempt 2 starts
-              it ended: well
+              it ended: no fault
             the run finished: done, after N of work
         "#]],
     )?;
     check(
-        &stage,
+        &fixture,
         "costs",
         &[],
         0,
@@ -90,22 +90,22 @@ fn examples() -> Result<(), Box<dyn Error>> {
     "#]],
     )?;
     let remaining = |run: &RunDir| Ok::<usize, StoreError>(processes_with(&RunMarker::load(run)?).len());
-    let remaining: usize = runs(&stage)?.iter().map(remaining).sum::<Result<_, _>>()?;
-    assert_eq!(remaining, 0, "processes are left");
+    let remaining: usize = runs(&fixture)?.iter().map(remaining).sum::<Result<_, _>>()?;
+    assert_eq!(remaining, 0, "no processes remain");
     Ok(())
 }
 
 /// Asserts the output of an example, stdout before stderr, without ids and figures, which differ each time.
 fn check(
-    stage: &Stage,
+    fixture: &Fixture,
     example: &str,
     args: &[&str],
     code: i32,
     expected: Expect,
 ) -> Result<(), Box<dyn Error>> {
-    let Output { status, stdout, stderr } = stage.run(&built(example)?, args)?;
+    let Output { status, stdout, stderr } = fixture.run(&built(example)?, args)?;
     let mut printed = String::from_utf8(stdout)? + &String::from_utf8(stderr)?;
-    for run in runs(stage)? {
+    for run in runs(fixture)? {
         printed = printed.replace(run.id().as_str(), "RUN");
     }
     assert!(!printed.contains("$0.0000"), "no request is free: {printed}");
@@ -128,15 +128,15 @@ fn without_figures(printed: &str) -> String {
     lines.collect()
 }
 
-fn runs(stage: &Stage) -> Result<Vec<RunDir>, Box<dyn Error>> {
-    let home = Home::locate(Some(stage.home()), |_| None)?;
+fn runs(fixture: &Fixture) -> Result<Vec<RunDir>, Box<dyn Error>> {
+    let home = Home::locate(Some(fixture.home()), |_| None)?;
     Ok(if home.runs_path().exists() { home.runs_newest_first()?.collect() } else { Vec::new() })
 }
 
 /// Returns the program of an example, which cargo builds with the tests and stores next to them.
 fn built(example: &str) -> Result<PathBuf, Box<dyn Error>> {
     let here = std::env::current_exe()?;
-    let folder = here.parent().and_then(Path::parent).ok_or("tests lie in target/<profile>/deps")?;
+    let folder = here.parent().and_then(Path::parent).ok_or("tests are in target/<profile>/deps")?;
     let program = folder.join("examples").join(example);
     let hint = || format!("{} is not built; run `cargo test -p longhaul`", program.display());
     if program.is_file() { Ok(program) } else { Err(hint().into()) }

@@ -23,14 +23,14 @@ fn spans(pieces: &[&str]) -> String {
 }
 
 fn line(span: &CompletedSpan) -> String {
-    let after = |at: Moment| at.0.saturating_sub(START.0);
+    let since_start = |at: Moment| at.0.saturating_sub(START.0);
     let parent_text =
         |parent: &Option<String>| parent.as_ref().map(|call| format!(" of {call}")).unwrap_or_default();
     match span {
         CompletedSpan::Turn(turn) => format!(
             "{}..{} turn {}{}: {} tokens, {}\n",
-            after(turn.started_at),
-            after(turn.ended_at),
+            since_start(turn.started_at),
+            since_start(turn.ended_at),
             turn.id,
             parent_text(&turn.parent),
             turn.usage.map_or("unknown".to_owned(), |usage| usage.output_tokens.to_string()),
@@ -38,12 +38,12 @@ fn line(span: &CompletedSpan) -> String {
         ),
         CompletedSpan::Call(call) => format!(
             "{}..{} {} {}{}: {:?}\n",
-            after(call.started_at),
-            after(call.ended_at),
+            since_start(call.started_at),
+            since_start(call.ended_at),
             call.tool,
             call.id,
             parent_text(&call.parent),
-            call.ending,
+            call.outcome,
         ),
     }
 }
@@ -102,7 +102,7 @@ fn turn_starts_after_last_tool_result() {
         "#]],
     );
     let (head, tail) = stream.split_at(stream.len() / 2);
-    assert_eq!(spans(&[&stream]), spans(&[head, tail]), "in whatever pieces it comes");
+    assert_eq!(spans(&[&stream]), spans(&[head, tail]), "the pieces of a stream do not matter");
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(super) struct SpanData {
     pub(super) error: Option<String>,
 }
 
-/// An attempt_span attempt.
+/// The data of an attempt that has ended.
 pub(super) struct AttemptSpan<'a> {
     pub(super) number: u32,
     pub(super) started_at: Moment,
@@ -67,7 +67,7 @@ impl RunInfo {
         ]
     }
 
-    /// Returns the requested_model model.
+    /// Returns the attribute of the requested model, or `None` if the plan has none.
     pub(super) fn requested_model(&self) -> Option<KeyValue> {
         self.model.clone().map(|model| KeyValue::new(attributes::REQUEST_MODEL, model))
     }
@@ -145,13 +145,13 @@ impl SpanData {
             KeyValue::new(attributes::TOOL_CALL, call.id.clone()),
             KeyValue::new(attributes::ATTEMPT, i64::from(attempt)),
         ];
-        let error = match call.ending {
+        let error = match call.outcome {
             ToolOutcome::Returned => None,
             ToolOutcome::Failed => Some("tool_error"),
             ToolOutcome::Denied => Some("denied"),
             ToolOutcome::Interrupted => Some("interrupted"),
         };
-        if call.ending == ToolOutcome::Denied {
+        if call.outcome == ToolOutcome::Denied {
             attributes.push(KeyValue::new(attributes::DENIED, true));
         }
         SpanData {
@@ -171,13 +171,13 @@ impl SpanData {
         started_at: Moment,
         ended_at: Moment,
         until: Moment,
-        after: Option<Fault>,
+        fault: Option<Fault>,
     ) -> SpanData {
         let mut attributes = vec![KeyValue::new(attributes::UNTIL, rfc3339(until))];
-        attributes.extend(after.map(|fault| KeyValue::new(attributes::FAULT, fault.word())));
+        attributes.extend(fault.map(|fault| KeyValue::new(attributes::FAULT, fault.word())));
         SpanData {
             key: format!("wait {}", started_at.0),
-            name: after.map_or("wait".to_owned(), |fault| format!("wait {}", fault.word())),
+            name: fault.map_or("wait".to_owned(), |fault| format!("wait {}", fault.word())),
             kind: SpanKind::Internal,
             started_at,
             ended_at,

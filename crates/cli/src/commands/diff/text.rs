@@ -14,7 +14,7 @@ const ID_CHARS: usize = 10;
 
 /// Summarizes the changes on one line.
 pub fn summary(run: &RunId, diff: &WorkspaceDiff) -> String {
-    let (totals, commits) = (diff.figures(), commits(diff));
+    let (totals, commits) = (diff.stat(), commits(diff));
     match (totals.files, commits) {
         (0, None) => format!("run {run} changed nothing"),
         (0, Some(commits)) => format!("run {run}: no file changed; {commits}"),

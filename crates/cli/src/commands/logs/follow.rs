@@ -57,9 +57,9 @@ async fn print(
         if !is_output_open() {
             return Err(ReadError::OutputClosed);
         }
-        watch.file(&dir.transcript_path());
+        watch.add_file(&dir.transcript_path());
         if let Some(path) = reader.watched() {
-            watch.file(path);
+            watch.add_file(path);
         }
         watch.changed().await.map_err(|cause| {
             ReadError::Failed(StoreError::Io { action: "watch", path: dir.path().to_owned(), cause })

@@ -12,7 +12,7 @@ use crate::output::time::TimeFormat;
 use crate::output::timeline_text::outcome_words;
 use crate::output::wrap::{COLUMNS, columns, wrap};
 use crate::run_history;
-use longhaul::{RunReport, stopped_words};
+use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
     Limit, Moment, Outcome, OutcomeKind, ResumeStrategy, SessionFileState, Span, StrategyReason, Verified,
 };
@@ -94,7 +94,7 @@ pub fn summary(shown: &ShowOutput, report: &RunReport, colors: Colors) -> String
     // A failed run lists it among its errors.
     let is_done = report.outcome.kind == OutcomeKind::Done;
     for task in report.background_stopped.iter().filter(|_| is_done) {
-        line(&mut out, "note", &one_line(&stopped_words(task)));
+        line(&mut out, "note", &one_line(&describe_stopped_task(task)));
     }
     if let Some(name) = &shown.name {
         line(&mut out, "name", name);
@@ -345,7 +345,7 @@ fn notes(out: &mut String, attempt: &Attempt) {
         note(out, attempt, &phrases::questions(attempt.questions));
     }
     for task in &attempt.background_stopped {
-        note(out, attempt, &stopped_words(task));
+        note(out, attempt, &describe_stopped_task(task));
     }
     for question in &attempt.answers {
         out.push_str(&format!("    {}\n", phrases::answered(question)));

@@ -9,19 +9,19 @@ use std::process::{Child, Command, Stdio};
 fn a_process_name_may_contain_anything() {
     let stat =
         "7 (a) R 1 (b) S 1 7 7 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 555 1000 10 18446744073709551615";
-    let times = CpuTimes { state: 'S', own: 33, children: 77 };
+    let times = CpuTimes { state: 'S', own_ticks: 33, child_ticks: 77 };
     assert_eq!(parse(7, stat), Some((ProcessId { pid: 7, start_ticks: 555 }, times)));
     assert_eq!(parse(7, "7 (cut) S 1 2"), None);
     assert_eq!(parse(7, ""), None);
 }
 
 #[test]
-fn a_connection_has_two_ends() {
+fn only_established_sockets_are_connections() {
     let line = |state: &str| {
         format!("   1: 0100007F:9C40 0100007F:1F90 {state} 00000000:00000000 00:00000000 00000000 0 0 4242 1")
     };
     assert_eq!(established(&line("01")), Some(4242));
-    assert_eq!(established(&line("0A")), None, "it listens");
+    assert_eq!(established(&line("0A")), None, "the socket listens");
     let heading =
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
     assert_eq!(established(heading), None);
@@ -39,7 +39,7 @@ impl MarkedProcess {
     }
 
     fn id(&self) -> ProcessId {
-        ProcessId { pid: self.0.id(), start_ticks: start_ticks(self.0.id()).expect("it lives") }
+        ProcessId { pid: self.0.id(), start_ticks: start_ticks(self.0.id()).expect("the process is running") }
     }
 }
 
@@ -58,8 +58,9 @@ fn probe_now(marker: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
 // A shell that waits for input forever, and one that loops.
 const IDLE: &str = "read line";
 const BUSY: &str = "while :; do :; done";
-/// Works in pieces: each is a process that ends before it can be sampled.
-const PIECES: &str = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'; done";
+/// Works in child processes, each of which ends before it can be sampled.
+const SHORT_LIVED_CHILDREN: &str =
+    "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done'; done";
 
 #[test]
 fn distinguishes_an_idle_agent_from_its_busy_child() {
@@ -78,11 +79,11 @@ fn distinguishes_an_idle_agent_from_its_busy_child() {
 }
 
 #[test]
-fn work_in_pieces_counts_as_work() {
+fn short_lived_children_count_as_work() {
     let marker = RunMarker::unowned();
     let agent = MarkedProcess::sh(&marker, IDLE);
-    let _busy = MarkedProcess::sh(&marker, PIECES);
-    let activity = probe_now(&marker, agent.id()).expect("it lives");
+    let _busy = MarkedProcess::sh(&marker, SHORT_LIVED_CHILDREN);
+    let activity = probe_now(&marker, agent.id()).expect("the agent is running");
     assert_eq!(activity.agent, ProcessState::Idle);
     assert!(activity.busy_children >= 1, "{activity:?}");
 }

@@ -13,8 +13,7 @@ use std::fs::File;
 use std::future;
 use std::io::{self, Write};
 
-// The end of a command's output holds its findings: a screenful or two, which costs the model about 2,000
-// tokens.
+// The end of a command's output contains its findings. This is a screenful or two, about 2,000 tokens.
 const TAIL_BYTES_MAX: u64 = 8 << 10;
 
 /// A running check.
@@ -35,12 +34,12 @@ impl CheckRun {
 
 impl LiveWorld<'_> {
     /// Starts check number `n`.
-    pub(super) fn check(&mut self, n: u32) -> Result<(), SuperviseError> {
+    pub(super) fn start_check(&mut self, n: u32) -> Result<(), SuperviseError> {
         self.start_command(n, 0)
     }
 
     fn start_command(&mut self, number: u32, index: usize) -> Result<(), SuperviseError> {
-        let Some(command) = self.setup.order.checks.get(index).cloned() else {
+        let Some(command) = self.setup.agent_spec.checks.get(index).cloned() else {
             self.events.push_back(Event::CheckEnded(CheckResult::Passed));
             return Ok(());
         };
@@ -52,7 +51,7 @@ impl LiveWorld<'_> {
                 self.check_run = Some(CheckRun { number, command_index: index, process });
             }
             Err(error) => {
-                let _ = writeln!(output, "longhaul could not start it: {error}");
+                let _ = writeln!(output, "longhaul could not start the command: {error}");
                 self.events.push_back(Event::CheckEnded(CheckResult::Failed));
             }
         }
@@ -76,22 +75,22 @@ impl LiveWorld<'_> {
         let invocation = Invocation {
             program: program.into(),
             args,
-            cwd: self.setup.order.cwd.clone(),
+            cwd: self.setup.agent_spec.cwd.clone(),
             env_set: Vec::new(),
             env_remove: Vec::new(),
             stdin: Vec::new(),
             prompt: String::new(),
             input_outlives_supervisor: false,
         };
-        let files = (output.try_clone()?, output.try_clone()?);
-        Ok(LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, files))
+        let (stdout, stderr) = (output.try_clone()?, output.try_clone()?);
+        Ok(LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, stdout, stderr))
     }
 
     /// Ends the current command with its leftover processes. Then starts the next command, or reports the
     /// result of the check.
     pub(super) async fn end_check(&mut self, stopped: bool) -> Result<(), SuperviseError> {
         let Some(mut check) = self.check_run.take() else { return Ok(()) };
-        let exit = check.process.end(&self.setup.marker).await?;
+        let exit = check.process.stop(&self.setup.marker).await?;
         match exit {
             Exit::Code(0) if !stopped => self.start_command(check.number, check.command_index + 1)?,
             Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => {
@@ -108,11 +107,11 @@ impl LiveWorld<'_> {
     }
 
     /// Returns `true` if the current command of a check has exited.
-    pub(super) fn has_checked(&self) -> bool {
-        self.check_run.as_ref().is_some_and(|check| check.process.is_gone())
+    pub(super) fn has_check_exited(&self) -> bool {
+        self.check_run.as_ref().is_some_and(|check| check.process.has_exited())
     }
 
-    /// Returns the end of the failed check's output that this attempt receives.
+    /// Returns the end of the failed check's output, for the prompt of this attempt.
     pub(super) fn check_output_for(&self, plan: &AttemptPlan) -> Option<String> {
         let PromptKind::CheckFailed(number) = plan.prompt else { return None };
         tail(&self.setup.dir.check_output_path(number), TAIL_BYTES_MAX).ok()
@@ -120,9 +119,9 @@ impl LiveWorld<'_> {
 }
 
 /// Waits until a check's command exits. Waits forever if none is running.
-pub(super) async fn command_exited(check_run: &mut Option<CheckRun>) -> io::Result<()> {
+pub(super) async fn wait_for_command_exit(check_run: &mut Option<CheckRun>) -> io::Result<()> {
     match check_run {
-        Some(check) => check.process.gone().await.map(drop),
+        Some(check) => check.process.wait_for_exit().await.map(drop),
         None => future::pending().await,
     }
 }

@@ -1,10 +1,10 @@
-//! Ends an attempt: collects the evidence of its stream and the continuity of its conversation, and writes
-//! its data for people, for the next attempt and for a harness.
+//! Ends an attempt: collects the evidence of its stream and the continuity of its session. It also writes the
+//! attempt's data for people, for the next attempt and for a harness.
 
 use super::LiveWorld;
 use super::publishing::write_blocked;
 use crate::SuperviseError;
-use crate::live::background::stopped;
+use crate::live::background::record_stopped_tasks;
 use crate::live::stream_replay::tail_of;
 use crate::live::workspace_fingerprint::fingerprint;
 use longhaul_agent::{Decoder, GivenAnswer};
@@ -12,11 +12,12 @@ use longhaul_core::{Continuity, Evidence, Exit, Usage};
 use longhaul_store::{AnsweredQuestion, AttemptDir, AttemptExit, ModelUsage, StoreError, add_section};
 
 impl LiveWorld<'_> {
-    /// Returns the evidence of an attempt whose process has exited and whose stream is fully read, or `None`.
-    pub(super) fn ended_attempt(&mut self) -> Result<Option<Evidence>, SuperviseError> {
+    /// Ends the attempt if its process has exited, and returns its evidence. Returns `None` otherwise. The
+    /// stream must be fully read.
+    pub(super) fn end_attempt(&mut self) -> Result<Option<Evidence>, SuperviseError> {
         let Some(exit) = self.attempt.as_ref().and_then(|attempt| attempt.exit) else { return Ok(None) };
         let Some(attempt) = self.attempt.take() else { return Ok(None) };
-        let (ended_at, oom_killed) = (self.clock.at(), attempt.memory.saw_kill(exit));
+        let (ended_at, oom_killed) = (self.clock.at(), attempt.memory.was_oom_killed(exit));
         // The journal records the same afterwards.
         let _ = attempt.dir.write_exit(&AttemptExit {
             exit,
@@ -25,7 +26,7 @@ impl LiveWorld<'_> {
             oom_killed,
         });
         attempt.dir.remove_input();
-        self.recorder.end();
+        self.recorder.end_attempt();
         let continuity = self.continuity_of(&attempt.dir);
         let evidence = self.read_evidence(attempt.dir, attempt.decoder, exit, oom_killed);
         Ok(Some(Evidence { continuity, workspace_fingerprint: self.fingerprint(), ..evidence }))
@@ -33,10 +34,10 @@ impl LiveWorld<'_> {
 
     /// Returns the fingerprint of the workspace if the run tracks its changes.
     pub(super) fn fingerprint(&self) -> Option<u64> {
-        self.setup.fingerprints_workspace.then(|| fingerprint(&self.setup.order.cwd))
+        self.setup.fingerprints_workspace.then(|| fingerprint(&self.setup.agent_spec.cwd))
     }
 
-    /// Returns whether the attempt continued the conversation that it was planned to continue.
+    /// Returns how the attempt's session relates to the history that it was planned to continue.
     pub(super) fn continuity_of(&self, dir: &AttemptDir) -> Option<Continuity> {
         self.session_files()?.continuity_of(dir)
     }
@@ -52,17 +53,17 @@ impl LiveWorld<'_> {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
         self.snapshot = decoder.snapshot().clone();
-        // For people; the evidence holds everything that decides.
+        // These files are for people. Only the evidence affects decisions.
         let _ = write_answers(&dir, &self.snapshot.answers);
         let _ = dir.write_model_usage(&usage_entries(decoder.usage_by_model()));
-        self.past.side_effects.extend(decoder.side_effects());
+        self.prior_attempts.side_effects.extend(decoder.side_effects());
         if evidence.usage.messages > 0 {
             // The attempt's prompt named the stopped tasks of earlier attempts.
-            self.past.stopped.clear();
+            self.prior_attempts.stopped.clear();
         }
-        self.past.stopped.extend(stopped(&dir, &self.snapshot.background));
+        self.prior_attempts.stopped.extend(record_stopped_tasks(&dir, &self.snapshot.background));
         if self.setup.harness.is_some() {
-            // For the harness. A failed write fails nothing.
+            // The harness reads these files. A failed write does not fail the run.
             let _ = self.log_exec(&dir, decoder.as_ref());
             let _ = write_blocked(&self.setup.dir, dir.number(), &self.snapshot, self.clock.at());
         }

@@ -1,10 +1,10 @@
-//! Receives input: the agent's stream, cancel requests, process exits, and the kernel's data about silent
-//! processes. All of it becomes events.
+//! Receives the input of the world and turns it into events: the agent's stream, cancel requests, process
+//! exits, and the kernel's data about silent processes.
 
 use super::checks::CheckRun;
 use super::{LiveWorld, checks, summaries};
 use crate::SuperviseError;
-use crate::live::agent_process::is_halted;
+use crate::live::agent_process::is_frozen;
 use crate::live::disk_space;
 use crate::live::file_watch::WatchEvents;
 use crate::live::process_activity::probe;
@@ -20,14 +20,14 @@ const POLL_INTERVAL_LIVE: Duration = Duration::from_secs(2);
 const SHARED_SIGNAL_TIMEOUT: Duration = Duration::from_millis(250);
 
 impl LiveWorld<'_> {
-    pub(super) fn cancelled(&mut self) -> Option<CancelSource> {
+    /// Returns the next request to cancel the run, or `None` if there is none.
+    pub(super) fn next_cancel(&mut self) -> Option<CancelSource> {
         let by_channel = self.setup.cancels.try_recv().ok();
         by_channel.or_else(|| self.requests.as_mut()?.take())
     }
 
-    /// Returns the signal to this supervisor if one of its processes exited by such a signal, too. A system
-    /// that shuts down signals all processes at once in any order, so this waits a moment for the
-    /// supervisor's own signal.
+    /// Waits a moment for a signal to this supervisor if one of its processes may have exited by a signal,
+    /// and returns it. A system that shuts down signals all processes at once, in any order.
     pub(super) async fn shared_signal(&mut self) -> Option<CancelSource> {
         let agent = self.attempt.as_ref().and_then(|attempt| attempt.exit);
         let check = self.check_run.as_ref().and_then(CheckRun::exit);
@@ -76,12 +76,12 @@ impl LiveWorld<'_> {
         Ok(true)
     }
 
-    /// Answers the agent's requests once all of its output is read, because an adopted agent may already have
-    /// its answers.
+    /// Answers the agent's requests. Call it only when all output is read, because an adopted agent may
+    /// already have the answers.
     fn answer(&mut self) {
         let Some(attempt) = &mut self.attempt else { return };
         for answer in attempt.decoder.take_replies() {
-            attempt.agent.say(answer);
+            attempt.agent.send_line(answer);
         }
     }
 
@@ -94,13 +94,13 @@ impl LiveWorld<'_> {
         };
         let remaining = until.map_or(interval, |until| until.since(self.clock.at()).to_std().min(interval));
         let timer = tokio::time::sleep(remaining);
-        // A closed channel matches no branch and is then disabled: no cancel can arrive any more.
+        // If the channel is closed, no cancel can arrive, and `select!` disables the branch.
         let cancelled = self.setup.cancels.recv();
         let changed = self.watch.changed();
         match &mut self.attempt {
             Some(attempt) => tokio::select! {
                 () = timer => {
-                    let frozen = is_halted(attempt.process.pid);
+                    let frozen = is_frozen(attempt.process.pid);
                     if frozen && !attempt.frozen {
                         self.events.push_back(Event::Noticed(Notice::ProcessFrozen));
                     }
@@ -109,30 +109,30 @@ impl LiveWorld<'_> {
                     if limit < u64::MAX && resident(&self.setup.marker) > limit {
                         self.events.push_back(Event::Noticed(Notice::MemoryExceeded));
                     }
-                    // A disk that is full only once may belong to a build that cleans up.
+                    // A build may fill the disk for a moment and clean up, so only two polls in a row count.
                     match disk_space::check(&self.setup.dir) {
                         Err(error) if attempt.disk_was_full => return Err(error.into()),
                         result => attempt.disk_was_full = result.is_err(),
                     }
                 }
                 Some(source) = cancelled => self.events.push_back(Event::Cancelled(source)),
-                changes = changed => note(&mut self.requests, changes?),
-                exit = attempt.agent.exited(), if attempt.exit.is_none() => attempt.exit = Some(exit?),
+                changes = changed => mark_requests(&mut self.requests, changes?),
+                exit = attempt.agent.wait_for_exit(), if attempt.exit.is_none() => attempt.exit = Some(exit?),
             },
             None => tokio::select! {
                 () = timer => {}
                 Some(source) = cancelled => self.events.push_back(Event::Cancelled(source)),
-                changes = changed => note(&mut self.requests, changes?),
-                exited = summaries::exited(&mut self.summary_run) => exited?,
-                exited = checks::command_exited(&mut self.check_run) => exited?,
+                changes = changed => mark_requests(&mut self.requests, changes?),
+                exited = summaries::wait_for_exit(&mut self.summary_run) => exited?,
+                exited = checks::wait_for_command_exit(&mut self.check_run) => exited?,
             },
         }
         Ok(())
     }
 }
 
-/// Returns `true` if the process may have received a signal that this supervisor also gets. The exit of an
-/// adopted process is unknown.
+/// Returns `true` if the process may have exited by a signal that this supervisor also receives. The exit of
+/// an adopted process is unknown.
 fn is_by_signal(exit: Exit) -> bool {
     match exit {
         // Exit codes of agents and shells that handle SIGHUP and SIGTERM.
@@ -143,9 +143,9 @@ fn is_by_signal(exit: Exit) -> bool {
     }
 }
 
-/// Schedules a check for requests if file names changed. A growing stream is no reason.
-fn note(requests: &mut Option<RequestWatch>, changes: WatchEvents) {
+/// Schedules a check for requests if a directory has new names. A growing stream does not need one.
+fn mark_requests(requests: &mut Option<RequestWatch>, changes: WatchEvents) {
     if let Some(requests) = requests.as_mut().filter(|_| changes.names) {
-        requests.arrived();
+        requests.schedule_check();
     }
 }

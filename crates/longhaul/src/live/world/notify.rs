@@ -1,6 +1,6 @@
 //! Calls the user's `--notify` commands in the agent's working directory. They run without the run marker, so
-//! that no sweep stops them. They get their data on standard input only. Their failures are logged and change
-//! nothing.
+//! that no sweep stops them. They receive their data on standard input only. Their failures are logged and
+//! change nothing.
 
 use super::LiveWorld;
 use crate::NotifyFailure;
@@ -23,34 +23,35 @@ pub(super) struct Notifier {
     /// A wait to report once it is on disk.
     due: Option<Notification>,
     /// The attempt of the last reported wait.
-    wait_seen: u32,
+    last_wait_attempt: u32,
     /// Running calls.
     calls: JoinSet<Option<NotifyFailure>>,
     /// Whether the calls must stop now.
-    ends: watch::Sender<bool>,
+    stop_calls: watch::Sender<bool>,
 }
 
 impl LiveWorld<'_> {
     /// Returns the task of the run.
     pub(crate) fn task(&self) -> String {
-        self.setup.order.prompt.clone()
+        self.setup.agent_spec.prompt.clone()
     }
 
     /// Prepares a notification if the run has started a long wait.
-    pub(super) fn notice_wait(&mut self, run: &Run, at: Moment) {
+    pub(super) fn queue_wait_notification(&mut self, run: &Run, at: Moment) {
         let (notify, dir) = (&self.setup.notify, &self.setup.dir);
-        if notify.is_empty() || self.notifier.wait_seen == run.state().attempts() + 1 {
+        if notify.is_empty() || self.notifier.last_wait_attempt == run.state().attempts() + 1 {
             return;
         }
-        let notification = Notification::for_wait(dir.id(), dir.path(), run, at, &self.setup.order.prompt);
+        let notification =
+            Notification::for_wait(dir.id(), dir.path(), run, at, &self.setup.agent_spec.prompt);
         if notification.is_some() {
-            self.notifier.wait_seen = run.state().attempts() + 1;
+            self.notifier.last_wait_attempt = run.state().attempts() + 1;
             self.notifier.due = notification;
         }
     }
 
     /// Sends the notification of a long wait that is now on disk, and reports failures of earlier calls.
-    pub(super) fn notify_wait(&mut self) {
+    pub(super) fn send_wait_notification(&mut self) {
         if let Some(notification) = self.notifier.due.take() {
             let notification = self.claim_notification(notification);
             self.call(notification);
@@ -81,10 +82,10 @@ impl LiveWorld<'_> {
                 reason: String::new(),
                 log: self.setup.dir.notify_log_path(&notification.name, index),
             };
-            let ends = self.notifier.ends.subscribe();
+            let stop_calls = self.notifier.stop_calls.subscribe();
             self.notifier.calls.spawn(async move {
                 let reason = match started {
-                    Ok((agent, log)) => end(agent, log, TIME_LIMIT, ends).await,
+                    Ok((agent, log)) => wait_for_call(agent, log, TIME_LIMIT, stop_calls).await,
                     Err(error) => Some(format!("it could not be started: {error}")),
                 };
                 reason.map(|reason| NotifyFailure { reason, ..failure })
@@ -107,11 +108,11 @@ impl LiveWorld<'_> {
         let launch = self.launch(delivery.program, delivery.args, &log)?.unmarked();
         match AgentProcess::start(launch, delivery.stdin) {
             Ok((mut agent, _)) => {
-                agent.end_input(Vec::new());
+                agent.close_input(Vec::new());
                 Ok((agent, log))
             }
             Err((_, error)) => {
-                let _ = writeln!(&log, "longhaul could not start it: {error}");
+                let _ = writeln!(&log, "longhaul could not start the command: {error}");
                 Err(error)
             }
         }
@@ -121,7 +122,7 @@ impl LiveWorld<'_> {
         let channel: Channel = channel.parse().map_err(|error: ChannelError| io_error(&error))?;
         let environment = &self.setup.environment;
         let variable = |name: &str| environment.variable(name)?.into_string().ok();
-        let project = self.setup.order.cwd.file_name().unwrap_or_default().to_string_lossy();
+        let project = self.setup.agent_spec.cwd.file_name().unwrap_or_default().to_string_lossy();
         channel.delivery(notification, &project, variable).map_err(|error| io_error(&error))
     }
 
@@ -133,7 +134,7 @@ impl LiveWorld<'_> {
                     ended.ok().flatten().iter().for_each(|failure| self.setup.observer.on_notify_failure(failure));
                 }
                 Some(_) = self.setup.cancels.recv() => {
-                    self.notifier.ends.send_replace(true);
+                    self.notifier.stop_calls.send_replace(true);
                 }
                 // All calls have ended.
                 else => break,
@@ -146,30 +147,34 @@ fn io_error(error: &ChannelError) -> io::Error {
     io::Error::other(error.to_string())
 }
 
-/// Waits until a command exits, times out, or `ends` becomes true. Returns why it failed, or `None` if it
-/// succeeded.
-async fn end(
+/// Waits until a command exits, times out, or `stop_calls` becomes true. Returns why it failed, or `None` if
+/// it succeeded.
+async fn wait_for_call(
     mut agent: AgentProcess,
     log: File,
     time_limit: Duration,
-    mut ends: watch::Receiver<bool>,
+    mut stop_calls: watch::Receiver<bool>,
 ) -> Option<String> {
     let result = tokio::select! {
-        exited = agent.exited() => Ok(exited),
-        () = tokio::time::sleep(time_limit) => Err(format!("it was stopped after {}", Span(time_limit.as_millis() as u64))),
-        Ok(_) = ends.wait_for(|ends| *ends) => Err("it was ended, because the run was to end at once".to_owned()),
+        exited = agent.wait_for_exit() => Ok(exited),
+        () = tokio::time::sleep(time_limit) => {
+            Err(format!("it was stopped after {}", Span(time_limit.as_millis() as u64)))
+        }
+        Ok(_) = stop_calls.wait_for(|must_stop| *must_stop) => {
+            Err("it was stopped because the run had to finish at once".to_owned())
+        }
     };
     let reason = match result {
         Ok(Ok(Exit::Code(0))) => return None,
         Ok(Ok(Exit::Code(code))) => format!("it exited with {code}"),
-        Ok(Ok(Exit::Signal(signal))) => format!("it was ended by signal {signal}"),
-        Ok(Ok(Exit::Unobserved | Exit::NeverSpawned)) => "its end was not observed".to_owned(),
-        Ok(Err(error)) => format!("its end was not observed: {error}"),
+        Ok(Ok(Exit::Signal(signal))) => format!("it was killed by signal {signal}"),
+        Ok(Ok(Exit::Unobserved | Exit::NeverSpawned)) => "its exit was not observed".to_owned(),
+        Ok(Err(error)) => format!("its exit was not observed: {error}"),
         Err(reason) => {
-            // The whole process group, while the group certainly belongs to the command: no sweep would find
-            // leftover processes.
+            // Kills the whole process group, because no sweep would find leftover processes. The group still
+            // belongs to the command, because the command has not exited.
             agent.signal(StopLevel::Kill);
-            let _ = agent.exited().await;
+            let _ = agent.wait_for_exit().await;
             reason
         }
     };
@@ -179,7 +184,7 @@ async fn end(
 
 #[cfg(test)]
 mod tests {
-    use super::end;
+    use super::wait_for_call;
     use crate::Environment;
     use crate::live::RunMarker;
     use crate::live::agent_process::{AgentProcess, LaunchSpec};
@@ -192,7 +197,7 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("log");
-        let (ends, _) = tokio::sync::watch::channel(false);
+        let (stop_calls, _) = tokio::sync::watch::channel(false);
         let run_command = |command: &str, time_limit| {
             let log = File::create(&path).expect("it can be made");
             let invocation = Invocation {
@@ -205,13 +210,14 @@ mod tests {
                 prompt: String::new(),
                 input_outlives_supervisor: false,
             };
-            let files = (log.try_clone().expect("a file"), log.try_clone().expect("a file"));
-            let launch = LaunchSpec::new(&invocation, &Environment::default(), &RunMarker::unowned(), files)
-                .unmarked();
+            let (stdout, stderr) = (log.try_clone().expect("a file"), log.try_clone().expect("a file"));
+            let launch =
+                LaunchSpec::new(&invocation, &Environment::default(), &RunMarker::unowned(), stdout, stderr)
+                    .unmarked();
             let failed = runtime.block_on(async {
                 let (mut agent, _) = AgentProcess::start(launch, b"{}\n".to_vec()).expect("there is a shell");
-                agent.end_input(Vec::new());
-                end(agent, log, time_limit, ends.subscribe()).await
+                agent.close_input(Vec::new());
+                wait_for_call(agent, log, time_limit, stop_calls.subscribe()).await
             });
             (failed, fs::read_to_string(&path).expect("a log"))
         };
@@ -223,8 +229,8 @@ mod tests {
         let short = Duration::from_millis(100);
         let (failed, _) = run_command("trap '' TERM; sleep 60 & sleep 60; sleep 60", short);
         assert_eq!(failed.as_deref(), Some("it was stopped after 100ms"));
-        ends.send_replace(true);
+        stop_calls.send_replace(true);
         let (failed, _) = run_command("sleep 60", long);
-        assert_eq!(failed.as_deref(), Some("it was ended, because the run was to end at once"));
+        assert_eq!(failed.as_deref(), Some("it was stopped because the run had to finish at once"));
     }
 }

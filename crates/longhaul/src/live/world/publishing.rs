@@ -1,9 +1,10 @@
 //! Publishes the state of a live run: `status.json`, the running attempt's usage by model, and a harness's
-//! cost summary. The files are derived. A failed write fails nothing, and no decision reads them.
+//! cost summary. The files are derived. A failed write does not fail the run, and no decision depends on
+//! them.
 
 use super::LiveWorld;
 use super::ending::usage_entries;
-use crate::cost_breakdown::SpendingReader;
+use crate::cost_breakdown::CostBreakdownReader;
 use crate::run_report::cost_summary;
 use longhaul_agent::{AttemptSnapshot, BlockedCall};
 use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Usage};
@@ -33,7 +34,7 @@ impl LiveWorld<'_> {
     }
 
     /// Publishes the usage and the background commands of the running attempt if they changed, at most once a
-    /// second. Returns when to publish a change that came too early.
+    /// second. If a change is too early, returns the time to publish it.
     pub(super) fn publish_usage(&mut self) -> Option<Moment> {
         let published = self.published.as_ref()?;
         if self.usage(&published.state) == published.usage && self.background() == published.status.background
@@ -77,9 +78,9 @@ impl LiveWorld<'_> {
             }
             let state = State { usage: published.usage, ..published.state.clone() };
             let model = snapshot.unwrap_or(&self.snapshot).model.clone();
-            let spending = self.spending.get_or_insert_with(SpendingReader::new).read(dir);
+            let breakdown = self.cost_reader.get_or_insert_with(CostBreakdownReader::new).read(dir);
             let _ =
-                dir.write_cost_summary(&cost_summary(dir, &state, published.limits, spending, model, now));
+                dir.write_cost_summary(&cost_summary(dir, &state, published.limits, breakdown, model, now));
         }
         self.published = Some(published);
     }

@@ -18,14 +18,14 @@ use std::collections::BTreeSet;
 impl LiveWorld<'_> {
     pub(super) fn spawn(&mut self, plan: &AttemptPlan) -> Result<(), SuperviseError> {
         if !plan.session.is_valid() {
-            self.refuse_session("its id is no id of a session");
+            self.refuse_session("its id is not a valid session id");
             return Ok(());
         }
         if let Some(refusal) = self.lock_session(plan)? {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
         }
-        let wrap_up = self.setup.order.wrap_up_prompt.as_deref();
+        let wrap_up = self.setup.agent_spec.wrap_up_prompt.as_deref();
         let prepared = match self
             .session_files()
             .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up))
@@ -40,22 +40,22 @@ impl LiveWorld<'_> {
             self.refuse_session("its last message has no valid id");
             return Ok(());
         }
-        self.past.resume_at = prepared.resume_at;
+        self.prior_attempts.resume_at = prepared.resume_at;
         self.collect_prior(plan, prepared.visible_tool_results);
-        let invocation = self.setup.dialect.invocation(&self.setup.order, plan, &self.past);
-        self.past.added = Remaining::default();
+        let invocation = self.setup.dialect.invocation(&self.setup.agent_spec, plan, &self.prior_attempts);
+        self.prior_attempts.added = Remaining::default();
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
         if let Some(session) = &prepared.session {
             // Needed later to verify that the history arrived. The work does not need it.
             let _ = dir.write_session(session);
         }
-        let output = (dir.create_stream()?, dir.create_stderr()?);
+        let (stdout, stderr) = (dir.create_stream()?, dir.create_stderr()?);
         let write_end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
         let launch = LaunchSpec {
             input: write_end.map(|end| InputFifo { end, path: dir.input_path() }),
-            ..LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, output)
+            ..LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, stdout, stderr)
         };
-        // A disk without room for this file has none for the agent's output, and the agent would work
+        // If the disk has no room for this file, it has none for the agent's output, and the agent would work
         // unobserved.
         if let Err(error) = dir.write_argv(&launch.argv())
             && error.is_disk_full()
@@ -65,21 +65,21 @@ impl LiveWorld<'_> {
         // For people. The work does not need it.
         let _ = dir.write_prompt(&invocation.prompt);
         // The watch starts before the agent can write, so that no output is missed.
-        self.watch.file(&dir.stream_path());
+        self.watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
-        let memory = OomWatch::begin();
+        let memory = OomWatch::start();
         match AgentProcess::start(launch, invocation.stdin) {
             Ok((agent, process)) => {
                 failpoints::agent_is(process.pid);
                 failpoints::hit(Failpoint::Spawned);
-                self.recorder.begin(plan, invocation.prompt, self.clock.at());
+                self.recorder.start_attempt(plan, invocation.prompt, self.clock.at());
                 let decoder = self.decoder();
                 self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(process));
             }
             Err((kind, error)) => {
                 self.spawn_error =
-                    Some(format!("start {}: {error}", self.setup.order.program.path.display()));
+                    Some(format!("cannot start {}: {error}", self.setup.agent_spec.program.path.display()));
                 self.events.push_back(Event::SpawnFailed(kind));
             }
         }
@@ -88,30 +88,31 @@ impl LiveWorld<'_> {
 
     /// Reports the session as unknown to the agent.
     fn refuse_session(&mut self, reason: &str) {
-        self.spawn_error = Some(format!("continue the session: {reason}"));
+        self.spawn_error = Some(format!("cannot continue the session: {reason}"));
         self.events.push_back(Event::Exited(refused(StartupError::SessionUnknown)));
     }
 
     /// Collects the data of earlier attempts for the agent of this one.
     fn collect_prior(&mut self, plan: &AttemptPlan, visible_tool_results: Option<BTreeSet<String>>) {
-        self.past.visible_tool_results = visible_tool_results;
-        self.past.check_output = self.check_output_for(plan);
+        self.prior_attempts.visible_tool_results = visible_tool_results;
+        self.prior_attempts.check_output = self.check_output_for(plan);
         if matches!(plan.session, SessionPlan::New(_)) {
-            self.past.side_effects.clear_session();
+            self.prior_attempts.side_effects.clear_session();
         }
         if matches!(plan.prompt, PromptKind::TaskAfterLoss(_)) {
             let (dir, dialect) = (&self.setup.dir, self.setup.dialect.as_ref());
             // If the records cannot be read, the prompt contains only the task.
-            self.past.conversation =
-                conversation_of(dir, dialect, &self.setup.order.prompt, plan.attempt - 1).unwrap_or_default();
-            self.past.summary = self.summary_for(plan);
+            self.prior_attempts.conversation =
+                conversation_of(dir, dialect, &self.setup.agent_spec.prompt, plan.attempt - 1)
+                    .unwrap_or_default();
+            self.prior_attempts.summary = self.summary_for(plan);
         }
     }
 
     /// Returns the session files of the run's agent, or `None` if their location is unknown.
     pub(super) fn session_files(&self) -> Option<SessionFiles<'_>> {
-        let WorldConfig { dialect, dir, environment, order, .. } = &self.setup;
-        SessionFiles::new(dialect.sessions()?, dir, environment, &order.cwd)
+        let WorldConfig { dialect, dir, environment, agent_spec, .. } = &self.setup;
+        SessionFiles::new(dialect.sessions()?, dir, environment, &agent_spec.cwd)
     }
 
     /// Locks the session for this run. Returns the evidence of a refusal if another run holds it.

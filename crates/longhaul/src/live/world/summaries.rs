@@ -25,8 +25,8 @@ pub(super) struct SummaryRun {
 }
 
 impl SummaryRun {
-    pub(super) fn is_gone(&self) -> bool {
-        self.process.is_gone()
+    pub(super) fn has_exited(&self) -> bool {
+        self.process.has_exited()
     }
 }
 
@@ -45,24 +45,29 @@ impl LiveWorld<'_> {
         }
     }
 
-    /// Returns how to request a summary, or `None` if there is nothing to summarize or no model for it.
+    /// Returns the invocation that requests a summary. Returns `None` if no older work exists or no model is
+    /// configured.
     fn summary_invocation(&self, plan: &AttemptPlan) -> Option<Invocation> {
-        let (order, dialect) = (&self.setup.order, self.setup.dialect.as_ref());
-        let (Some(model), PromptKind::TaskAfterLoss(fault)) = (&order.handoff_summary, plan.prompt) else {
+        let (agent_spec, dialect) = (&self.setup.agent_spec, self.setup.dialect.as_ref());
+        let (Some(model), PromptKind::TaskAfterLoss(fault)) = (&agent_spec.handoff_summary, plan.prompt)
+        else {
             return None;
         };
-        let transcript = conversation_of(&self.setup.dir, dialect, &order.prompt, plan.attempt - 1).ok()?;
-        let task = order.task();
+        let transcript =
+            conversation_of(&self.setup.dir, dialect, &agent_spec.prompt, plan.attempt - 1).ok()?;
+        let task = agent_spec.task();
         let context = HandoffContext::unlimited(&task, HandoffReason::Fault(fault));
-        let prompt = summary_prompt(&transcript, &context, order.handoff_tokens, SUMMARY_TOKENS_MAX)?;
-        Some(dialect.summary_invocation(order, plan.attempt, model, &prompt))
+        let prompt = summary_prompt(&transcript, &context, agent_spec.handoff_tokens, SUMMARY_TOKENS_MAX)?;
+        Some(dialect.summary_invocation(agent_spec, plan.attempt, model, &prompt))
     }
 
     fn start_one_shot(&self, plan: &AttemptPlan, invocation: Invocation) -> Result<SummaryRun, SpawnError> {
         let no_resources = |_| SpawnError::NoResources;
         let dir = self.setup.dir.attempt(plan.attempt).create_summary().map_err(no_resources)?;
-        let output = (dir.create_stream().map_err(no_resources)?, dir.create_stderr().map_err(no_resources)?);
-        let launch = LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, output);
+        let stdout = dir.create_stream().map_err(no_resources)?;
+        let stderr = dir.create_stderr().map_err(no_resources)?;
+        let launch =
+            LaunchSpec::new(&invocation, &self.setup.environment, &self.setup.marker, stdout, stderr);
         // For people.
         let _ = dir.write_argv(&launch.argv());
         let (process, process_id) =
@@ -75,7 +80,7 @@ impl LiveWorld<'_> {
     /// Stops the summary if it is running, with its leftover processes, and reports its result.
     pub(super) async fn stop_summary(&mut self) -> Result<(), SuperviseError> {
         if let Some(SummaryRun { mut process, dir }) = self.summary_run.take() {
-            let exit = process.end(&self.setup.marker).await?;
+            let exit = process.stop(&self.setup.marker).await?;
             let evidence = self.read_summary(dir, exit);
             self.events.push_back(Event::SummaryEnded(SummaryReport::Ended(evidence)));
         }
@@ -99,7 +104,7 @@ impl LiveWorld<'_> {
 
     /// Returns the summary for this attempt's prompt, or `None` if the plan has none or it cannot be read.
     pub(super) fn summary_for(&self, plan: &AttemptPlan) -> Option<Summary> {
-        let model = self.setup.order.handoff_summary.clone().filter(|_| plan.with_summary)?;
+        let model = self.setup.agent_spec.handoff_summary.clone().filter(|_| plan.with_summary)?;
         let dir = self.setup.dir.attempt(plan.attempt).summary();
         let (stream, stderr) = (dir.stream_path(), dir.stderr_path());
         let (_, decoder) = evidence_of(self.setup.dialect.as_ref(), &stream, &stderr, Exit::Unobserved);
@@ -108,9 +113,9 @@ impl LiveWorld<'_> {
 }
 
 /// Waits until the summary's process exits. Waits forever if none is running.
-pub(super) async fn exited(summary_run: &mut Option<SummaryRun>) -> io::Result<()> {
+pub(super) async fn wait_for_exit(summary_run: &mut Option<SummaryRun>) -> io::Result<()> {
     match summary_run {
-        Some(summary) => summary.process.gone().await.map(drop),
+        Some(summary) => summary.process.wait_for_exit().await.map(drop),
         None => future::pending().await,
     }
 }

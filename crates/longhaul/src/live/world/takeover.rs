@@ -15,7 +15,7 @@ use longhaul_store::{AttemptDir, SessionLock};
 use std::fs;
 use std::time::UNIX_EPOCH;
 
-// A supervisor that is replaced at once leaves no gap.
+// A shorter gap is the time that an immediate takeover needs.
 const IDLE_MIN: Span = Span(1_000);
 
 impl LiveWorld<'_> {
@@ -30,8 +30,8 @@ impl LiveWorld<'_> {
         self.locks.extend(locks);
     }
 
-    /// Takes over a run whose supervisor died after `last_record_at`. Returns the first event: the downtime, or what
-    /// was found.
+    /// Takes over a run whose supervisor died after its last record at `last_at`. Returns the first event:
+    /// the downtime, or the finding.
     pub(crate) async fn take_over(
         &mut self,
         run: &Run,
@@ -40,9 +40,9 @@ impl LiveWorld<'_> {
     ) -> Result<Event, SuperviseError> {
         let idle = self.idle_for(run, last_at);
         let found = self.find_attempt(run).await?;
-        // A live agent has worked all the time.
+        // An agent that is still running has worked all the time.
         let idle = if matches!(found, FoundAttempt::Running(_)) { Span::ZERO } else { idle };
-        self.diagnostic.recovered(run, self.clock.at(), &found);
+        self.diagnostic.on_takeover(run, self.clock.at(), &found);
         let recovered = Event::Recovered { found, last_record_at: last_at, changes };
         if idle < IDLE_MIN {
             return Ok(recovered);
@@ -55,14 +55,14 @@ impl LiveWorld<'_> {
     /// last record, the agent's last output, or the watchdog's stop.
     fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
         let attempt = self.setup.dir.attempt(run.state().attempts());
-        let written = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
-        let written = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        let last_output_at = written.map(|since| Moment(since.as_millis() as u64));
+        let modified = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
+        let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let last_output_at = modified.map(|since| Moment(since.as_millis() as u64));
         let stopped_at = attempt.watchdog_stop().ok().flatten().map(|stop| stop.at);
         last_at.max(last_output_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
     }
 
-    /// Finds the last attempt of a dead supervisor's run, and adopts the agent if it lives.
+    /// Finds the last attempt of a dead supervisor's run, and adopts the agent if it is running.
     async fn find_attempt(&mut self, run: &Run) -> Result<FoundAttempt, SuperviseError> {
         let Some(plan) = &run.state().plan else {
             return Ok(FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)));
@@ -79,10 +79,10 @@ impl LiveWorld<'_> {
             }
             // The agent may exit at any moment. Then its files are read instead.
             if let Ok(agent) = AgentProcess::adopt(process, &dir.input_path()) {
-                self.watch.file(&dir.stream_path());
+                self.watch.add_file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
-                self.recorder.adopt(plan.attempt);
-                let (decoder, memory) = (self.decoder(), OomWatch::begin());
+                self.recorder.adopt_attempt(plan.attempt);
+                let (decoder, memory) = (self.decoder(), OomWatch::start());
                 self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
                 return Ok(FoundAttempt::Running(process));
             }
@@ -111,7 +111,7 @@ impl LiveWorld<'_> {
         dir.remove_input();
         let exit = exit_of(dir);
         if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
-            self.past.side_effects.clear_session();
+            self.prior_attempts.side_effects.clear_session();
         }
         let mut decoder = self.decoder();
         if exit != Exit::NeverSpawned {

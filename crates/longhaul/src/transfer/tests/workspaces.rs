@@ -34,7 +34,7 @@ fn shell(dir: &Path, script: &str) -> String {
     for role in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{role}_NAME"), "me").env(format!("GIT_{role}_EMAIL"), "me@example.com");
     }
-    let output = command.output().expect("there is a shell");
+    let output = command.output().expect("a shell exists");
     assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("text")
 }
@@ -129,7 +129,7 @@ fn restores_workspaces() {
 }
 
 #[test]
-fn restores_workspaces_that_share_a_repository() {
+fn restores_workspaces_with_shared_repository() {
     let clone = format!("mkdir origin; cd origin; git init -qb main; {COMMITS}; cd ..;");
     let shallow = format!("{clone} git clone -q --depth 1 \"file://$PWD/origin\" top; cd top; {CHANGES}");
     assert_eq!(check_round_trip("shallow", "top", &shallow, "").shallow.len(), 1);
@@ -186,12 +186,12 @@ fn restores_conflicts_as_files() {
     }
     let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &scratch).expect("taken");
     snapshot.bundle(&bundle).expect("written");
-    restore(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect("made");
+    restore(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect("created");
     assert_eq!(files(&into, &[".git"]), files(&work, &[".git"]));
     assert_eq!(shell(&into, "git status --porcelain"), " M f\n");
 }
 
-/// A program of the repository must not run during an export.
+/// An export must not run a program of the repository.
 #[test]
 fn runs_no_hook() {
     let hooks = "post-index-change reference-transaction pre-commit post-checkout fsmonitor-watchman";
@@ -221,9 +221,9 @@ fn reports_errors_of_git() {
     assert!(error.to_string().starts_with("git add: error: 'nested/' does not have a commit"), "{error}");
     assert!(error.hint().is_some());
     fs::write(work.join(".git"), "gitdir: /nowhere").expect_err("it is a directory");
-    fs::remove_dir_all(work.join(".git")).expect("it is ours");
+    fs::remove_dir_all(work.join(".git")).expect("the test created it");
     fs::write(work.join(".git"), "gitdir: /nowhere").expect("written");
-    assert!(matches!(top_of(&work), Err(TransferError::Git { .. })), "a broken repository is sent");
+    assert!(matches!(top_of(&work), Err(TransferError::Git { .. })), "a broken repository is an error");
 }
 
 #[test]
@@ -248,10 +248,10 @@ fn omits_a_workspace_outside_of_git() {
     let without_workspace = Homes::new();
     without_workspace.create_run();
     fs::remove_dir(without_workspace.path("work")).expect("it is empty");
-    assert_eq!(without_workspace.export().no_workspace, Some(WorkspaceOmitted::Gone));
+    assert_eq!(without_workspace.export().no_workspace, Some(WorkspaceOmitted::Missing));
 }
 
-/// A home or an exported file inside the workspace is not exported.
+/// The export does not contain a home or an exported file inside the workspace.
 #[test]
 fn omits_the_home_and_the_exported_file() {
     let homes = Homes::new();
@@ -274,42 +274,42 @@ fn a_failed_import_leaves_the_directory_unchanged() {
     homes.create_run();
     let exported = homes.export();
     let to = Homes::new();
-    // The agent is not installed here.
+    // The agent is not installed.
     let missing = to.path("missing");
     let refused_without_agent = |into: &Path| {
         let destination =
             ImportDestination { into, as_is: false, allow_large: false, agent_path: Some(&missing) };
-        import(&to.home, &exported.file, destination).expect_err("there is no agent");
+        import(&to.home, &exported.file, destination).expect_err("the agent is missing");
     };
     let (empty, new) = (to.path("work"), to.path("not/yet/there"));
     refused_without_agent(&empty);
     refused_without_agent(&new);
     assert!(empty.exists() && !to.path("not").exists());
-    // The run cannot get its name, but the workspace exists by then.
+    // The run's directory cannot get its name. The workspace is already created then.
     let destination = ImportDestination { into: &new, as_is: false, allow_large: false, agent_path: None };
     let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     let day = to.home.runs_path().join(day);
-    fs::create_dir_all(&day).expect("made");
+    fs::create_dir_all(&day).expect("created");
     let error = {
         let run = day.join(exported.manifest.run.as_str());
-        fs::write(&run, "in the way").expect("written");
+        fs::write(&run, "not a run").expect("written");
         let error = import(&to.home, &exported.file, destination).expect_err("the id is taken");
-        fs::remove_file(run).expect("it is ours");
+        fs::remove_file(run).expect("the test created it");
         error
     };
     assert!(error.to_string().contains("its id is used in"), "{error}");
     assert!(!to.path("not").exists());
     // The state after a killed import.
-    fs::create_dir_all(new.join(".longhaul-import/left")).expect("made");
-    import(&to.home, &exported.file, destination).expect("nothing is in the way any more");
+    fs::create_dir_all(new.join(".longhaul-import/leftover")).expect("created");
+    import(&to.home, &exported.file, destination).expect("the path is free");
     assert_eq!(files(&new, &[".git"]).into_keys().collect::<Vec<_>>(), [PathBuf::from("x")]);
-    let again = ImportDestination { into: &empty, ..destination };
+    let second = ImportDestination { into: &empty, ..destination };
     assert!(
-        matches!(import(&to.home, &exported.file, again), Err(TransferError::Store(_))),
-        "it is here already"
+        matches!(import(&to.home, &exported.file, second), Err(TransferError::Store(_))),
+        "the run is already imported"
     );
     fs::write(empty.join("x"), "").expect("written");
-    let full = import(&Homes::new().home, &exported.file, again).expect_err("it holds something");
+    let full = import(&Homes::new().home, &exported.file, second).expect_err("the directory is not empty");
     assert!(matches!(full, TransferError::NotEmpty(_)));
 }
 
@@ -333,11 +333,11 @@ fn compares_an_existing_workspace() {
 }
 
 #[test]
-fn files_that_would_fill_the_disk_need_consent() {
+fn large_workspace_needs_consent() {
     let (from, to) = (Homes::new(), Homes::new());
     from.create_run();
     let work = from.path("work");
-    fs::create_dir_all(&work).expect("it is made");
+    fs::create_dir_all(&work).expect("created");
     // One object with fifty files.
     shell(
         &work,
@@ -347,9 +347,10 @@ fn files_that_would_fill_the_disk_need_consent() {
     assert!(fs::metadata(&file).expect("a file").len() < 1_000_000);
     let into = to.path("there");
     let small = ImportDestination { into: &into, as_is: false, allow_large: false, agent_path: None };
-    let error = import(&to.home, &file, small).expect_err("too much").to_string();
+    let error = import(&to.home, &file, small).expect_err("the workspace is too large").to_string();
     assert!(error.contains("more than ten times its size"), "{error}");
-    assert!(!into.exists(), "nothing is left");
-    import(&to.home, &file, ImportDestination { allow_large: true, ..small }).expect("it is allowed");
+    assert!(!into.exists(), "nothing remains");
+    import(&to.home, &file, ImportDestination { allow_large: true, ..small })
+        .expect("large workspaces are allowed");
     assert!(into.join("50").exists());
 }

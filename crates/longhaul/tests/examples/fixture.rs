@@ -1,6 +1,6 @@
-// A stage for one program that uses the library: a home, a working directory, a loopback API, and the
-// scripted agent as the installed `claude`. The documentation's example includes this file, so it has no
-// inner comments.
+// A fixture for one program that uses the library: a home, a working directory, a loopback API, and the
+// scripted agent as the installed `claude`. The documentation's example includes this file, so the file has
+// no inner doc comments.
 
 use longhaul_drill::{Api, Scenario, scripted};
 use std::error::Error;
@@ -37,19 +37,19 @@ pub fn agent() -> Option<ExitCode> {
     (name.file_name() == Some(OsStr::new("claude"))).then(|| scripted::main(arguments))
 }
 
-/// The folders of one test.
-pub struct Stage {
+/// The directories of one test.
+pub struct Fixture {
     folder: TempDir,
 }
 
-impl Stage {
-    pub fn new() -> Result<Stage, Box<dyn Error>> {
-        let stage = Stage { folder: tempfile::tempdir()? };
+impl Fixture {
+    pub fn new() -> Result<Fixture, Box<dyn Error>> {
+        let fixture = Fixture { folder: tempfile::tempdir()? };
         for folder in ["bin", "user", "work"] {
-            fs::create_dir(stage.folder.path().join(folder))?;
+            fs::create_dir(fixture.folder.path().join(folder))?;
         }
-        std::os::unix::fs::symlink(std::env::current_exe()?, stage.folder.path().join("bin/claude"))?;
-        Ok(stage)
+        std::os::unix::fs::symlink(std::env::current_exe()?, fixture.folder.path().join("bin/claude"))?;
+        Ok(fixture)
     }
 
     /// Returns the home of the runs.
@@ -77,9 +77,9 @@ impl Stage {
     }
 }
 
-/// Runs an example that is part of this program, on a stage and in a separate process.
+/// Runs an example that is part of this program, in a fixture and in a separate process.
 #[allow(dead_code, reason = "for the example of the documentation")]
-pub fn play<F: Future<Output = Result<(), Box<dyn Error>>>>(example: impl FnOnce() -> F) -> ExitCode {
+pub fn run_example<F: Future<Output = Result<(), Box<dyn Error>>>>(example: impl FnOnce() -> F) -> ExitCode {
     const EXAMPLE: &str = "the example";
     if let Some(code) = agent() {
         return code;
@@ -100,7 +100,7 @@ pub fn play<F: Future<Output = Result<(), Box<dyn Error>>>>(example: impl FnOnce
 
 #[allow(dead_code, reason = "for the example of the documentation")]
 fn run_in_child(part: &str) -> Result<(), Box<dyn Error>> {
-    let output = Stage::new()?.run(&std::env::current_exe()?, &[part])?;
+    let output = Fixture::new()?.run(&std::env::current_exe()?, &[part])?;
     let expected = "done: All done: hello.txt says hello.\n";
     if output.status.success() && output.stdout == expected.as_bytes() {
         Ok(())
