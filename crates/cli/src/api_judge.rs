@@ -42,7 +42,7 @@ pub fn judge(
 #[derive(Debug)]
 pub struct SystemClock {
     started_at: Moment,
-    since: Instant,
+    start: Instant,
     seed: u64,
     rolls: AtomicU64,
 }
@@ -51,7 +51,7 @@ impl SystemClock {
     pub fn new() -> SystemClock {
         SystemClock {
             started_at: output::now(),
-            since: Instant::now(),
+            start: Instant::now(),
             seed: seed(),
             rolls: AtomicU64::new(0),
         }
@@ -71,7 +71,7 @@ fn seed() -> u64 {
 impl Clock for SystemClock {
     fn now(&self) -> Now {
         let roll = draw(self.seed, self.rolls.fetch_add(1, Ordering::Relaxed), u64::MAX);
-        Now { at: self.started_at + Span(self.since.elapsed().as_millis() as u64), roll }
+        Now { at: self.started_at + Span(self.start.elapsed().as_millis() as u64), roll }
     }
 
     async fn sleep_until(&self, at: Moment) {

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::{env, io};
 
 /// Variables that mark a process as part of a run, so that it ends with the run.
-const MARKS: [&str; 3] = [RUN_VARIABLE, MARK_VARIABLE, "LONGHAUL_ATTEMPT"];
+const MARKER_VARIABLES: [&str; 3] = [RUN_VARIABLE, MARK_VARIABLE, "LONGHAUL_ATTEMPT"];
 
 /// Returns this program as the agent's hooks call it, or `None` if its own path is unknown.
 pub fn hook() -> Option<Program> {
@@ -24,7 +24,7 @@ pub fn hook() -> Option<Program> {
 }
 
 /// Converts the flags to a learning specification, or returns `None` without `--learn`.
-pub fn of(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
+pub fn learn_spec(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
     if !args.learn {
         return Ok(None);
     }
@@ -41,7 +41,7 @@ pub fn of(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
 ///
 /// A session that its hooks have already queued is not judged twice. A session for which no hook recorded an
 /// API has no messages and is skipped. A run never fails because of this.
-pub fn after(run: &Path) {
+pub fn queue_sessions(run: &Path) {
     let Some(plan) = RunDir::at(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else { return };
     let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
     // A judge that only a later version knows is not replaced by another.
@@ -63,13 +63,13 @@ pub fn after(run: &Path) {
     let all: Vec<Queued> = transcripts(&run).into_iter().filter_map(queued).collect();
     let api = destination();
     // A session sent to another API waits for a worker that uses that API.
-    let is_ours = all.iter().any(|queued| queued.destination == api);
+    let uses_this_api = all.iter().any(|queued| queued.destination == api);
     if all.is_empty() {
         return;
     }
     if let Err(error) = enqueue(&paths, &all) {
         output::print_warning(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
-    } else if is_ours && let Err(error) = start_worker(&paths, &api, judge) {
+    } else if uses_this_api && let Err(error) = start_worker(&paths, &api, judge) {
         let hint = "learn the queue with `longhaul playbook learn`";
         output::print_warning(&format!("learn from run {}: start a worker: {error}", run.id()), Some(hint));
     }
@@ -84,7 +84,7 @@ pub fn start_worker(paths: &LearningPaths, destination: &str, judge: JudgeKind) 
     let mut worker = Command::new(env::current_exe()?);
     worker.args(["playbook", "learn", "--worker", "--judge", judge.as_str()]).current_dir("/");
     // The worker is not part of a run and does not end with one.
-    for marker in MARKS {
+    for marker in MARKER_VARIABLES {
         worker.env_remove(marker);
     }
     worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)

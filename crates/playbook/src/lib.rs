@@ -30,9 +30,9 @@ pub mod settings;
 pub mod worker;
 
 pub use database::LearningDb;
-pub use file::{Changed, FileError, Found, Outcome, PlaybookFile, UndoError, Undoing};
+pub use file::{ChangeOutcome, ChangeResult, FileError, LoadedPlaybook, PlaybookFile, UndoError, UndoPlan};
 pub use judge::{Judge, JudgeError, Reply};
 pub use paths::LearningPaths;
 pub use points::{Playbook, Point, PointId, Section};
-pub use retained_transcripts::keep;
+pub use retained_transcripts::retain_transcript;
 pub use settings::JudgeSettings;

@@ -49,14 +49,14 @@ pub struct Answer {
     /// Tokens used.
     pub tokens: Tokens,
     /// Why the answer ended.
-    pub end: AnswerStop,
+    pub stop: AnswerStop,
 }
 
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerStop {
     /// The model finished it.
-    Whole,
+    Complete,
     /// It reached the limit of tokens.
     Truncated,
     /// The model refused to answer.
@@ -131,7 +131,7 @@ impl MessagesClient {
             let retry_after = retry_after::retry_after(response.headers(), now);
             // The status is enough if the body fails.
             let body = self.body(response, REFUSAL_BYTES_MAX).await.unwrap_or_default();
-            return Err(error::refused(status.as_u16(), &body, retry_after));
+            return Err(error::status_error(status.as_u16(), &body, retry_after));
         }
         let body = self.body(response, ANSWER_BYTES_MAX).await?;
         wire::answer(&body).map_err(|cause| MessagesError::Validation { cause })
@@ -153,7 +153,7 @@ impl MessagesClient {
     fn unreachable(&self, error: &reqwest::Error) -> MessagesError {
         let host = self.url.host_str().unwrap_or_default();
         let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        MessagesError::Connection { to: format!("{host}{port}"), cause: cause_of(error) }
+        MessagesError::Connection { host: format!("{host}{port}"), cause: cause_of(error) }
     }
 }
 

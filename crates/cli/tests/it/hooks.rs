@@ -48,7 +48,7 @@ impl Stage {
     }
 
     fn troubles(&self) -> Vec<HookError> {
-        troubles(&self.learning_paths())
+        logged_errors(&self.learning_paths())
     }
 
     /// Returns the queue, without timestamps.

@@ -315,7 +315,8 @@ fn changes_are_listed_and_undone() {
 
 #[test]
 fn killed_edit_is_complete_or_absent() {
-    for (step, is_saved) in [("Prepared", false), ("WrittenDown", true), ("Placed", true), ("Noted", true)] {
+    for (step, is_saved) in [("Prepared", false), ("Recorded", true), ("Replaced", true), ("Confirmed", true)]
+    {
         let stage = Stage::new();
         write(&stage, PLAYBOOK);
         let editor = stage.script("editor", "sed -i 's/before the tests\"/before lunch\"/' \"$1\"");

@@ -148,7 +148,7 @@ pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult
                ORDER BY id DESC LIMIT 1";
     let Queued { transcript, judge, destination, event, .. } = queued;
     let item = params![transcript.to_string_lossy(), judge.as_str(), destination, event.as_str()];
-    let state: Option<String> = learning.known(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
+    let state: Option<String> = learning.query(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
     match state.as_deref() {
         Some("done") => {}
         Some("failed") => return Ok(SessionResult::Failed),
@@ -170,7 +170,7 @@ pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult
 /// Returns [`LearningError`] if the database cannot be read.
 pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, LearningError> {
     let sql = "SELECT coalesce(sum(cost), 0) FROM judge_requests WHERE at >= ?";
-    let spent: i64 = learning.known(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
+    let spent: i64 = learning.query(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
     Ok(Usd(spent.max(0).cast_unsigned()))
 }
 

@@ -59,7 +59,7 @@ impl BootstrapState {
     ///
     /// # Errors
     /// Returns [`StateError`] if the file cannot be read or is invalid.
-    pub fn of_project(project: &Path) -> Result<BootstrapState, StateError> {
+    pub fn read(project: &Path) -> Result<BootstrapState, StateError> {
         let path = project.join(FILE);
         let unreadable = |cause: String| StateError::Unreadable { path: path.clone(), cause };
         let content = match fs::read(&path) {

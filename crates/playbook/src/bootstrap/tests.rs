@@ -63,7 +63,7 @@ impl Stage {
     }
 
     fn state(&self) -> BootstrapState {
-        BootstrapState::of_project(&self.path("mine")).expect("it can be read")
+        BootstrapState::read(&self.path("mine")).expect("it can be read")
     }
 }
 
@@ -190,11 +190,13 @@ fn plan_skips_judged_but_not_queued_sessions() {
         unreachable!("it is queued")
     };
     let part = crate::database::ByteRange { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
-    let slice =
-        learning.begin(&item, Moment(3), None, part).expect("it can be written").expect("it is the first");
+    let slice = learning
+        .start_slice(&item, Moment(3), None, part)
+        .expect("it can be written")
+        .expect("it is the first");
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "learn p/1.jsonl\n");
     let state = crate::database::SliceState::Learned;
-    learning.end(&item, &slice, Moment(4), state, "1 new").expect("it can be written");
+    learning.finish_slice(&item, &slice, Moment(4), state, "1 new").expect("it can be written");
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
     assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Learned);
 }
@@ -259,7 +261,7 @@ fn state_has_format_of_ace_hooks() {
 
     for broken in ["", "[]", "{", "{\"processed_sessions\": []}"] {
         fs::write(&path, broken).expect("the stage can be written");
-        let error = BootstrapState::of_project(&stage.path("mine")).expect_err(broken);
+        let error = BootstrapState::read(&stage.path("mine")).expect_err(broken);
         assert!(error.hint().starts_with("move it away"), "{error}");
     }
 }

@@ -101,13 +101,15 @@ impl LearningDb {
     /// Returns [`LearningError`] if the item may not be queued.
     pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
         match self.insert(at, queued) {
-            Err(LearningError::Damaged { .. }) => LearningDb::open_anew(self.place())?.insert(at, queued),
+            Err(LearningError::Damaged { .. }) => {
+                LearningDb::replace_if_damaged(self.paths())?.insert(at, queued)
+            }
             inserted => inserted,
         }
     }
 
     fn insert(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
-        self.known(|db| {
+        self.query(|db| {
             // With FULL, SQLite would also flush the directory of its log each time the database is opened.
             db.pragma_update(None, "synchronous", "NORMAL")?;
             let sql =

@@ -16,7 +16,7 @@ impl LearningDb {
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
     pub fn has_due(&self, now: Moment, destination: &str, judge: JudgeKind) -> Result<bool, LearningError> {
-        self.known(|db| {
+        self.query(|db| {
             let sql = "SELECT EXISTS (SELECT 1 FROM queue WHERE state = 'waiting' AND not_before <= ?1
                                       AND destination = ?2 AND judge = ?3)
                    AND NOT EXISTS (SELECT 1 FROM judge_backoff WHERE destination = ?2 AND judge = ?3
@@ -56,7 +56,7 @@ mod tests {
         for (sql, expected) in
             [("not_before = 8", false), ("not_before = 7", true), ("state = 'done'", false)]
         {
-            learning.known(|db| db.execute(&format!("UPDATE queue SET {sql}"), [])).expect("it is changed");
+            learning.query(|db| db.execute(&format!("UPDATE queue SET {sql}"), [])).expect("it is changed");
             assert_eq!(due("http://here", JudgeKind::Api), expected, "{sql}");
         }
     }
@@ -83,14 +83,14 @@ mod tests {
         else {
             unreachable!("it is due");
         };
-        learning.needs_person(&item, Moment(7), "no key").expect("it is recorded");
+        learning.pause_judge(&item, Moment(7), "no key").expect("it is recorded");
         assert!(!due(&learning, Moment(7)) && !due(&learning, Moment(7 + 3_599_999)));
         assert!(due(&learning, Moment(7 + 3_600_000)));
         // A worker that starts all the same asks the judge.
         let next = learning.next(JudgeKind::Api, "http://here", Moment(8)).expect("it is read");
         assert!(matches!(next, NextItem::Due(_)), "{next:?}");
         learning.postpone(&item, Moment(7), "overloaded", |_| Span(10)).expect("it is recorded");
-        learning.known(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
+        learning.query(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
         assert!(!due(&learning, Moment(16)) && due(&learning, Moment(17)));
     }
 }

@@ -81,20 +81,20 @@ impl Excerpt {
     /// # Errors
     /// Returns [`ExcerptError`] if the bytes are not lines of a transcript.
     pub fn new(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Excerpt, ExcerptError> {
-        let unjudged = rows::without(bytes, is_judged);
+        let unjudged = rows::remove_judged(bytes, is_judged);
         match Claude::new().conversation_from_file(&unjudged) {
-            Some(transcript) => Ok(Excerpt::of_transcript(&transcript)),
+            Some(transcript) => Ok(Excerpt::from_conversation(&transcript)),
             None if unjudged.len() < bytes.len() => Ok(Excerpt::default()),
-            None => rows::without_a_word(bytes).map(|()| Excerpt::default()),
+            None => rows::check_messageless(bytes).map(|()| Excerpt::default()),
         }
     }
 
-    fn of_transcript(transcript: &Conversation) -> Excerpt {
+    fn from_conversation(transcript: &Conversation) -> Excerpt {
         let mut messages = Vec::new();
         let outcomes = calls::outcomes(transcript);
         for entry in &transcript.entries {
             if let Some((role, text)) = visible_text(entry, &outcomes) {
-                let content = secrets::without(text.trim());
+                let content = secrets::redact(text.trim());
                 if !content.is_empty() {
                     messages.push(ExcerptMessage { role, content });
                 }
@@ -136,7 +136,7 @@ fn visible_text(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -
         Provenance::WrapUp | Provenance::Longhaul | Provenance::Synthetic => return None,
     }
     match &entry.kind {
-        EntryKind::Prompt(text) => Some((Role::User, noise::without(text)?)),
+        EntryKind::Prompt(text) => Some((Role::User, noise::user_text(text)?)),
         EntryKind::ModelText(text) => Some((Role::Assistant, text.clone())),
         EntryKind::Compaction(_) => None,
         EntryKind::AgentNote(text) => Some((Role::Tool, calls::notice(text))),

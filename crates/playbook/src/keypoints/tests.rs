@@ -22,7 +22,7 @@ const ANSWER: &str =
 /// Asks this API for a project.
 async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
     let clock = SimulatedClock::new();
-    let diagnostics = Diagnostics::of_project(project, TimeZone::UTC);
+    let diagnostics = Diagnostics::in_project(project, TimeZone::UTC);
     let judge = ApiJudge::new(&settings(api), policy(), Prices::default(), clock.clone())
         .expect("the settings are sound")
         .with_observer(Arc::new(diagnostics.request_observer(KEYPOINTS)));
@@ -155,7 +155,7 @@ fn parses_valid_answers() {
         "{\"new_key_points\": null, \"evaluations\": 7, \"operations\": \"none\"}",
         Some(Extraction::default()),
     );
-    let placed = NewPoint::Placed { text: "b".to_owned(), section: Some("OTHERS".to_owned()) };
+    let placed = NewPoint::WithSection { text: "b".to_owned(), section: Some("OTHERS".to_owned()) };
     let whole = Extraction {
         new_key_points: vec![NewPoint::Text("a".to_owned()), placed],
         evaluations: vec![Evaluation {

@@ -16,10 +16,10 @@ pub enum MessagesError {
         timeout: Span,
     },
     /// The connection failed, or broke before the answer was complete.
-    #[error("Connection error: {to}: {cause}")]
+    #[error("Connection error: {host}: {cause}")]
     Connection {
         /// Host of the API.
-        to: String,
+        host: String,
         /// Cause of the failure.
         cause: String,
     },
@@ -108,7 +108,7 @@ impl SetupError {
 }
 
 /// Converts an unsuccessful status to an error.
-pub(super) fn refused(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
+pub(super) fn status_error(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
     let (kind, sentence) = wire::refusal(body).unwrap_or_default();
     let parts = [kind.as_str(), sentence.as_str()];
     let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");

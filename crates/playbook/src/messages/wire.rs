@@ -85,10 +85,10 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
             cache_read: usage.cache_read_input_tokens.unwrap_or(0),
             cache_write: usage.cache_creation_input_tokens.unwrap_or(0),
         },
-        end: match message.stop_reason.as_deref() {
+        stop: match message.stop_reason.as_deref() {
             Some("max_tokens") => AnswerStop::Truncated,
             Some("refusal") => AnswerStop::Refused,
-            Some(_) | None => AnswerStop::Whole,
+            Some(_) | None => AnswerStop::Complete,
         },
     })
 }

@@ -191,7 +191,7 @@ pub(super) fn absorb(point: &mut Point, other: Point) {
 /// Returns the section of this title, and also the title if it is unknown.
 fn section_of(title: Option<&str>, default: Section) -> (Section, Option<String>) {
     let Some(title) = title.filter(|title| !title.trim().is_empty()) else { return (default, None) };
-    let section = Section::of_title(title);
+    let section = Section::from_title(title);
     let is_known = title.trim().eq_ignore_ascii_case(section.title());
     (section, (!is_known).then(|| title.to_owned()))
 }

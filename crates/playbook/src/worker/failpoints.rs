@@ -9,7 +9,7 @@ use std::fmt::Debug;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failpoint {
     /// A slice is started.
-    Begun,
+    Started,
     /// A question is about to be sent.
     Asking,
     /// The answer is on disk.

@@ -175,7 +175,7 @@ impl Stage {
             };
             let after = self.now().at.since(START);
             self.events.lock().expect("one thread").push(match event {
-                WorkerEvent::Began(item, slice) => {
+                WorkerEvent::Started(item, slice) => {
                     format!("{after} {} begins at byte {}", name(item), slice.part.begins)
                 }
                 WorkerEvent::Reflected(item) => format!("{after} {} reflected", name(item)),
@@ -192,7 +192,7 @@ impl Stage {
                 WorkerEvent::NeedsPerson { reason, is_news } => {
                     format!("{after} person, news {is_news}: {reason}")
                 }
-                WorkerEvent::SetAside(path) => {
+                WorkerEvent::DatabaseDamaged(path) => {
                     format!("{after} set aside {}", path.file_name().expect("a name").to_string_lossy())
                 }
             });
@@ -202,7 +202,7 @@ impl Stage {
             judge: self,
             kind: JudgeKind::Api,
             destination: API,
-            only,
+            transcript: only,
             steps: self,
             clock: self,
             linger,
@@ -229,12 +229,12 @@ impl Stage {
 
     fn execute(&self, sql: &str) {
         let learning = LearningDb::open(&self.paths).expect("a database");
-        learning.known(|db| db.execute(sql, [])).expect("it is changed");
+        learning.query(|db| db.execute(sql, [])).expect("it is changed");
     }
 
     fn query<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
         let learning = LearningDb::open(&self.paths).expect("a database");
-        learning.known(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
+        learning.query(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
     }
 }
 
@@ -387,13 +387,13 @@ fn reports_next_due_time_without_lingering() {
     stage.queue("one", &["a"]);
     let drawn = Preset::Default.policy().backoff.delay(0, None, u64::MAX);
     let until = START + drawn;
-    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
-    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
+    assert_eq!(stage.work(false), WorkerReport { due_at: Some(until), ..WorkerReport::default() });
+    assert_eq!(stage.work(false), WorkerReport { due_at: Some(until), ..WorkerReport::default() });
     assert_eq!(stage.prompts().len(), 1);
     // The user may know better.
     let mut learning = LearningDb::open(&stage.paths).expect("a database");
     learning.make_due(JudgeKind::Api, "http://other").expect("none");
-    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
+    assert_eq!(stage.work(false), WorkerReport { due_at: Some(until), ..WorkerReport::default() });
     learning.make_due(JudgeKind::Api, API).expect("one");
     assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
 }
@@ -403,7 +403,7 @@ fn limits_delay_of_api_to_one_day() {
     let stage =
         Stage::new().answering([Err(down(RetryAdvice::Later(Some(START + Span::from_hours(24 * 365)))))]);
     stage.queue("one", &["a"]);
-    let waits = stage.work(false).waits.expect("it waits").since(START);
+    let waits = stage.work(false).due_at.expect("it waits").since(START);
     assert!(waits >= HINT_MAX && waits < HINT_MAX + Span::from_mins(10), "{waits}");
 }
 
@@ -415,7 +415,7 @@ fn lingers_one_hour_and_keeps_queue() {
         let stage = Stage::new().answering(forever.take(100));
         stage.queue("one", &["a"]);
         let worked = stage.work(true);
-        assert!(worked.waits.is_some());
+        assert!(worked.due_at.is_some());
         assert_eq!(stage.now().at.since(START), Span::from_hours(1), "{until:?}");
         assert_eq!(stage.query::<String>("SELECT state FROM queue"), "waiting");
     }
@@ -449,8 +449,8 @@ fn reports_needs_person_once_and_keeps_queue() {
     let stage = Stage::new().answering([Err(no_key()), Err(no_key())]);
     stage.queue("one", &["a"]);
     stage.queue("two", &["b"]);
-    assert_eq!(stage.work(true).person.as_deref(), Some("no API key is set"));
-    assert_eq!(stage.work(true).person.as_deref(), Some("no API key is set"));
+    assert_eq!(stage.work(true).needs_person.as_deref(), Some("no API key is set"));
+    assert_eq!(stage.work(true).needs_person.as_deref(), Some("no API key is set"));
     assert_eq!(stage.work(true), WorkerReport { learned: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
@@ -481,8 +481,8 @@ fn keeps_failed_items_for_manual_retry() {
     stage.queue("two", &["b"]);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 1, ..WorkerReport::default() });
     let mut learning = LearningDb::open(&stage.paths).expect("a database");
-    assert_eq!(learning.try_failed_again(JudgeKind::Api, "http://other").expect("none"), 0);
-    assert_eq!(learning.try_failed_again(JudgeKind::Api, API).expect("one"), 1);
+    assert_eq!(learning.retry_failed(JudgeKind::Api, "http://other").expect("none"), 0);
+    assert_eq!(learning.retry_failed(JudgeKind::Api, API).expect("one"), 1);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
@@ -572,7 +572,7 @@ fn invalid_stored_answer_fails_only_its_slice() {
     stage.work(false);
     stage.execute("UPDATE slices SET reflection = '7'");
     LearningDb::open(&stage.paths)
-        .and_then(|mut learning| learning.try_failed_again(JudgeKind::Api, API))
+        .and_then(|mut learning| learning.retry_failed(JudgeKind::Api, API))
         .expect("it is tried again");
     stage.queue("two", &["b"]);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 1, ..WorkerReport::default() });

@@ -53,7 +53,7 @@ pub(super) fn next_part(
 }
 
 /// Returns whether the part is unchanged.
-pub(super) fn is_there(path: &Path, part: ByteRange) -> io::Result<bool> {
+pub(super) fn is_unchanged(path: &Path, part: ByteRange) -> io::Result<bool> {
     let file = open(path)?;
     Ok(file.metadata()?.len() >= part.ends && fingerprint(&file, part.ends)? == part.fingerprint)
 }
@@ -74,25 +74,25 @@ pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
 pub(super) struct Rows {
     pub(super) all: BTreeSet<i64>,
     /// Whether all lines are rows with an id.
-    pub(super) has_no_other: bool,
+    pub(super) all_have_ids: bool,
 }
 
 impl Rows {
     pub(super) fn new(bytes: &[u8]) -> Rows {
-        let mut rows = Rows { all: BTreeSet::new(), has_no_other: true };
+        let mut rows = Rows { all: BTreeSet::new(), all_have_ids: true };
         let mut covered = 0;
         for (id, range) in row_ids(bytes) {
-            rows.all.insert(hash_of(&id));
-            rows.has_no_other &= bytes[covered..range.start].trim_ascii().is_empty();
+            rows.all.insert(hash_text(&id));
+            rows.all_have_ids &= bytes[covered..range.start].trim_ascii().is_empty();
             covered = range.end;
         }
-        rows.has_no_other &= bytes[covered..].trim_ascii().is_empty();
+        rows.all_have_ids &= bytes[covered..].trim_ascii().is_empty();
         rows
     }
 }
 
 /// Hashes an id or a text to a number. Collisions among the rows of one user are improbable.
-pub(super) fn hash_of(text: &str) -> i64 {
+pub(super) fn hash_text(text: &str) -> i64 {
     first_bytes(&Sha256::digest(text))
 }
 

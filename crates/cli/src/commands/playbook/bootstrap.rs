@@ -43,12 +43,12 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     let home = LearningPaths::in_home(open_home::open()?.path());
     let clock = Arc::new(SystemClock::new());
     let judge = learn::judge::create(kind, &home, &clock);
-    let state = BootstrapState::of_project(&project)
+    let state = BootstrapState::read(&project)
         .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
     let plan = make_plan(&project, args, &settings, &state, &home, &*judge)?;
-    let mut printed = BootstrapOutput::new(&project, args, &*judge, &plan);
+    let mut command_output = BootstrapOutput::new(&project, args, &*judge, &plan);
     if args.dry_run || plan.included.is_empty() {
-        printed.print(global);
+        command_output.print(global);
         return Ok(0);
     }
     if budget.is_some() && plan.estimate.cost.is_none() {
@@ -64,10 +64,10 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     let destination = destination();
     let learner =
         BootstrapLearner { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
-    let stop_reason = learner.learn(global, state, &plan, &mut printed)?;
-    printed.print(global);
+    let stop_reason = learner.learn(global, state, &plan, &mut command_output)?;
+    command_output.print(global);
     Ok(match stop_reason {
-        progress::StopReason::Cancelled(by) => by.exit_code(),
+        progress::StopReason::Cancelled(source) => source.exit_code(),
         progress::StopReason::Outcome(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
     })
 }
@@ -112,7 +112,7 @@ fn make_plan(
         bytes_max: settings.bytes_max,
     };
     // The worker reports an unreadable playbook.
-    let playbook = PlaybookFile::of_project(project).read().ok().and_then(|found| found.text);
+    let playbook = PlaybookFile::in_project(project).read().ok().and_then(|found| found.text);
     let estimator = Estimator {
         prices: Prices::bundled(),
         model: judge.model(),

@@ -9,7 +9,7 @@ use crate::output;
 use crate::output::color::{Colors, Style};
 use crate::output::phrases::one_line;
 use longhaul_playbook::points::WordOverlap;
-use longhaul_playbook::{FileError, Found, PointId, Section};
+use longhaul_playbook::{FileError, LoadedPlaybook, PointId, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -70,8 +70,8 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
     Ok(if report.findings.is_empty() { 0 } else { UNEXPECTED_ERROR })
 }
 
-fn inspect(found: &Found, threshold: f64) -> CheckOutput {
-    let Found { text, playbook, warnings } = found;
+fn inspect(found: &LoadedPlaybook, threshold: f64) -> CheckOutput {
+    let LoadedPlaybook { text, playbook, warnings } = found;
     let duplicates = playbook.near_duplicates(&WordOverlap, threshold).into_iter();
     CheckOutput {
         path: String::new(),

@@ -26,7 +26,7 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let editor = editor()?;
     let mut learning = project::learning()?;
-    file.settle(&learning).map_err(|error| project::failure(&error))?;
+    file.complete_interrupted_change(&learning).map_err(|error| project::failure(&error))?;
     let original = file.bytes().map_err(|error| project::failure(&error))?;
     let initial = initial_text(args, original.as_deref())?;
     let copy = copy(&initial)?;
@@ -140,7 +140,7 @@ fn keep_copy(copy: NamedTempFile, initial: &[u8], failure: Failure) -> Failure {
 }
 
 fn unchanged(global: &GlobalArgs, file: &PlaybookFile) -> u8 {
-    print(global, &ChangeReport::nothing(file));
+    print(global, &ChangeReport::unchanged(file));
     0
 }
 

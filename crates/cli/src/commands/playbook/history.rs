@@ -52,17 +52,19 @@ struct Change {
 /// Runs the command and returns its exit code.
 pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
-    let saves = match project::existing_db()? {
-        Some(learning) => learning.saves(&file.project()).map_err(|error| project::failure(&error.into()))?,
+    let revisions = match project::existing_db()? {
+        Some(learning) => {
+            learning.revisions(&file.project()).map_err(|error| project::failure(&error.into()))?
+        }
         None => Vec::new(),
     };
     let limit = if args.all { usize::MAX } else { args.limit.get() };
-    let more = saves.len() > limit;
-    let has_content: Vec<bool> = saves.iter().map(|save| save.content.is_some()).collect();
+    let more = revisions.len() > limit;
+    let has_content: Vec<bool> = revisions.iter().map(|revision| revision.content.is_some()).collect();
     // The state before the first change is empty, or was found.
     let is_kept = |index: usize| index.checked_sub(1).is_none_or(|before| has_content[before]);
-    let changes = saves.into_iter().enumerate().rev().take(limit);
-    let changes = changes.map(|(index, save)| change(save, is_kept(index))).collect();
+    let changes = revisions.into_iter().enumerate().rev().take(limit);
+    let changes = changes.map(|(index, revision)| change(revision, is_kept(index))).collect();
     let history = HistoryOutput { path: file.path().display().to_string(), changes, more };
     match output::format(global) {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&history),
@@ -81,8 +83,8 @@ pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn change(save: Revision, kept: bool) -> Change {
-    let Revision { id, at, cause, changes, .. } = save;
+fn change(revision: Revision, kept: bool) -> Change {
+    let Revision { id, at, cause, changes, .. } = revision;
     Change {
         change: id,
         at: rfc3339(at),

@@ -30,7 +30,7 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     let without_ace =
         user_settings.filter(|_| args.replace_ace).map(|settings| settings.without_ace()).transpose();
     let without_ace = without_ace.map_err(|error| settings::failure(&error))?;
-    let code = settings::carry_out(global, &file, &change, args.dry_run, "installed")?;
+    let code = settings::apply_change(global, &file, &change, args.dry_run, "installed")?;
     if let Some(without_ace) = without_ace.filter(|_| !args.dry_run) {
         let backup = without_ace.write().map_err(|error| settings::failure(&error))?;
         let hint = backup.map(|backup| format!("they are kept as they were: {}", backup.display()));

@@ -95,7 +95,7 @@ fn learn_here(
 ) -> Result<u8, Failure> {
     let target = WorkerTarget { home: paths.clone(), kind: args.judge.into(), destination: destination() };
     let mut learning = LearningDb::open(&target.home).map_err(|error| failure(&error))?;
-    if let Some(path) = learning.set_aside() {
+    if let Some(path) = learning.damaged_copy() {
         progress::warn_damaged_database(path);
     }
     let project = PathBuf::from(project::file(&args.project)?.project());
@@ -105,19 +105,19 @@ fn learn_here(
             .map_err(|error| failure(&error))?;
     }
     if args.retry_failed {
-        let result = learning.try_failed_again(target.kind, &target.destination);
+        let result = learning.retry_failed(target.kind, &target.destination);
         result.map_err(|error| failure(&error))?;
     }
     if !args.worker {
         let result = learning.make_due(target.kind, &target.destination);
         result.map_err(|error| failure(&error))?;
     }
-    let before = learning.standing(0).map_err(|error| failure(&error))?;
+    let before = learning.status(0).map_err(|error| failure(&error))?;
     drop(learning);
     let result = runtime::new()?.block_on(target.work_until_cancelled(global, args.worker))?;
     let (report, cancelled) = match result {
         Ok(report) => (report, None),
-        Err(by) => (WorkerReport::default(), Some(by)),
+        Err(source) => (WorkerReport::default(), Some(source)),
     };
     let code = if args.worker { 0 } else { target.print_result(global, &before, report)? };
     Ok(cancelled.map_or(code, CancelSource::exit_code))
@@ -163,11 +163,11 @@ impl WorkerTarget {
             .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
         tokio::select! {
             result = self.work(global, is_worker) => result.map(Ok).map_err(|error| failure(&error)),
-            Some(by) = cancels.recv() => {
+            Some(source) = cancels.recv() => {
                 if !(global.quiet || is_worker) {
                     output::print_status("cancelled; the queue is kept; run it again to continue");
                 }
-                Ok(Err(by))
+                Ok(Err(source))
             }
         }
     }
@@ -189,7 +189,7 @@ impl WorkerTarget {
             judge: &*judge,
             kind: self.kind,
             destination: &self.destination,
-            only: None,
+            transcript: None,
             steps: &steps,
             clock: &*clock,
             linger: is_worker,
@@ -206,11 +206,11 @@ impl WorkerTarget {
         report: WorkerReport,
     ) -> Result<u8, Failure> {
         let learning = LearningDb::open(&self.home).map_err(|error| failure(&error))?;
-        let after = learning.standing(0).map_err(|error| failure(&error))?;
+        let after = learning.status(0).map_err(|error| failure(&error))?;
         let next = learning.next(self.kind, &self.destination, Moment(0)).map_err(|error| failure(&error))?;
         let due = match next {
-            NextItem::Waits(at) if report.person.is_none() => Some(at),
-            NextItem::Due(_) if report.person.is_none() => Some(output::now()),
+            NextItem::Waits(at) if report.needs_person.is_none() => Some(at),
+            NextItem::Due(_) if report.needs_person.is_none() => Some(output::now()),
             NextItem::Waits(_) | NextItem::Due(_) | NextItem::Nothing => None,
         };
         let (own, others): (Vec<_>, Vec<_>) = after
@@ -230,7 +230,7 @@ impl WorkerTarget {
                 .collect(),
             waiting: own.len() as u64,
             due_at: due.map(rfc3339),
-            needs_person: report.person,
+            needs_person: report.needs_person,
             for_other_judges: others.len() as u64,
             judge: (
                 self.kind,
@@ -266,7 +266,7 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
         let now = worker.clock.now().at;
         match worker.next(&LearningDb::open(worker.paths)?, now)? {
             NextItem::Due(_) => {}
-            NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..report }),
+            NextItem::Waits(until) => return Ok(WorkerReport { due_at: Some(until), ..report }),
             NextItem::Nothing => return Ok(report),
         }
         if !has_printed && !quiet {

@@ -5,7 +5,7 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_playbook::hooks::{Change, InstallError, SettingsFile, SettingsWarning};
+use longhaul_playbook::hooks::{InstallError, SettingsChange, SettingsFile, SettingsWarning};
 use serde::Serialize;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
     // A renamed program also recognizes the hooks that it installed under its current name.
     let program = env::current_exe().ok();
     let name = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    Ok(SettingsFile::at(path, &name))
+    Ok(SettingsFile::new(path, &name))
 }
 
 /// Returns the readable settings files that contain Longhaul's hooks.
@@ -69,10 +69,10 @@ pub fn failure(error: &InstallError) -> Failure {
 }
 
 /// Applies a change and prints the result. Writes nothing in a dry run.
-pub fn carry_out(
+pub fn apply_change(
     global: &GlobalArgs,
     file: &SettingsFile,
-    change: &Change,
+    change: &SettingsChange,
     dry_run: bool,
     done: &str,
 ) -> Result<u8, Failure> {

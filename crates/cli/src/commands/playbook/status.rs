@@ -13,7 +13,7 @@ use crate::time_arg::ago;
 use crate::{open_home, output};
 use longhaul_core::{Moment, Tokens, Usd};
 use longhaul_playbook::database::{JudgeBackoff, JudgeCost, JudgeKind, QueueEntry, QueueStatus};
-use longhaul_playbook::hooks::{HookError, troubles};
+use longhaul_playbook::hooks::{HookError, logged_errors};
 use longhaul_playbook::worker::WorkerLock;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::rfc3339;
@@ -160,8 +160,8 @@ pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Fail
     let learning = LearningDb::open_existing(&paths).map_err(|error| failure(&error))?;
     let (health, paid) = match &learning {
         Some(learning) => {
-            let health = learning.standing(args.lessons).map_err(|error| failure(&error))?;
-            (health, learning.paid(Moment(0)).map_err(|error| failure(&error))?)
+            let health = learning.status(args.lessons).map_err(|error| failure(&error))?;
+            (health, learning.judge_costs(Moment(0)).map_err(|error| failure(&error))?)
         }
         None => (QueueStatus::default(), Vec::new()),
     };
@@ -210,8 +210,8 @@ impl LearningStatus {
                 .into_iter()
                 .map(|(judge, destination, backoff)| PausedJudge::new(judge, destination, backoff))
                 .collect(),
-            damaged_copy: LearningDb::all_set_aside(paths),
-            hook_errors: troubles(paths),
+            damaged_copy: LearningDb::damaged_copies(paths),
+            hook_errors: logged_errors(paths),
             spent: Spent::new(paid),
             now,
         }
@@ -236,13 +236,13 @@ impl Queued {
 
 impl PausedJudge {
     fn new(judge: JudgeKind, destination: String, backoff: JudgeBackoff) -> PausedJudge {
-        let JudgeBackoff { failures, not_before, person, reason } = backoff;
+        let JudgeBackoff { failures, not_before, needs_person, reason } = backoff;
         PausedJudge {
             judge: judge.as_str(),
             destination,
             failures,
-            needs_person: person,
-            retry_at: (!person).then(|| rfc3339(not_before)),
+            needs_person,
+            retry_at: (!needs_person).then(|| rfc3339(not_before)),
             reason,
             until: not_before,
         }

@@ -10,7 +10,7 @@ fn requested() -> Vec<HookEntry> {
 
 fn file(content: Option<&str>) -> (tempfile::TempDir, SettingsFile) {
     let dir = tempfile::tempdir().expect("there is a temporary folder");
-    let file = SettingsFile::at(dir.path().join("settings.json"), "longhaul-0.2");
+    let file = SettingsFile::new(dir.path().join("settings.json"), "longhaul-0.2");
     if let Some(content) = content {
         fs::write(file.path(), content).expect("it can be written");
     }

@@ -17,12 +17,12 @@ struct Seen(Mutex<Vec<String>>);
 impl RequestObserver for Seen {
     fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
         let text = match event {
-            RequestEvent::Retrying { request, of, error, wait } => {
-                format!("{request}/{of} {} {wait}", error.class())
+            RequestEvent::Retrying { request, requests_max, error, wait } => {
+                format!("{request}/{requests_max} {} {wait}", error.class())
             }
             RequestEvent::Answered { request } => format!("{request} answered"),
-            RequestEvent::GivenUp { request, of, error, reason } => {
-                format!("{request}/{of} {} {reason:?}", error.class())
+            RequestEvent::GivenUp { request, requests_max, error, reason } => {
+                format!("{request}/{requests_max} {} {reason:?}", error.class())
             }
         };
         let text = format!("{}: {text}", at.since(START));

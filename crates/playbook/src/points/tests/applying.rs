@@ -68,12 +68,12 @@ fn applies_operations() {
             ## OTHERS
             oth-001 0/0 no one knows where
             oth-002 0/0 without a section
-            {"did":"added","name":"pref-001","section":"USER PREFERENCES","text":"use pnpm"}
-            {"did":"added","name":"oth-001","section":"OTHERS","text":"no one knows where","unknown_section":"Tips"}
-            {"did":"added","name":"oth-002","section":"OTHERS","text":"without a section"}
-            {"did":"updated","name":"pat-003","previous_text":"keep functions short","text":"keep functions on one screen"}
-            {"did":"deleted","name":"mis-001","reason":"obsolete","section":"MISTAKES TO AVOID","text":"editing generated files"}
-            {"did":"merged","from":["pat-001","kpt_001"],"name":"pat-004","section":"PATTERNS & APPROACHES","text":"lint first, but not api"}
+            {"change":"added","name":"pref-001","section":"USER PREFERENCES","text":"use pnpm"}
+            {"change":"added","name":"oth-001","section":"OTHERS","text":"no one knows where","unknown_section":"Tips"}
+            {"change":"added","name":"oth-002","section":"OTHERS","text":"without a section"}
+            {"change":"updated","name":"pat-003","previous_text":"keep functions short","text":"keep functions on one screen"}
+            {"change":"deleted","name":"mis-001","reason":"obsolete","section":"MISTAKES TO AVOID","text":"editing generated files"}
+            {"change":"merged","from":["pat-001","kpt_001"],"name":"pat-004","section":"PATTERNS & APPROACHES","text":"lint first, but not api"}
         "###]],
     );
 }
@@ -168,9 +168,9 @@ fn counts_tags_and_prunes_harmful_points() {
         mis-001 0/0 editing generated files
         ## OTHERS
         kpt_001 2/1 the api folder is vendored
-        {"did":"helped","name":"pat-001"}
-        {"did":"harmed","name":"pat-003"}
-        {"did":"pruned","harmful":3,"helpful":1,"name":"pat-003","section":"PATTERNS & APPROACHES","text":"keep functions short"}
+        {"change":"helped","name":"pat-001"}
+        {"change":"harmed","name":"pat-003"}
+        {"change":"pruned","harmful":3,"helpful":1,"name":"pat-003","section":"PATTERNS & APPROACHES","text":"keep functions short"}
         not tag: there is no point [gone]
     "###]].assert_eq(&render(&result));
     // A point that did harm as often as it helped stays, and so does one without ratings.

@@ -39,20 +39,20 @@ pub fn ask(
     let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(judge_failure)?;
     let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)
         .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
-    fits(&prompt, &judge)?;
-    let diagnostics = Diagnostics::of_project(project, TimeZone::system());
+    check_length(&prompt, &judge)?;
+    let diagnostics = Diagnostics::in_project(project, TimeZone::system());
     let observer = RetryPrinter { diagnostics: diagnostics.request_observer(KEYPOINTS), quiet: global.quiet };
     let judge = judge.with_observer(Arc::new(observer));
     let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
     let extracted = runtime::new()?.block_on(request);
-    if let Err(error) = count(&extracted, project, judge.model()) {
+    if let Err(error) = record_request(&extracted, project, judge.model()) {
         output::print_warning(&format!("cannot write down what it cost: {error}"), Some(&error.hint()));
     }
     extracted.failure.map_or(Ok(extracted.extraction), |error| Err(judge_failure(error)))
 }
 
 /// Records the request and its cost.
-fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), LearningError> {
+fn record_request(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), LearningError> {
     let result = match (&extracted.reply, &extracted.failure) {
         (Some(reply), _) => Ok(reply),
         (None, Some(error)) => Err(error),
@@ -70,13 +70,13 @@ fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<()
         prompt: 0,
         result,
     };
-    LearningDb::open(&LearningPaths::in_home(home.path()))?.asked(&request)
+    LearningDb::open(&LearningPaths::in_home(home.path()))?.record_request(&request)
 }
 
 /// Returns the playbook to evaluate. A project may have none.
 fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
-    let of_project = PlaybookFile::of_project(project);
-    let path = args.playbook.as_deref().unwrap_or(of_project.path());
+    let project_playbook = PlaybookFile::in_project(project);
+    let path = args.playbook.as_deref().unwrap_or(project_playbook.path());
     let text = match read_regular_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound && args.playbook.is_none() => {
@@ -94,7 +94,7 @@ fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
     Ok(playbook)
 }
 
-fn fits(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
+fn check_length(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
     let (tokens, tokens_max) = (estimated_tokens(prompt), judge.prompt_tokens_max());
     if tokens <= tokens_max {
         return Ok(());
@@ -117,8 +117,10 @@ impl RequestObserver for RetryPrinter {
     fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
         self.diagnostics.on_request(at, event);
         match event {
-            RequestEvent::Retrying { request, of, error, wait } if !self.quiet => {
-                output::print_status(&format!("{error}; asking again in {wait} ({request} of {of})"));
+            RequestEvent::Retrying { request, requests_max, error, wait } if !self.quiet => {
+                output::print_status(&format!(
+                    "{error}; asking again in {wait} ({request} of {requests_max})"
+                ));
             }
             RequestEvent::Retrying { .. } | RequestEvent::Answered { .. } | RequestEvent::GivenUp { .. } => {}
         }
