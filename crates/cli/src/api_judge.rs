@@ -18,7 +18,7 @@ pub fn settings() -> JudgeSettings {
     JudgeSettings::from_variables(|name| env::var(name).ok())
 }
 
-/// Creates the judge that these settings name. A request takes at most `time_budget`, waits included; zero
+/// Creates the judge that these settings name. A question takes at most `time_budget`, including waits; zero
 /// means no limit.
 ///
 /// # Errors
@@ -58,7 +58,8 @@ impl SystemClock {
     }
 }
 
-/// Returns a seed from the system's random source, or one that differs between processes if that has none.
+/// Returns a seed from the system's random source. If the source fails, the seed still differs between
+/// processes.
 fn seed() -> u64 {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, io};
 
-/// Variables that mark a process as part of a run, so that it ends with the run.
+/// Variables that mark a process as part of a run. A process with them ends with the run.
 const MARKER_VARIABLES: [&str; 3] = [RUN_VARIABLE, MARK_VARIABLE, "LONGHAUL_ATTEMPT"];
 
 /// Returns this program as the agent's hooks call it, or `None` if its own path is unknown.
@@ -29,15 +29,15 @@ pub fn learn_spec(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
         return Ok(None);
     }
     let hook = hook().filter(|hook| hook.path.to_str().is_some()).ok_or_else(|| {
-        let error = "have the agent's hooks call longhaul: where its program is cannot be said in a command";
-        Failure::not_started(error, "put it where every directory has a name that is text", None)
+        let error = "cannot let the agent's hooks call longhaul: the path of this program is not valid UTF-8";
+        Failure::not_started(error, "move it to a directory whose path is valid UTF-8", None)
     })?;
     let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
     Ok(Some(LearnSpec { hook, judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
 }
 
-/// Queues the sessions of a finished run for learning, because its agent may have been killed before its hook
-/// could.
+/// Queues the sessions of a finished run for learning. Its agent may have been killed before its hook could
+/// queue them.
 ///
 /// A session that its hooks have already queued is not judged twice. A session for which no hook recorded an
 /// API has no messages and is skipped. A run never fails because of this.
@@ -68,15 +68,18 @@ pub fn queue_sessions(run: &Path) {
         return;
     }
     if let Err(error) = enqueue(&paths, &all) {
-        output::print_warning(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
+        output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(&error.hint()));
     } else if uses_this_api && let Err(error) = start_worker(&paths, &api, judge) {
-        let hint = "learn the queue with `longhaul playbook learn`";
-        output::print_warning(&format!("learn from run {}: start a worker: {error}", run.id()), Some(hint));
+        let hint = "learn from the queue with `longhaul playbook learn`";
+        output::print_warning(
+            &format!("cannot learn from run {}: cannot start a worker: {error}", run.id()),
+            Some(hint),
+        );
     }
 }
 
-/// Starts a worker unless one is running. The worker leaves the terminal on its own. It is not waited for,
-/// because a hook exits at once and a process killed with a hook is one of its children.
+/// Starts a worker unless one is running, and does not wait for it. The worker leaves the terminal on its
+/// own. It can be killed with the hook only while it is the hook's child, and a hook exits at once.
 pub fn start_worker(paths: &LearningPaths, destination: &str, judge: JudgeKind) -> io::Result<()> {
     if paths.has_worker(destination, judge) {
         return Ok(());
@@ -103,7 +106,7 @@ fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
     files.filter(|(_, file)| file.is_file()).collect()
 }
 
-/// The API that a session in this process's environment talks to.
+/// Returns the API that a session in this process's environment uses.
 pub fn destination() -> String {
     hooks::destination(&JudgeSettings::from_variables(|name| env::var(name).ok()))
 }

@@ -1,8 +1,8 @@
 //! Writes diagnostics for people: the questions to a judge and its errors, with the file names and lines of
 //! the ACE playbook hooks.
 //!
-//! A project enables them with a file `.claude/diagnostic_mode`. No code reads them, and write errors are
-//! ignored.
+//! A project enables them with a file `.claude/diagnostic_mode`. The program never reads them and ignores
+//! write errors.
 
 use crate::judge::{RequestEvent, RequestObserver};
 use crate::judging::JudgeQuestion;

@@ -4,7 +4,7 @@
 //! that cannot be parsed is backed up and never replaced by an empty one.
 //!
 //! A change has four steps: write the new text to a temporary file, record it in [`LearningDb`], replace the
-//! file, and record that the file has it. A writer that is killed leaves either the old or the new state, and
+//! file, and record that it was replaced. A writer that is killed leaves either the old or the new state, and
 //! the next one completes the change ([`state`]).
 
 mod failpoints;
@@ -43,7 +43,7 @@ pub struct LoadedPlaybook {
     pub text: Option<String>,
     /// Parsed content.
     pub playbook: Playbook,
-    /// Conversions from older formats and oddities.
+    /// Warnings about conversions and irregularities.
     pub warnings: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ pub struct ChangeResult {
     pub changes: ChangeSummary,
     /// Backup of a damaged file, whose content was not used.
     pub damaged_copy: Option<PathBuf>,
-    /// Oddities of the file.
+    /// Warnings about irregularities of the file.
     pub warnings: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub enum ChangeOutcome {
     Saved,
     /// There was nothing to change.
     Unchanged,
-    /// The change was made before.
+    /// The change was already made.
     AlreadyApplied,
 }
 
@@ -116,7 +116,7 @@ pub enum FileError {
     },
     /// Links lead out of the project to a file that is not a playbook.
     #[error(
-        "cannot change {}: it leads to {}, which is outside of the project and no playbook",
+        "cannot change {}: it links to {}, which is outside the project and not a playbook",
         path.display(),
         leads_to.display()
     )]
@@ -127,7 +127,7 @@ pub enum FileError {
         leads_to: PathBuf,
     },
     /// A change cannot be undone.
-    #[error("undo: {0}")]
+    #[error("cannot undo: {0}")]
     Undo(#[from] UndoError),
     /// The learning database failed.
     #[error(transparent)]
@@ -163,12 +163,12 @@ impl FileError {
                 "remove the link, or put a playbook there yourself, such as `{\"sections\": {}}`; nothing was changed"
                     .to_owned()
             }
-            FileError::Undo(UndoError::Nothing) => "there is nothing to take back".to_owned(),
+            FileError::Undo(UndoError::Nothing) => "there is nothing to undo".to_owned(),
             FileError::Undo(UndoError::NoSuch { .. } | UndoError::ContentDeleted { .. }) => {
                 "`longhaul playbook history` lists the changes".to_owned()
             }
             FileError::Undo(UndoError::Edited { .. }) => {
-                "with --force it is taken back as well, and stays in the history".to_owned()
+                "--force reverts it as well; it stays in the history".to_owned()
             }
             FileError::Learning(error) => error.hint(),
         }
@@ -176,7 +176,7 @@ impl FileError {
 }
 
 impl PlaybookFile {
-    /// Creates the playbook file of a project.
+    /// Creates a handle for the playbook file of a project.
     pub fn in_project(project: &Path) -> PlaybookFile {
         PlaybookFile { path: project.join(".claude").join("playbook.json") }
     }
@@ -259,7 +259,7 @@ impl PlaybookFile {
         self.state(learning, &target, &lock).map(|_| ())
     }
 
-    /// Replaces the playbook that the user saw as `seen`.
+    /// Replaces the playbook whose bytes were `seen` when the user read it.
     ///
     /// # Errors
     /// Returns [`FileError::ChangedMeanwhile`] if the file has changed since, and the errors of
@@ -301,7 +301,7 @@ impl PlaybookFile {
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "one step of a change, with all that was found out before it"
+        reason = "one step of a change that needs the results of all earlier steps"
     )]
     fn save(
         &self,
@@ -316,7 +316,7 @@ impl PlaybookFile {
         let Applied { mut playbook, changes } = applied;
         playbook.reserve_ids(&state.playbook);
         let before = state.playbook.last_updated.clone();
-        let found = state.has_external_change().then(|| NewRevision {
+        let external_revision = state.has_external_change().then(|| NewRevision {
             at,
             cause: RevisionCause::External,
             before: state.last.as_ref().map(|last| last.after.clone()),
@@ -334,7 +334,7 @@ impl PlaybookFile {
             let revision =
                 NewRevision { at, cause, before, after, content, written: true, changes: changes.clone() };
             let is_known = matches!(cause, RevisionCause::SliceRow(_));
-            let revisions: Vec<NewRevision> = found.into_iter().chain([revision]).collect();
+            let revisions: Vec<NewRevision> = external_revision.into_iter().chain([revision]).collect();
             let revision =
                 if is_known { Some(learning.insert_revisions(&self.project(), &revisions)?) } else { None };
             return Ok((ChangeOutcome::Unchanged, revision, changes));
@@ -346,7 +346,7 @@ impl PlaybookFile {
         let prepared = target.prepare(lock, &content)?;
         let revision =
             NewRevision { at, cause, before, after, content, written: false, changes: changes.clone() };
-        let revisions: Vec<NewRevision> = found.into_iter().chain([revision]).collect();
+        let revisions: Vec<NewRevision> = external_revision.into_iter().chain([revision]).collect();
         let revision = learning.insert_revisions(&self.project(), &revisions)?;
         pass(Step::Recorded);
         match prepared.replace_target() {
@@ -354,8 +354,8 @@ impl PlaybookFile {
             Ok(true) => drop(learning.mark_written(revision)),
             Ok(false) => {}
             Err(error) => {
-                // Reverts to the state before. If that fails too, the next writer detects that the file has
-                // not changed.
+                // Deletes the record. If that fails too, the next writer detects that the file has not
+                // changed.
                 drop(learning.delete_revision(revision));
                 return Err(error);
             }
@@ -376,7 +376,7 @@ impl State {
 
 /// Why a change is not made.
 enum ChangeError {
-    /// It was made before.
+    /// It was already made.
     AlreadyApplied(i64, ChangeSummary),
     Failed(FileError),
 }

@@ -1,5 +1,5 @@
-//! Asks one question about one transcript: which points are new, and how the points of the playbook did. It
-//! changes no playbook.
+//! Asks one question about one transcript: which points are new, and how the points of the playbook
+//! performed. It changes no playbook.
 //!
 //! All inputs are read before the question is asked, and only the request is retried. There is always a
 //! result; an empty one has a reason.
@@ -108,7 +108,7 @@ pub async fn extract(
     match parse(&reply.text) {
         Some(extraction) => ExtractionResult { extraction, reply: Some(reply), failure: None },
         None => {
-            let message = format!("the answer of {} holds no key points that can be read", reply.model);
+            let message = format!("the answer of {} contains no readable key points", reply.model);
             let failure =
                 JudgeError { fault: Fault::Unfinished, retry: RetryAdvice::Never, message, requests: 1 };
             ExtractionResult { reply: Some(reply), ..ExtractionResult::failed(failure) }

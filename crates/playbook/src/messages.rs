@@ -24,7 +24,7 @@ pub const ANSWER_TOKENS_MAX: u64 = 4_096;
 /// and expects this header value instead.
 const LONG_CONTEXT: &str = "[1m]";
 const LONG_CONTEXT_BETA: &str = "context-1m-2025-08-07";
-// An answer of that many tokens has about 20 kB. A server that sends more is not the API.
+// An answer of the maximum length has about 20 kB. A server that sends more than this is not the API.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 // The API's error messages are one line.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
@@ -84,11 +84,11 @@ impl MessagesClient {
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (USER_AGENT, HeaderValue::from_static(concat!("longhaul/", env!("CARGO_PKG_VERSION")))),
         ]);
-        // Of the two providers, this one needs no C++ compiler and no assembler. Another may be installed
-        // already.
+        // Of the two providers, this one needs no C++ compiler and no assembler. The call fails if a provider
+        // is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
-            // The key is for one host only.
+            // A redirect could send the key to another host.
             .redirect(redirect::Policy::none())
             .retry(retry::never())
             // A reused connection may have been closed in the meantime, and the client would then repeat the

@@ -41,10 +41,10 @@ mod tests {
     fn stores_once_and_readable_by_owner_only() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
         let paths = LearningPaths::in_home(home.path());
-        let path = retain_transcript(&paths, b"one\n").expect("it can be kept");
-        assert_eq!(retain_transcript(&paths, b"one\n").expect("it can be kept"), path);
-        assert_eq!(retain_transcript(&paths, b"one").expect("it can be kept"), path);
-        assert_ne!(retain_transcript(&paths, b"two\n").expect("it can be kept"), path);
+        let path = retain_transcript(&paths, b"one\n").expect("it can be stored");
+        assert_eq!(retain_transcript(&paths, b"one\n").expect("it can be stored"), path);
+        assert_eq!(retain_transcript(&paths, b"one").expect("it can be stored"), path);
+        assert_ne!(retain_transcript(&paths, b"two\n").expect("it can be stored"), path);
         assert_eq!(fs::read(&path).expect("it is there"), b"one\n");
         let mode = |path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
         assert_eq!((mode(path), mode(paths.retained()), mode(paths.dir().to_owned())), (0o600, 0o700, 0o700));

@@ -30,13 +30,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use transcript::{Rows, SLICE_BYTES_MAX};
 
-// A longer outage is left to the next worker, which the end of any session starts.
+// After a longer outage the next worker continues. The end of any session starts one.
 const LINGER_MAX: Span = Span::from_hours(1);
-// The delay that an API requests may be wrong by years. If it means more than a day, one failed question a
-// day costs nothing.
+// The delay that an API requests may be wrong by years. If the API really needs more than a day, one failed
+// question a day costs nothing.
 const HINT_MAX: Span = Span::from_hours(24);
-// The acceptable delay of a lesson. A check takes a few microseconds, and file events would also report every
-// reader.
+// A lesson may be late by this much. A check takes a few microseconds, and file events would also report
+// every reader.
 const POLL_INTERVAL: Span = Span::from_secs(1);
 
 /// A worker.
@@ -325,7 +325,7 @@ impl Worker<'_> {
             let part =
                 match transcript::next_part(path, last.as_ref().map(|slice| slice.part), SLICE_BYTES_MAX) {
                     Ok(Some(part)) => part,
-                    Ok(None) => return Ok(Err(Ok("nothing was new in it".to_owned()))),
+                    Ok(None) => return Ok(Err(Ok("it contains nothing new".to_owned()))),
                     Err(cause) => return Ok(refused(cause)),
                 };
             if let Some(slice) = learning.start_slice(item, self.clock.now().at, last.as_ref(), part)? {
@@ -342,7 +342,7 @@ impl Worker<'_> {
         slice: Slice,
     ) -> Result<Result<String, StepError>, LearningError> {
         let needs_reflection = slice.state == SliceState::Started;
-        // A slice with a reflection is not read again, because the file may have changed since.
+        // A slice with a reflection is not read again, because the file may have changed.
         let bytes = if needs_reflection {
             match transcript::read(&item.queued.transcript, slice.part) {
                 Ok(bytes) => bytes,
@@ -366,7 +366,7 @@ impl Worker<'_> {
         let reflection = match slice.reflection.clone() {
             Some(reflection) => reflection,
             None if !needs_reflection => {
-                let reason = "what its reflector said was kept in a form that is not known";
+                let reason = "the stored reflection has an unknown format";
                 return Ok(Err(StepError::Never(reason.to_owned())));
             }
             None => {

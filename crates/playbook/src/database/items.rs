@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Item {
     /// Row id.
     pub id: i64,
-    /// What to learn from.
+    /// The queued transcript.
     pub queued: Queued,
     /// Number of failed attempts.
     pub tries: u32,
@@ -134,7 +134,7 @@ impl LearningDb {
         })
     }
 
-    /// Delays an item for a reason of its own, such as a playbook that cannot be written now.
+    /// Delays only this item, for example because its playbook cannot be written now.
     pub(crate) fn delay(
         &mut self,
         item: &Item,
@@ -175,7 +175,7 @@ impl LearningDb {
         self.change(|db| finish(db, item.id, now, result))
     }
 
-    /// Makes all waiting items due now, for whatever reason they wait. The user requests this.
+    /// Makes all waiting items due now, regardless of why they wait. Called at the user's request.
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be written.
@@ -189,7 +189,7 @@ impl LearningDb {
         })
     }
 
-    /// Makes all failed items waiting again, from their last completed step. Returns the number of items.
+    /// Queues all failed items again, from their last completed step. Returns the number of items.
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be written.

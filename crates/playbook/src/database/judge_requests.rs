@@ -67,7 +67,7 @@ impl LearningDb {
         })
     }
 
-    /// Returns the stored answers to this question, oldest first, for reuse when it is asked again.
+    /// Returns the stored answers to this question, oldest first, for reuse when it is repeated.
     pub(crate) fn answers(
         &self,
         slice: i64,

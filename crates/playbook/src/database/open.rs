@@ -21,7 +21,7 @@ const VERSION: i64 = 1;
 const SCHEMA: &str = include_str!("schema.sql");
 // Every table of this version.
 const TABLES: &[&str] = &["queue", "slices", "judged", "judge_requests", "judge_backoff", "revisions"];
-// Fifty sessions that end at once flush to the disk one after the other.
+// Fifty sessions that end at the same time flush to the disk one after another.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 // Suffixes of the files that belong to a database.
 const SIDE_FILES: &[&str] = &["-wal", "-shm"];
@@ -75,10 +75,10 @@ impl LearningError {
             LearningError::Locked { .. } => "try again in a moment".to_owned(),
             LearningError::Newer { .. } => "update longhaul".to_owned(),
             LearningError::Damaged { .. } => {
-                "try again: it is set aside then, and a new one is made; playbooks are not touched by that".to_owned()
+                "try again: longhaul then keeps it under another name and creates a new one; playbooks are not affected".to_owned()
             }
             LearningError::Refused { .. } => {
-                "see whether its directory can be written to and has room, or set LONGHAUL_HOME to another one".to_owned()
+                "check that its directory is writable and has free space, or set LONGHAUL_HOME to another directory".to_owned()
             }
         }
     }
@@ -104,8 +104,8 @@ impl LearningDb {
         if paths.database().exists() { LearningDb::open(paths).map(Some) } else { Ok(None) }
     }
 
-    /// Moves the database aside if it is damaged, and opens the current one. Callers use it after a `Damaged`
-    /// error.
+    /// Moves the database aside if it is damaged, and opens the current one. Callers use this after a
+    /// `Damaged` error.
     ///
     /// # Errors
     /// Returns [`LearningError`] if no usable database can be opened.
@@ -128,8 +128,8 @@ impl LearningDb {
         Ok(LearningDb { damaged_copy, ..LearningDb::open_or_create(paths)? })
     }
 
-    /// Returns the new path of a damaged database that was found when this one was opened. The user should be
-    /// informed.
+    /// Returns the new path of the damaged database that this one replaced when it was opened, if any.
+    /// Callers report it to the user.
     pub fn damaged_copy(&self) -> Option<&Path> {
         self.damaged_copy.as_deref()
     }
@@ -167,16 +167,16 @@ impl LearningDb {
             if is_busy? {
                 return Ok(());
             }
-            // The first write to an empty log flushes twice, for the log's header. A hook should not pay for
-            // that.
+            // The first write to an empty log flushes twice, for the log's header. This write does so here,
+            // so that no hook has to.
             db.pragma_update(None, "user_version", VERSION)
         })
     }
 
-    /// Verifies that the whole database is readable. This reads all of it.
+    /// Verifies that the whole database is readable, by reading all of it.
     ///
     /// # Errors
-    /// Returns `LearningError::Damaged` if it is not, or another [`LearningError`].
+    /// Returns `LearningError::Damaged` if the database is damaged, or another [`LearningError`].
     pub(crate) fn quick_check(&self) -> Result<(), LearningError> {
         let verdict: String = self.query(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
         let missing = self.query(|db| {
@@ -195,7 +195,7 @@ impl LearningDb {
         }
         match missing.as_slice() {
             [] => Ok(()),
-            names => Err(damaged(format!("it has no {}", names.join(", ")))),
+            names => Err(damaged(format!("it has no table {}", names.join(", ")))),
         }
     }
 
@@ -224,7 +224,7 @@ impl LearningDb {
         let version: i64 = self.query(|db| {
             db.busy_timeout(BUSY_TIMEOUT)?;
             // A commit flushes the log and is on disk when it returns. Only `checkpoint` moves the log into
-            // the database, never a long log or the end of a hook.
+            // the database: SQLite does not do so when the log is long or when a hook ends.
             db.pragma_update(None, "synchronous", "FULL")?;
             db.query_row("PRAGMA wal_autocheckpoint = 0", [], |_| Ok(()))?;
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -273,7 +273,7 @@ fn create(paths: &LearningPaths, path: &Path) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
-    // The database was removed without these files. A new database would take them for its own.
+    // The database was removed without these files. A new database would use them as its own.
     if SIDE_FILES.iter().any(|end| with_suffix(path, end).exists()) {
         move_aside(path)?;
     }
@@ -284,18 +284,18 @@ fn create(paths: &LearningPaths, path: &Path) -> io::Result<()> {
 /// Renames a damaged database and its side files. The caller must hold the directory's lock.
 fn move_aside(path: &Path) -> io::Result<PathBuf> {
     let is_free = |number: &u32| {
-        let aside = damaged_path(path, *number);
-        !aside.exists() && SIDE_FILES.iter().all(|end| !with_suffix(&aside, end).exists())
+        let target = damaged_path(path, *number);
+        !target.exists() && SIDE_FILES.iter().all(|end| !with_suffix(&target, end).exists())
     };
-    let aside = (1..).find(is_free).map(|number| damaged_path(path, number));
-    let aside = aside.ok_or_else(|| io::Error::other("no name is left for a damaged database"))?;
+    let target = (1..).find(is_free).map(|number| damaged_path(path, number));
+    let target = target.ok_or_else(|| io::Error::other("no free name for a damaged database"))?;
     // The database is renamed last: while it exists, no process creates a new one, which would adopt a
     // remaining log.
     for end in SIDE_FILES {
-        rename(&with_suffix(path, end), &with_suffix(&aside, end))?;
+        rename(&with_suffix(path, end), &with_suffix(&target, end))?;
     }
-    rename(path, &aside)?;
-    Ok(aside)
+    rename(path, &target)?;
+    Ok(target)
 }
 
 fn rename(from: &Path, to: &Path) -> io::Result<()> {

@@ -40,7 +40,7 @@ pub struct Revision {
     pub after: String,
     /// Text of the file, or `None` if the revision is too old.
     pub content: Option<String>,
-    /// Whether it is known to have been written to the file.
+    /// Whether the file is known to have contained it.
     pub written: bool,
     /// Applied and skipped changes.
     pub changes: ChangeSummary,
@@ -128,7 +128,7 @@ impl LearningDb {
 }
 
 fn insert(db: &Connection, project: &str, revision: &NewRevision) -> rusqlite::Result<usize> {
-    let changes = serde_json::to_string(&revision.changes).expect("what was done has only string keys");
+    let changes = serde_json::to_string(&revision.changes).expect("a change summary has only string keys");
     db.prepare(
         "INSERT INTO revisions (project, at, cause, before, after, content, written, changes)
          VALUES (:project, :at, :cause, :before, :after, :content, :written, :changes)",

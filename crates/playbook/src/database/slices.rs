@@ -196,8 +196,8 @@ impl LearningDb {
         })
     }
 
-    /// Finishes a slice whose bytes are gone because its file was replaced. The item continues with the new
-    /// file.
+    /// Finishes a slice whose bytes no longer exist because its file was replaced. The item continues with
+    /// the new file.
     pub(crate) fn finish_replaced(&mut self, slice: &Slice, now: Moment) -> Result<(), LearningError> {
         let sql = "UPDATE slices SET state = 'empty', reason = ?, ended_at = ? WHERE id = ?";
         self.change(|db| {

@@ -184,7 +184,7 @@ impl LearningDb {
         })
     }
 
-    /// Returns whether an item that waits, runs or failed needs a transcript of this name, in any directory.
+    /// Returns whether an unfinished or failed item needs a transcript of this name, in any directory.
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.

@@ -15,7 +15,8 @@ pub(super) enum Step {
     Confirmed,
 }
 
-/// Passes a step. With the feature `failpoints`, a worker may die here (`LONGHAUL_FAILPOINT=worker@Replaced`).
+/// Marks a completed step. With the feature `failpoints`, a worker may die here
+/// (`LONGHAUL_FAILPOINT=worker@Replaced`).
 #[cfg(not(test))]
 pub(super) fn pass(step: Step) {
     crate::worker::failpoints::pass(step);

@@ -29,7 +29,7 @@ pub(super) struct State {
     pub(super) text: String,
     /// Parsed content.
     pub(super) playbook: Playbook,
-    /// Conversions from older formats and oddities.
+    /// Warnings about conversions and irregularities.
     pub(super) warnings: Vec<String>,
     /// Bytes of the file, damaged or not, or `None` if there is no file.
     pub(super) bytes: Option<Vec<u8>>,
@@ -55,7 +55,7 @@ pub(super) fn read_content(target: &Target) -> Result<FileContent, FileError> {
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            let cause = format!("byte {} is no UTF-8", error.utf8_error().valid_up_to());
+            let cause = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to());
             return Ok(FileContent::Damage { bytes: error.into_bytes(), cause });
         }
     };
@@ -129,16 +129,16 @@ impl PlaybookFile {
             damaged_copy = Some(back_up_damaged(&self.path, bytes)?);
         }
         if let Some(revision) = last.as_mut().filter(|revision| !revision.written) {
-            match save_result(revision, prior.as_ref(), &content) {
-                SaveResult::Written => learning.mark_written(revision.id)?,
-                SaveResult::NotWritten => {
+            match write_result(revision, prior.as_ref(), &content) {
+                WriteResult::Written => learning.mark_written(revision.id)?,
+                WriteResult::NotWritten => {
                     let text = revision.content.clone().unwrap_or_default();
                     if target.prepare(lock, &text)?.replace_target()? {
                         learning.mark_written(revision.id)?;
                     }
                     content = read_content(target)?;
                 }
-                SaveResult::Superseded => {
+                WriteResult::Superseded => {
                     learning.delete_revision(revision.id)?;
                     last = prior;
                 }
@@ -160,41 +160,41 @@ impl PlaybookFile {
     }
 }
 
-/// The result of a revision whose writer did not record it.
-enum SaveResult {
+/// What happened to a revision that is not recorded as written.
+enum WriteResult {
     /// The file was written.
     Written,
     /// The file was not written and is unchanged.
     NotWritten,
-    /// The file was not written, and another program has changed it since. The revision is dropped.
+    /// The file was not written, and another program has changed it since. The record is deleted.
     Superseded,
 }
 
-fn save_result(revision: &Revision, prior: Option<&Revision>, content: &FileContent) -> SaveResult {
+fn write_result(revision: &Revision, prior: Option<&Revision>, content: &FileContent) -> WriteResult {
     let (text, playbook) = match content {
-        // The damaged file has a backup, and its intended content is known.
-        FileContent::Damage { .. } => return SaveResult::NotWritten,
+        // The damaged file has a backup, and the database has the intended content.
+        FileContent::Damage { .. } => return WriteResult::NotWritten,
         // Either there was no file before, or it was removed.
         FileContent::Missing if prior.is_none_or(|prior| prior.after.is_empty()) => {
-            return SaveResult::NotWritten;
+            return WriteResult::NotWritten;
         }
-        FileContent::Missing => return SaveResult::Written,
+        FileContent::Missing => return WriteResult::Written,
         FileContent::Playbook { text, playbook, .. } => (text, playbook),
     };
     let stamp = playbook.last_updated.as_deref();
     if revision.content.as_ref() == Some(text) || stamp == Some(&revision.after) {
-        SaveResult::Written
+        WriteResult::Written
     } else if prior.and_then(|prior| prior.content.as_ref()) == Some(text) {
-        SaveResult::NotWritten
+        WriteResult::NotWritten
     } else if stamp != revision.before.as_deref() && is_seen(revision, prior, playbook) {
         // Another program read the saved file and then wrote its own version.
-        SaveResult::Written
+        WriteResult::Written
     } else {
-        SaveResult::Superseded
+        WriteResult::Superseded
     }
 }
 
-/// Returns whether any point has its state in this revision rather than that in the one before.
+/// Returns whether any point has its state from this revision and differs from the previous one.
 fn is_seen(revision: &Revision, prior: Option<&Revision>, now: &Playbook) -> bool {
     let read = |revision: Option<&Revision>| {
         let text = revision.and_then(|revision| revision.content.as_deref());

@@ -283,7 +283,7 @@ fn killed_writer_applies_change_once_or_not() {
             assert_eq!(history.iter().filter(|cause| *cause == "slice 17").count(), 1, "{name} {step:?}");
         }
     }
-    // Each step for each initial state, but `SetAside` only for a damaged file.
+    // Each step for each initial state, but `BackedUp` only for a damaged file.
     assert_eq!(interruptions, 4 * 4 + 1);
 }
 
@@ -292,24 +292,26 @@ fn keeps_edits_after_killed_writer() {
     // Never written, and edited since: the edit stays, and the slice is applied to it.
     let stage = Stage::with(FOREIGN);
     failpoints::interrupt_after(failpoints::Step::Recorded, || stage.learn_ok(1, "learned"))
-        .expect("cut off");
+        .expect("the change is interrupted");
     stage.write(FOREIGN.replace("theirs", "by hand"));
     assert_eq!(stage.learn_ok(1, "learned").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.texts(), ["by hand", "learned"]);
     // Written but not recorded, and edited since.
-    failpoints::interrupt_after(failpoints::Step::Replaced, || stage.learn_ok(2, "second")).expect("cut off");
+    failpoints::interrupt_after(failpoints::Step::Replaced, || stage.learn_ok(2, "second"))
+        .expect("the change is interrupted");
     stage.write(stage.text().replace("by hand", "by hand again"));
     assert_eq!(stage.learn_ok(2, "second").outcome, ChangeOutcome::AlreadyApplied);
     assert_eq!(stage.texts(), ["by hand again", "learned", "second"]);
     // Never written, and another program rewrote the previous state with its own time.
     let foreign = stage.text();
-    failpoints::interrupt_after(failpoints::Step::Recorded, || stage.learn_ok(6, "sixth")).expect("cut off");
+    failpoints::interrupt_after(failpoints::Step::Recorded, || stage.learn_ok(6, "sixth"))
+        .expect("the change is interrupted");
     stage.write(foreign.replace("2026-11-23", "2026-11-24").replace("\"learned\"", "\"their own\""));
     assert_eq!(stage.learn_ok(6, "sixth").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.texts(), ["by hand again", "their own", "second", "sixth"]);
     // Written but not recorded, and rewritten by another program since.
     failpoints::interrupt_after(failpoints::Step::Replaced, || stage.learn_ok(7, "seventh"))
-        .expect("cut off");
+        .expect("the change is interrupted");
     stage.write(stage.text().replace("2026-11-24", "2026-11-25").replace("their own", "learned"));
     assert_eq!(stage.learn_ok(7, "seventh").outcome, ChangeOutcome::AlreadyApplied);
     stage.write(&foreign);

@@ -25,7 +25,7 @@ pub struct UndoPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UndoError {
     /// There are no changes.
-    #[error("nothing was changed yet")]
+    #[error("there are no changes")]
     Nothing,
     /// There is no change with this number.
     #[error("there is no change {number} of this playbook")]
@@ -34,18 +34,18 @@ pub enum UndoError {
         number: i64,
     },
     /// The change is too old.
-    #[error("what the playbook was before change {number} is no longer kept")]
+    #[error("the state before change {number} is no longer stored")]
     ContentDeleted {
         /// Requested number.
         number: i64,
     },
     /// An edit by a person would be lost.
-    #[error("{by} would be lost")]
+    #[error("{description} would be lost")]
     Edited {
         /// Requested number.
         number: i64,
-        /// Description of the lost edit.
-        by: String,
+        /// Description of the edit.
+        description: String,
     },
 }
 
@@ -106,7 +106,7 @@ fn plan_undo(
         index.checked_sub(1).and_then(|index| revisions.get(index)),
         &revisions[*index],
     ) {
-        (Some(before), revision) => before.content != revision.content || revision.content.is_none(),
+        (Some(previous), revision) => previous.content != revision.content || revision.content.is_none(),
         (None, revision) => !revision.changes.applied.is_empty() || revision.cause == RevisionCause::External,
     };
     let index = match number {
@@ -122,8 +122,8 @@ fn plan_undo(
             .ok_or(UndoError::Nothing)?,
     };
     let number = revisions[index].id;
-    let before = match index.checked_sub(1).and_then(|index| revisions.get(index)) {
-        Some(before) => before.content.as_deref().ok_or(UndoError::ContentDeleted { number })?,
+    let previous_content = match index.checked_sub(1).and_then(|index| revisions.get(index)) {
+        Some(previous) => previous.content.as_deref().ok_or(UndoError::ContentDeleted { number })?,
         None => "{\"sections\":{}}",
     };
     let is_by_person = |index: &usize| {
@@ -133,15 +133,15 @@ fn plan_undo(
     // The start of the history was also written by another program or a person.
     let is_start = index == 0 && revisions[index].cause == RevisionCause::External;
     let lost = match edited {
-        Some(edit) => Some(format!("what was written by hand in {edit} since change {number}")),
-        None if has_external_change => Some(format!("what was written by hand since change {number}")),
-        None if is_start => Some(format!("the content of {number} before anything was learned")),
+        Some(edit) => Some(format!("manual change {edit}, made after change {number},")),
+        None if has_external_change => Some(format!("an unrecorded manual change after change {number}")),
+        None if is_start => Some(format!("the content of change {number}, from before the first lesson,")),
         None => None,
     };
-    if let Some(by) = lost.filter(|_| !force) {
-        return Err(UndoError::Edited { number, by });
+    if let Some(description) = lost.filter(|_| !force) {
+        return Err(UndoError::Edited { number, description });
     }
-    let (playbook, _) = Playbook::read(before).map_err(|_| UndoError::ContentDeleted { number })?;
+    let (playbook, _) = Playbook::read(previous_content).map_err(|_| UndoError::ContentDeleted { number })?;
     let later = revisions.iter().skip(index + 1).map(|revision| revision.id).collect();
     let changes = ChangeSummary::diff(now, &playbook);
     Ok(UndoPlan { number, later, playbook, changes })

@@ -23,7 +23,7 @@ pub struct HookError {
     pub at: String,
     /// Event of the agent.
     pub event: String,
-    /// What happened.
+    /// Description of the error.
     pub description: String,
 }
 

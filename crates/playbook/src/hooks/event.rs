@@ -40,7 +40,7 @@ impl HookEvent {
         }
     }
 
-    /// Returns the event of this word, or `None` if it has no hook.
+    /// Parses a word, or returns `None` if no hook is installed for it.
     pub fn parse(word: &str) -> Option<HookEvent> {
         HookEvent::ALL.iter().copied().find(|event| event.as_str() == word)
     }

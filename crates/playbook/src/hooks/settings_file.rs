@@ -82,7 +82,7 @@ impl SettingsFile {
                 text = insert(&text, requested).map_err(|shape| self.shape_error(shape))?;
             }
         }
-        while let Some(entry) = self.superfluous(entries(&text), requested, replace_ace) {
+        while let Some(entry) = self.unneeded(entries(&text), requested, replace_ace) {
             text = entry.remove_from(&text);
         }
         Ok(self.change(before, text, needs_backup))
@@ -145,7 +145,7 @@ impl SettingsFile {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
             Ok(_) => Err(self.shape_error(entries::UnexpectedShape {
-                path: "the whole".to_owned(),
+                path: "the content".to_owned(),
                 expected: "an object",
             })),
             Err(error) => Err(unreadable(&self.path, text, &error)),
@@ -161,12 +161,14 @@ impl SettingsFile {
         let disabled = settings["disableAllHooks"] == true;
         let ace = entries(&after).iter().any(Entry::is_ace);
         let warnings = [(disabled, SettingsWarning::HooksAreDisabled), (ace, SettingsWarning::AceHooks)];
-        let warnings = warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect();
+        let warnings =
+            warnings.into_iter().filter_map(|(applies, warning)| applies.then_some(warning)).collect();
         SettingsChange { path: self.path.clone(), before, after, needs_backup, warnings }
     }
 
-    /// Returns the first hook to remove: a Longhaul hook that is not requested or is a duplicate.
-    fn superfluous(&self, entries: Vec<Entry>, requested: &[HookEntry], replace_ace: bool) -> Option<Entry> {
+    /// Returns the first hook to remove: a Longhaul hook that is not requested or is a duplicate, or with
+    /// `replace_ace` an ACE hook.
+    fn unneeded(&self, entries: Vec<Entry>, requested: &[HookEntry], replace_ace: bool) -> Option<Entry> {
         let mut seen: Vec<&HookEntry> = Vec::new();
         entries.into_iter().find(|entry| {
             if !entry.is_longhaul(&self.program_name) {

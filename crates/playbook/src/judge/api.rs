@@ -14,8 +14,8 @@ use std::sync::Arc;
 const CONTEXT_TOKENS: u64 = 200_000;
 /// Context window of models whose name has the suffix for a longer one.
 const LONG_CONTEXT_TOKENS: u64 = 1_000_000;
-// Safety margin as a fraction, because the length of a prompt is only estimated.
-const MARGIN_PARTS: u64 = 10;
+// The safety margin is one tenth, because the length of a prompt is only estimated.
+const MARGIN_DIVISOR: u64 = 10;
 
 /// The clock and random numbers for retries.
 #[async_trait]
@@ -190,7 +190,7 @@ impl Judge for ApiJudge {
 
     fn prompt_tokens_max(&self) -> u64 {
         let context = if self.model.ends_with("[1m]") { LONG_CONTEXT_TOKENS } else { CONTEXT_TOKENS };
-        context - context / MARGIN_PARTS - ANSWER_TOKENS_MAX
+        context - context / MARGIN_DIVISOR - ANSWER_TOKENS_MAX
     }
 }
 

@@ -3,7 +3,7 @@
 use super::excerpt::{ExcerptMessage, line};
 use longhaul_agent::{estimated_tokens, truncate_middle};
 
-// A message of one short word, including its JSON syntax.
+// Length of a message of one short word, including its JSON syntax.
 const MESSAGE_TOKENS_MIN: u64 = 24;
 
 /// Splits the messages into as few parts as possible of at most this many estimated tokens, in order. A

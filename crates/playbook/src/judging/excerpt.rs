@@ -56,10 +56,10 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ExcerptError {
     /// The file does not consist of lines of JSON.
-    #[error("it is not made of lines of JSON")]
+    #[error("it does not consist of lines of JSON")]
     NotLines,
     /// The lines have an unknown format.
-    #[error("its lines are of a form that is not known: it may be another tool's")]
+    #[error("its lines have an unknown format: it may belong to another tool")]
     UnknownFormat,
 }
 
@@ -141,7 +141,7 @@ fn visible_text(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -
         EntryKind::Compaction(_) => None,
         EntryKind::AgentNote(text) => Some((Role::Tool, calls::notice(text))),
         EntryKind::ToolCall(call) => Some((Role::Tool, outcomes.line(call))),
-        EntryKind::ToolResult(result) => Some((Role::Tool, outcomes.late(result)?)),
+        EntryKind::ToolResult(result) => Some((Role::Tool, outcomes.late_line(result)?)),
     }
 }
 
@@ -154,7 +154,7 @@ pub(super) fn as_json<'a>(messages: impl Iterator<Item = &'a ExcerptMessage>) ->
 
 /// Returns one message of such a list.
 pub(super) fn line(message: &ExcerptMessage) -> String {
-    // Serializing two words and a text never fails.
+    // Serializing strings never fails.
     serde_json::to_string(message).unwrap_or_default().replace("</", "<\\/")
 }
 

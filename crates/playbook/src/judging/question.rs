@@ -14,7 +14,7 @@ pub enum JudgeQuestion {
     Reflector,
     /// How to change the playbook.
     Curator,
-    /// Both in one question.
+    /// Both questions in one.
     Keypoints,
 }
 
@@ -26,7 +26,7 @@ pub enum JudgingError {
     Judge(#[from] JudgeError),
     /// No answer of the judge was usable, in as many attempts as allowed.
     #[error(
-        "cannot use the {question}'s answers: {ANSWERS_MAX} in a row hold no JSON with {keys}; the last one begins with `{start}`"
+        "cannot use the {question}'s answers: {ANSWERS_MAX} in a row contain no JSON with {keys}; the last one begins with `{start}`"
     )]
     UnusableAnswer {
         /// Question that was asked.
@@ -41,7 +41,7 @@ pub enum JudgingError {
     Template(#[from] TemplatesError),
     /// The playbook and the fixed text of the prompt leave no room for the transcript.
     #[error(
-        "cannot ask the {question}: {model} takes {tokens_max} tokens, and the playbook alone leaves no room in them"
+        "cannot ask the {question}: {model} accepts {tokens_max} tokens, and the playbook leaves no room for the transcript"
     )]
     NoRoom {
         /// Question to ask.
@@ -86,7 +86,8 @@ impl JudgingError {
             }
             JudgingError::Template(error) => Some(error.hint()),
             JudgingError::NoRoom { .. } => Some(
-                "take points out with `longhaul playbook edit`, or set a model that takes more".to_owned(),
+                "remove points with `longhaul playbook edit`, or set a model that accepts more tokens"
+                    .to_owned(),
             ),
         }
     }

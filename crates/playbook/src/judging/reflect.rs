@@ -16,7 +16,7 @@ use longhaul_core::Fault;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
-/// Maximum number of parts: eight times a model's context is a day of work.
+/// Maximum number of parts: a day of work fills a model's context about eight times.
 pub(crate) const PARTS_MAX: usize = 8;
 /// Maximum number of times that parts are halved because the API rejects one as too long.
 const HALVINGS_MAX: u32 = 3;
@@ -81,7 +81,7 @@ pub async fn reflect(
     if omitted > 0 {
         let parts = reflections.len();
         notes.push(format!(
-            "the transcript is too long to be read in {parts} parts: its first {omitted} messages were left out"
+            "the transcript is too long to be read in {parts} parts: its first {omitted} messages were omitted"
         ));
     }
     Ok(ReflectionResult { reflection: merge(reflections), notes })
@@ -113,7 +113,7 @@ fn parse_reflection(object: &Map<String, Value>, notes: &mut Vec<String>) -> Ref
     for value in object.get("bullet_tags").and_then(Value::as_array).into_iter().flatten() {
         match parse_tag(value) {
             Ok(tag) => tags.push(tag),
-            Err(reason) => notes.push(format!("the reflector's tag {value} was passed over: {reason}")),
+            Err(reason) => notes.push(format!("the reflector's tag {value} was skipped: {reason}")),
         }
     }
     Reflection { analysis: to_text(object.get("analysis")), tags }
@@ -130,7 +130,7 @@ fn parse_tag(value: &Value) -> Result<Tag, String> {
         "helpful" => Verdict::Helpful,
         "harmful" => Verdict::Harmful,
         "neutral" => Verdict::Neutral,
-        other => return Err(format!("`{other}` is no verdict")),
+        other => return Err(format!("`{other}` is not a verdict")),
     };
     Ok(Tag { name: name.into(), tag, rationale: to_text(value.get("rationale")) })
 }

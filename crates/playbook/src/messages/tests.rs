@@ -171,28 +171,28 @@ async fn reports_error_responses() {
     .await;
     check(
         http("429 \r\nretry-after: 3", "slow down"),
-        expect!["RateLimitError: Error code: 429 - it says nothing more (rate_limited, Some(Span(3000)))"],
+        expect!["RateLimitError: Error code: 429 - it has no error message (rate_limited, Some(Span(3000)))"],
     )
     .await;
     check(
         http("200 OK", "<html>Sign in</html>"),
-        expect!["APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 1) (network, None)"],
+        expect!["APIResponseValidationError: Failed to parse response: it is not a message of the API (line 1, column 1) (network, None)"],
     )
     .await;
     check(
         http("200 OK", "{}"),
-        expect!["APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 2) (network, None)"],
+        expect!["APIResponseValidationError: Failed to parse response: it is not a message of the API (line 1, column 2) (network, None)"],
     )
     .await;
     check(
         http("204 No Content", ""),
-        expect!["APIStatusError: Error code: 204 - it says nothing more (network, None)"],
+        expect!["APIStatusError: Error code: 204 - it has no error message (network, None)"],
     )
     .await;
     // A redirect must not receive the key.
     check(
         http("307 \r\nlocation: /elsewhere", ""),
-        expect!["APIStatusError: Error code: 307 - it says nothing more (network, None)"],
+        expect!["APIStatusError: Error code: 307 - it has no error message (network, None)"],
     )
     .await;
 }
@@ -258,7 +258,7 @@ async fn rejects_oversized_responses() {
     let endless = format!("HTTP/1.1 500 \r\ncontent-length: {}\r\n\r\n{}", u64::MAX / 4, "x".repeat(1 << 20));
     check(
         Response::Begin(endless.into_bytes()),
-        expect!["InternalServerError: Error code: 500 - it says nothing more (server_error, None)"],
+        expect!["InternalServerError: Error code: 500 - it has no error message (server_error, None)"],
     )
     .await;
 }
@@ -294,7 +294,7 @@ fn rejects_invalid_settings() {
             url,
             KEY,
             expect![
-                "cannot use the address of the API: it is no URL that begins with https:// or http://; check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL"
+                "cannot use the address of the API: it is not a URL that begins with https:// or http://; check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL"
             ],
         );
     }
@@ -302,7 +302,7 @@ fn rejects_invalid_settings() {
         "https://api.anthropic.com",
         "sk\nant",
         expect![
-            "cannot use the API key: it holds characters that no key has; check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
+            "cannot use the API key: it contains characters that no key has; check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
         ],
     );
 }

@@ -72,7 +72,7 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
     // Serde's error may quote the text, and a page from a captive portal or proxy may contain anything.
     let message: Message = serde_json::from_slice(body).map_err(|error| {
         let (line, column) = (error.line(), error.column());
-        format!("it is no message of the API (line {line}, column {column})")
+        format!("it is not a message of the API (line {line}, column {column})")
     })?;
     let texts = message.content.into_iter().filter(|block| block.kind == "text").map(|block| block.text);
     let usage = message.usage;

@@ -32,7 +32,7 @@ pub enum ReadError {
         description: String,
     },
     /// The format is newer.
-    #[error("its version is {version}, and this program knows {MAJOR}.x")]
+    #[error("its version is {version}, but this program supports {MAJOR}.x")]
     Newer {
         /// Version of the file.
         version: String,
@@ -65,7 +65,7 @@ impl Playbook {
                     let count = flat.as_array().map_or(1, Vec::len);
                     reader.warn(
                         "key_points",
-                        &format!("{count} of the old form are passed over: there are sections"),
+                        &format!("{count} in the old format ignored, because there are sections"),
                     );
                 }
             }
@@ -92,7 +92,7 @@ impl Reader {
         match major.parse::<u64>() {
             Ok(major) if major > MAJOR => return Err(ReadError::Newer { version: text }),
             Ok(_) => {}
-            Err(_) => self.warn("version", &format!("`{text}` is none; read as {VERSION}")),
+            Err(_) => self.warn("version", &format!("`{text}` is not a version; read as {VERSION}")),
         }
         Ok((version != VERSION).then_some(version))
     }
@@ -168,7 +168,7 @@ impl Reader {
             Value::Null => None,
             Value::String(text) => Some(text),
             other => {
-                self.warn(path, &format!("its {field} is {}; read as the text of it", kind(&other)));
+                self.warn(path, &format!("its {field} is {}; read as text", kind(&other)));
                 Some(other.to_string())
             }
         }
@@ -204,7 +204,7 @@ impl Reader {
             points.push(point);
         }
         if count > 0 {
-            self.warn("key_points", &format!("{count} of the old form taken over into {}", Section::Others));
+            self.warn("key_points", &format!("{count} in the old format moved to {}", Section::Others));
         }
         Ok(points)
     }

@@ -77,7 +77,7 @@ impl LearnSteps {
     fn playbook(&self, subject: &StepInput<'_>) -> Result<Playbook, StepError> {
         let file = file(subject)?;
         match file.read() {
-            Ok(found) => Ok(found.playbook),
+            Ok(loaded) => Ok(loaded.playbook),
             Err(FileError::Damaged { .. }) => {
                 let last = LearningDb::open(&self.paths)
                     .and_then(|learning| learning.last_revisions(&file.project()))
@@ -99,7 +99,7 @@ fn file(subject: &StepInput<'_>) -> Result<PlaybookFile, StepError> {
         Err(cause) => matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     };
     if is_gone {
-        let reason = "its project is no directory any more; when it is back, `longhaul playbook learn --failed` learns from it";
+        let reason = "the project is no longer a directory; once it is restored, run `longhaul playbook learn --retry-failed`";
         return Err(StepError::Never(format!("cannot use {}: {reason}", project.display())));
     }
     Ok(PlaybookFile::in_project(project))

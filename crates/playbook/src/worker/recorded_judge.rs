@@ -96,7 +96,7 @@ impl Judge for RecordedJudge<'_> {
             prompt: hash,
             result: result.as_ref(),
         };
-        // If the record cannot be written, neither can the result, and the worker reports that.
+        // If the record cannot be written, the result cannot either, and the worker reports that error.
         let _ = answers.learning.record_request(&request);
         if result.is_ok() {
             let _ = answers.learning.clear_backoff(self.kind, &self.item.queued.destination);

@@ -12,7 +12,7 @@ const DONE_LIFETIME: Span = Span::from_hours(30 * 24);
 // A transcript is stored a moment before it is queued.
 const UNQUEUED_LIFETIME: Span = Span::from_hours(1);
 
-/// Removes all of it.
+/// Removes old markers, finished items and unneeded transcripts.
 pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), LearningError> {
     prune_markers(learning.paths(), now);
     learning.delete_done(Moment(now.0.saturating_sub(DONE_LIFETIME.0)))?;
@@ -47,11 +47,11 @@ mod tests {
         let links = tempfile::tempdir().expect("a temporary directory");
         let link = links.path().join("home");
         symlink(home.path(), &link).expect("a link");
-        let path = retain_transcript(&paths, b"{}\n").expect("it is kept");
+        let path = retain_transcript(&paths, b"{}\n").expect("it is stored");
         let queued = Queued {
             project: home.path().to_owned(),
             session: None,
-            transcript: link.join(path.strip_prefix(home.path()).expect("it is within")),
+            transcript: link.join(path.strip_prefix(home.path()).expect("it is in the home")),
             event: QueuedEvent::Manual,
             reason: None,
             judge: JudgeKind::Api,
@@ -65,7 +65,7 @@ mod tests {
         assert!(path.exists());
         learning.enqueue(now, &queued).expect("it is queued");
         prune(&mut learning, later).expect("it can be read");
-        assert!(path.exists(), "it is still to be learned from");
+        assert!(path.exists(), "it is queued");
         let done =
             |db: &rusqlite::Connection| db.execute("UPDATE queue SET state = 'done', ended_at = 1", []);
         learning.query(done).expect("it is done");

@@ -16,8 +16,8 @@ pub(super) const SLICE_BYTES_MAX: u64 = 32 << 20;
 
 // A single row with an image or a file may be longer than a slice. A longer line than this is not a row.
 const ROW_BYTES_MAX: u64 = 64 << 20;
-// The start of a session identifies it, and its rows have ids: files that are equal in both places are the
-// same.
+// The start of a session identifies it, and its rows have ids: files that agree at the start and before the
+// end of a slice are the same.
 const SAMPLE_BYTES: u64 = 4 << 10;
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -47,7 +47,7 @@ pub(super) fn next_part(
         },
     };
     let fingerprint = fingerprint(&file, ends)?;
-    // Text that was written in the meantime belongs to the next event.
+    // Lines that were written after the length was read belong to the next event.
     let more = limit < length && line_end_before(&file, ends, length)?.is_some();
     Ok(Some(ByteRange { begins, ends, generation, fingerprint, more }))
 }
@@ -62,7 +62,7 @@ pub(super) fn is_unchanged(path: &Path, part: ByteRange) -> io::Result<bool> {
 pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
     let length = part.ends.saturating_sub(part.begins);
     if length > ROW_BYTES_MAX {
-        return Err(io::Error::other(format!("a single line of it has {length} bytes")));
+        return Err(io::Error::other(format!("one line has {length} bytes")));
     }
     let file = open(path)?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
@@ -147,7 +147,7 @@ fn line_end_after(file: &File, mut offset: u64) -> io::Result<Option<u64>> {
 fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     // Opening a pipe would block forever, and a directory has no lines.
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl ChangeReport {
         }
     }
 
-    /// Creates the report of no change.
+    /// Creates a report without changes.
     pub fn unchanged(file: &PlaybookFile) -> ChangeReport {
         ChangeReport { dry_run: false, ..ChangeReport::dry_run(file, ChangeSummary::default(), Vec::new()) }
     }

@@ -43,7 +43,7 @@ fn learn(global: &GlobalArgs, args: &ExtractArgs, source: &Source) -> (Extractio
         Ok(extraction) => (extraction, 0),
         Err(failure) => {
             let result = failed(&failure);
-            // A usage error is the caller's to correct.
+            // The caller must correct a usage error.
             if !args.no_queue && failure.exit_code != USAGE {
                 queue::queue(source, project);
             }

@@ -38,18 +38,18 @@ pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the part of this playbook that a session receives for this prompt. `None` if the playbook is
+/// Returns the part of this playbook that a session receives for this prompt, or `None` if the playbook is
 /// missing or empty.
 pub fn injection_for_prompt(
     playbook: &PlaybookFile,
     prompt: &str,
     max_tokens: Option<u64>,
 ) -> Result<Option<Injection>, InjectError> {
-    let found = playbook.read()?;
-    Ok(points::inject(&found.playbook, prompt, max_tokens, &project::templates())?)
+    let loaded = playbook.read()?;
+    Ok(points::inject(&loaded.playbook, prompt, max_tokens, &project::templates())?)
 }
 
-/// The reason why a playbook cannot be injected.
+/// Why a playbook cannot be injected.
 #[derive(Debug)]
 pub struct InjectError {
     pub message: String,

@@ -36,7 +36,7 @@ const POLL_INTERVAL: Span = Span::from_secs(1);
 pub struct LearnOutput {
     /// Number of lessons learned.
     learned: u64,
-    /// Transcripts that failed. They are kept for `--failed`.
+    /// Transcripts that failed. They are kept for `--retry-failed`.
     failed: Vec<Failed>,
     /// Number of transcripts still queued for this judge.
     waiting: u64,
@@ -134,7 +134,7 @@ fn readable(path: &Path) -> Result<PathBuf, Failure> {
         Ok(metadata) if metadata.is_file() => {
             fs::canonicalize(path).or_else(|_| absolute(path)).map_err(|error| failure(error.to_string()))
         }
-        Ok(_) => Err(failure("it is no file".to_owned())),
+        Ok(_) => Err(failure("it is not a file".to_owned())),
         Err(error) => Err(failure(error.to_string())),
     }
 }
@@ -213,7 +213,7 @@ impl WorkerTarget {
             NextItem::Due(_) if report.needs_person.is_none() => Some(output::now()),
             NextItem::Waits(_) | NextItem::Due(_) | NextItem::Nothing => None,
         };
-        let (own, others): (Vec<_>, Vec<_>) = after
+        let (this_judge, others): (Vec<_>, Vec<_>) = after
             .waiting
             .iter()
             .partition(|entry| entry.judge == self.kind.as_str() && entry.destination == self.destination);
@@ -228,7 +228,7 @@ impl WorkerTarget {
                     reason: entry.reason,
                 })
                 .collect(),
-            waiting: own.len() as u64,
+            waiting: this_judge.len() as u64,
             due_at: due.map(rfc3339),
             needs_person: report.needs_person,
             for_other_judges: others.len() as u64,
@@ -254,8 +254,8 @@ impl WorkerTarget {
     }
 }
 
-/// Works, or waits for the worker that does. Also returns when the remaining work is due, whichever worker
-/// did the rest.
+/// Works, or waits for the worker that does. Reports when the next item is due, even if another worker did
+/// the work.
 pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, LearningError> {
     let mut has_printed = false;
     loop {
@@ -298,14 +298,14 @@ fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
     };
     if !learned.failed.is_empty() {
         let retry = command(learned.judge.0);
-        text += &format!("{} failed; `{retry} --failed` tries again:\n", learned.failed.len());
+        text += &format!("{} failed; retry with `{retry} --retry-failed`:\n", learned.failed.len());
         for Failed { transcript, reason, .. } in &learned.failed {
             text += &format!("  {}: {}\n", transcript.display(), reason.as_deref().unwrap_or_default());
         }
     }
-    let when = due.map(|due| format!(", until {}", coming(due))).unwrap_or_default();
+    let due_text = due.map(|due| format!(", until {}", coming(due))).unwrap_or_default();
     if learned.waiting > 0 {
-        text += &format!("{} waiting{when}\n", counted(learned.waiting, "transcript"));
+        text += &format!("{} waiting{due_text}\n", counted(learned.waiting, "transcript"));
     }
     let (judge, of_other_judge) = learned.judge;
     for other in JudgeKind::ALL.iter().filter(|other| **other != judge && of_other_judge > 0) {
@@ -357,12 +357,12 @@ mod tests {
         let texts = JudgeKind::ALL.iter().map(|judge| text(&output(*judge), None)).collect::<String>();
         expect![[r#"
             nothing new was learned
-            1 failed; `longhaul playbook learn --failed` tries again:
+            1 failed; retry with `longhaul playbook learn --retry-failed`:
               /t: it
             2 transcripts for another judge: `longhaul playbook learn --judge claude`
             1 transcript for another API: see `longhaul playbook status`
             nothing new was learned
-            1 failed; `longhaul playbook learn --judge claude --failed` tries again:
+            1 failed; retry with `longhaul playbook learn --judge claude --retry-failed`:
               /t: it
             2 transcripts for another judge: `longhaul playbook learn`
             1 transcript for another API: see `longhaul playbook status`

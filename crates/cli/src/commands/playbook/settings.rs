@@ -74,17 +74,17 @@ pub fn apply_change(
     file: &SettingsFile,
     change: &SettingsChange,
     dry_run: bool,
-    done: &str,
+    completed: &str,
 ) -> Result<u8, Failure> {
     let backup = if dry_run { None } else { change.write().map_err(|error| failure(&error))? };
     let path = file.path();
     match output::format(global) {
         OutputFormat::Text if dry_run => output::print_text(&change.after),
         OutputFormat::Text => {
-            let summary = if change.is_change() { done } else { "nothing to change" };
+            let summary = if change.is_change() { completed } else { "nothing to change" };
             let mut text = format!("{summary}: {}\n", path.display());
             if let Some(backup) = &backup {
-                text += &format!("kept as it was: {}\n", backup.display());
+                text += &format!("backup: {}\n", backup.display());
             }
             output::print_text(&text);
         }
@@ -109,11 +109,11 @@ pub fn apply_change(
 fn describe(warning: SettingsWarning) -> (&'static str, &'static str) {
     match warning {
         SettingsWarning::HooksAreDisabled => {
-            ("these settings switch all hooks off: none is called", "take `disableAllHooks` out of them")
+            ("these settings disable all hooks", "remove `disableAllHooks` from them")
         }
         SettingsWarning::AceHooks => (
             "the ACE playbook hooks are installed too: sessions are injected and judged twice",
-            "take theirs out with --replace-ace; the playbook stays as it is",
+            "remove them with --replace-ace; the playbook does not change",
         ),
     }
 }

@@ -55,13 +55,13 @@ fn only_owner_can_read_files() {
 fn moves_damaged_database_aside() {
     let intact = |paths: &LearningPaths| {
         open(paths).enqueue(Moment(1), &queued("a")).expect("it is queued");
-        open(paths).checkpoint().expect("it is tidied");
+        open(paths).checkpoint().expect("the checkpoint succeeds");
         fs::read(paths.database()).expect("a file")
     };
     type Damage = fn(Vec<u8>) -> Vec<u8>;
     let kinds_of_damage: &[(&str, Damage)] = &[
-        ("something else", |_| b"not a database at all, but some text of someone else's".to_vec()),
-        ("nothing", |_| Vec::new()),
+        ("a text", |_| b"not a database at all, but a text of another program".to_vec()),
+        ("empty", |_| Vec::new()),
         ("another database", |_| {
             let mut db = Connection::open_in_memory().expect("a database");
             db.execute_batch("CREATE TABLE mine (x)").expect("a table");
@@ -71,7 +71,7 @@ fn moves_damaged_database_aside() {
             bytes[4096..8192].fill(0x5a);
             bytes
         }),
-        ("cut", |bytes| bytes[..bytes.len() / 2].to_vec()),
+        ("truncated", |bytes| bytes[..bytes.len() / 2].to_vec()),
     ];
     for (kind, damage) in kinds_of_damage {
         let (_dir, paths) = temporary_paths();
@@ -83,9 +83,9 @@ fn moves_damaged_database_aside() {
 
         open(&paths).enqueue(Moment(2), &queued("b")).expect("it is queued");
         assert_eq!(transcripts(&paths), ["b"], "{kind}");
-        let aside = LearningDb::damaged_copies(&paths);
-        assert_eq!(aside, [damaged_path(&paths.database(), 1)], "{kind}");
-        assert_eq!(fs::read(&aside[0]).expect("a file"), damaged_bytes, "{kind}");
+        let copies = LearningDb::damaged_copies(&paths);
+        assert_eq!(copies, [damaged_path(&paths.database(), 1)], "{kind}");
+        assert_eq!(fs::read(&copies[0]).expect("a file"), damaged_bytes, "{kind}");
         assert!(open(&paths).damaged_copy().is_none(), "{kind}");
     }
 }
@@ -187,7 +187,7 @@ fn enqueue_never_checkpoints() {
     let wal = || fs::metadata(with_suffix(&paths.database(), "-wal")).expect("a file").len();
     assert!(wal() > 1_000 * 4_096, "{}", wal());
     drop(learning);
-    open(&paths).checkpoint().expect("it is tidied");
+    open(&paths).checkpoint().expect("the checkpoint succeeds");
     assert!(wal() < 10_000, "{}", wal());
     assert_eq!(transcripts(&paths).len(), 600);
 }
@@ -206,9 +206,9 @@ fn checkpoint_does_not_wait() {
             learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
         }
         let started = Instant::now();
-        learning.checkpoint().expect("that is no error");
+        learning.checkpoint().expect("the checkpoint succeeds");
         assert!(started.elapsed() < BUSY_TIMEOUT / 2, "{begin}");
-        other.query(|db| db.execute_batch("COMMIT")).expect("it is at its end");
+        other.query(|db| db.execute_batch("COMMIT")).expect("the transaction ends");
     }
     // Writes still wait for other connections.
     let waits: i64 =
@@ -216,7 +216,7 @@ fn checkpoint_does_not_wait() {
     assert_eq!(u128::try_from(waits), Ok(BUSY_TIMEOUT.as_millis()));
 }
 
-/// Not a test by itself: each process of the next test runs this.
+/// Runs in each process that the next test starts. Does nothing on its own.
 #[test]
 fn enqueues_for_another_test() {
     let Ok(home) = env::var(CHILD) else { return };

@@ -72,8 +72,8 @@ struct HookFields {
     matcher: Option<String>,
 }
 
-// The agent waits this long for a hook, and ours take milliseconds. Without a timeout, all hooks at the end
-// of a session share 1.5 seconds, which is too short under load (2.1.330).
+// The agent waits this long for a hook, and Longhaul's hooks take milliseconds. Without a timeout, all hooks
+// at the end of a session share 1.5 seconds, which is too short under load (2.1.330).
 const TIMEOUT_S: u32 = 10;
 
 impl Entry {
@@ -147,7 +147,7 @@ pub(super) fn insert(text: &str, requested: &HookEntry) -> Result<String, Unexpe
     let event = requested.event.as_str();
     let shape = |path: &str, expected| UnexpectedShape { path: path.to_owned(), expected };
     let root = items(text, &(0..text.len())).filter(|_| text.trim_start().starts_with('{'));
-    let root = root.ok_or_else(|| shape("the whole", "an object"))?;
+    let root = root.ok_or_else(|| shape("the content", "an object"))?;
     let Some((_, hooks)) = find_item(&root, "hooks") else {
         let trimmed = text.len() - text.trim_start().len()..text.trim_end().len();
         return Ok(insert_item(text, &trimmed, &root, Some("hooks"), &BTreeMap::from([(event, [group])])));

@@ -50,10 +50,10 @@ pub(super) fn find_item<'a>(items: &'a [Item], name: &str) -> Option<(usize, &'a
 /// Returns the text without one of the items.
 pub(super) fn remove_item(text: &str, items: &[Item], index: usize) -> String {
     let item = &items[index].whole;
-    let before = index.checked_sub(1).and_then(|before| items.get(before));
-    let gap = match (before, items.get(index + 1)) {
-        (Some(before), _) => before.whole.end..item.end,
-        (None, Some(after)) => item.start..after.whole.start,
+    let previous = index.checked_sub(1).and_then(|index| items.get(index));
+    let gap = match (previous, items.get(index + 1)) {
+        (Some(previous), _) => previous.whole.end..item.end,
+        (None, Some(next)) => item.start..next.whole.start,
         (None, None) => {
             let space_after = text[item.end..].len() - text[item.end..].trim_start().len();
             text[..item.start].trim_end().len()..item.end + space_after

@@ -1,7 +1,7 @@
 //! Removes likely secrets from text that a judge sees.
 //!
-//! The list of patterns is short and closed, and guarantees nothing: an unknown form of secret is sent, as it
-//! was sent to the model that wrote it.
+//! The list of patterns is short and fixed, and guarantees nothing: a secret of another form is sent to the
+//! judge, just as the session sent it to its model.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-use super::{playbook, written};
+use super::{playbook, to_text};
 use crate::judging::{Reflection, Tag, Verdict};
 use crate::points::{Applied, ChangeSummary, THRESHOLD, WordOverlap, apply};
 use crate::{Playbook, PointId};
@@ -25,7 +25,7 @@ fn render(result: &Applied) -> String {
         .collect();
     let numbers = Playbook::read(&playbook.text()).expect("a playbook").0;
     assert_eq!(&numbers, playbook);
-    format!("{}{applied}{skipped}", written(playbook))
+    format!("{}{applied}{skipped}", to_text(playbook))
 }
 
 fn check(operations: Value, expected: Expect) {
@@ -44,7 +44,7 @@ fn summarizes_changes_in_one_line() {
     ]);
     let operations = operations.as_array().expect("a list");
     let result = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
-    assert_eq!(result.changes.summary_line(), "2 new, 1 changed, 2 gone, 1 not done");
+    assert_eq!(result.changes.summary_line(), "2 new, 1 changed, 2 removed, 1 skipped");
     assert_eq!(ChangeSummary::default().summary_line(), "nothing changed");
 }
 
@@ -102,17 +102,17 @@ fn skips_invalid_operations_with_reason() {
             mis-001 0/0 editing generated files
             ## OTHERS
             kpt_001 2/1 the api folder is vendored
-            not ADD: [pat-001] says the same
-            not ADD: `text` is empty or not there
+            not ADD: [pat-001] has the same text
+            not ADD: `text` is empty or missing
             not UPDATE: there is no point [pat-009]
-            not DELETE: `target_id` is empty or not there
-            not MERGE: fewer than two of its points are there
+            not DELETE: `target_id` is empty or missing
+            not MERGE: fewer than two of its points exist
             not MERGE: there is no point [gone]
             not MERGE: there is no point [7]
-            not MERGE: fewer than two of its points are there
-            not MERGE: `source_ids` is no list
+            not MERGE: fewer than two of its points exist
+            not MERGE: `source_ids` is not a list
             not REWRITE: there is no such operation
-            not operation: it is no object
+            not operation: it is not an object
             not operation: it has no `type`
             not operations: 1 beyond the first 10
         "#]],

@@ -34,7 +34,7 @@ fn parts_are_contiguous() {
 }
 
 #[test]
-fn no_whole_line_is_no_part() {
+fn returns_no_part_without_whole_line() {
     for content in ["", "half a line"] {
         let (_dir, path) = file(content);
         assert_eq!(part(&path, None, MAX), None);
@@ -79,7 +79,7 @@ fn finds_lines_across_chunks() {
 #[test]
 fn rejects_directory_and_missing_file() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    assert_eq!(next_part(dir.path(), None, MAX).expect_err("a directory").to_string(), "it is no file");
+    assert_eq!(next_part(dir.path(), None, MAX).expect_err("a directory").to_string(), "it is not a file");
     assert!(next_part(&dir.path().join("gone"), None, MAX).is_err());
 }
 

@@ -1,7 +1,7 @@
 //! Learns from one session after another: queues it, runs a worker in this process and records the result in
 //! the project.
 //!
-//! An interruption loses nothing: queued sessions stay queued, and answered questions are not asked again.
+//! An interruption loses nothing: queued sessions stay queued, and answered questions are not repeated.
 
 use super::output::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
@@ -160,7 +160,7 @@ impl BootstrapLearner {
         }
     }
 
-    /// Returns the result of a session according to the database. Final results are recorded in the project.
+    /// Returns the result of a session according to the database. Records final results in the project.
     fn record_progress(
         &self,
         state: &mut BootstrapState,
@@ -174,8 +174,8 @@ impl BootstrapLearner {
             SessionResult::Learned => SessionProgress::Learned,
             SessionResult::Empty => SessionProgress::Empty,
         };
-        let found = PlaybookFile::in_project(&self.project).read();
-        let points = found.map_or(0, |found| found.playbook.points().count());
+        let loaded = PlaybookFile::in_project(&self.project).read();
+        let points = loaded.map_or(0, |loaded| loaded.playbook.points().count());
         let now = Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f").to_string();
         let recorded = state.record_learned(transcript, &now, points);
         recorded.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;

@@ -17,7 +17,7 @@ pub fn queue(source: &Source, project: PathBuf) {
             ));
         }
         Err((error, hint)) => {
-            output::print_error(&format!("queue the transcript: {error}"), Some(&hint));
+            output::print_error(&format!("cannot queue the transcript: {error}"), Some(&hint));
         }
     }
 }
@@ -28,7 +28,7 @@ fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, (String, Stri
     let transcript = match &source.path {
         Some(path) => path.clone(),
         None => retain_transcript(&paths, &source.bytes).map_err(|error| {
-            let hint = error.hint().unwrap_or_else(|| "see whether the disk is full".to_owned());
+            let hint = error.hint().unwrap_or_else(|| "check for free disk space".to_owned());
             (error.to_string(), hint)
         })?,
     };

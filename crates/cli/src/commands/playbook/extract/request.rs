@@ -46,7 +46,7 @@ pub fn ask(
     let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
     let extracted = runtime::new()?.block_on(request);
     if let Err(error) = record_request(&extracted, project, judge.model()) {
-        output::print_warning(&format!("cannot write down what it cost: {error}"), Some(&error.hint()));
+        output::print_warning(&format!("cannot record the cost: {error}"), Some(&error.hint()));
     }
     extracted.failure.map_or(Ok(extracted.extraction), |error| Err(judge_failure(error)))
 }
@@ -66,7 +66,7 @@ fn record_request(extracted: &ExtractionResult, project: &Path, model: &str) -> 
         question: JudgeQuestion::Keypoints,
         judge: JudgeKind::Api,
         model,
-        // No process looks up this request again.
+        // A request without a slice is never looked up, so it needs no hash.
         prompt: 0,
         result,
     };
@@ -89,7 +89,7 @@ fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
     };
     let (playbook, _) = Playbook::read(&text).map_err(|error| {
         let error = format!("cannot read the playbook {}: {error}", path.display());
-        Failure::not_started(error, "`longhaul playbook check` says more", None)
+        Failure::not_started(error, "`longhaul playbook check` shows details", None)
     })?;
     Ok(playbook)
 }
@@ -100,7 +100,7 @@ fn check_length(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
         return Ok(());
     }
     let error = format!(
-        "ask {}: the transcript has about {tokens} tokens, and one question has room for {tokens_max}",
+        "cannot ask {}: the transcript has about {tokens} tokens, and one question has room for {tokens_max}",
         judge.model()
     );
     let hint = "`longhaul playbook learn` judges it in parts; a model whose name ends in [1m] has more room";
@@ -151,7 +151,7 @@ fn hint(error: &JudgeError) -> Option<String> {
             return Some(format!("try again at {at}; a longer --time-budget waits for it"));
         }
         (RetryAdvice::Later(None), _) => "try again later",
-        (RetryAdvice::NeedsPerson, Fault::Billing) => "see whether the account of this key can pay",
+        (RetryAdvice::NeedsPerson, Fault::Billing) => "check the credit of this key's account",
         (RetryAdvice::NeedsPerson, Fault::ModelUnknown) => {
             "check AGENTIC_CONTEXT_MODEL and ANTHROPIC_MODEL, and ANTHROPIC_BASE_URL"
         }
@@ -161,7 +161,7 @@ fn hint(error: &JudgeError) -> Option<String> {
         }
         (RetryAdvice::Never, Fault::ContextFull) => "`longhaul playbook learn` judges it in parts",
         (RetryAdvice::Never, Fault::Unfinished | Fault::Refused) => {
-            "another model may do better: AGENTIC_CONTEXT_MODEL names one"
+            "try another model: set AGENTIC_CONTEXT_MODEL"
         }
         (RetryAdvice::Never, _) => return None,
     };

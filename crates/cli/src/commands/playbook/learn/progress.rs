@@ -45,10 +45,10 @@ impl Progress {
                 output::print_warning(&format!("{}: {reason}", name(item)), None)
             }
             WorkerEvent::Waits(item, until, reason) => {
-                output::print_status(&format!("{}: {reason}; it waits until {}", name(item), coming(until)));
+                output::print_status(&format!("{}: {reason}; waiting until {}", name(item), coming(until)));
             }
             WorkerEvent::NeedsPerson { reason, .. } => {
-                let hint = format!("the queue is kept; `{}` continues with it", command(self.kind));
+                let hint = format!("the queue is kept; `{}` continues", command(self.kind));
                 output::print_error(reason, Some(&hint));
             }
             WorkerEvent::DatabaseDamaged(path) => warn_damaged_database(path),
@@ -62,7 +62,7 @@ pub fn log_event(paths: &LearningPaths, event: WorkerEvent<'_>) {
     let message = match event {
         WorkerEvent::NeedsPerson { reason, is_news: true } => reason.to_owned(),
         WorkerEvent::DatabaseDamaged(path) => {
-            format!("what was queued was damaged, and is kept as {}", path.display())
+            format!("the queue was damaged; it is kept as {}", path.display())
         }
         WorkerEvent::NeedsPerson { is_news: false, .. }
         | WorkerEvent::Started(..)
@@ -89,10 +89,10 @@ fn log_message(paths: &LearningPaths, message: &str) {
 
 /// Warns that the database was damaged.
 pub fn warn_damaged_database(path: &Path) {
-    let warning = format!("what was queued was damaged, and is kept as {}", path.display());
+    let warning = format!("the queue was damaged; it is kept as {}", path.display());
     output::print_warning(
         &warning,
-        Some("name the transcripts that were in it to `longhaul playbook learn`; playbooks are whole"),
+        Some("pass its transcripts to `longhaul playbook learn`; playbooks are not affected"),
     );
 }
 
