@@ -91,7 +91,11 @@ fn named_transcript_is_learned_from_once() {
     assert_eq!(points(&stage), [POINT]);
     let ended = learn(&stage, &server, &["one.jsonl"]);
     assert_eq!((ended.code, printed(&ended)["learned"].as_u64()), (0, Some(0)), "{ended:?}");
-    assert!(ended.stderr.contains("one.jsonl: nothing to learn: it contains nothing new"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("one.jsonl: nothing to learn: it contains nothing new"),
+        "{}",
+        ended.stderr
+    );
     assert_eq!(server.api.account().requests.len(), 2);
 
     let text = stage.longhaul(["playbook", "status", "--output-format", "text"]).end();
