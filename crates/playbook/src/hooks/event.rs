@@ -8,8 +8,8 @@ use std::fmt;
 pub enum HookEvent {
     /// The user sent a prompt. The playbook is injected at the first one.
     UserPromptSubmit,
-    /// A session starts. The hook runs only after a compaction and injects the playbook again. A compaction can
-    /// happen in the middle of an exchange, without a prompt.
+    /// A session starts. The hook runs only after a compaction and injects the playbook again. A compaction
+    /// can happen in the middle of an exchange, without a prompt.
     SessionStart,
     /// A session ended.
     SessionEnd,
