@@ -18,7 +18,7 @@ pub fn settings() -> JudgeSettings {
     JudgeSettings::from_variables(|name| env::var(name).ok())
 }
 
-/// Creates the judge that these settings name. A request takes at most `time_budget`, waits included; zero
+/// Creates the judge that these settings name. A question takes at most `time_budget`, including waits; zero
 /// means no limit.
 ///
 /// # Errors
@@ -42,7 +42,7 @@ pub fn judge(
 #[derive(Debug)]
 pub struct SystemClock {
     started_at: Moment,
-    since: Instant,
+    start: Instant,
     seed: u64,
     rolls: AtomicU64,
 }
@@ -51,14 +51,15 @@ impl SystemClock {
     pub fn new() -> SystemClock {
         SystemClock {
             started_at: output::now(),
-            since: Instant::now(),
+            start: Instant::now(),
             seed: seed(),
             rolls: AtomicU64::new(0),
         }
     }
 }
 
-/// Returns a seed from the system's random source, or one that differs between processes if that has none.
+/// Returns a seed from the system's random source. If the source fails, the seed still differs between
+/// processes.
 fn seed() -> u64 {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {
@@ -71,7 +72,7 @@ fn seed() -> u64 {
 impl Clock for SystemClock {
     fn now(&self) -> Now {
         let roll = draw(self.seed, self.rolls.fetch_add(1, Ordering::Relaxed), u64::MAX);
-        Now { at: self.started_at + Span(self.since.elapsed().as_millis() as u64), roll }
+        Now { at: self.started_at + Span(self.start.elapsed().as_millis() as u64), roll }
     }
 
     async fn sleep_until(&self, at: Moment) {

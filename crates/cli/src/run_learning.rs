@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, io};
 
-/// Variables that mark a process as part of a run, so that it ends with the run.
-const MARKS: [&str; 3] = [RUN_VARIABLE, MARKER_VARIABLE, "LONGHAUL_ATTEMPT"];
+/// Variables that mark a process as part of a run. A process with them ends with the run.
+const MARKER_VARIABLES: [&str; 3] = [RUN_VARIABLE, MARKER_VARIABLE, "LONGHAUL_ATTEMPT"];
 
 /// Returns this program as the agent's hooks call it, or `None` if its own path is unknown.
 pub fn hook() -> Option<Program> {
@@ -24,24 +24,24 @@ pub fn hook() -> Option<Program> {
 }
 
 /// Converts the flags to a learning specification, or returns `None` without `--learn`.
-pub fn of(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
+pub fn learn_spec(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
     if !args.learn {
         return Ok(None);
     }
     let hook = hook().filter(|hook| hook.path.to_str().is_some()).ok_or_else(|| {
-        let error = "have the agent's hooks call longhaul: where its program is cannot be said in a command";
-        Failure::not_started(error, "put it where every directory has a name that is text", None)
+        let error = "cannot let the agent's hooks call longhaul: the path of this program is not valid UTF-8";
+        Failure::not_started(error, "move it to a directory whose path is valid UTF-8", None)
     })?;
     let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
     Ok(Some(LearnSpec { hook, judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
 }
 
-/// Queues the sessions of a finished run for learning, because its agent may have been killed before its hook
-/// could.
+/// Queues the sessions of a finished run for learning. Its agent may have been killed before its hook could
+/// queue them.
 ///
 /// A session that its hooks have already queued is not judged twice. A session for which no hook recorded an
 /// API has no messages and is skipped. A run never fails because of this.
-pub fn after(run: &Path) {
+pub fn queue_sessions(run: &Path) {
     let Some(plan) = RunDir::at(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else { return };
     let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
     // A judge that only a later version knows is not replaced by another.
@@ -63,20 +63,23 @@ pub fn after(run: &Path) {
     let all: Vec<Queued> = transcripts(&run).into_iter().filter_map(queued).collect();
     let api = destination();
     // A session sent to another API waits for a worker that uses that API.
-    let is_ours = all.iter().any(|queued| queued.destination == api);
+    let uses_this_api = all.iter().any(|queued| queued.destination == api);
     if all.is_empty() {
         return;
     }
     if let Err(error) = enqueue(&paths, &all) {
-        output::print_warning(&format!("learn from run {}: {error}", run.id()), Some(&error.hint()));
-    } else if is_ours && let Err(error) = start_worker(&paths, &api, judge) {
-        let hint = "learn the queue with `longhaul playbook learn`";
-        output::print_warning(&format!("learn from run {}: start a worker: {error}", run.id()), Some(hint));
+        output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(&error.hint()));
+    } else if uses_this_api && let Err(error) = start_worker(&paths, &api, judge) {
+        let hint = "learn from the queue with `longhaul playbook learn`";
+        output::print_warning(
+            &format!("cannot learn from run {}: cannot start a worker: {error}", run.id()),
+            Some(hint),
+        );
     }
 }
 
-/// Starts a worker unless one is running. The worker leaves the terminal on its own. It is not waited for,
-/// because a hook exits at once and a process killed with a hook is one of its children.
+/// Starts a worker unless one is running, and does not wait for it. The worker leaves the terminal on its
+/// own. It can be killed with the hook only while it is the hook's child, and a hook exits at once.
 pub fn start_worker(paths: &LearningPaths, destination: &str, judge: JudgeKind) -> io::Result<()> {
     if paths.has_worker(destination, judge) {
         return Ok(());
@@ -84,7 +87,7 @@ pub fn start_worker(paths: &LearningPaths, destination: &str, judge: JudgeKind) 
     let mut worker = Command::new(env::current_exe()?);
     worker.args(["playbook", "learn", "--worker", "--judge", judge.as_str()]).current_dir("/");
     // The worker is not part of a run and does not end with one.
-    for marker in MARKS {
+    for marker in MARKER_VARIABLES {
         worker.env_remove(marker);
     }
     worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
@@ -103,7 +106,7 @@ fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
     files.filter(|(_, file)| file.is_file()).collect()
 }
 
-/// The API that a session in this process's environment talks to.
+/// Returns the API that a session in this process's environment uses.
 pub fn destination() -> String {
     hooks::destination(&JudgeSettings::from_variables(|name| env::var(name).ok()))
 }

@@ -5,9 +5,11 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Writes the content next to the file under its name with a numbered suffix, starting at 1, and returns the
-/// path of the copy. The copy has the permissions of the file. Content that is backed up already is not
-/// written again, and no file is ever overwritten.
+/// Writes the content next to the file, under its name with a numbered suffix that starts at 1. Returns the
+/// path of the copy.
+///
+/// The copy has the permissions of the file. Content that is backed up already is not written again, and no
+/// file is ever overwritten.
 ///
 /// # Errors
 /// Returns the path and the I/O error if the copy cannot be written. No partial copy remains.

@@ -1,8 +1,8 @@
 //! Writes diagnostics for people: the questions to a judge and its errors, with the file names and lines of
 //! the ACE playbook hooks.
 //!
-//! A project enables them with a file `.claude/diagnostic_mode`. No code reads them, and write errors are
-//! ignored.
+//! A project enables them with a file `.claude/diagnostic_mode`. The program never reads them and ignores
+//! write errors.
 
 use crate::judge::{RequestEvent, RequestObserver};
 use crate::judging::JudgeQuestion;
@@ -79,7 +79,7 @@ impl QuestionNames {
 
 impl Diagnostics {
     /// Creates the diagnostics of a project, with file names in this time zone.
-    pub fn of_project(project: &Path, zone: TimeZone) -> Diagnostics {
+    pub fn in_project(project: &Path, zone: TimeZone) -> Diagnostics {
         Diagnostics { dir: project.join(".claude"), zone }
     }
 
@@ -95,7 +95,7 @@ impl Diagnostics {
     }
 
     /// Writes a question and its answer.
-    pub fn answered(&self, at: Moment, names: QuestionNames, name: &str, prompt: &str, answer: &str) {
+    pub fn write_answer(&self, at: Moment, names: QuestionNames, name: &str, prompt: &str, answer: &str) {
         let heading = names.heading;
         let text = format!("# {heading}PROMPT\n{prompt}\n\n{RULE}\n\n# {heading}RESPONSE\n{answer}\n");
         self.write(at, name, &text);
@@ -129,13 +129,13 @@ fn line(function: &str, event: &RequestEvent<'_>) -> Option<String> {
         RequestEvent::Answered { request } => {
             format!("{function}() succeeded on attempt {request} after {} retries.", request - 1)
         }
-        RequestEvent::Retrying { request, of, error, wait } => format!(
-            "Retry attempt {request}/{of} failed: {}: {error}. Next attempt in {}s",
+        RequestEvent::Retrying { request, requests_max, error, wait } => format!(
+            "Retry attempt {request}/{requests_max} failed: {}: {error}. Next attempt in {}s",
             error.class(),
             tenths(wait)
         ),
-        RequestEvent::GivenUp { reason: GiveUpReason::RetriesExhausted, of, .. } => {
-            format!("All {of} attempts failed for {function}(). Returning empty result.")
+        RequestEvent::GivenUp { reason: GiveUpReason::RetriesExhausted, requests_max, .. } => {
+            format!("All {requests_max} attempts failed for {function}(). Returning empty result.")
         }
         RequestEvent::GivenUp { reason: GiveUpReason::NotRetryable, error, .. } => {
             format!(
@@ -144,8 +144,8 @@ fn line(function: &str, event: &RequestEvent<'_>) -> Option<String> {
             )
         }
         // The hooks have no time budget and therefore no line for it.
-        RequestEvent::GivenUp { reason: GiveUpReason::OutOfTime, request, of, error } => format!(
-            "Out of time after attempt {request}/{of} in {function}(): {}: {error}. Returning empty result.",
+        RequestEvent::GivenUp { reason: GiveUpReason::OutOfTime, request, requests_max, error } => format!(
+            "Out of time after attempt {request}/{requests_max} in {function}(): {}: {error}. Returning empty result.",
             error.class()
         ),
     })

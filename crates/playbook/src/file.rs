@@ -4,7 +4,7 @@
 //! that cannot be parsed is backed up and never replaced by an empty one.
 //!
 //! A change has four steps: write the new text to a temporary file, record it in [`LearningDb`], replace the
-//! file, and record that the file has it. A writer that is killed leaves either the old or the new state, and
+//! file, and record that it was replaced. A writer that is killed leaves either the old or the new state, and
 //! the next one completes the change ([`state`]).
 
 mod failpoints;
@@ -16,18 +16,18 @@ mod undo;
 #[cfg(test)]
 mod tests;
 
-pub use undo::{UndoError, Undoing};
+pub use undo::{UndoError, UndoPlan};
 
 use crate::database::{LearningError, NewRevision, RevisionCause};
 use crate::points::{Applied, ChangeSummary};
 use crate::{LearningDb, Playbook};
 use failpoints::{Step, pass};
 use longhaul_core::Moment;
-use state::{Held, State, held};
+use state::{FileContent, State, read_content};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use target::{Lock, Place};
+use target::{Lock, Target};
 use thiserror::Error;
 
 /// The playbook file of one project.
@@ -38,39 +38,39 @@ pub struct PlaybookFile {
 
 /// A playbook as read from its file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct LoadedPlaybook {
     /// Text of the file, or `None` if there is no file, which is an empty playbook.
     pub text: Option<String>,
     /// Parsed content.
     pub playbook: Playbook,
-    /// Conversions from older formats and oddities.
+    /// Warnings about conversions and irregularities.
     pub warnings: Vec<String>,
 }
 
 /// The result of a change.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Changed {
+pub struct ChangeResult {
     /// Id of the revision, or `None` if none was recorded.
-    pub save: Option<i64>,
+    pub revision: Option<i64>,
     /// Whether the file changed.
-    pub outcome: Outcome,
+    pub outcome: ChangeOutcome,
     /// Applied and skipped changes.
     pub changes: ChangeSummary,
     /// Backup of a damaged file, whose content was not used.
     pub damaged_copy: Option<PathBuf>,
-    /// Oddities of the file.
+    /// Warnings about irregularities of the file.
     pub warnings: Vec<String>,
 }
 
 /// Whether a change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ChangeOutcome {
     /// The file changed.
     Saved,
     /// There was nothing to change.
     Unchanged,
-    /// The change was made before.
-    Already,
+    /// The change was already made.
+    AlreadyApplied,
 }
 
 /// Why a playbook cannot be read or written.
@@ -110,13 +110,13 @@ pub enum FileError {
     },
     /// The file changed since the caller read it.
     #[error("cannot change {}: it has changed in the meantime", path.display())]
-    Overtaken {
+    ChangedMeanwhile {
         /// Path of the file.
         path: PathBuf,
     },
     /// Links lead out of the project to a file that is not a playbook.
     #[error(
-        "cannot change {}: it leads to {}, which is outside of the project and no playbook",
+        "cannot change {}: it links to {}, which is outside the project and not a playbook",
         path.display(),
         leads_to.display()
     )]
@@ -127,7 +127,7 @@ pub enum FileError {
         leads_to: PathBuf,
     },
     /// A change cannot be undone.
-    #[error("undo: {0}")]
+    #[error("cannot undo: {0}")]
     Undo(#[from] UndoError),
     /// The learning database failed.
     #[error(transparent)]
@@ -158,17 +158,17 @@ impl FileError {
             }
             FileError::Newer { .. } => "update longhaul; the file is left as it is".to_owned(),
             FileError::Busy { .. } => "try again in a moment".to_owned(),
-            FileError::Overtaken { .. } => "review it, and make your change again".to_owned(),
+            FileError::ChangedMeanwhile { .. } => "review it, and make your change again".to_owned(),
             FileError::Outside { .. } => {
                 "remove the link, or put a playbook there yourself, such as `{\"sections\": {}}`; nothing was changed"
                     .to_owned()
             }
-            FileError::Undo(UndoError::Nothing) => "there is nothing to take back".to_owned(),
-            FileError::Undo(UndoError::NoSuch { .. } | UndoError::Forgotten { .. }) => {
+            FileError::Undo(UndoError::Nothing) => "there is nothing to undo".to_owned(),
+            FileError::Undo(UndoError::NoSuch { .. } | UndoError::ContentDeleted { .. }) => {
                 "`longhaul playbook history` lists the changes".to_owned()
             }
             FileError::Undo(UndoError::Edited { .. }) => {
-                "with --force it is taken back as well, and stays in the history".to_owned()
+                "--force reverts it as well; it stays in the history".to_owned()
             }
             FileError::Learning(error) => error.hint(),
         }
@@ -176,8 +176,8 @@ impl FileError {
 }
 
 impl PlaybookFile {
-    /// Creates the playbook file of a project.
-    pub fn of_project(project: &Path) -> PlaybookFile {
+    /// Creates a handle for the playbook file of a project.
+    pub fn in_project(project: &Path) -> PlaybookFile {
         PlaybookFile { path: project.join(".claude").join("playbook.json") }
     }
 
@@ -190,8 +190,8 @@ impl PlaybookFile {
         self.path.parent().and_then(Path::parent).unwrap_or(&self.path)
     }
 
-    fn target(&self) -> Result<Place, FileError> {
-        Place::new(self.project_dir(), &self.path)
+    fn target(&self) -> Result<Target, FileError> {
+        Target::new(self.project_dir(), &self.path)
     }
 
     /// Returns the name under which the history is stored: the canonical directory of the project.
@@ -204,13 +204,15 @@ impl PlaybookFile {
     ///
     /// # Errors
     /// Returns [`FileError::Damaged`], [`FileError::Newer`] or an I/O error.
-    pub fn read(&self) -> Result<Found, FileError> {
-        match held(&self.target()?)? {
-            Held::Nothing => Ok(Found { text: None, playbook: Playbook::default(), warnings: Vec::new() }),
-            Held::Playbook { text, playbook, warnings } => {
-                Ok(Found { text: Some(text), playbook: *playbook, warnings })
+    pub fn read(&self) -> Result<LoadedPlaybook, FileError> {
+        match read_content(&self.target()?)? {
+            FileContent::Missing => {
+                Ok(LoadedPlaybook { text: None, playbook: Playbook::default(), warnings: Vec::new() })
             }
-            Held::Damage { cause, .. } => Err(FileError::Damaged { path: self.path.clone(), cause }),
+            FileContent::Playbook { text, playbook, warnings } => {
+                Ok(LoadedPlaybook { text: Some(text), playbook: *playbook, warnings })
+            }
+            FileContent::Damage { cause, .. } => Err(FileError::Damaged { path: self.path.clone(), cause }),
         }
     }
 
@@ -225,12 +227,12 @@ impl PlaybookFile {
         cause: &RevisionCause,
         at: Moment,
         change: impl FnOnce(&Playbook) -> Applied,
-    ) -> Result<Changed, FileError> {
-        self.change_as(learning, at, |learning, state| {
+    ) -> Result<ChangeResult, FileError> {
+        self.change_with(learning, at, |learning, state| {
             if let RevisionCause::SliceRow(slice) = cause
-                && let Some(save) = learning.save_of_slice(*slice)?
+                && let Some(revision) = learning.revision_of_slice(*slice)?
             {
-                return Err(Stopped::Already(save.id, save.changes));
+                return Err(ChangeError::AlreadyApplied(revision.id, revision.changes));
             }
             Ok((*cause, change(&state.playbook)))
         })
@@ -249,18 +251,18 @@ impl PlaybookFile {
     ///
     /// # Errors
     /// Returns [`FileError`] if nothing was changed.
-    pub fn settle(&self, learning: &LearningDb) -> Result<(), FileError> {
-        if learning.last_saves(&self.project())?.0.is_none_or(|last| last.written) {
+    pub fn complete_interrupted_change(&self, learning: &LearningDb) -> Result<(), FileError> {
+        if learning.last_revisions(&self.project())?.0.is_none_or(|last| last.written) {
             return Ok(());
         }
-        let (target, lock) = self.locked()?;
+        let (target, lock) = self.lock_target()?;
         self.state(learning, &target, &lock).map(|_| ())
     }
 
-    /// Replaces the playbook that the user saw as `seen`.
+    /// Replaces the playbook whose bytes were `seen` when the user read it.
     ///
     /// # Errors
-    /// Returns [`FileError::Overtaken`] if the file has changed since, and the errors of
+    /// Returns [`FileError::ChangedMeanwhile`] if the file has changed since, and the errors of
     /// [`PlaybookFile::change`].
     pub fn replace(
         &self,
@@ -268,58 +270,60 @@ impl PlaybookFile {
         seen: Option<&[u8]>,
         playbook: Playbook,
         at: Moment,
-    ) -> Result<Changed, FileError> {
-        self.change_as(learning, at, |_, state| {
+    ) -> Result<ChangeResult, FileError> {
+        self.change_with(learning, at, |_, state| {
             if state.bytes.as_deref() != seen {
-                return Err(FileError::Overtaken { path: self.path.clone() }.into());
+                return Err(FileError::ChangedMeanwhile { path: self.path.clone() }.into());
             }
             let changes = ChangeSummary::diff(&state.playbook, &playbook);
             Ok((RevisionCause::Edit, Applied { playbook, changes }))
         })
     }
 
-    fn change_as(
+    fn change_with(
         &self,
         learning: &mut LearningDb,
         at: Moment,
-        change: impl FnOnce(&LearningDb, &State) -> Result<(RevisionCause, Applied), Stopped>,
-    ) -> Result<Changed, FileError> {
-        let (target, lock) = self.locked()?;
+        change: impl FnOnce(&LearningDb, &State) -> Result<(RevisionCause, Applied), ChangeError>,
+    ) -> Result<ChangeResult, FileError> {
+        let (target, lock) = self.lock_target()?;
         let state = self.state(learning, &target, &lock)?;
-        let (outcome, save, changes) = match change(learning, &state) {
+        let (outcome, revision, changes) = match change(learning, &state) {
             Ok((cause, applied)) => self.save(learning, &target, &lock, &state, cause, at, applied)?,
-            Err(Stopped::Already(save, changes)) => (Outcome::Already, Some(save), changes),
-            Err(Stopped::Failed(error)) => return Err(error),
+            Err(ChangeError::AlreadyApplied(revision, changes)) => {
+                (ChangeOutcome::AlreadyApplied, Some(revision), changes)
+            }
+            Err(ChangeError::Failed(error)) => return Err(error),
         };
         let State { warnings, damaged_copy, .. } = state;
-        Ok(Changed { save, outcome, changes, damaged_copy, warnings })
+        Ok(ChangeResult { revision, outcome, changes, damaged_copy, warnings })
     }
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "one step of a change, with all that was found out before it"
+        reason = "one step of a change that needs the results of all earlier steps"
     )]
     fn save(
         &self,
         learning: &mut LearningDb,
-        target: &Place,
+        target: &Target,
         lock: &Lock,
         state: &State,
         cause: RevisionCause,
         at: Moment,
         applied: Applied,
-    ) -> Result<(Outcome, Option<i64>, ChangeSummary), FileError> {
+    ) -> Result<(ChangeOutcome, Option<i64>, ChangeSummary), FileError> {
         let Applied { mut playbook, changes } = applied;
         playbook.reserve_ids(&state.playbook);
         let before = state.playbook.last_updated.clone();
-        let found = state.is_found().then(|| NewRevision {
+        let external_revision = state.has_external_change().then(|| NewRevision {
             at,
             cause: RevisionCause::External,
             before: state.last.as_ref().map(|last| last.after.clone()),
             after: before.clone().unwrap_or_default(),
             content: state.text.clone(),
-            placed: true,
-            changes: state.found_since(),
+            written: true,
+            changes: state.external_changes(),
         });
         // Only a non-empty change replaces a damaged file; an empty playbook never does.
         let is_repaired = state.damaged_copy.is_some() && !playbook.is_empty();
@@ -327,42 +331,43 @@ impl PlaybookFile {
             // A slice without a lesson is recorded, so that it is not judged again.
             let after = before.clone().unwrap_or_default();
             let content = state.text.clone();
-            let save =
-                NewRevision { at, cause, before, after, content, placed: true, changes: changes.clone() };
+            let revision =
+                NewRevision { at, cause, before, after, content, written: true, changes: changes.clone() };
             let is_known = matches!(cause, RevisionCause::SliceRow(_));
-            let saves: Vec<NewRevision> = found.into_iter().chain([save]).collect();
-            let save =
-                if is_known { Some(learning.insert_revisions(&self.project(), &saves)?) } else { None };
-            return Ok((Outcome::Unchanged, save, changes));
+            let revisions: Vec<NewRevision> = external_revision.into_iter().chain([revision]).collect();
+            let revision =
+                if is_known { Some(learning.insert_revisions(&self.project(), &revisions)?) } else { None };
+            return Ok((ChangeOutcome::Unchanged, revision, changes));
         }
         let last = state.last.as_ref().map(|last| last.after.as_str());
         let after = last_updated::stamp(at, &[before.as_deref(), last]);
         playbook.last_updated = Some(after.clone());
         let content = playbook.text();
         let prepared = target.prepare(lock, &content)?;
-        let save = NewRevision { at, cause, before, after, content, placed: false, changes: changes.clone() };
-        let saves: Vec<NewRevision> = found.into_iter().chain([save]).collect();
-        let save = learning.insert_revisions(&self.project(), &saves)?;
-        pass(Step::WrittenDown);
-        match prepared.put() {
+        let revision =
+            NewRevision { at, cause, before, after, content, written: false, changes: changes.clone() };
+        let revisions: Vec<NewRevision> = external_revision.into_iter().chain([revision]).collect();
+        let revision = learning.insert_revisions(&self.project(), &revisions)?;
+        pass(Step::Recorded);
+        match prepared.replace_target() {
             // If this record is lost, the next writer detects that the file was written.
-            Ok(true) => drop(learning.is_placed(save)),
+            Ok(true) => drop(learning.mark_written(revision)),
             Ok(false) => {}
             Err(error) => {
-                // Reverts to the state before. If that fails too, the next writer detects that the file has
-                // not changed.
-                drop(learning.take_back(save));
+                // Deletes the record. If that fails too, the next writer detects that the file has not
+                // changed.
+                drop(learning.delete_revision(revision));
                 return Err(error);
             }
         }
-        pass(Step::Noted);
-        Ok((Outcome::Saved, Some(save), changes))
+        pass(Step::Confirmed);
+        Ok((ChangeOutcome::Saved, Some(revision), changes))
     }
 }
 
 impl State {
     /// Returns the changes that other programs made since the last recorded revision.
-    fn found_since(&self) -> ChangeSummary {
+    fn external_changes(&self) -> ChangeSummary {
         let last = self.last.as_ref().and_then(|last| last.content.as_deref());
         let last = last.and_then(|last| Playbook::read(last).ok()).unwrap_or_default().0;
         ChangeSummary::diff(&last, &self.playbook)
@@ -370,14 +375,14 @@ impl State {
 }
 
 /// Why a change is not made.
-enum Stopped {
-    /// It was made before.
-    Already(i64, ChangeSummary),
+enum ChangeError {
+    /// It was already made.
+    AlreadyApplied(i64, ChangeSummary),
     Failed(FileError),
 }
 
-impl<E: Into<FileError>> From<E> for Stopped {
-    fn from(error: E) -> Stopped {
-        Stopped::Failed(error.into())
+impl<E: Into<FileError>> From<E> for ChangeError {
+    fn from(error: E) -> ChangeError {
+        ChangeError::Failed(error.into())
     }
 }

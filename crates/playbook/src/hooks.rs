@@ -14,11 +14,11 @@ mod update_keys;
 mod worker_lock;
 
 pub use destination::destination;
-pub use errors::{HookError, note, troubles};
+pub use errors::{HookError, log_error, logged_errors};
 pub use event::HookEvent;
 pub use injection_marker::{InjectionClaim, claim_injection, clear_injection, prune_markers, was_injected};
 pub use input::{HookInput, InputError};
 pub use output::answer;
 pub use session_api::{record_session_api, session_api};
-pub use settings_file::{Change, HookEntry, InstallError, SettingsFile, SettingsWarning};
+pub use settings_file::{HookEntry, InstallError, SettingsChange, SettingsFile, SettingsWarning};
 pub use update_keys::UpdateKeys;

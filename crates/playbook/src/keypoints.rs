@@ -1,5 +1,5 @@
-//! Asks one question about one transcript: which points are new, and how the points of the playbook did. It
-//! changes no playbook.
+//! Asks one question about one transcript: which points are new, and how the points of the playbook
+//! performed. It changes no playbook.
 //!
 //! All inputs are read before the question is asked, and only the request is retried. There is always a
 //! result; an empty one has a reason.
@@ -34,7 +34,7 @@ pub enum NewPoint {
     /// Without a section.
     Text(String),
     /// With a section.
-    Placed {
+    WithSection {
         /// Text of the point.
         text: String,
         /// Title of the section.
@@ -58,8 +58,8 @@ pub struct Evaluation {
 }
 
 /// Reads a text. An evaluation counts even if its justification has another type.
-fn text_or_none<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    Ok(Value::deserialize(from)?.as_str().map(str::to_owned))
+fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Value::deserialize(deserializer)?.as_str().map(str::to_owned))
 }
 
 /// The result of an extraction.
@@ -75,7 +75,7 @@ pub struct ExtractionResult {
 
 impl ExtractionResult {
     /// Creates the result of a failure without a reply.
-    pub fn nothing(failure: JudgeError) -> ExtractionResult {
+    pub fn failed(failure: JudgeError) -> ExtractionResult {
         ExtractionResult { extraction: Extraction::default(), reply: None, failure: Some(failure) }
     }
 }
@@ -102,16 +102,16 @@ pub async fn extract(
 ) -> ExtractionResult {
     let reply = match judge.ask(prompt).await {
         Ok(reply) => reply,
-        Err(error) => return ExtractionResult::nothing(error),
+        Err(error) => return ExtractionResult::failed(error),
     };
-    diagnostics.answered(clock.now().at, KEYPOINTS, name, prompt, &reply.text);
+    diagnostics.write_answer(clock.now().at, KEYPOINTS, name, prompt, &reply.text);
     match parse(&reply.text) {
         Some(extraction) => ExtractionResult { extraction, reply: Some(reply), failure: None },
         None => {
-            let message = format!("the answer of {} holds no key points that can be read", reply.model);
+            let message = format!("the answer of {} contains no readable key points", reply.model);
             let failure =
                 JudgeError { fault: Fault::Unfinished, retry: RetryAdvice::Never, message, requests: 1 };
-            ExtractionResult { reply: Some(reply), ..ExtractionResult::nothing(failure) }
+            ExtractionResult { reply: Some(reply), ..ExtractionResult::failed(failure) }
         }
     }
 }

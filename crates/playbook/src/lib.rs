@@ -5,8 +5,8 @@
 //! transcripts, slice by slice. The reflector ([`judging`]) rates the points that were used, and the curator
 //! proposes changes.
 //!
-//! Both results are applied to the playbook at once ([`PlaybookFile`]). Each step is on disk before the next
-//! one starts, so that a worker may die at any time: nothing is learned twice, and nothing is lost.
+//! Both results are applied to the playbook together ([`PlaybookFile`]). Each step is on disk before the next
+//! one starts. A worker may therefore die at any time: nothing is learned twice, and nothing is lost.
 //!
 //! This crate prints nothing, starts no process and reads no environment variable: variables, moments and
 //! random numbers are arguments. Its HTTP client never retries a request by itself; the core decides whether
@@ -30,9 +30,9 @@ pub mod settings;
 pub mod worker;
 
 pub use database::LearningDb;
-pub use file::{Changed, FileError, Found, Outcome, PlaybookFile, UndoError, Undoing};
+pub use file::{ChangeOutcome, ChangeResult, FileError, LoadedPlaybook, PlaybookFile, UndoError, UndoPlan};
 pub use judge::{Judge, JudgeError, Reply};
 pub use paths::LearningPaths;
 pub use points::{Playbook, Point, PointId, Section};
-pub use retained_transcripts::keep;
+pub use retained_transcripts::retain_transcript;
 pub use settings::JudgeSettings;

@@ -24,7 +24,7 @@ pub const ANSWER_TOKENS_MAX: u64 = 4_096;
 /// and expects this header value instead.
 const LONG_CONTEXT: &str = "[1m]";
 const LONG_CONTEXT_BETA: &str = "context-1m-2025-08-07";
-// An answer of that many tokens has about 20 kB. A server that sends more is not the API.
+// An answer of the maximum length has about 20 kB. A server that sends more than this is not the API.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 // The API's error messages are one line.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
@@ -49,14 +49,14 @@ pub struct Answer {
     /// Tokens used.
     pub tokens: Tokens,
     /// Why the answer ended.
-    pub end: AnswerStop,
+    pub stop: AnswerStop,
 }
 
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerStop {
     /// The model finished it.
-    Whole,
+    Complete,
     /// It reached the limit of tokens.
     Truncated,
     /// The model refused to answer.
@@ -84,11 +84,11 @@ impl MessagesClient {
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (USER_AGENT, HeaderValue::from_static(concat!("longhaul/", env!("CARGO_PKG_VERSION")))),
         ]);
-        // Of the two providers, this one needs no C++ compiler and no assembler. Another may be installed
-        // already.
+        // Of the two providers, this one needs no C++ compiler and no assembler. The call fails if a provider
+        // is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
-            // The key is for one host only.
+            // A redirect could send the key to another host.
             .redirect(redirect::Policy::none())
             .retry(retry::never())
             // A reused connection may have been closed in the meantime, and the client would then repeat the
@@ -131,7 +131,7 @@ impl MessagesClient {
             let retry_after = retry_after::retry_after(response.headers(), now);
             // The status is enough if the body fails.
             let body = self.body(response, REFUSAL_BYTES_MAX).await.unwrap_or_default();
-            return Err(error::refused(status.as_u16(), &body, retry_after));
+            return Err(error::status_error(status.as_u16(), &body, retry_after));
         }
         let body = self.body(response, ANSWER_BYTES_MAX).await?;
         wire::answer(&body).map_err(|cause| MessagesError::Validation { cause })
@@ -153,7 +153,7 @@ impl MessagesClient {
     fn unreachable(&self, error: &reqwest::Error) -> MessagesError {
         let host = self.url.host_str().unwrap_or_default();
         let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        MessagesError::Connection { to: format!("{host}{port}"), cause: cause_of(error) }
+        MessagesError::Connection { host: format!("{host}{port}"), cause: cause_of(error) }
     }
 }
 

@@ -14,7 +14,7 @@ impl LearningPaths {
         LearningPaths { dir: home.join("playbook") }
     }
 
-    /// Returns the directory, which only its owner may read. The first writer creates it.
+    /// Returns the directory. Only its owner may read it. The first writer creates it.
     pub fn dir(&self) -> &Path {
         &self.dir
     }

@@ -15,7 +15,7 @@ const NAME_BYTES: usize = 16;
 ///
 /// # Errors
 /// Returns [`StoreError::Io`] if the file cannot be written.
-pub fn keep(paths: &LearningPaths, transcript: &[u8]) -> Result<PathBuf, StoreError> {
+pub fn retain_transcript(paths: &LearningPaths, transcript: &[u8]) -> Result<PathBuf, StoreError> {
     let dir = paths.retained();
     DirBuilder::new().mode(0o700).recursive(true).create(&dir).map_err(|cause| StoreError::Io {
         action: "create directory",
@@ -32,7 +32,7 @@ pub fn keep(paths: &LearningPaths, transcript: &[u8]) -> Result<PathBuf, StoreEr
 
 #[cfg(test)]
 mod tests {
-    use super::keep;
+    use super::retain_transcript;
     use crate::LearningPaths;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
@@ -41,10 +41,10 @@ mod tests {
     fn stores_once_and_readable_by_owner_only() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
         let paths = LearningPaths::in_home(home.path());
-        let path = keep(&paths, b"one\n").expect("it can be kept");
-        assert_eq!(keep(&paths, b"one\n").expect("it can be kept"), path);
-        assert_eq!(keep(&paths, b"one").expect("it can be kept"), path);
-        assert_ne!(keep(&paths, b"two\n").expect("it can be kept"), path);
+        let path = retain_transcript(&paths, b"one\n").expect("it can be stored");
+        assert_eq!(retain_transcript(&paths, b"one\n").expect("it can be stored"), path);
+        assert_eq!(retain_transcript(&paths, b"one").expect("it can be stored"), path);
+        assert_ne!(retain_transcript(&paths, b"two\n").expect("it can be stored"), path);
         assert_eq!(fs::read(&path).expect("it is there"), b"one\n");
         let mode = |path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
         assert_eq!((mode(path), mode(paths.retained()), mode(paths.dir().to_owned())), (0o600, 0o700, 0o700));

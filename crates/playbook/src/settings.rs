@@ -46,7 +46,7 @@ impl JudgeSettings {
             .map(Credential::Key)
             .or_else(|| first(&["ANTHROPIC_AUTH_TOKEN"]).map(Credential::Token))
             .or_else(|| first(&["ANTHROPIC_API_KEY"]).map(Credential::Key));
-        // A doubtful value counts as set: learning can be repeated, sending cannot be undone.
+        // An unclear value counts as set: learning can be repeated, but sending cannot be undone.
         let is_on =
             |name: &str| variable(name).is_some_and(|value| !matches!(value.trim(), "" | "0" | "false"));
         let cloud = CLOUD_VARIABLES.into_iter().find(|name| is_on(name));

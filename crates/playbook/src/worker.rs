@@ -30,13 +30,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use transcript::{Rows, SLICE_BYTES_MAX};
 
-// A longer outage is left to the next worker, which the end of any session starts.
+// After a longer outage the next worker continues. The end of any session starts one.
 const LINGER_MAX: Span = Span::from_hours(1);
-// The delay that an API requests may be wrong by years. If it means more than a day, one failed question a
-// day costs nothing.
+// The delay that an API requests may be wrong by years. If the API really needs more than a day, one failed
+// question a day costs nothing.
 const HINT_MAX: Span = Span::from_hours(24);
-// The acceptable delay of a lesson. A check takes a few microseconds, and file events would also report every
-// reader.
+// A lesson may be late by this much. A check takes a few microseconds, and file events would also report
+// every reader.
 const POLL_INTERVAL: Span = Span::from_secs(1);
 
 /// A worker.
@@ -51,7 +51,7 @@ pub struct Worker<'a> {
     pub destination: &'a str,
     /// Transcript to process, or `None` for all. An item that a hook queues meanwhile waits for the next
     /// session, because the hook starts no second worker.
-    pub only: Option<&'a Path>,
+    pub transcript: Option<&'a Path>,
     /// Questions to the judge and their effects.
     pub steps: &'a dyn WorkerSteps,
     /// Clock and random numbers.
@@ -66,7 +66,7 @@ pub struct Worker<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerEvent<'a> {
     /// A slice was started or is continued.
-    Began(&'a Item, &'a Slice),
+    Started(&'a Item, &'a Slice),
     /// The reflector has answered.
     Reflected(&'a Item),
     /// The curator has answered.
@@ -87,7 +87,7 @@ pub enum WorkerEvent<'a> {
         is_news: bool,
     },
     /// The database was damaged and has been moved to this path.
-    SetAside(&'a Path),
+    DatabaseDamaged(&'a Path),
 }
 
 /// The result of a worker.
@@ -100,9 +100,9 @@ pub struct WorkerReport {
     /// Number of failed items.
     pub failed: u32,
     /// When the next item is due, if any waits.
-    pub waits: Option<Moment>,
+    pub due_at: Option<Moment>,
     /// Change that a person must make first.
-    pub person: Option<String>,
+    pub needs_person: Option<String>,
     /// Whether another worker is active.
     pub other_worker_active: bool,
 }
@@ -113,7 +113,7 @@ enum AfterItem {
     Next,
     /// Retry the item later.
     Waits,
-    Person(String),
+    NeedsPerson(String),
 }
 
 impl Worker<'_> {
@@ -137,7 +137,7 @@ impl Worker<'_> {
                         learning = self.reopen()?;
                         // If nothing was moved aside now, either another process did it or the new database
                         // is damaged too.
-                        may_reopen = learning.set_aside().is_some();
+                        may_reopen = learning.damaged_copy().is_some();
                     }
                     drained => break drained?,
                 }
@@ -147,9 +147,9 @@ impl Worker<'_> {
             learning.checkpoint()?;
             drop(lock);
             match self.next(&learning, now)? {
-                NextItem::Due(_) if report.person.is_none() => {}
-                NextItem::Due(_) => return Ok(WorkerReport { waits: Some(now), ..report }),
-                NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..report }),
+                NextItem::Due(_) if report.needs_person.is_none() => {}
+                NextItem::Due(_) => return Ok(WorkerReport { due_at: Some(now), ..report }),
+                NextItem::Waits(until) => return Ok(WorkerReport { due_at: Some(until), ..report }),
                 NextItem::Nothing => return Ok(report),
             }
         }
@@ -160,7 +160,7 @@ impl Worker<'_> {
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
     pub fn next(&self, learning: &LearningDb, now: Moment) -> Result<NextItem, LearningError> {
-        learning.next_of(self.kind, self.destination, self.only, now)
+        learning.next_for(self.kind, self.destination, self.transcript, now)
     }
 
     fn open(&self) -> Result<LearningDb, LearningError> {
@@ -169,21 +169,21 @@ impl Worker<'_> {
             Err(LearningError::Damaged { .. }) => self.reopen(),
             Err(error) => Err(error),
             Ok(()) => {
-                self.report_set_aside(&learning);
+                self.report_damaged_copy(&learning);
                 Ok(learning)
             }
         }
     }
 
     fn reopen(&self) -> Result<LearningDb, LearningError> {
-        let learning = LearningDb::open_anew(self.paths)?;
-        self.report_set_aside(&learning);
+        let learning = LearningDb::replace_if_damaged(self.paths)?;
+        self.report_damaged_copy(&learning);
         Ok(learning)
     }
 
-    fn report_set_aside(&self, learning: &LearningDb) {
-        if let Some(path) = learning.set_aside() {
-            (self.on_event)(WorkerEvent::SetAside(path));
+    fn report_damaged_copy(&self, learning: &LearningDb) {
+        if let Some(path) = learning.damaged_copy() {
+            (self.on_event)(WorkerEvent::DatabaseDamaged(path));
         }
     }
 
@@ -193,11 +193,11 @@ impl Worker<'_> {
             let now = self.clock.now().at;
             match self.next(learning, now)? {
                 NextItem::Due(item) => {
-                    match self.item(learning, &item, report).await? {
+                    match self.process_item(learning, &item, report).await? {
                         AfterItem::Next => idle_since = self.clock.now().at,
                         AfterItem::Waits => {}
-                        AfterItem::Person(reason) => {
-                            report.person = Some(reason);
+                        AfterItem::NeedsPerson(reason) => {
+                            report.needs_person = Some(reason);
                             return Ok(());
                         }
                     }
@@ -212,13 +212,13 @@ impl Worker<'_> {
         }
     }
 
-    async fn item(
+    async fn process_item(
         &self,
         learning: &mut LearningDb,
         item: &Item,
         report: &mut WorkerReport,
     ) -> Result<AfterItem, LearningError> {
-        let slice = match self.slice(learning, item)? {
+        let slice = match self.next_slice(learning, item)? {
             Ok(slice) => slice,
             Err(result) => {
                 learning.finish(item, self.clock.now().at, result.as_deref().map_err(String::as_str))?;
@@ -235,9 +235,9 @@ impl Worker<'_> {
                 return Ok(AfterItem::Next);
             }
         };
-        pass(Failpoint::Begun);
-        (self.on_event)(WorkerEvent::Began(item, &slice));
-        let (state, result) = match self.judge(learning, item, slice.clone()).await? {
+        pass(Failpoint::Started);
+        (self.on_event)(WorkerEvent::Started(item, &slice));
+        let (state, result) = match self.process_slice(learning, item, slice.clone()).await? {
             Ok(summary) => (SliceState::Learned, summary),
             Err(StepError::Nothing) => (SliceState::Empty, "it contains no messages".to_owned()),
             Err(StepError::Never(result)) => (SliceState::Failed, result),
@@ -249,7 +249,7 @@ impl Worker<'_> {
             }
             Err(StepError::Judge(error)) => match error.retry {
                 RetryAdvice::Never => (SliceState::Failed, error.message),
-                RetryAdvice::NeedsPerson => return self.person(learning, item, error.message),
+                RetryAdvice::NeedsPerson => return self.pause(learning, item, error.message),
                 RetryAdvice::Later(at) => {
                     let now = self.clock.now().at;
                     let hint = at.map(|at| at.since(now).at_most(HINT_MAX));
@@ -260,7 +260,7 @@ impl Worker<'_> {
                 }
             },
         };
-        learning.end(item, &slice, self.clock.now().at, state, &result)?;
+        learning.finish_slice(item, &slice, self.clock.now().at, state, &result)?;
         pass(Failpoint::Ended);
         match state {
             SliceState::Learned => {
@@ -279,15 +279,15 @@ impl Worker<'_> {
         Ok(AfterItem::Next)
     }
 
-    fn person(
+    fn pause(
         &self,
         learning: &mut LearningDb,
         item: &Item,
         reason: String,
     ) -> Result<AfterItem, LearningError> {
-        let is_news = learning.needs_person(item, self.clock.now().at, &reason)?;
+        let is_news = learning.pause_judge(item, self.clock.now().at, &reason)?;
         (self.on_event)(WorkerEvent::NeedsPerson { reason: &reason, is_news });
-        Ok(AfterItem::Person(reason))
+        Ok(AfterItem::NeedsPerson(reason))
     }
 
     /// Returns the delay by the default policy of runs, because the API is the same.
@@ -297,25 +297,25 @@ impl Worker<'_> {
 
     /// Returns the unfinished slice of a dead worker, or a new one. If there is none, returns the result of
     /// the item.
-    fn slice(
+    fn next_slice(
         &self,
         learning: &mut LearningDb,
         item: &Item,
     ) -> Result<Result<Slice, Result<String, String>>, LearningError> {
         let path = &item.queued.transcript;
         let refused = |cause: std::io::Error| Err(Err(format!("cannot read {}: {cause}", path.display())));
-        if let Some(slice) = learning.unfinished(item)? {
+        if let Some(slice) = learning.unfinished_slice(item)? {
             // A slice with a reflection is not read again.
             if slice.state != SliceState::Started {
                 return Ok(Ok(slice));
             }
-            match transcript::is_there(path, slice.part) {
+            match transcript::is_unchanged(path, slice.part) {
                 Ok(true) => return Ok(Ok(slice)),
-                Ok(false) => learning.replaced(&slice, self.clock.now().at)?,
+                Ok(false) => learning.finish_replaced(&slice, self.clock.now().at)?,
                 Err(cause) => {
                     let reason = format!("cannot read {}: {cause}", path.display());
                     let state = SliceState::Failed;
-                    learning.end(item, &slice, self.clock.now().at, state, &reason)?;
+                    learning.finish_slice(item, &slice, self.clock.now().at, state, &reason)?;
                     return Ok(Err(Err(reason)));
                 }
             }
@@ -325,24 +325,24 @@ impl Worker<'_> {
             let part =
                 match transcript::next_part(path, last.as_ref().map(|slice| slice.part), SLICE_BYTES_MAX) {
                     Ok(Some(part)) => part,
-                    Ok(None) => return Ok(Err(Ok("nothing was new in it".to_owned()))),
+                    Ok(None) => return Ok(Err(Ok("it contains nothing new".to_owned()))),
                     Err(cause) => return Ok(refused(cause)),
                 };
-            if let Some(slice) = learning.begin(item, self.clock.now().at, last.as_ref(), part)? {
+            if let Some(slice) = learning.start_slice(item, self.clock.now().at, last.as_ref(), part)? {
                 return Ok(Ok(slice));
             }
         }
     }
 
     /// Processes a slice from its state until the playbook is updated. Returns a summary.
-    async fn judge(
+    async fn process_slice(
         &self,
         learning: &mut LearningDb,
         item: &Item,
         slice: Slice,
     ) -> Result<Result<String, StepError>, LearningError> {
         let needs_reflection = slice.state == SliceState::Started;
-        // A slice with a reflection is not read again, because the file may have changed since.
+        // A slice with a reflection is not read again, because the file may have changed.
         let bytes = if needs_reflection {
             match transcript::read(&item.queued.transcript, slice.part) {
                 Ok(bytes) => bytes,
@@ -355,9 +355,9 @@ impl Worker<'_> {
             Vec::new()
         };
         let rows = Rows::new(&bytes);
-        let judged = learning.judged(&rows.all)?;
+        let judged = learning.judged_rows(&rows.all)?;
         let unjudged: BTreeSet<i64> = rows.all.difference(&judged).copied().collect();
-        if needs_reflection && rows.has_no_other && unjudged.is_empty() {
+        if needs_reflection && rows.all_have_ids && unjudged.is_empty() {
             return Ok(Err(StepError::Nothing));
         }
         let subject =
@@ -366,7 +366,7 @@ impl Worker<'_> {
         let reflection = match slice.reflection.clone() {
             Some(reflection) => reflection,
             None if !needs_reflection => {
-                let reason = "what its reflector said was kept in a form that is not known";
+                let reason = "the stored reflection has an unknown format";
                 return Ok(Err(StepError::Never(reason.to_owned())));
             }
             None => {
@@ -376,7 +376,7 @@ impl Worker<'_> {
                     Ok(reflected) => reflected,
                     Err(error) => return Ok(Err(error)),
                 };
-                learning.reflected(&slice, &reflected, &unjudged)?;
+                learning.store_reflection(&slice, &reflected, &unjudged)?;
                 pass(Failpoint::Reflected);
                 (self.on_event)(WorkerEvent::Reflected(item));
                 reflected.reflection
@@ -390,7 +390,7 @@ impl Worker<'_> {
                     Ok(operations) => operations,
                     Err(error) => return Ok(Err(error)),
                 };
-                learning.curated(&slice, &operations)?;
+                learning.store_operations(&slice, &operations)?;
                 pass(Failpoint::Curated);
                 (self.on_event)(WorkerEvent::Curated(item));
                 operations
@@ -409,7 +409,7 @@ impl Worker<'_> {
         question: JudgeQuestion,
     ) -> Result<RecordedJudge<'b>, LearningError> {
         // A separate connection, because it writes while the worker waits.
-        let learning = LearningDb::open(learning.place())?;
+        let learning = LearningDb::open(learning.paths())?;
         Ok(RecordedJudge::new(self, learning, item, slice, question))
     }
 }

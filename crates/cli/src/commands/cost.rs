@@ -159,12 +159,12 @@ fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     let learning = LearningDb::open_existing(&LearningPaths::in_home(home.path()));
     let paid = learning.and_then(|learning| {
         let Some(learning) = learning else { return Ok(Vec::new()) };
-        if let Some(path) = learning.set_aside() {
+        if let Some(path) = learning.damaged_copy() {
             let warning =
                 format!("what the playbook's judge cost is not known: {} is damaged", path.display());
             output::print_warning(&warning, None);
         }
-        learning.paid(since)
+        learning.judge_costs(since)
     });
     paid.unwrap_or_else(|error| {
         output::print_warning(

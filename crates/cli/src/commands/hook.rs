@@ -13,7 +13,7 @@ use longhaul::find_agent::claude_config_dir;
 use longhaul_core::Moment;
 use longhaul_playbook::database::{JudgeKind, LearningError, Queued};
 use longhaul_playbook::hooks::{
-    HookEvent, HookInput, InjectionClaim, UpdateKeys, answer, claim_injection, clear_injection, note,
+    HookEvent, HookInput, InjectionClaim, UpdateKeys, answer, claim_injection, clear_injection, log_error,
     record_session_api, was_injected,
 };
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
@@ -43,7 +43,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
             if let Some(paths) = learning_paths() {
                 let message = error.to_string();
                 let text = message.lines().next().unwrap_or_default().trim_start_matches("error: ");
-                let _ = note(&paths, output::now(), SUBCOMMAND, text);
+                let _ = log_error(&paths, output::now(), SUBCOMMAND, text);
             }
         }
     }
@@ -114,12 +114,12 @@ impl HookInvocation {
         }
         let project = project(input)?;
         let prompt = input.prompt.as_deref().unwrap_or_default();
-        let injection = super::playbook::print_playbook(
-            &PlaybookFile::of_project(&project),
+        let injection = super::playbook::injection_for_prompt(
+            &PlaybookFile::in_project(&project),
             prompt,
             self.learning.max_tokens,
         )
-        .map_err(|error| format!("{}; {}", error.content, error.hint))?;
+        .map_err(|error| format!("{}; {}", error.message, error.hint))?;
         let Some(injection) = injection else { return Ok(()) };
         match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.paths, session)) {
             InjectionClaim::AlreadyInjected => return Ok(()),
@@ -136,7 +136,7 @@ impl HookInvocation {
     fn learn(&self, input: &HookInput) -> Result<(), String> {
         let Some(event) = self.event.queued_event() else { return Ok(()) };
         let settings = claude_config_dir().and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());
-        if !UpdateKeys::of_settings(&settings.unwrap_or_default()).allows(self.event, input) {
+        if !UpdateKeys::from_settings(&settings.unwrap_or_default()).allows(self.event, input) {
             return Ok(());
         }
         let transcript = input.transcript().ok_or("the agent names no transcript")?;
@@ -182,7 +182,7 @@ impl HookInvocation {
 
     fn log(&self, message: &str) {
         // If even this write fails, no channel is left to report it.
-        let _ = note(&self.paths, self.at, self.event.as_str(), message);
+        let _ = log_error(&self.paths, self.at, self.event.as_str(), message);
     }
 }
 

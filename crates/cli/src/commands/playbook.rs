@@ -16,7 +16,7 @@ pub mod status;
 mod undo;
 mod uninstall;
 
-pub use inject::print_playbook;
+pub use inject::injection_for_prompt;
 pub use project::{current_project, templates};
 
 use crate::args::GlobalArgs;

@@ -241,5 +241,5 @@ async fn one(
         }
     };
     screen.close();
-    result.map_err(failure).inspect(|report| run_learning::after(&report.dir))
+    result.map_err(failure).inspect(|report| run_learning::queue_sessions(&report.dir))
 }

@@ -245,7 +245,7 @@ pub fn supervise_and_print(
     if detached {
         // The result of a detached run is read by attaching to it.
         let result = supervised(&mut super::detach::DetachObserver::default());
-        result.iter().for_each(|report| run_learning::after(&report.dir));
+        result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
         events::close(events, global);
         telemetry.close(global);
         return result.map(|report| report.outcome.exit_code());
@@ -258,7 +258,7 @@ pub fn supervise_and_print(
     };
     screen.close();
     // Its warnings are printed after the live view is closed.
-    result.iter().for_each(|report| run_learning::after(&report.dir));
+    result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
     if let Some(lifecycle) = lifecycle {
         lifecycle.emit_end(&result);
     }
@@ -340,7 +340,7 @@ fn agent_spec(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Fa
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
     let network = network_flag::of(args)?;
-    let learn = run_learning::of(&args.learn)?;
+    let learn = run_learning::learn_spec(&args.learn)?;
     let cwd = cwd(args)?;
     let guards = guard_flags::of(args, &cwd)?;
     agent_settings::check("--network", network.is_some(), &args.agent_args)?;

@@ -211,8 +211,12 @@ fn invalid_settings_are_rejected_before_anything_starts() {
     );
     check(&["--yes"], ("AGENTIC_CONTEXT_TRANSCRIPT_DIR", "/nowhere"), "look for transcripts in /nowhere");
     check(&["--limit", "0"], ("TZ", "UTC"), "--limit");
-    check(&["--judge", "claude", "--budget", "1"], ("TZ", "UTC"), "--budget cannot hold Claude Code's login");
-    check(&["--budget", "1"], ("ANTHROPIC_MODEL", "a-stranger"), "--budget cannot hold a-stranger");
+    check(
+        &["--judge", "claude", "--budget", "1"],
+        ("TZ", "UTC"),
+        "--budget does not work with --judge claude",
+    );
+    check(&["--budget", "1"], ("ANTHROPIC_MODEL", "a-stranger"), "--budget does not work with a-stranger");
     fs::create_dir(stage.work().join(".claude")).expect("the stage can be written");
     fs::write(stage.work().join(".claude/bootstrap_state.json"), "{").expect("the stage can be written");
     let broken = bootstrap(&stage, &["--yes"]).end();

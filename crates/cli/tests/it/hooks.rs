@@ -8,7 +8,7 @@ use crate::server::{Server, WORK};
 use expect_test::expect;
 use longhaul_playbook::LearningPaths;
 use longhaul_playbook::database::JudgeKind;
-use longhaul_playbook::hooks::{HookError, troubles};
+use longhaul_playbook::hooks::{HookError, logged_errors};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::fs::{self, DirBuilder, File};
@@ -48,7 +48,7 @@ impl Stage {
     }
 
     fn troubles(&self) -> Vec<HookError> {
-        troubles(&self.learning_paths())
+        logged_errors(&self.learning_paths())
     }
 
     /// Returns the queue, without timestamps.
@@ -357,7 +357,7 @@ fn ace_hooks_are_reported() {
     // A project installation still removes the user's ACE hooks, and adds nothing to the user's settings.
     stage.write_settings(&settings);
     let ended = stage.longhaul(["playbook", "install", "--local", "--replace-ace"]).end();
-    assert!(ended.code == 0 && ended.stderr.contains("kept as they were"), "{ended:?}");
+    assert!(ended.code == 0 && ended.stderr.contains("backup: "), "{ended:?}");
     let remaining = fs::read_to_string(stage.settings()).expect("it is there");
     assert!(!remaining.contains("inject.py") && !remaining.contains("longhaul"), "{remaining}");
 }

@@ -7,7 +7,7 @@ use crate::server::{Server, WORK};
 use crate::tidy;
 use expect_test::expect;
 use longhaul_playbook::LearningPaths;
-use longhaul_playbook::hooks::troubles;
+use longhaul_playbook::hooks::logged_errors;
 use longhaul_playbook::worker::WorkerLock;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -91,7 +91,11 @@ fn named_transcript_is_learned_from_once() {
     assert_eq!(points(&stage), [POINT]);
     let ended = learn(&stage, &server, &["one.jsonl"]);
     assert_eq!((ended.code, printed(&ended)["learned"].as_u64()), (0, Some(0)), "{ended:?}");
-    assert!(ended.stderr.contains("one.jsonl: nothing to learn: nothing was new in it"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("one.jsonl: nothing to learn: it contains nothing new"),
+        "{}",
+        ended.stderr
+    );
     assert_eq!(server.api.account().requests.len(), 2);
 
     let text = stage.longhaul(["playbook", "status", "--output-format", "text"]).end();
@@ -111,15 +115,15 @@ fn named_transcript_is_learned_from_once() {
 
 /// Failpoints of the worker, each named after the step before it.
 const POINTS: &[&str] = &[
-    "Begun",
+    "Started",
     "Asking",
     "Answered",
     "Reflected",
     "Curated",
     "Prepared",
-    "WrittenDown",
-    "Placed",
-    "Noted",
+    "Recorded",
+    "Replaced",
+    "Confirmed",
     "Saved",
     "Ended",
 ];
@@ -291,7 +295,7 @@ fn fifty_sessions_that_end_at_once_are_all_learned_from() {
     until("all of it is learned", is_done);
     until("no worker running", || !WorkerLock::is_any_held(&paths));
     until("no process is there", || tidy::processes(stage.folder()).is_empty());
-    assert!(troubles(&paths).is_empty(), "{:?}", troubles(&paths));
+    assert!(logged_errors(&paths).is_empty(), "{:?}", logged_errors(&paths));
     assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learned'"), SESSIONS as i64);
     assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0);
     assert_eq!(server.api.account().requests.len(), 2 * SESSIONS, "nothing is asked twice");
@@ -363,7 +367,7 @@ fn failure_of_a_background_worker_is_logged() {
     let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it is there");
     database.pragma_update(None, "user_version", 99).expect("it can be written");
     assert_ne!(learn(&stage, &server, &["--worker"]).code, 0);
-    let errors = troubles(&LearningPaths::in_home(&stage.home()));
+    let errors = logged_errors(&LearningPaths::in_home(&stage.home()));
     assert!(errors.len() == 1 && errors[0].event == "learn", "{errors:?}");
     assert!(
         errors[0].description.ends_with("a newer version of longhaul wrote it; update longhaul"),

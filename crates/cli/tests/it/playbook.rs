@@ -90,11 +90,11 @@ fn show_prints_the_playbook() {
     let text = playbook(&stage, &["show", "--output-format", "text"]);
     expect![[r#"
         PATTERNS & APPROACHES
-          pat-001  run the linter before the tests  (helped 5, did harm 0)
-          pat-002  Run the linter before the tests!  (helped 1, did harm 1)
+          pat-001  run the linter before the tests  (helped 5, harmful 0)
+          pat-002  Run the linter before the tests!  (helped 1, harmful 1)
 
         USER PREFERENCES
-          pref-001  answer in [31mGerman  (helped 0, did harm 0)
+          pref-001  answer in [31mGerman  (helped 0, harmful 0)
     "#]]
     .assert_eq(&text.stdout);
     let one = json_of(&playbook(&stage, &["show", "pat-002", "pref-001", "--section", "pref"]));
@@ -151,25 +151,25 @@ fn check_locates_errors() {
         check(Some(r#"{"key_points": ["an old one", {"text": "a scored one", "score": -2}]}"#), 0),
     ];
     expect![[r#"
-        WORK/.claude/playbook.json: there is none yet
+        WORK/.claude/playbook.json: does not exist yet
         WORK/.claude/playbook.json: version 1.0, 3 points, last changed 2026-11-20T10:00:00.500000
-        alike: [pat-002] says what [pat-001] says; they become one
+        duplicate: [pat-002] repeats [pat-001]; they will be merged
         WORK/.claude/playbook.json: version 1.0, 3 points, last changed 2026-11-20T10:00:00.500000
-        wrong: PATTERNS & APPROACHES [pat-001]: there is another point of this name in PATTERNS & APPROACHES
-        noticed: sections.PATTERNS & APPROACHES[1]: its helpful is -1; read as 0
-        alike: [pat-001] says what [pat-001] says; they become one
+        problem: PATTERNS & APPROACHES [pat-001]: there is another point of this name in PATTERNS & APPROACHES
+        warning: sections.PATTERNS & APPROACHES[1]: its helpful is -1; read as 0
+        duplicate: [pat-001] repeats [pat-001]; they will be merged
         WORK/.claude/playbook.json: cannot be used
-        wrong: cannot read WORK/.claude/playbook.json: it is damaged: line 14, column 17: EOF while parsing a string; fix it, or leave it: the next change keeps a copy of it and continues from the last saved state
+        problem: cannot read WORK/.claude/playbook.json: it is damaged: line 14, column 17: EOF while parsing a string; fix it, or leave it: the next change keeps a copy of it and continues from the last saved state
         WORK/.claude/playbook.json: cannot be used
-        wrong: cannot read WORK/.claude/playbook.json: its version is 2.0, which a newer program wrote; update longhaul; the file is left as it is
+        problem: cannot read WORK/.claude/playbook.json: its version is 2.0, which a newer program wrote; update longhaul; the file is left as it is
         WORK/.claude/playbook.json: version 1.0, 2 points
-        noticed: key_points: 2 of the old form taken over into OTHERS
+        warning: key_points: 2 in the old format moved to OTHERS
     "#]].assert_eq(&results.join(""));
     write(&stage, PLAYBOOK);
     let checked = stage.longhaul(["playbook", "check", "--project"]).args([stage.work()]);
     let checked = json_of(&checked.env("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high").end());
     assert!(
-        checked["warnings"][0].as_str().is_some_and(|warning| warning.contains("`high` is no number")),
+        checked["warnings"][0].as_str().is_some_and(|warning| warning.contains("`high` is not a number")),
         "{checked}"
     );
     assert_eq!(checked["near_duplicates"], json!([{"name": "pat-001", "duplicate": "pat-002"}]));
@@ -251,7 +251,7 @@ fn edit_repairs_damaged_playbook_and_creates_first_one() {
     let team = stage.folder().join("team.json");
     let refused = edit(&stage, "printf '{\"sections\": {\"OTHERS\": [\"a point\"]}}' > \"$2\"");
     assert!(refused.code != 0 && !team.exists(), "{refused:?}");
-    refused.says(&["which is outside of the project and no playbook", "remove the link"]);
+    refused.says(&["which is outside the project and not a playbook", "remove the link"]);
     fs::write(&team, r#"{"sections": {"OTHERS": []}}"#).expect("written");
     let first = edit(&stage, "sed -i 's/\"OTHERS\": \\[\\]/\"OTHERS\": [\"a first point\"]/' \"$2\"");
     assert_eq!(first.code, 0, "{first:?}");
@@ -264,7 +264,7 @@ fn changes_are_listed_and_undone() {
     let stage = Stage::new();
     let empty = playbook(&stage, &["undo"]);
     assert_eq!(empty.code, 2, "{empty:?}");
-    empty.says(&["nothing was changed yet"]);
+    empty.says(&["there are no changes"]);
     assert_eq!(json_of(&playbook(&stage, &["history"]))["changes"], json!([]));
     assert!(!stage.home().exists());
     write(&stage, PLAYBOOK);
@@ -279,11 +279,11 @@ fn changes_are_listed_and_undone() {
         format!("{} | {} | {}\n", words[0].trim(), words[2].trim(), words[3].trim())
     });
     expect![[r#"
-        change | for | did
+        change | cause | result
         4 | an edit | 1 changed
         3 | an edit | 1 changed
         2 | an edit | 1 changed
-        1 | written by others | 3 new
+        1 | external change | 3 new
     "#]]
     .assert_eq(&listed.collect::<String>());
     let newest = json_of(&playbook(&stage, &["history", "-n", "1"]));
@@ -303,7 +303,7 @@ fn changes_are_listed_and_undone() {
     // Undoing a user's own edits needs `--force`.
     let refused = playbook(&stage, &["undo", "2"]);
     assert_eq!(refused.code, 2);
-    refused.says(&["what was written by hand in 3 since change 2 would be lost", "--force"]);
+    refused.says(&["manual change 3, made after change 2, would be lost", "--force"]);
     assert!(content().contains("before two"));
     let forced = playbook(&stage, &["undo", "2", "--force"]);
     assert_eq!(json_of(&forced)["reverted"], json!([2, 3, 4, 5]), "{forced:?}");
@@ -315,7 +315,8 @@ fn changes_are_listed_and_undone() {
 
 #[test]
 fn killed_edit_is_complete_or_absent() {
-    for (step, is_saved) in [("Prepared", false), ("WrittenDown", true), ("Placed", true), ("Noted", true)] {
+    for (step, is_saved) in [("Prepared", false), ("Recorded", true), ("Replaced", true), ("Confirmed", true)]
+    {
         let stage = Stage::new();
         write(&stage, PLAYBOOK);
         let editor = stage.script("editor", "sed -i 's/before the tests\"/before lunch\"/' \"$1\"");

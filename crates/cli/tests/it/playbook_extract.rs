@@ -209,7 +209,7 @@ fn failures_are_reported_and_queued() {
         23,
         expect![[r#"
         error: APIStatusError: Error code: 402 - billing_error: Your credit balance is too low to access the Anthropic API.
-          hint: see whether the account of this key can pay
+          hint: check the credit of this key's account
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
@@ -237,7 +237,7 @@ fn failures_are_reported_and_queued() {
         &[],
         75,
         expect![[r#"
-        error: APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 1)
+        error: APIResponseValidationError: Failed to parse response: it is not a message of the API (line 1, column 1)
           hint: try again later
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
@@ -248,7 +248,7 @@ fn failures_are_reported_and_queued() {
         20,
         expect![[r#"
         error: claude-sonnet-4-5-20250929 refuses to answer this
-          hint: another model may do better: AGENTIC_CONTEXT_MODEL names one
+          hint: try another model: set AGENTIC_CONTEXT_MODEL
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
@@ -257,8 +257,8 @@ fn failures_are_reported_and_queued() {
         &[],
         20,
         expect![[r#"
-        error: the answer of claude-sonnet-4-5-20250929 holds no key points that can be read
-          hint: another model may do better: AGENTIC_CONTEXT_MODEL names one
+        error: the answer of claude-sonnet-4-5-20250929 contains no readable key points
+          hint: try another model: set AGENTIC_CONTEXT_MODEL
         queued: `longhaul playbook learn` learns from DIR/session.jsonl
     "#]],
     );
@@ -341,8 +341,8 @@ fn invalid_input_is_rejected_before_any_request() {
     };
     check(&["nowhere.jsonl"], 2, false, &["nowhere.jsonl", "No such file", "~/.claude/projects"]);
     check(&["work"], 2, false, &["work", "Is a directory"]);
-    check(&["notes.md"], 2, false, &["notes.md", "not made of lines of JSON"]);
-    check(&["other.jsonl"], 2, false, &["other.jsonl", "another tool's"]);
+    check(&["notes.md"], 2, false, &["notes.md", "does not consist of lines of JSON"]);
+    check(&["other.jsonl"], 2, false, &["other.jsonl", "another tool"]);
     check(&["--run", "@"], 2, false, &["longhaul run"]);
     check(&["session.jsonl", "--playbook", "nowhere.json"], 2, false, &["nowhere.json", "--playbook"]);
     check(&["session.jsonl", "--playbook", "newer.json"], 25, true, &["version is 2.0", "playbook check"]);

@@ -1,7 +1,7 @@
 //! Lists the transcripts of a project's past sessions.
 //!
-//! The project is read from a transcript's rows. The name of its folder is derived from the project's path
-//! irreversibly and is not used.
+//! The rows of a transcript name its project. The name of its folder is not used, because the project's path
+//! cannot be derived from it.
 
 use longhaul_core::Moment;
 use serde::Deserialize;

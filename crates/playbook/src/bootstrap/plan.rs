@@ -54,7 +54,7 @@ pub struct BootstrapPlan {
 pub enum SkipReason {
     /// The state file lists it as processed at this time.
     LearnedAt(String),
-    /// All of it was judged.
+    /// It was judged completely.
     NothingNew,
     /// It contains no messages.
     NothingSaid,
@@ -73,7 +73,7 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    /// Returns the word for it in machine-readable output.
+    /// Returns the word for machine-readable output.
     pub fn as_str(&self) -> &'static str {
         match self {
             SkipReason::LearnedAt(_) => "learned",
@@ -96,25 +96,25 @@ impl fmt::Display for SkipReason {
             SkipReason::LearnedAt(at) => write!(out, "it was learned at {at}"),
             SkipReason::NothingNew => out.write_str("all of it was judged"),
             SkipReason::NothingSaid => out.write_str("it contains no messages"),
-            SkipReason::SubAgent => out.write_str("it is a sub-agent's"),
+            SkipReason::SubAgent => out.write_str("it belongs to a sub-agent"),
             SkipReason::TooLarge(bytes) => {
                 write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0)
             }
             SkipReason::TooOld => out.write_str("it is older than --since"),
             SkipReason::BeyondLimit => out.write_str("it is beyond the limit"),
             SkipReason::Foreign(error) => write!(out, "{error}"),
-            SkipReason::Unreadable(cause) => write!(out, "read it: {cause}"),
+            SkipReason::Unreadable(cause) => write!(out, "it cannot be read: {cause}"),
         }
     }
 }
 
-/// Returns how many bytes of a transcript are judged. Hooks queue the transcript under the name that the
+/// Returns how many bytes of a transcript were judged. Hooks queue the transcript under the name that the
 /// agent gave it. A slice that was started but not finished does not count, because it continues.
-fn judged_to(learning: &LearningDb, path: &Path) -> Result<u64, LearningError> {
+fn judged_bytes(learning: &LearningDb, path: &Path) -> Result<u64, LearningError> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut judged_to = 0;
+    let mut judged_bytes = 0;
     for name in [path, &real] {
-        judged_to = judged_to.max(match learning.last_slice(name)? {
+        judged_bytes = judged_bytes.max(match learning.last_slice(name)? {
             None => 0,
             Some(slice) => match slice.state {
                 SliceState::Learned | SliceState::Empty | SliceState::Failed => slice.part.ends,
@@ -122,7 +122,7 @@ fn judged_to(learning: &LearningDb, path: &Path) -> Result<u64, LearningError> {
             },
         });
     }
-    Ok(judged_to)
+    Ok(judged_bytes)
 }
 
 /// The result of learning from a transcript.
@@ -148,7 +148,7 @@ pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult
                ORDER BY id DESC LIMIT 1";
     let Queued { transcript, judge, destination, event, .. } = queued;
     let item = params![transcript.to_string_lossy(), judge.as_str(), destination, event.as_str()];
-    let state: Option<String> = learning.known(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
+    let state: Option<String> = learning.query(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
     match state.as_deref() {
         Some("done") => {}
         Some("failed") => return Ok(SessionResult::Failed),
@@ -170,7 +170,7 @@ pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult
 /// Returns [`LearningError`] if the database cannot be read.
 pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, LearningError> {
     let sql = "SELECT coalesce(sum(cost), 0) FROM judge_requests WHERE at >= ?";
-    let spent: i64 = learning.known(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
+    let spent: i64 = learning.query(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
     Ok(Usd(spent.max(0).cast_unsigned()))
 }
 
@@ -179,21 +179,21 @@ pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, LearningErr
 /// # Errors
 /// Returns [`LearningError`] if the database cannot be read.
 pub fn plan(
-    mut found: Vec<PastSession>,
+    mut past_sessions: Vec<PastSession>,
     filter: &SessionFilter,
     state: &BootstrapState,
     learning: Option<&LearningDb>,
     estimator: &Estimator<'_>,
 ) -> Result<BootstrapPlan, LearningError> {
     if filter.newest_first {
-        found.reverse();
+        past_sessions.reverse();
     }
     // An empty plan costs zero, even if the model has no price.
     let mut plan = BootstrapPlan {
         estimate: Estimate { cost: Some(Usd::ZERO), ..Estimate::default() },
         ..BootstrapPlan::default()
     };
-    for session in found {
+    for session in past_sessions {
         match estimate(&session, filter, state, learning, estimator)? {
             Ok(_) if filter.limit.is_some_and(|limit| plan.included.len() >= limit) => {
                 plan.skipped.push((session, SkipReason::BeyondLimit));
@@ -226,8 +226,8 @@ fn estimate(
     } else if session.bytes > filter.bytes_max {
         return Ok(Err(SkipReason::TooLarge(session.bytes)));
     }
-    let judged_to = match learning {
-        Some(learning) => judged_to(learning, &session.path)?,
+    let judged_bytes = match learning {
+        Some(learning) => judged_bytes(learning, &session.path)?,
         None => 0,
     };
     let bytes = match fs::read(&session.path) {
@@ -235,10 +235,10 @@ fn estimate(
         Err(error) => return Ok(Err(SkipReason::Unreadable(error.to_string()))),
     };
     // A file shorter than the judged part was replaced. The worker knows which of its rows were judged.
-    let unjudged = bytes.get(judged_to as usize..).unwrap_or(&bytes);
+    let unjudged = bytes.get(judged_bytes as usize..).unwrap_or(&bytes);
     Ok(match Excerpt::new(unjudged, |_| false) {
         Err(error) => Err(SkipReason::Foreign(error)),
-        Ok(slice) if slice.is_empty() && judged_to > 0 => Err(SkipReason::NothingNew),
+        Ok(slice) if slice.is_empty() && judged_bytes > 0 => Err(SkipReason::NothingNew),
         Ok(slice) if slice.is_empty() => Err(SkipReason::NothingSaid),
         Ok(slice) => Ok(estimator.estimate(&slice)),
     })

@@ -27,7 +27,7 @@ pub struct BootstrapSettings {
 
 /// An environment variable with an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{name} is `{value}`, and not {expected}")]
+#[error("{name} is `{value}`, not {expected}")]
 pub struct SettingError {
     /// Name of the variable.
     pub name: &'static str,

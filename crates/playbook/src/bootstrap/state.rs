@@ -46,10 +46,8 @@ impl StateError {
     /// Returns what the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            StateError::Unreadable { .. } => {
-                "move it away; learned parts stay known and are not learned again"
-            }
-            StateError::Unwritable { .. } => "see whether the directory can be written to and has room",
+            StateError::Unreadable { .. } => "move it away; parts that were learned are not learned again",
+            StateError::Unwritable { .. } => "check that the directory is writable and has free space",
         }
     }
 }
@@ -59,7 +57,7 @@ impl BootstrapState {
     ///
     /// # Errors
     /// Returns [`StateError`] if the file cannot be read or is invalid.
-    pub fn of_project(project: &Path) -> Result<BootstrapState, StateError> {
+    pub fn read(project: &Path) -> Result<BootstrapState, StateError> {
         let path = project.join(FILE);
         let unreadable = |cause: String| StateError::Unreadable { path: path.clone(), cause };
         let content = match fs::read(&path) {
@@ -68,7 +66,7 @@ impl BootstrapState {
             Err(error) => return Err(unreadable(error.to_string())),
         };
         if content.get(SESSIONS).is_some_and(|sessions| !sessions.is_object()) {
-            return Err(unreadable(format!("`{SESSIONS}` is no object")));
+            return Err(unreadable(format!("`{SESSIONS}` is not an object")));
         }
         Ok(BootstrapState { path, content })
     }

@@ -63,7 +63,7 @@ impl Stage {
     }
 
     fn state(&self) -> BootstrapState {
-        BootstrapState::of_project(&self.path("mine")).expect("it can be read")
+        BootstrapState::read(&self.path("mine")).expect("it can be read")
     }
 }
 
@@ -105,8 +105,7 @@ fn planned(stage: &Stage, filter: &SessionFilter, learning: Option<&LearningDb>)
         playbook_tokens: 50,
     };
     let found = sessions(&stage.source()).expect("it can be read");
-    let plan = plan(found, filter, &stage.state(), learning, &estimator)
-        .expect("nothing is looked up without success");
+    let plan = plan(found, filter, &stage.state(), learning, &estimator).expect("the plan can be made");
     let name = |session: &PastSession| stage.name(&session.path);
     let learns = plan.included.iter().map(|planned| format!("learn {}\n", name(&planned.session)));
     let passes = plan.skipped.iter().map(|(session, reason)| format!("pass {}: {reason}\n", name(session)));
@@ -134,7 +133,7 @@ fn plans_sessions_and_reasons_for_skipping() {
         pass p/2.jsonl: it was learned at 2026-11-23T00:30:00
         pass p/3.jsonl: it is too large: 0.0 MB
         pass p/4.jsonl: it contains no messages
-        pass p/agent-5.jsonl: it is a sub-agent's
+        pass p/agent-5.jsonl: it belongs to a sub-agent
     "#]],
     );
     check(
@@ -142,7 +141,7 @@ fn plans_sessions_and_reasons_for_skipping() {
         expect![[r#"
         learn p/6.jsonl
         learn p/2.jsonl
-        pass p/agent-5.jsonl: it is a sub-agent's
+        pass p/agent-5.jsonl: it belongs to a sub-agent
         pass p/4.jsonl: it contains no messages
         pass p/3.jsonl: it is too large: 0.0 MB
         pass p/1.jsonl: it is beyond the limit
@@ -190,11 +189,13 @@ fn plan_skips_judged_but_not_queued_sessions() {
         unreachable!("it is queued")
     };
     let part = crate::database::ByteRange { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
-    let slice =
-        learning.begin(&item, Moment(3), None, part).expect("it can be written").expect("it is the first");
+    let slice = learning
+        .start_slice(&item, Moment(3), None, part)
+        .expect("it can be written")
+        .expect("it is the first");
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "learn p/1.jsonl\n");
     let state = crate::database::SliceState::Learned;
-    learning.end(&item, &slice, Moment(4), state, "1 new").expect("it can be written");
+    learning.finish_slice(&item, &slice, Moment(4), state, "1 new").expect("it can be written");
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
     assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Learned);
 }
@@ -222,7 +223,7 @@ fn reports_result_without_slice() {
         assert_eq!(result_of(&learning, &queued).expect("it can be read"), expected);
     };
     check(Err("cannot read gone.jsonl: there is no such file"), SessionResult::Failed);
-    check(Ok("nothing was new in it"), SessionResult::Empty);
+    check(Ok("it contains nothing new"), SessionResult::Empty);
 }
 
 #[test]
@@ -259,7 +260,7 @@ fn state_has_format_of_ace_hooks() {
 
     for broken in ["", "[]", "{", "{\"processed_sessions\": []}"] {
         fs::write(&path, broken).expect("the stage can be written");
-        let error = BootstrapState::of_project(&stage.path("mine")).expect_err(broken);
+        let error = BootstrapState::read(&stage.path("mine")).expect_err(broken);
         assert!(error.hint().starts_with("move it away"), "{error}");
     }
 }
@@ -324,7 +325,7 @@ fn reads_settings_from_environment() {
     for wrong in ["-1", "many", "NaN", "inf"] {
         let error = settings(&[("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", wrong)]).expect_err(wrong);
         let message =
-            format!("AGENTIC_CONTEXT_BOOTSTRAP_DELAY is `{wrong}`, and not a number of seconds, like 2.0");
+            format!("AGENTIC_CONTEXT_BOOTSTRAP_DELAY is `{wrong}`, not a number of seconds, like 2.0");
         assert_eq!(error.to_string(), message);
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 pub struct Item {
     /// Row id.
     pub id: i64,
-    /// What to learn from.
+    /// The queued transcript.
     pub queued: Queued,
     /// Number of failed attempts.
     pub tries: u32,
@@ -36,7 +36,7 @@ pub struct JudgeBackoff {
     /// Earliest time of the next question.
     pub not_before: Moment,
     /// Whether a person must change something first.
-    pub person: bool,
+    pub needs_person: bool,
     /// Error of the last failure.
     pub reason: String,
 }
@@ -54,14 +54,14 @@ impl LearningDb {
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
     pub fn next(&self, judge: JudgeKind, destination: &str, now: Moment) -> Result<NextItem, LearningError> {
-        self.next_of(judge, destination, None, now)
+        self.next_for(judge, destination, None, now)
     }
 
     /// Returns the next item as [`LearningDb::next`] does, of one transcript if it is given.
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
-    pub fn next_of(
+    pub fn next_for(
         &self,
         judge: JudgeKind,
         destination: &str,
@@ -71,7 +71,7 @@ impl LearningDb {
         let transcript = transcript.map(Path::to_string_lossy);
         let backoff = self.backoff(judge, destination)?;
         let not_before = backoff.map_or(Moment(0), |backoff| backoff.not_before);
-        self.known(|db| {
+        self.query(|db| {
             // Both queries must see the same state, because other workers take items from the queue too.
             let db = db.unchecked_transaction()?;
             let sql = format!("SELECT min(not_before) FROM queue WHERE {WAITING}");
@@ -104,12 +104,12 @@ impl LearningDb {
         destination: &str,
     ) -> Result<Option<JudgeBackoff>, LearningError> {
         let sql = "SELECT failures, not_before, needs_person, reason FROM judge_backoff WHERE judge = ? AND destination = ?";
-        self.known(|db| {
+        self.query(|db| {
             db.query_row(sql, params![judge.as_str(), destination], |row| {
                 Ok(JudgeBackoff {
                     failures: row.get(0)?,
                     not_before: Moment(row.get::<_, i64>(1)?.cast_unsigned()),
-                    person: row.get(2)?,
+                    needs_person: row.get(2)?,
                     reason: row.get(3)?,
                 })
             })
@@ -134,7 +134,7 @@ impl LearningDb {
         })
     }
 
-    /// Delays an item for a reason of its own, such as a playbook that cannot be written now.
+    /// Delays only this item, for example because its playbook cannot be written now.
     pub(crate) fn delay(
         &mut self,
         item: &Item,
@@ -146,7 +146,7 @@ impl LearningDb {
 
     /// Pauses all items of this judge until a person has changed something. The items stay unchanged. Returns
     /// whether the reason is new.
-    pub(crate) fn needs_person(
+    pub(crate) fn pause_judge(
         &mut self,
         item: &Item,
         now: Moment,
@@ -154,15 +154,15 @@ impl LearningDb {
     ) -> Result<bool, LearningError> {
         let Queued { judge, destination, .. } = &item.queued;
         let previous = self.backoff(*judge, destination)?;
-        let is_news = previous.is_none_or(|previous| !previous.person || previous.reason != reason);
+        let is_news = previous.is_none_or(|previous| !previous.needs_person || previous.reason != reason);
         self.change(|db| set_backoff(db, item, now, reason, 1, now, true))?;
         Ok(is_news)
     }
 
     /// Clears the backoff of this judge, because it answered.
-    pub(crate) fn answered(&self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
+    pub(crate) fn clear_backoff(&self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
         let sql = "DELETE FROM judge_backoff WHERE judge = ? AND destination = ?";
-        self.known(|db| db.execute(sql, params![judge.as_str(), destination]).map(drop))
+        self.query(|db| db.execute(sql, params![judge.as_str(), destination]).map(drop))
     }
 
     /// Finishes an item that failed or needs no learning.
@@ -175,7 +175,7 @@ impl LearningDb {
         self.change(|db| finish(db, item.id, now, result))
     }
 
-    /// Makes all waiting items due now, for whatever reason they wait. The user requests this.
+    /// Makes all waiting items due now, regardless of why they wait. Called at the user's request.
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be written.
@@ -189,11 +189,11 @@ impl LearningDb {
         })
     }
 
-    /// Makes all failed items waiting again, from their last completed step. Returns the number of items.
+    /// Queues all failed items again, from their last completed step. Returns the number of items.
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be written.
-    pub fn try_failed_again(&mut self, judge: JudgeKind, destination: &str) -> Result<usize, LearningError> {
+    pub fn retry_failed(&mut self, judge: JudgeKind, destination: &str) -> Result<usize, LearningError> {
         let failed_items = "SELECT id FROM queue WHERE state = 'failed' AND judge = ?1 AND destination = ?2";
         self.change(|db| {
             let judge_params = params![judge.as_str(), destination];
@@ -226,7 +226,7 @@ fn set_backoff(
     reason: &str,
     failures: u32,
     not_before: Moment,
-    person: bool,
+    needs_person: bool,
 ) -> rusqlite::Result<()> {
     let sql =
         "INSERT INTO judge_backoff (judge, destination, since, failures, not_before, needs_person, reason)
@@ -234,7 +234,8 @@ fn set_backoff(
                ON CONFLICT DO UPDATE SET failures = ?4, not_before = ?5, needs_person = ?6, reason = ?7";
     let Queued { judge, destination, .. } = &item.queued;
     let (now, not_before) = (now.0.cast_signed(), not_before.0.cast_signed());
-    db.execute(sql, params![judge.as_str(), destination, now, failures, not_before, person, reason]).map(drop)
+    db.execute(sql, params![judge.as_str(), destination, now, failures, not_before, needs_person, reason])
+        .map(drop)
 }
 
 fn delay(db: &Connection, item: &Item, reason: &str, until: Moment) -> rusqlite::Result<Moment> {

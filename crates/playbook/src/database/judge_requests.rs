@@ -34,14 +34,14 @@ impl LearningDb {
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be written.
-    pub fn asked(&self, request: &JudgeRequest<'_>) -> Result<(), LearningError> {
+    pub fn record_request(&self, request: &JudgeRequest<'_>) -> Result<(), LearningError> {
         let reply = request.result.ok();
         let Tokens { input, output, cache_read, cache_write } =
             reply.map_or_else(Tokens::default, |reply| reply.tokens);
         let sql = "INSERT INTO judge_requests (at, project, slice, question, judge, model, input, output, cache_read, cache_write, cost,
                                       fault, prompt, answer)
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        self.known(|db| {
+        self.query(|db| {
             let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
             db.execute(
                 sql,
@@ -67,7 +67,7 @@ impl LearningDb {
         })
     }
 
-    /// Returns the stored answers to this question, oldest first, for reuse when it is asked again.
+    /// Returns the stored answers to this question, oldest first, for reuse when it is repeated.
     pub(crate) fn answers(
         &self,
         slice: i64,
@@ -76,7 +76,7 @@ impl LearningDb {
     ) -> Result<Vec<Reply>, LearningError> {
         let sql = "SELECT answer, model, input, output, cache_read, cache_write, cost FROM judge_requests
                    WHERE slice = ? AND question = ? AND prompt = ? AND answer IS NOT NULL ORDER BY id";
-        self.known(|db| {
+        self.query(|db| {
             let mut statement = db.prepare(sql)?;
             let answers = statement.query_map(params![slice, question.as_str(), prompt], |row| {
                 let number = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);

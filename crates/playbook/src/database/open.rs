@@ -21,8 +21,8 @@ const VERSION: i64 = 1;
 const SCHEMA: &str = include_str!("schema.sql");
 // Every table of this version.
 const TABLES: &[&str] = &["queue", "slices", "judged", "judge_requests", "judge_backoff", "revisions"];
-// Fifty sessions that end at once flush to the disk one after the other.
-const WAIT: Duration = Duration::from_secs(10);
+// Fifty sessions that end at the same time flush to the disk one after another.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 // Suffixes of the files that belong to a database.
 const SIDE_FILES: &[&str] = &["-wal", "-shm"];
 
@@ -75,10 +75,10 @@ impl LearningError {
             LearningError::Locked { .. } => "try again in a moment".to_owned(),
             LearningError::Newer { .. } => "update longhaul".to_owned(),
             LearningError::Damaged { .. } => {
-                "try again: it is set aside then, and a new one is made; playbooks are not touched by that".to_owned()
+                "try again: longhaul then keeps it under another name and creates a new one; playbooks are not affected".to_owned()
             }
             LearningError::Refused { .. } => {
-                "see whether its directory can be written to and has room, or set LONGHAUL_HOME to another one".to_owned()
+                "check that its directory is writable and has free space, or set LONGHAUL_HOME to another directory".to_owned()
             }
         }
     }
@@ -90,8 +90,8 @@ impl LearningDb {
     /// # Errors
     /// Returns every [`LearningError`] except `Damaged`.
     pub fn open(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
-        match LearningDb::open_as_it_is(paths) {
-            Err(LearningError::Damaged { .. }) => LearningDb::open_anew(paths),
+        match LearningDb::open_or_create(paths) {
+            Err(LearningError::Damaged { .. }) => LearningDb::replace_if_damaged(paths),
             opened => opened,
         }
     }
@@ -104,14 +104,14 @@ impl LearningDb {
         if paths.database().exists() { LearningDb::open(paths).map(Some) } else { Ok(None) }
     }
 
-    /// Moves the database aside if it is damaged, and opens the current one. Callers use it after a `Damaged`
-    /// error.
+    /// Moves the database aside if it is damaged, and opens the current one. Callers use this after a
+    /// `Damaged` error.
     ///
     /// # Errors
     /// Returns [`LearningError`] if no usable database can be opened.
-    pub fn open_anew(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
+    pub fn replace_if_damaged(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
         let path = paths.database();
-        let set_aside = {
+        let damaged_copy = {
             // If two processes find the damage, the second one finds the new database.
             let lock = File::open(paths.dir()).map_err(|cause| refused(&path, &cause))?;
             lock.lock().map_err(|cause| refused(&path, &cause))?;
@@ -119,36 +119,36 @@ impl LearningDb {
                 // Another process has moved it aside and not created the new one yet.
                 Err(_) if !path.exists() => None,
                 Err(LearningError::Damaged { .. }) => {
-                    Some(set_aside(&path).map_err(|cause| refused(&path, &cause))?)
+                    Some(move_aside(&path).map_err(|cause| refused(&path, &cause))?)
                 }
                 Ok(()) => None,
                 Err(error) => return Err(error),
             }
         };
-        Ok(LearningDb { damaged_copy: set_aside, ..LearningDb::open_as_it_is(paths)? })
+        Ok(LearningDb { damaged_copy, ..LearningDb::open_or_create(paths)? })
     }
 
-    /// Returns the new path of a damaged database that was found when this one was opened. The user should be
-    /// informed.
-    pub fn set_aside(&self) -> Option<&Path> {
+    /// Returns the new path of the damaged database that this one replaced when it was opened, if any.
+    /// Callers report it to the user.
+    pub fn damaged_copy(&self) -> Option<&Path> {
         self.damaged_copy.as_deref()
     }
 
     /// Returns every damaged database that was moved aside, oldest first.
-    pub fn all_set_aside(paths: &LearningPaths) -> Vec<PathBuf> {
+    pub fn damaged_copies(paths: &LearningPaths) -> Vec<PathBuf> {
         let path = paths.database();
-        (1..).map(|number| damaged(&path, number)).take_while(|path| path.exists()).collect()
+        (1..).map(|number| damaged_path(&path, number)).take_while(|path| path.exists()).collect()
     }
 
     /// Returns the paths of the learning data.
-    pub fn place(&self) -> &LearningPaths {
+    pub fn paths(&self) -> &LearningPaths {
         &self.paths
     }
 
     /// Flushes the log, so that every commit is on disk, including unsynced ones.
     pub(super) fn flush(&self) -> Result<(), LearningError> {
         // SQLite holds no locks on this file, so opening and closing it here releases none.
-        let flushed = File::open(with_end(&self.path, "-wal")).and_then(|log| log.sync_data());
+        let flushed = File::open(with_suffix(&self.path, "-wal")).and_then(|log| log.sync_data());
         flushed.map_err(|cause| refused(&self.path, &cause))
     }
 
@@ -158,28 +158,28 @@ impl LearningDb {
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be written.
     pub fn checkpoint(&self) -> Result<(), LearningError> {
-        self.known(|db| {
+        self.query(|db| {
             // With a timeout it would wait for readers while it holds the lock that hooks need. The rest of
             // the log is left for the next call.
             db.busy_timeout(Duration::ZERO)?;
             let is_busy = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-            db.busy_timeout(WAIT)?;
+            db.busy_timeout(BUSY_TIMEOUT)?;
             if is_busy? {
                 return Ok(());
             }
-            // The first write to an empty log flushes twice, for the log's header. A hook should not pay for
-            // that.
+            // The first write to an empty log flushes twice, for the log's header. This write does so here,
+            // so that no hook has to.
             db.pragma_update(None, "user_version", VERSION)
         })
     }
 
-    /// Verifies that the whole database is readable. This reads all of it.
+    /// Verifies that the whole database is readable, by reading all of it.
     ///
     /// # Errors
-    /// Returns `LearningError::Damaged` if it is not, or another [`LearningError`].
+    /// Returns `LearningError::Damaged` if the database is damaged, or another [`LearningError`].
     pub(crate) fn quick_check(&self) -> Result<(), LearningError> {
-        let verdict: String = self.known(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
-        let missing = self.known(|db| {
+        let verdict: String = self.query(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
+        let missing = self.query(|db| {
             let mut table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
             let mut missing = Vec::new();
             for name in TABLES {
@@ -195,11 +195,11 @@ impl LearningDb {
         }
         match missing.as_slice() {
             [] => Ok(()),
-            names => Err(damaged(format!("it has no {}", names.join(", ")))),
+            names => Err(damaged(format!("it has no table {}", names.join(", ")))),
         }
     }
 
-    fn open_as_it_is(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
+    fn open_or_create(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
         let path = paths.database();
         if path.exists() {
             match LearningDb::connect(paths, &path) {
@@ -221,10 +221,10 @@ impl LearningDb {
     }
 
     fn prepare(&self) -> Result<(), LearningError> {
-        let version: i64 = self.known(|db| {
-            db.busy_timeout(WAIT)?;
+        let version: i64 = self.query(|db| {
+            db.busy_timeout(BUSY_TIMEOUT)?;
             // A commit flushes the log and is on disk when it returns. Only `checkpoint` moves the log into
-            // the database, never a long log or the end of a hook.
+            // the database: SQLite does not do so when the log is long or when a hook ends.
             db.pragma_update(None, "synchronous", "FULL")?;
             db.query_row("PRAGMA wal_autocheckpoint = 0", [], |_| Ok(()))?;
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -241,7 +241,7 @@ impl LearningDb {
     }
 
     /// Runs a query and converts its error.
-    pub(crate) fn known<T>(
+    pub(crate) fn query<T>(
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LearningError> {
@@ -273,29 +273,29 @@ fn create(paths: &LearningPaths, path: &Path) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
-    // The database was removed without these files. A new database would take them for its own.
-    if SIDE_FILES.iter().any(|end| with_end(path, end).exists()) {
-        set_aside(path)?;
+    // The database was removed without these files. A new database would use them as its own.
+    if SIDE_FILES.iter().any(|end| with_suffix(path, end).exists()) {
+        move_aside(path)?;
     }
     let empty = empty_database(SCHEMA, VERSION).map_err(io::Error::other)?;
     replace(path, &empty, Durability::Power).map_err(io::Error::other)
 }
 
 /// Renames a damaged database and its side files. The caller must hold the directory's lock.
-fn set_aside(path: &Path) -> io::Result<PathBuf> {
+fn move_aside(path: &Path) -> io::Result<PathBuf> {
     let is_free = |number: &u32| {
-        let aside = damaged(path, *number);
-        !aside.exists() && SIDE_FILES.iter().all(|end| !with_end(&aside, end).exists())
+        let target = damaged_path(path, *number);
+        !target.exists() && SIDE_FILES.iter().all(|end| !with_suffix(&target, end).exists())
     };
-    let aside = (1..).find(is_free).map(|number| damaged(path, number));
-    let aside = aside.ok_or_else(|| io::Error::other("no name is left for a damaged database"))?;
+    let target = (1..).find(is_free).map(|number| damaged_path(path, number));
+    let target = target.ok_or_else(|| io::Error::other("no free name for a damaged database"))?;
     // The database is renamed last: while it exists, no process creates a new one, which would adopt a
     // remaining log.
     for end in SIDE_FILES {
-        rename(&with_end(path, end), &with_end(&aside, end))?;
+        rename(&with_suffix(path, end), &with_suffix(&target, end))?;
     }
-    rename(path, &aside)?;
-    Ok(aside)
+    rename(path, &target)?;
+    Ok(target)
 }
 
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
@@ -307,11 +307,11 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-fn damaged(path: &Path, number: u32) -> PathBuf {
-    with_end(path, &format!(".damaged-{number}"))
+fn damaged_path(path: &Path, number: u32) -> PathBuf {
+    with_suffix(path, &format!(".damaged-{number}"))
 }
 
-fn with_end(path: &Path, end: &str) -> PathBuf {
+fn with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)

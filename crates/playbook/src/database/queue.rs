@@ -69,7 +69,7 @@ impl QueuedEvent {
         }
     }
 
-    /// Returns the event of this word. An unknown word, from a later version, counts as `Manual`.
+    /// Parses a word. An unknown word, from a later version, counts as `Manual`.
     pub(super) fn parse(word: &str) -> QueuedEvent {
         QueuedEvent::ALL.iter().copied().find(|event| event.as_str() == word).unwrap_or(QueuedEvent::Manual)
     }
@@ -87,7 +87,7 @@ impl JudgeKind {
         }
     }
 
-    /// Returns the kind of this word, or `None` if there is none.
+    /// Parses a word, or returns `None` if it is unknown.
     pub fn parse(word: &str) -> Option<JudgeKind> {
         JudgeKind::ALL.iter().copied().find(|kind| kind.as_str() == word)
     }
@@ -98,16 +98,18 @@ impl LearningDb {
     /// moved aside.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the item may not be queued.
+    /// Returns [`LearningError`] if the item is not queued, or if that is unknown.
     pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
         match self.insert(at, queued) {
-            Err(LearningError::Damaged { .. }) => LearningDb::open_anew(self.place())?.insert(at, queued),
+            Err(LearningError::Damaged { .. }) => {
+                LearningDb::replace_if_damaged(self.paths())?.insert(at, queued)
+            }
             inserted => inserted,
         }
     }
 
     fn insert(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
-        self.known(|db| {
+        self.query(|db| {
             // With FULL, SQLite would also flush the directory of its log each time the database is opened.
             db.pragma_update(None, "synchronous", "NORMAL")?;
             let sql =

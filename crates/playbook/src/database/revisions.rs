@@ -40,7 +40,7 @@ pub struct Revision {
     pub after: String,
     /// Text of the file, or `None` if the revision is too old.
     pub content: Option<String>,
-    /// Whether it is known to have been written to the file.
+    /// Whether the file is known to have contained it.
     pub written: bool,
     /// Applied and skipped changes.
     pub changes: ChangeSummary,
@@ -54,7 +54,7 @@ pub(crate) struct NewRevision {
     pub(crate) before: Option<String>,
     pub(crate) after: String,
     pub(crate) content: String,
-    pub(crate) placed: bool,
+    pub(crate) written: bool,
     pub(crate) changes: ChangeSummary,
 }
 
@@ -63,22 +63,22 @@ impl LearningDb {
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
-    pub fn saves(&self, project: &str) -> Result<Vec<Revision>, LearningError> {
-        self.known(|db| {
+    pub fn revisions(&self, project: &str) -> Result<Vec<Revision>, LearningError> {
+        self.query(|db| {
             let mut rows = db.prepare(&select("WHERE project = ?1 ORDER BY id"))?;
-            rows.query_map(params![project], save)?.collect()
+            rows.query_map(params![project], revision_from_row)?.collect()
         })
     }
 
     /// Returns the last revision of a project's playbook and the one before it.
-    pub(crate) fn last_saves(
+    pub(crate) fn last_revisions(
         &self,
         project: &str,
     ) -> Result<(Option<Revision>, Option<Revision>), LearningError> {
-        self.known(|db| {
+        self.query(|db| {
             let mut rows = db.prepare(&select("WHERE project = ?1 ORDER BY id DESC LIMIT 2"))?;
-            let mut saves = rows.query_map(params![project], save)?;
-            Ok((saves.next().transpose()?, saves.next().transpose()?))
+            let mut revisions = rows.query_map(params![project], revision_from_row)?;
+            Ok((revisions.next().transpose()?, revisions.next().transpose()?))
         })
     }
 
@@ -86,9 +86,11 @@ impl LearningDb {
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
-    pub fn save_of_slice(&self, slice: i64) -> Result<Option<Revision>, LearningError> {
+    pub fn revision_of_slice(&self, slice: i64) -> Result<Option<Revision>, LearningError> {
         let cause = RevisionCause::SliceRow(slice).to_string();
-        self.known(|db| db.prepare(&select("WHERE cause = ?1"))?.query_row(params![cause], save).optional())
+        self.query(|db| {
+            db.prepare(&select("WHERE cause = ?1"))?.query_row(params![cause], revision_from_row).optional()
+        })
     }
 
     /// Records revisions in one transaction and returns the id of the last. Deletes the text of old
@@ -96,11 +98,11 @@ impl LearningDb {
     pub(crate) fn insert_revisions(
         &mut self,
         project: &str,
-        saves: &[NewRevision],
+        revisions: &[NewRevision],
     ) -> Result<i64, LearningError> {
         self.change(|db| {
-            for save in saves {
-                insert(db, project, save)?;
+            for revision in revisions {
+                insert(db, project, revision)?;
             }
             let id = db.last_insert_rowid();
             db.prepare(
@@ -113,32 +115,32 @@ impl LearningDb {
     }
 
     /// Records that the revision is in the file.
-    pub(crate) fn is_placed(&self, id: i64) -> Result<(), LearningError> {
-        self.known(|db| {
+    pub(crate) fn mark_written(&self, id: i64) -> Result<(), LearningError> {
+        self.query(|db| {
             db.prepare("UPDATE revisions SET written = 1 WHERE id = ?1")?.execute(params![id]).map(|_| ())
         })
     }
 
     /// Deletes a revision that never reached the file.
-    pub(crate) fn take_back(&self, id: i64) -> Result<(), LearningError> {
-        self.known(|db| db.prepare("DELETE FROM revisions WHERE id = ?1")?.execute(params![id]).map(|_| ()))
+    pub(crate) fn delete_revision(&self, id: i64) -> Result<(), LearningError> {
+        self.query(|db| db.prepare("DELETE FROM revisions WHERE id = ?1")?.execute(params![id]).map(|_| ()))
     }
 }
 
-fn insert(db: &Connection, project: &str, save: &NewRevision) -> rusqlite::Result<usize> {
-    let changes = serde_json::to_string(&save.changes).expect("what was done has only string keys");
+fn insert(db: &Connection, project: &str, revision: &NewRevision) -> rusqlite::Result<usize> {
+    let changes = serde_json::to_string(&revision.changes).expect("a change summary has only string keys");
     db.prepare(
         "INSERT INTO revisions (project, at, cause, before, after, content, written, changes)
          VALUES (:project, :at, :cause, :before, :after, :content, :written, :changes)",
     )?
     .execute(named_params! {
         ":project": project,
-        ":at": save.at.0.cast_signed(),
-        ":cause": save.cause.to_string(),
-        ":before": save.before,
-        ":after": save.after,
-        ":content": save.content,
-        ":written": save.placed,
+        ":at": revision.at.0.cast_signed(),
+        ":cause": revision.cause.to_string(),
+        ":before": revision.before,
+        ":after": revision.after,
+        ":content": revision.content,
+        ":written": revision.written,
         ":changes": changes,
     })
 }
@@ -147,7 +149,7 @@ fn select(condition: &str) -> String {
     format!("SELECT id, at, cause, before, after, content, written, changes FROM revisions {condition}")
 }
 
-fn save(row: &Row<'_>) -> rusqlite::Result<Revision> {
+fn revision_from_row(row: &Row<'_>) -> rusqlite::Result<Revision> {
     let content: String = row.get("content")?;
     let changes: String = row.get("changes")?;
     let cause: String = row.get("cause")?;
@@ -169,7 +171,7 @@ impl fmt::Display for RevisionCause {
         match self {
             RevisionCause::SliceRow(slice) => write!(out, "slice {slice}"),
             RevisionCause::Edit => out.write_str("edit"),
-            RevisionCause::Undo(save) => write!(out, "undo {save}"),
+            RevisionCause::Undo(revision) => write!(out, "undo {revision}"),
             RevisionCause::External => out.write_str("found"),
         }
     }
@@ -181,7 +183,7 @@ impl FromStr for RevisionCause {
     fn from_str(text: &str) -> Result<RevisionCause, ()> {
         match text.split_once(' ') {
             Some(("slice", slice)) => slice.parse().map(RevisionCause::SliceRow).map_err(|_| ()),
-            Some(("undo", save)) => save.parse().map(RevisionCause::Undo).map_err(|_| ()),
+            Some(("undo", revision)) => revision.parse().map(RevisionCause::Undo).map_err(|_| ()),
             None if text == "edit" => Ok(RevisionCause::Edit),
             None if text == "found" => Ok(RevisionCause::External),
             Some(_) | None => Err(()),

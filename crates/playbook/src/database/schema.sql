@@ -11,7 +11,7 @@ CREATE TABLE queue (
     event        TEXT NOT NULL,
     reason       TEXT,
     judge        TEXT NOT NULL,
-    -- The API that the session itself talked to: its content is sent nowhere else.
+    -- The API that the session used. Its content is sent to no other.
     destination  TEXT NOT NULL,
     -- waiting, done, failed
     state        TEXT NOT NULL DEFAULT 'waiting',
@@ -19,29 +19,29 @@ CREATE TABLE queue (
     not_before   INTEGER NOT NULL DEFAULT 0,
     -- The error of the last attempt, or the result.
     last_result  TEXT,
-    -- When it was done or had failed.
+    -- When it was done or failed.
     ended_at     INTEGER
 ) STRICT;
 CREATE INDEX queue_waiting ON queue (not_before, id) WHERE state = 'waiting';
 
--- Parts of transcripts that were judged, or are being judged, and how far.
+-- Parts of transcripts that were judged or are being judged, with their progress.
 CREATE TABLE slices (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     queued       INTEGER NOT NULL REFERENCES queue (id),
     project      TEXT NOT NULL,
     transcript   TEXT NOT NULL,
-    -- Its bytes, whole lines of the transcript.
+    -- The byte range. It contains whole lines of the transcript.
     start_offset INTEGER NOT NULL,
     end_offset   INTEGER NOT NULL,
-    -- How often the file was replaced by another one of the same name. Each starts from the beginning.
+    -- How often the file was replaced by another of the same name. Each new file is judged from its start.
     generation   INTEGER NOT NULL,
-    -- A hash of the file's first bytes and of those before the slice's end, by which it is known again.
+    -- A hash of the file's first bytes and of those before the slice's end. It identifies the file.
     fingerprint  INTEGER NOT NULL,
-    -- Whether it ends where it would have been too long: there is more behind it.
+    -- Whether it was cut at the size limit, so that another slice follows.
     more         INTEGER NOT NULL,
     -- started, reflected, curated, learned, empty, failed
     state        TEXT NOT NULL,
-    -- The judge's paid answers, kept until they are learned, so that no question is asked twice.
+    -- The judge's billed answers, stored until they are learned, so that no question is asked twice.
     reflection   TEXT,
     operations   TEXT,
     started_at   INTEGER NOT NULL,
@@ -52,7 +52,7 @@ CREATE TABLE slices (
 ) STRICT;
 CREATE INDEX slices_of ON slices (queued);
 
--- Rows of transcripts that were judged, by a hash of their ids: a forked or copied session brings the same ones again.
+-- Rows of transcripts that were judged, by a hash of their ids. Forked and copied sessions contain the same rows.
 CREATE TABLE judged (
     row          INTEGER PRIMARY KEY
 ) STRICT;
@@ -71,11 +71,11 @@ CREATE TABLE judge_requests (
     output       INTEGER NOT NULL,
     cache_read   INTEGER NOT NULL,
     cache_write  INTEGER NOT NULL,
-    -- NULL if unknown, or if a run of its own counts it.
+    -- NULL if unknown, or if a separate run counts it.
     cost         INTEGER,
     -- NULL if it was answered.
     fault        TEXT,
-    -- A hash of the question, and its answer until its slice is learned: another worker that continues does not ask again.
+    -- A hash of the question, and the answer until its slice is learned, so that the next worker can reuse it.
     prompt       INTEGER NOT NULL DEFAULT 0,
     answer       TEXT
 ) STRICT;
@@ -96,19 +96,19 @@ CREATE TABLE judge_backoff (
     PRIMARY KEY (judge, destination)
 ) STRICT;
 
--- Every revision of every playbook, recorded before its file is written, and revisions that other programs wrote in between.
--- Only the last ones keep their content.
+-- Every revision of every playbook, recorded before its file is written, and the revisions that other programs wrote
+-- in between. Only the latest keep their content.
 CREATE TABLE revisions (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     project      TEXT NOT NULL,
     at           INTEGER NOT NULL,
-    -- Its cause: `slice 17`, `edit`, `undo 3`, or `found` for another program's. A slice has at most one.
+    -- `slice 17`, `edit`, `undo 3`, or `found` if another program wrote it. A slice has at most one revision.
     cause        TEXT NOT NULL,
     -- `last_updated` of the file before and after. NULL before the first.
     before       TEXT,
     after        TEXT NOT NULL,
     content      TEXT NOT NULL,
-    -- Whether it is known to have been in the file. A user who restores an older state did so on purpose.
+    -- Whether the file is known to have contained it. If an older state is then in the file, the user restored it.
     written      INTEGER NOT NULL DEFAULT 0,
     -- Applied and skipped changes, as JSON.
     changes      TEXT NOT NULL

@@ -86,20 +86,20 @@ const COLUMNS: &str =
 
 impl LearningDb {
     /// Returns the unfinished slice of this item.
-    pub(crate) fn unfinished(&self, item: &Item) -> Result<Option<Slice>, LearningError> {
+    pub(crate) fn unfinished_slice(&self, item: &Item) -> Result<Option<Slice>, LearningError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM slices WHERE queued = ? AND state IN ('started', 'reflected', 'curated') ORDER BY id"
         );
-        self.known(|db| db.query_row(&sql, [item.id], slice).optional())
+        self.query(|db| db.query_row(&sql, [item.id], slice).optional())
     }
 
     /// Returns the last slice of a transcript, for any judge and with any result.
     pub(crate) fn last_slice(&self, transcript: &Path) -> Result<Option<Slice>, LearningError> {
-        self.known(|db| last_slice(db, transcript))
+        self.query(|db| last_slice(db, transcript))
     }
 
     /// Starts a slice after `last`. Returns `None` if `last` is no longer the transcript's last slice.
-    pub(crate) fn begin(
+    pub(crate) fn start_slice(
         &mut self,
         item: &Item,
         now: Moment,
@@ -136,7 +136,7 @@ impl LearningDb {
 
     /// Stores the reflector's answer. The rows that the reflector received are never judged again, because
     /// its answer covers them.
-    pub(crate) fn reflected(
+    pub(crate) fn store_reflection(
         &mut self,
         slice: &Slice,
         reflected: &ReflectionResult,
@@ -154,14 +154,18 @@ impl LearningDb {
     }
 
     /// Stores the curator's answer.
-    pub(crate) fn curated(&mut self, slice: &Slice, operations: &[Value]) -> Result<(), LearningError> {
+    pub(crate) fn store_operations(
+        &mut self,
+        slice: &Slice,
+        operations: &[Value],
+    ) -> Result<(), LearningError> {
         let operations_json = serde_json::to_string(operations).unwrap_or_default();
         let sql = "UPDATE slices SET state = 'curated', operations = ? WHERE id = ?";
         self.change(|db| db.execute(sql, params![operations_json, slice.id]).map(drop))
     }
 
     /// Finishes a slice, and also its item unless the transcript continues.
-    pub(crate) fn end(
+    pub(crate) fn finish_slice(
         &mut self,
         item: &Item,
         slice: &Slice,
@@ -192,9 +196,9 @@ impl LearningDb {
         })
     }
 
-    /// Finishes a slice whose bytes are gone because its file was replaced. The item continues with the new
-    /// file.
-    pub(crate) fn replaced(&mut self, slice: &Slice, now: Moment) -> Result<(), LearningError> {
+    /// Finishes a slice whose bytes no longer exist because its file was replaced. The item continues with
+    /// the new file.
+    pub(crate) fn finish_replaced(&mut self, slice: &Slice, now: Moment) -> Result<(), LearningError> {
         let sql = "UPDATE slices SET state = 'empty', reason = ?, ended_at = ? WHERE id = ?";
         self.change(|db| {
             let reason = "its file was replaced before it was judged";
@@ -203,8 +207,8 @@ impl LearningDb {
     }
 
     /// Returns the rows that were judged already.
-    pub(crate) fn judged(&self, rows: &BTreeSet<i64>) -> Result<BTreeSet<i64>, LearningError> {
-        self.known(|db| {
+    pub(crate) fn judged_rows(&self, rows: &BTreeSet<i64>) -> Result<BTreeSet<i64>, LearningError> {
+        self.query(|db| {
             let mut query = db.prepare("SELECT 1 FROM judged WHERE row = ?")?;
             let mut judged = BTreeSet::new();
             for row in rows {

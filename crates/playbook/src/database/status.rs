@@ -99,8 +99,8 @@ impl LearningDb {
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
-    pub fn standing(&self, lessons_max: u32) -> Result<QueueStatus, LearningError> {
-        self.known(|db| {
+    pub fn status(&self, lessons_max: u32) -> Result<QueueStatus, LearningError> {
+        self.query(|db| {
             Ok(QueueStatus {
                 waiting: entries(db, "waiting")?,
                 failed: entries(db, "failed")?,
@@ -146,7 +146,7 @@ impl LearningDb {
                         let backoff = JudgeBackoff {
                             failures: row.get(2)?,
                             not_before: Moment(number(row, 3)?),
-                            person: row.get(4)?,
+                            needs_person: row.get(4)?,
                             reason: row.get(5)?,
                         };
                         let judge = JudgeKind::parse(&row.get::<_, String>(0)?).unwrap_or(JudgeKind::Api);
@@ -162,11 +162,11 @@ impl LearningDb {
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
-    pub fn paid(&self, since: Moment) -> Result<Vec<JudgeCost>, LearningError> {
+    pub fn judge_costs(&self, since: Moment) -> Result<Vec<JudgeCost>, LearningError> {
         let sql =
             "SELECT at, project, model, input, output, cache_read, cache_write, cost FROM judge_requests
                    WHERE at >= ? AND fault IS NULL AND judge = 'api' ORDER BY at, id";
-        self.known(|db| {
+        self.query(|db| {
             rows(db, sql, i64::try_from(since.0).unwrap_or(i64::MAX), |row| {
                 Ok(JudgeCost {
                     at: Moment(number(row, 0)?),
@@ -184,13 +184,13 @@ impl LearningDb {
         })
     }
 
-    /// Returns whether an item that waits, runs or failed needs a transcript of this name, in any directory.
+    /// Returns whether an unfinished or failed item needs a transcript of this name, in any directory.
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
-    pub fn is_wanted(&self, name: &str) -> Result<bool, LearningError> {
+    pub fn is_needed(&self, name: &str) -> Result<bool, LearningError> {
         let sql = "SELECT 1 FROM queue WHERE substr(transcript, -length(?1)) = ?1 AND state <> 'done'";
-        self.known(|db| db.prepare(sql)?.exists([format!("/{name}")]))
+        self.query(|db| db.prepare(sql)?.exists([format!("/{name}")]))
     }
 
     /// Deletes items that were done before this moment, except those that prevent judging twice. Returns the
@@ -198,7 +198,7 @@ impl LearningDb {
     ///
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be written.
-    pub fn forget_done(&mut self, before: Moment) -> Result<usize, LearningError> {
+    pub fn delete_done(&mut self, before: Moment) -> Result<usize, LearningError> {
         self.change(|db| {
             // Slices record how much of each transcript was judged, and they refer to their item.
             let sql = "DELETE FROM queue WHERE state = 'done' AND ended_at < ?

@@ -14,9 +14,14 @@ fn writes_same_lines_as_hooks() {
     let check = |event: RequestEvent<'_>, expected: Expect| {
         expected.assert_eq(&line("extract_keypoints", &event).unwrap_or_default());
     };
-    let retrying =
-        |request, wait| RequestEvent::Retrying { request, of: 3, error: &TIMEOUT, wait: Span(wait) };
-    let given_up = |request, reason| RequestEvent::GivenUp { request, of: 3, error: &TIMEOUT, reason };
+    let retrying = |request, wait| RequestEvent::Retrying {
+        request,
+        requests_max: 3,
+        error: &TIMEOUT,
+        wait: Span(wait),
+    };
+    let given_up =
+        |request, reason| RequestEvent::GivenUp { request, requests_max: 3, error: &TIMEOUT, reason };
     check(
         retrying(1, 2_049),
         expect![
@@ -78,17 +83,21 @@ fn texts(project: &Path) -> (Vec<String>, String) {
 fn writes_only_if_project_enables_diagnostics() {
     let project = tempfile::tempdir().expect("there is a temporary folder");
     let zone = TimeZone::fixed(Offset::constant(2));
-    let diagnostics = Diagnostics::of_project(project.path(), zone);
+    let diagnostics = Diagnostics::in_project(project.path(), zone);
     // 2026-11-23T00:30:00Z
     let at = Moment(1_795_393_800_000);
-    let given_up =
-        RequestEvent::GivenUp { request: 3, of: 3, error: &TIMEOUT, reason: GiveUpReason::RetriesExhausted };
+    let given_up = RequestEvent::GivenUp {
+        request: 3,
+        requests_max: 3,
+        error: &TIMEOUT,
+        reason: GiveUpReason::RetriesExhausted,
+    };
     let write_all = || {
         diagnostics.request_observer(KEYPOINTS).on_request(at, &given_up);
         diagnostics.request_observer(KEYPOINTS).on_request(at, &RequestEvent::Answered { request: 1 });
         diagnostics.request_observer(REFLECTOR).on_request(at, &given_up);
         diagnostics.request_observer(CURATOR).on_request(at, &given_up);
-        diagnostics.answered(at, KEYPOINTS, "reflection", "What?", "That.");
+        diagnostics.write_answer(at, KEYPOINTS, "reflection", "What?", "That.");
         diagnostics.write(at, "../out", "elsewhere");
     };
     write_all();
@@ -97,7 +106,7 @@ fn writes_only_if_project_enables_diagnostics() {
     assert_eq!(texts(project.path()).0, [""; 0]);
     fs::write(project.path().join(".claude/diagnostic_mode"), "").expect("the folder can be written");
     write_all();
-    diagnostics.answered(at, KEYPOINTS, "reflection", "What else?", "This.");
+    diagnostics.write_answer(at, KEYPOINTS, "reflection", "What else?", "This.");
     let (names, first) = texts(project.path());
     assert_eq!(
         names,

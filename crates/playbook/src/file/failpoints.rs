@@ -4,66 +4,67 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A damaged file is backed up.
-    SetAside,
+    BackedUp,
     /// The new content is on disk in a temporary file.
     Prepared,
     /// The new revision is recorded.
-    WrittenDown,
+    Recorded,
     /// The file is replaced.
-    Placed,
+    Replaced,
     /// The replacement is recorded.
-    Noted,
+    Confirmed,
 }
 
-/// Passes a step. With the feature `failpoints`, a worker may die here (`LONGHAUL_FAILPOINT=worker@Placed`).
+/// Marks a completed step. With the feature `failpoints`, a worker may die here
+/// (`LONGHAUL_FAILPOINT=worker@Replaced`).
 #[cfg(not(test))]
 pub(super) fn pass(step: Step) {
     crate::worker::failpoints::pass(step);
 }
 
 #[cfg(not(test))]
-pub(super) fn is_cut() -> bool {
+pub(super) fn is_interrupted() -> bool {
     false
 }
 
 #[cfg(test)]
-pub(super) use cutting::{ALL, at, is_cut, pass};
+pub(super) use interruption::{ALL, interrupt_after, is_interrupted, pass};
 
 #[cfg(test)]
-mod cutting {
+mod interruption {
     use super::Step;
     use std::cell::Cell;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
     pub(in super::super) const ALL: &[Step] =
-        &[Step::SetAside, Step::Prepared, Step::WrittenDown, Step::Placed, Step::Noted];
+        &[Step::BackedUp, Step::Prepared, Step::Recorded, Step::Replaced, Step::Confirmed];
 
     thread_local! {
-        static AT: Cell<Option<Step>> = const { Cell::new(None) };
+        static STEP: Cell<Option<Step>> = const { Cell::new(None) };
     }
 
-    struct Cut;
+    struct Interruption;
 
     /// Runs a function and interrupts it after a step. Returns `None` if the step was not reached.
-    pub(in super::super) fn at<T>(step: Step, change: impl FnOnce() -> T) -> Option<()> {
-        AT.set(Some(step));
+    pub(in super::super) fn interrupt_after<T>(step: Step, change: impl FnOnce() -> T) -> Option<()> {
+        STEP.set(Some(step));
         let done = catch_unwind(AssertUnwindSafe(change));
-        AT.set(None);
+        STEP.set(None);
         match done {
             Ok(_) => None,
-            Err(payload) if payload.is::<Cut>() => Some(()),
+            Err(payload) if payload.is::<Interruption>() => Some(()),
             Err(payload) => resume_unwind(payload),
         }
     }
 
     pub(in super::super) fn pass(step: Step) {
-        if AT.get() == Some(step) {
-            resume_unwind(Box::new(Cut));
+        if STEP.get() == Some(step) {
+            resume_unwind(Box::new(Interruption));
         }
     }
 
     /// Returns whether this code would not run after a kill.
-    pub(in super::super) fn is_cut() -> bool {
+    pub(in super::super) fn is_interrupted() -> bool {
         std::thread::panicking()
     }
 }

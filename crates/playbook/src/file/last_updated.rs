@@ -1,4 +1,4 @@
-//! Computes `last_updated`, which identifies a state of the file. Each change has a later one than all
+//! Computes `last_updated`, which identifies a state of the file. Each change has a later value than all
 //! changes before it.
 
 use jiff::civil::DateTime;

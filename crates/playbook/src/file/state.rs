@@ -1,6 +1,6 @@
 //! Determines the current state of a playbook, after completing the change of a writer that was killed.
 
-use super::target::{Lock, Place, set_aside};
+use super::target::{Lock, Target, back_up_damaged};
 use super::{FileError, PlaybookFile};
 use crate::database::Revision;
 use crate::points::ReadError;
@@ -16,8 +16,8 @@ const RETRY_DELAY: Duration = Duration::from_millis(50);
 const RETRIES_MAX: u32 = 20;
 
 /// The content of a file.
-pub(super) enum Held {
-    Nothing,
+pub(super) enum FileContent {
+    Missing,
     Playbook { text: String, playbook: Box<Playbook>, warnings: Vec<String> },
     Damage { bytes: Vec<u8>, cause: String },
 }
@@ -29,7 +29,7 @@ pub(super) struct State {
     pub(super) text: String,
     /// Parsed content.
     pub(super) playbook: Playbook,
-    /// Conversions from older formats and oddities.
+    /// Warnings about conversions and irregularities.
     pub(super) warnings: Vec<String>,
     /// Bytes of the file, damaged or not, or `None` if there is no file.
     pub(super) bytes: Option<Vec<u8>>,
@@ -41,7 +41,7 @@ pub(super) struct State {
 
 impl State {
     /// Returns whether another program changed the file since the last recorded revision.
-    pub(super) fn is_found(&self) -> bool {
+    pub(super) fn has_external_change(&self) -> bool {
         match self.last.as_ref() {
             Some(last) => last.content.as_ref() != Some(&self.text),
             None => self.text != Playbook::default().text(),
@@ -50,32 +50,34 @@ impl State {
 }
 
 /// Reads and parses a file.
-pub(super) fn held(target: &Place) -> Result<Held, FileError> {
-    let Some(bytes) = target.bytes()? else { return Ok(Held::Nothing) };
+pub(super) fn read_content(target: &Target) -> Result<FileContent, FileError> {
+    let Some(bytes) = target.bytes()? else { return Ok(FileContent::Missing) };
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            let cause = format!("byte {} is no UTF-8", error.utf8_error().valid_up_to());
-            return Ok(Held::Damage { bytes: error.into_bytes(), cause });
+            let cause = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to());
+            return Ok(FileContent::Damage { bytes: error.into_bytes(), cause });
         }
     };
     match Playbook::read(&text) {
-        Ok((playbook, warnings)) => Ok(Held::Playbook { text, playbook: Box::new(playbook), warnings }),
+        Ok((playbook, warnings)) => {
+            Ok(FileContent::Playbook { text, playbook: Box::new(playbook), warnings })
+        }
         Err(ReadError::Newer { version }) => Err(FileError::Newer { path: target.path.clone(), version }),
         Err(error @ (ReadError::NotJson { .. } | ReadError::NotAPlaybook { .. })) => {
-            Ok(Held::Damage { cause: error.to_string(), bytes: text.into_bytes() })
+            Ok(FileContent::Damage { cause: error.to_string(), bytes: text.into_bytes() })
         }
     }
 }
 
-/// Reads a file as [`held`] does, once it stops changing. Other programs write it in several steps.
-fn at_rest(target: &Place) -> Result<Held, FileError> {
-    let mut last = held(target)?;
+/// Reads a file as [`read_content`] does, once it stops changing. Other programs write it in several steps.
+fn read_stable(target: &Target) -> Result<FileContent, FileError> {
+    let mut last = read_content(target)?;
     for _ in 0..RETRIES_MAX {
-        let Held::Damage { bytes, .. } = &last else { break };
+        let FileContent::Damage { bytes, .. } = &last else { break };
         sleep(RETRY_DELAY);
-        let now = held(target)?;
-        let is_same = matches!(&now, Held::Damage { bytes: now, .. } if now == bytes);
+        let now = read_content(target)?;
+        let is_same = matches!(&now, FileContent::Damage { bytes: now, .. } if now == bytes);
         last = now;
         if is_same {
             break;
@@ -85,8 +87,8 @@ fn at_rest(target: &Place) -> Result<Held, FileError> {
 }
 
 /// Returns whether the file is certainly a playbook. Any other object parses as an empty one.
-fn is_playbook(held: &Held) -> bool {
-    let Held::Playbook { text, .. } = held else { return false };
+fn is_playbook(content: &FileContent) -> bool {
+    let FileContent::Playbook { text, .. } = content else { return false };
     let whole: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
     ["sections", "key_points"].iter().any(|key| !whole[key].is_null())
 }
@@ -95,17 +97,17 @@ impl PlaybookFile {
     /// Locks the playbook and returns its target. If links lead out of the project, as in dotfile
     /// repositories, the target must already be a playbook. Otherwise an untrusted repository could link to
     /// any file of the user.
-    pub(super) fn locked(&self) -> Result<(Place, Lock), FileError> {
+    pub(super) fn lock_target(&self) -> Result<(Target, Lock), FileError> {
         let target = self.target()?;
         if target.is_outside {
-            self.may_change(&target, &at_rest(&target)?)?;
+            self.may_change(&target, &read_stable(&target)?)?;
         }
         let lock = target.lock()?;
         Ok((target, lock))
     }
 
-    fn may_change(&self, target: &Place, held: &Held) -> Result<(), FileError> {
-        if target.is_outside && !is_playbook(held) {
+    fn may_change(&self, target: &Target, content: &FileContent) -> Result<(), FileError> {
+        if target.is_outside && !is_playbook(content) {
             return Err(FileError::Outside { path: self.path.clone(), leads_to: target.path.clone() });
         }
         Ok(())
@@ -115,37 +117,39 @@ impl PlaybookFile {
     pub(super) fn state(
         &self,
         learning: &LearningDb,
-        target: &Place,
+        target: &Target,
         lock: &Lock,
     ) -> Result<State, FileError> {
         let project = self.project();
-        let mut held = at_rest(target)?;
-        self.may_change(target, &held)?;
-        let (mut last, prior) = learning.last_saves(&project)?;
+        let mut content = read_stable(target)?;
+        self.may_change(target, &content)?;
+        let (mut last, prior) = learning.last_revisions(&project)?;
         let mut damaged_copy = None;
-        if let Held::Damage { bytes, .. } = &held {
-            damaged_copy = Some(set_aside(&self.path, bytes)?);
+        if let FileContent::Damage { bytes, .. } = &content {
+            damaged_copy = Some(back_up_damaged(&self.path, bytes)?);
         }
-        if let Some(save) = last.as_mut().filter(|save| !save.written) {
-            match save_result(save, prior.as_ref(), &held) {
-                SaveResult::Placed => learning.is_placed(save.id)?,
-                SaveResult::Lost => {
-                    let text = save.content.clone().unwrap_or_default();
-                    if target.prepare(lock, &text)?.put()? {
-                        learning.is_placed(save.id)?;
+        if let Some(revision) = last.as_mut().filter(|revision| !revision.written) {
+            match write_result(revision, prior.as_ref(), &content) {
+                WriteResult::Written => learning.mark_written(revision.id)?,
+                WriteResult::NotWritten => {
+                    let text = revision.content.clone().unwrap_or_default();
+                    if target.prepare(lock, &text)?.replace_target()? {
+                        learning.mark_written(revision.id)?;
                     }
-                    held = self::held(target)?;
+                    content = read_content(target)?;
                 }
-                SaveResult::Overtaken => {
-                    learning.take_back(save.id)?;
+                WriteResult::Superseded => {
+                    learning.delete_revision(revision.id)?;
                     last = prior;
                 }
             }
         }
-        let (text, bytes, warnings) = match held {
-            Held::Playbook { text, warnings, .. } => (Some(text.clone()), Some(text.into_bytes()), warnings),
-            Held::Nothing => (None, None, Vec::new()),
-            Held::Damage { cause, bytes } => {
+        let (text, bytes, warnings) = match content {
+            FileContent::Playbook { text, warnings, .. } => {
+                (Some(text.clone()), Some(text.into_bytes()), warnings)
+            }
+            FileContent::Missing => (None, None, Vec::new()),
+            FileContent::Damage { cause, bytes } => {
                 let text = last.as_ref().and_then(|last| last.content.clone());
                 (text, Some(bytes), vec![format!("the file is damaged: {cause}")])
             }
@@ -156,45 +160,47 @@ impl PlaybookFile {
     }
 }
 
-/// The result of a save whose writer did not record it.
-enum SaveResult {
+/// What happened to a revision that is not recorded as written.
+enum WriteResult {
     /// The file was written.
-    Placed,
+    Written,
     /// The file was not written and is unchanged.
-    Lost,
-    /// The file was not written, and another program has changed it since. The save is dropped.
-    Overtaken,
+    NotWritten,
+    /// The file was not written, and another program has changed it since. The record is deleted.
+    Superseded,
 }
 
-fn save_result(save: &Revision, prior: Option<&Revision>, held: &Held) -> SaveResult {
-    let (text, playbook) = match held {
-        // The damaged file has a backup, and its intended content is known.
-        Held::Damage { .. } => return SaveResult::Lost,
+fn write_result(revision: &Revision, prior: Option<&Revision>, content: &FileContent) -> WriteResult {
+    let (text, playbook) = match content {
+        // The damaged file has a backup, and the database has the intended content.
+        FileContent::Damage { .. } => return WriteResult::NotWritten,
         // Either there was no file before, or it was removed.
-        Held::Nothing if prior.is_none_or(|prior| prior.after.is_empty()) => return SaveResult::Lost,
-        Held::Nothing => return SaveResult::Placed,
-        Held::Playbook { text, playbook, .. } => (text, playbook),
+        FileContent::Missing if prior.is_none_or(|prior| prior.after.is_empty()) => {
+            return WriteResult::NotWritten;
+        }
+        FileContent::Missing => return WriteResult::Written,
+        FileContent::Playbook { text, playbook, .. } => (text, playbook),
     };
     let stamp = playbook.last_updated.as_deref();
-    if save.content.as_ref() == Some(text) || stamp == Some(&save.after) {
-        SaveResult::Placed
+    if revision.content.as_ref() == Some(text) || stamp == Some(&revision.after) {
+        WriteResult::Written
     } else if prior.and_then(|prior| prior.content.as_ref()) == Some(text) {
-        SaveResult::Lost
-    } else if stamp != save.before.as_deref() && is_seen(save, prior, playbook) {
+        WriteResult::NotWritten
+    } else if stamp != revision.before.as_deref() && is_seen(revision, prior, playbook) {
         // Another program read the saved file and then wrote its own version.
-        SaveResult::Placed
+        WriteResult::Written
     } else {
-        SaveResult::Overtaken
+        WriteResult::Superseded
     }
 }
 
-/// Returns whether any point has its state in this revision rather than that in the one before.
-fn is_seen(save: &Revision, prior: Option<&Revision>, now: &Playbook) -> bool {
-    let read = |save: Option<&Revision>| {
-        let text = save.and_then(|save| save.content.as_deref());
+/// Returns whether any point has its state from this revision and differs from the previous one.
+fn is_seen(revision: &Revision, prior: Option<&Revision>, now: &Playbook) -> bool {
+    let read = |revision: Option<&Revision>| {
+        let text = revision.and_then(|revision| revision.content.as_deref());
         text.and_then(|text| Playbook::read(text).ok()).unwrap_or_default().0
     };
-    let (before, after) = (read(prior), read(Some(save)));
+    let (before, after) = (read(prior), read(Some(revision)));
     let names: BTreeSet<&PointId> =
         [&before, &after].into_iter().flat_map(Playbook::points).map(|(_, point)| &point.name).collect();
     let content = |point: &Point| (point.text.clone(), point.helpful, point.harmful);

@@ -2,7 +2,7 @@
 //! links.
 
 use super::FileError;
-use super::failpoints::{Step, is_cut, pass};
+use super::failpoints::{Step, is_interrupted, pass};
 use crate::backup::write_backup;
 use longhaul_store::open_regular;
 use std::fs::{self, File, TryLockError};
@@ -20,7 +20,7 @@ const BYTES_MAX: u64 = 16 << 20;
 
 /// The file itself, with all links resolved.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Target {
     /// Resolved path.
     pub(super) path: PathBuf,
     dir: PathBuf,
@@ -34,9 +34,9 @@ pub(super) struct Lock {
     _dir: File,
 }
 
-impl Place {
+impl Target {
     /// Resolves the path of a project's playbook, which need not exist.
-    pub(super) fn new(project: &Path, path: &Path) -> Result<Place, FileError> {
+    pub(super) fn new(project: &Path, path: &Path) -> Result<Target, FileError> {
         let path = match fs::canonicalize(path) {
             Ok(path) => path,
             Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
@@ -50,7 +50,7 @@ impl Place {
         // Writing fails if the project does not exist.
         let is_outside =
             real(project).is_ok_and(|project| !real_dir(&dir).is_ok_and(|dir| dir.starts_with(project)));
-        Ok(Place { path, dir, is_outside })
+        Ok(Target { path, dir, is_outside })
     }
 
     /// Returns the bytes of the file, or `None` if there is no file.
@@ -114,12 +114,12 @@ impl Place {
 
     /// Writes the text to a temporary file next to the target. It is on disk when this returns, so space and
     /// permissions suffice.
-    pub(super) fn prepare(&self, _lock: &Lock, text: &str) -> Result<Prepared, FileError> {
+    pub(super) fn prepare(&self, _lock: &Lock, text: &str) -> Result<PreparedFile, FileError> {
         let prepared = self.dir.join(format!("{}{}.new", self.temporary_prefix(), std::process::id()));
         let failed = |source| FileError::io("write", &self.path, source);
         // `create_new` never follows a link of this name.
         let file = File::options().write(true).create_new(true).open(&prepared).map_err(failed)?;
-        let prepared = Prepared { prepared, target: self.clone() };
+        let prepared = PreparedFile { prepared, target: self.clone() };
         if let Ok(metadata) = fs::metadata(&self.path) {
             file.set_permissions(metadata.permissions()).map_err(failed)?;
             // Without the right to change the owner, the new file belongs to the user. The mode still limits
@@ -146,26 +146,26 @@ fn real_dir(dir: &Path) -> io::Result<PathBuf> {
 }
 
 /// A temporary file that will replace the target. It is removed on drop if it was not used.
-pub(super) struct Prepared {
+pub(super) struct PreparedFile {
     prepared: PathBuf,
-    target: Place,
+    target: Target,
 }
 
-impl Prepared {
+impl PreparedFile {
     /// Replaces the target. Returns whether the change is certain to survive a power failure.
-    pub(super) fn put(self) -> Result<bool, FileError> {
-        let Prepared { prepared, target } = &self;
+    pub(super) fn replace_target(self) -> Result<bool, FileError> {
+        let PreparedFile { prepared, target } = &self;
         fs::rename(prepared, &target.path).map_err(|source| FileError::io("write", &target.path, source))?;
         let synced = File::open(&target.dir).and_then(|dir| dir.sync_all());
-        pass(Step::Placed);
+        pass(Step::Replaced);
         Ok(synced.is_ok())
     }
 }
 
-impl Drop for Prepared {
+impl Drop for PreparedFile {
     fn drop(&mut self) {
-        if !is_cut() {
-            // After `put` there is no file under this name.
+        if !is_interrupted() {
+            // After `replace_target` there is no file under this name.
             drop(fs::remove_file(&self.prepared));
         }
     }
@@ -173,9 +173,9 @@ impl Drop for Prepared {
 
 /// Backs up damaged content next to the path and returns the path of the copy. Content that is backed up
 /// already is not written again.
-pub(super) fn set_aside(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
+pub(super) fn back_up_damaged(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
     let copy = write_backup(path, |number| format!(".damaged-{number}"), bytes)
         .map_err(|(path, source)| FileError::io("write", &path, source))?;
-    pass(Step::SetAside);
+    pass(Step::BackedUp);
     Ok(copy)
 }

@@ -1,5 +1,5 @@
 use super::failpoints;
-use super::{Changed, FileError, Outcome, PlaybookFile, UndoError};
+use super::{ChangeOutcome, ChangeResult, FileError, PlaybookFile, UndoError};
 use crate::database::RevisionCause;
 use crate::points::{Applied, AppliedChange, ChangeSummary};
 use crate::{LearningDb, LearningPaths, Playbook, Point, Section};
@@ -25,7 +25,7 @@ impl Stage {
     fn new() -> Stage {
         let dir = tempfile::tempdir().expect("a directory");
         fs::create_dir(dir.path().join("project")).expect("created");
-        Stage { file: PlaybookFile::of_project(&dir.path().join("project")), dir }
+        Stage { file: PlaybookFile::in_project(&dir.path().join("project")), dir }
     }
 
     fn with(text: impl AsRef<[u8]>) -> Stage {
@@ -52,13 +52,13 @@ impl Stage {
     }
 
     /// Adds a point for a slice.
-    fn learn(&self, slice: i64, text: &str) -> Result<Changed, FileError> {
+    fn learn(&self, slice: i64, text: &str) -> Result<ChangeResult, FileError> {
         self.file.change(&mut self.learning(), &RevisionCause::SliceRow(slice), AT, |playbook| {
             added(playbook, text)
         })
     }
 
-    fn learn_ok(&self, slice: i64, text: &str) -> Changed {
+    fn learn_ok(&self, slice: i64, text: &str) -> ChangeResult {
         self.learn(slice, text).expect("learned")
     }
 
@@ -68,8 +68,8 @@ impl Stage {
     }
 
     fn history(&self) -> Vec<String> {
-        let saves = self.learning().saves(&self.file.project()).expect("read");
-        saves.iter().map(|save| save.cause.to_string()).collect()
+        let revisions = self.learning().revisions(&self.file.project()).expect("read");
+        revisions.iter().map(|revision| revision.cause.to_string()).collect()
     }
 
     fn names(&self, dir: &Path) -> Vec<String> {
@@ -104,7 +104,7 @@ fn first_change_creates_file() {
     let stage = Stage::new();
     assert_eq!(stage.file.read().expect("read").text, None);
     let changed = stage.learn_ok(7, "one");
-    assert_eq!((changed.outcome, changed.save), (Outcome::Saved, Some(1)));
+    assert_eq!((changed.outcome, changed.revision), (ChangeOutcome::Saved, Some(1)));
     assert_eq!(stage.texts(), ["one"]);
     assert!(stage.text().contains("\"last_updated\": \"2026-11-23T00:30:00.000000\""), "{}", stage.text());
     assert_eq!(stage.names(&stage.claude()), ["playbook.json"]);
@@ -112,7 +112,10 @@ fn first_change_creates_file() {
     assert_eq!(mode & 0o600, 0o600);
     // The same slice a second time.
     let again = stage.learn_ok(7, "one");
-    assert_eq!((again.outcome, again.save, again.changes), (Outcome::Already, Some(1), changed.changes));
+    assert_eq!(
+        (again.outcome, again.revision, again.changes),
+        (ChangeOutcome::AlreadyApplied, Some(1), changed.changes)
+    );
     assert_eq!(stage.texts(), ["one"]);
     // The clock shows the same time, but `last_updated` must still increase.
     stage.learn_ok(8, "two");
@@ -129,10 +132,10 @@ fn keeps_and_records_foreign_changes() {
     stage.learn_ok(2, "more");
     assert_eq!(stage.texts(), ["by hand", "ours", "more"]);
     assert_eq!(stage.history(), ["found", "slice 1", "found", "slice 2"]);
-    let saves = stage.learning().saves(&stage.file.project()).expect("read");
-    assert_eq!(saves[0].content.as_deref(), Some(FOREIGN));
+    let revisions = stage.learning().revisions(&stage.file.project()).expect("read");
+    assert_eq!(revisions[0].content.as_deref(), Some(FOREIGN));
     assert!(
-        matches!(&saves[2].changes.applied[..], [AppliedChange::Updated { previous_text, .. }] if previous_text == "theirs")
+        matches!(&revisions[2].changes.applied[..], [AppliedChange::Updated { previous_text, .. }] if previous_text == "theirs")
     );
 }
 
@@ -215,13 +218,13 @@ fn empty_change_keeps_file() {
             .expect("done")
             .outcome
     };
-    assert_eq!(apply_empty(1), Outcome::Unchanged);
+    assert_eq!(apply_empty(1), ChangeOutcome::Unchanged);
     assert_eq!(stage.text(), FOREIGN);
-    assert_eq!(apply_empty(1), Outcome::Already);
+    assert_eq!(apply_empty(1), ChangeOutcome::AlreadyApplied);
     let stage = Stage::new();
     let changed =
         stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(1), AT, unchanged).expect("done");
-    assert_eq!(changed.outcome, Outcome::Unchanged);
+    assert_eq!(changed.outcome, ChangeOutcome::Unchanged);
     assert!(!stage.file.path().exists());
 }
 
@@ -242,7 +245,7 @@ fn killed_writer_applies_change_once_or_not() {
                 }
             }
             let before = stage.file.read().map(|found| found.playbook).ok();
-            if failpoints::at(*step, || stage.learn_ok(17, "learned")).is_none() {
+            if failpoints::interrupt_after(*step, || stage.learn_ok(17, "learned")).is_none() {
                 continue;
             }
             interruptions += 1;
@@ -252,8 +255,15 @@ fn killed_writer_applies_change_once_or_not() {
                 assert!(learned == 1 || before.as_ref() == Some(&found.playbook), "{name} {step:?}");
             }
             let first = stage.learn_ok(17, "learned");
-            assert!(matches!(first.outcome, Outcome::Saved | Outcome::Already), "{name} {step:?}");
-            assert_eq!(stage.learn_ok(17, "learned").outcome, Outcome::Already, "{name} {step:?}");
+            assert!(
+                matches!(first.outcome, ChangeOutcome::Saved | ChangeOutcome::AlreadyApplied),
+                "{name} {step:?}"
+            );
+            assert_eq!(
+                stage.learn_ok(17, "learned").outcome,
+                ChangeOutcome::AlreadyApplied,
+                "{name} {step:?}"
+            );
             stage.learn_ok(18, "later");
             let texts = stage.texts();
             let expected: &[&str] = match name {
@@ -273,7 +283,7 @@ fn killed_writer_applies_change_once_or_not() {
             assert_eq!(history.iter().filter(|cause| *cause == "slice 17").count(), 1, "{name} {step:?}");
         }
     }
-    // Each step for each initial state, but `SetAside` only for a damaged file.
+    // Each step for each initial state, but `BackedUp` only for a damaged file.
     assert_eq!(interruptions, 4 * 4 + 1);
 }
 
@@ -281,25 +291,29 @@ fn killed_writer_applies_change_once_or_not() {
 fn keeps_edits_after_killed_writer() {
     // Never written, and edited since: the edit stays, and the slice is applied to it.
     let stage = Stage::with(FOREIGN);
-    failpoints::at(failpoints::Step::WrittenDown, || stage.learn_ok(1, "learned")).expect("cut off");
+    failpoints::interrupt_after(failpoints::Step::Recorded, || stage.learn_ok(1, "learned"))
+        .expect("the change is interrupted");
     stage.write(FOREIGN.replace("theirs", "by hand"));
-    assert_eq!(stage.learn_ok(1, "learned").outcome, Outcome::Saved);
+    assert_eq!(stage.learn_ok(1, "learned").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.texts(), ["by hand", "learned"]);
     // Written but not recorded, and edited since.
-    failpoints::at(failpoints::Step::Placed, || stage.learn_ok(2, "second")).expect("cut off");
+    failpoints::interrupt_after(failpoints::Step::Replaced, || stage.learn_ok(2, "second"))
+        .expect("the change is interrupted");
     stage.write(stage.text().replace("by hand", "by hand again"));
-    assert_eq!(stage.learn_ok(2, "second").outcome, Outcome::Already);
+    assert_eq!(stage.learn_ok(2, "second").outcome, ChangeOutcome::AlreadyApplied);
     assert_eq!(stage.texts(), ["by hand again", "learned", "second"]);
     // Never written, and another program rewrote the previous state with its own time.
     let foreign = stage.text();
-    failpoints::at(failpoints::Step::WrittenDown, || stage.learn_ok(6, "sixth")).expect("cut off");
+    failpoints::interrupt_after(failpoints::Step::Recorded, || stage.learn_ok(6, "sixth"))
+        .expect("the change is interrupted");
     stage.write(foreign.replace("2026-11-23", "2026-11-24").replace("\"learned\"", "\"their own\""));
-    assert_eq!(stage.learn_ok(6, "sixth").outcome, Outcome::Saved);
+    assert_eq!(stage.learn_ok(6, "sixth").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.texts(), ["by hand again", "their own", "second", "sixth"]);
     // Written but not recorded, and rewritten by another program since.
-    failpoints::at(failpoints::Step::Placed, || stage.learn_ok(7, "seventh")).expect("cut off");
+    failpoints::interrupt_after(failpoints::Step::Replaced, || stage.learn_ok(7, "seventh"))
+        .expect("the change is interrupted");
     stage.write(stage.text().replace("2026-11-24", "2026-11-25").replace("their own", "learned"));
-    assert_eq!(stage.learn_ok(7, "seventh").outcome, Outcome::Already);
+    assert_eq!(stage.learn_ok(7, "seventh").outcome, ChangeOutcome::AlreadyApplied);
     stage.write(&foreign);
     // Recorded, and an older state restored, as `git checkout` does: it is intended.
     let older = stage.text();
@@ -339,7 +353,7 @@ fn backs_up_damaged_file_and_continues() {
     let stage = Stage::with("{\"sections\"");
     let changed =
         stage.file.change(&mut stage.learning(), &RevisionCause::SliceRow(1), AT, unchanged).expect("done");
-    assert_eq!((changed.outcome, stage.text().as_str()), (Outcome::Unchanged, "{\"sections\""));
+    assert_eq!((changed.outcome, stage.text().as_str()), (ChangeOutcome::Unchanged, "{\"sections\""));
     stage.learn_ok(2, "new");
     assert_eq!(stage.texts(), ["new"]);
     assert_eq!(stage.names(&stage.claude()), ["playbook.json", "playbook.json.damaged-1"]);
@@ -354,7 +368,7 @@ fn rejects_newer_file() {
     assert_eq!((stage.text().as_str(), stage.history().len()), (newer, 0));
     // After a downgrade of the file, the slice is learned.
     stage.write(FOREIGN);
-    assert_eq!(stage.learn_ok(1, "x").outcome, Outcome::Saved);
+    assert_eq!(stage.learn_ok(1, "x").outcome, ChangeOutcome::Saved);
 }
 
 #[test]
@@ -370,7 +384,7 @@ fn failed_write_leaves_no_trace() {
     assert!(matches!(stage.learn(1, "x"), Err(FileError::Io { .. })));
     assert!(!stage.dir.path().join("project").exists());
     fs::create_dir(stage.dir.path().join("project")).expect("created");
-    assert_eq!(stage.learn_ok(1, "x").outcome, Outcome::Saved);
+    assert_eq!(stage.learn_ok(1, "x").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.history(), ["slice 1"]);
 }
 
@@ -383,15 +397,15 @@ fn edit_rejects_changed_file() {
         stage.file.replace(&mut stage.learning(), seen.as_deref(), edited.clone(), AT)
     };
     stage.learn_ok(1, "in the meantime");
-    assert!(matches!(replace(&seen), Err(FileError::Overtaken { .. })));
+    assert!(matches!(replace(&seen), Err(FileError::ChangedMeanwhile { .. })));
     assert_eq!(stage.texts(), ["theirs", "in the meantime"]);
     let seen = stage.file.bytes().expect("read");
-    assert_eq!(replace(&seen).expect("saved").outcome, Outcome::Saved);
+    assert_eq!(replace(&seen).expect("saved").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.texts(), ["theirs", "edited"]);
     assert_eq!(stage.history(), ["found", "slice 1", "edit"]);
     // A damaged file can be replaced and is backed up.
     stage.write("{");
-    assert_eq!(replace(&Some(b"{".to_vec())).expect("saved").outcome, Outcome::Saved);
+    assert_eq!(replace(&Some(b"{".to_vec())).expect("saved").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.names(&stage.claude()), ["playbook.json", "playbook.json.damaged-1"]);
 }
 
@@ -399,7 +413,7 @@ fn edit_rejects_changed_file() {
 fn undoes_changes() {
     let stage = Stage::with(FOREIGN);
     let undo = |number: Option<i64>, force: bool| -> Result<Vec<String>, UndoError> {
-        let planned = stage.file.undoing(&stage.learning(), number, force);
+        let planned = stage.file.undo_plan(&stage.learning(), number, force);
         let undone = stage.file.undo(&mut stage.learning(), number, force, AT);
         match (planned, undone) {
             (Ok(planned), Ok(changed)) => {
@@ -451,12 +465,12 @@ fn keeps_hundred_texts_and_every_slice() {
     for slice in 0..104 {
         stage.learn_ok(slice, &format!("point {slice}"));
     }
-    let saves = stage.learning().saves(&stage.file.project()).expect("read");
-    let with_content = saves.iter().filter(|save| save.content.is_some()).count();
-    assert_eq!((saves.len(), with_content), (104, 100));
-    assert_eq!(stage.learn_ok(0, "again").outcome, Outcome::Already);
+    let revisions = stage.learning().revisions(&stage.file.project()).expect("read");
+    let with_content = revisions.iter().filter(|revision| revision.content.is_some()).count();
+    assert_eq!((revisions.len(), with_content), (104, 100));
+    assert_eq!(stage.learn_ok(0, "again").outcome, ChangeOutcome::AlreadyApplied);
     let result = stage.file.undo(&mut stage.learning(), Some(2), false, AT);
-    assert!(matches!(result, Err(FileError::Undo(UndoError::Forgotten { number: 2 }))), "{result:?}");
+    assert!(matches!(result, Err(FileError::Undo(UndoError::ContentDeleted { number: 2 }))), "{result:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Undoes changes: restores the playbook from before a change. An undo is itself a change.
 
-use super::state::{Held, held};
-use super::{Changed, FileError, PlaybookFile};
+use super::state::{FileContent, read_content};
+use super::{ChangeResult, FileError, PlaybookFile};
 use crate::database::{Revision, RevisionCause};
 use crate::points::{Applied, ChangeSummary};
 use crate::{LearningDb, Playbook};
@@ -10,7 +10,7 @@ use thiserror::Error;
 
 /// The effect of an undo.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Undoing {
+pub struct UndoPlan {
     /// First change that it undoes.
     pub number: i64,
     /// Later changes that are undone too.
@@ -25,7 +25,7 @@ pub struct Undoing {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UndoError {
     /// There are no changes.
-    #[error("nothing was changed yet")]
+    #[error("there are no changes")]
     Nothing,
     /// There is no change with this number.
     #[error("there is no change {number} of this playbook")]
@@ -34,18 +34,18 @@ pub enum UndoError {
         number: i64,
     },
     /// The change is too old.
-    #[error("what the playbook was before change {number} is no longer kept")]
-    Forgotten {
+    #[error("the state before change {number} is no longer stored")]
+    ContentDeleted {
         /// Requested number.
         number: i64,
     },
     /// An edit by a person would be lost.
-    #[error("{by} would be lost")]
+    #[error("{description} would be lost")]
     Edited {
         /// Requested number.
         number: i64,
-        /// Description of the lost edit.
-        by: String,
+        /// Description of the edit.
+        description: String,
     },
 }
 
@@ -55,92 +55,94 @@ impl PlaybookFile {
     /// # Errors
     /// Returns [`FileError::Undo`] if the change cannot be undone, or another error if the playbook cannot be
     /// read.
-    pub fn undoing(
+    pub fn undo_plan(
         &self,
         learning: &LearningDb,
         number: Option<i64>,
         force: bool,
-    ) -> Result<Undoing, FileError> {
-        let saves = learning.saves(&self.project())?;
-        let (text, playbook) = match held(&self.target()?)? {
-            Held::Playbook { text, playbook, .. } => (text, *playbook),
-            Held::Nothing | Held::Damage { .. } => {
-                let text = saves.last().and_then(|last| last.content.clone()).unwrap_or_default();
+    ) -> Result<UndoPlan, FileError> {
+        let revisions = learning.revisions(&self.project())?;
+        let (text, playbook) = match read_content(&self.target()?)? {
+            FileContent::Playbook { text, playbook, .. } => (text, *playbook),
+            FileContent::Missing | FileContent::Damage { .. } => {
+                let text = revisions.last().and_then(|last| last.content.clone()).unwrap_or_default();
                 let playbook = Playbook::read(&text).unwrap_or_default().0;
                 (text, playbook)
             }
         };
-        let is_found = saves.last().is_some_and(|last| last.content.as_ref() != Some(&text));
-        Ok(plan_undo(&saves, &playbook, is_found, number, force)?)
+        let has_external_change = revisions.last().is_some_and(|last| last.content.as_ref() != Some(&text));
+        Ok(plan_undo(&revisions, &playbook, has_external_change, number, force)?)
     }
 
     /// Undoes a change and all later ones. Without a number, undoes the last change. An edit by a person is
     /// undone only with `force`, and stays in the history.
     ///
     /// # Errors
-    /// Returns the errors of [`PlaybookFile::undoing`] and [`PlaybookFile::change`] if nothing was changed.
+    /// Returns the errors of [`PlaybookFile::undo_plan`] and [`PlaybookFile::change`] if nothing was changed.
     pub fn undo(
         &self,
         learning: &mut LearningDb,
         number: Option<i64>,
         force: bool,
         at: Moment,
-    ) -> Result<Changed, FileError> {
-        self.change_as(learning, at, |learning, state| {
-            let saves = learning.saves(&self.project())?;
-            let undoing = plan_undo(&saves, &state.playbook, state.is_found(), number, force)?;
-            let Undoing { number, later: _, playbook, changes } = undoing;
+    ) -> Result<ChangeResult, FileError> {
+        self.change_with(learning, at, |learning, state| {
+            let revisions = learning.revisions(&self.project())?;
+            let plan = plan_undo(&revisions, &state.playbook, state.has_external_change(), number, force)?;
+            let UndoPlan { number, later: _, playbook, changes } = plan;
             Ok((RevisionCause::Undo(number), Applied { playbook, changes }))
         })
     }
 }
 
 fn plan_undo(
-    saves: &[Revision],
+    revisions: &[Revision],
     now: &Playbook,
-    is_found: bool,
+    has_external_change: bool,
     number: Option<i64>,
     force: bool,
-) -> Result<Undoing, UndoError> {
-    let has_changed =
-        |index: &usize| match (index.checked_sub(1).and_then(|index| saves.get(index)), &saves[*index]) {
-            (Some(before), save) => before.content != save.content || save.content.is_none(),
-            (None, save) => !save.changes.applied.is_empty() || save.cause == RevisionCause::External,
-        };
+) -> Result<UndoPlan, UndoError> {
+    let has_changed = |index: &usize| match (
+        index.checked_sub(1).and_then(|index| revisions.get(index)),
+        &revisions[*index],
+    ) {
+        (Some(previous), revision) => previous.content != revision.content || revision.content.is_none(),
+        (None, revision) => !revision.changes.applied.is_empty() || revision.cause == RevisionCause::External,
+    };
     let index = match number {
         Some(number) => {
-            saves.iter().position(|save| save.id == number).ok_or(UndoError::NoSuch { number })?
+            revisions.iter().position(|revision| revision.id == number).ok_or(UndoError::NoSuch { number })?
         }
         // The state found before the first change is the start of the history.
-        None => (0..saves.len())
+        None => (0..revisions.len())
             .rev()
             .find(|index| {
-                has_changed(index) && (*index > 0 || saves[*index].cause != RevisionCause::External)
+                has_changed(index) && (*index > 0 || revisions[*index].cause != RevisionCause::External)
             })
             .ok_or(UndoError::Nothing)?,
     };
-    let number = saves[index].id;
-    let before = match index.checked_sub(1).and_then(|index| saves.get(index)) {
-        Some(before) => before.content.as_deref().ok_or(UndoError::Forgotten { number })?,
+    let number = revisions[index].id;
+    let previous_content = match index.checked_sub(1).and_then(|index| revisions.get(index)) {
+        Some(previous) => previous.content.as_deref().ok_or(UndoError::ContentDeleted { number })?,
         None => "{\"sections\":{}}",
     };
     let is_by_person = |index: &usize| {
-        matches!(saves[*index].cause, RevisionCause::External | RevisionCause::Edit) && has_changed(index)
+        matches!(revisions[*index].cause, RevisionCause::External | RevisionCause::Edit) && has_changed(index)
     };
-    let edited = (index + 1..saves.len()).find(is_by_person).map(|index| saves[index].id);
+    let edited = (index + 1..revisions.len()).find(is_by_person).map(|index| revisions[index].id);
     // The start of the history was also written by another program or a person.
-    let is_start = index == 0 && saves[index].cause == RevisionCause::External;
+    let is_start = index == 0 && revisions[index].cause == RevisionCause::External;
     let lost = match edited {
-        Some(edit) => Some(format!("what was written by hand in {edit} since change {number}")),
-        None if is_found => Some(format!("what was written by hand since change {number}")),
-        None if is_start => Some(format!("the content of {number} before anything was learned")),
+        Some(edit) => Some(format!("manual change {edit}, made after change {number},")),
+        None if has_external_change => Some(format!("an unrecorded manual change after change {number}")),
+        None if is_start => Some(format!("the content of change {number}, from before the first lesson,")),
         None => None,
     };
-    if let Some(by) = lost.filter(|_| !force) {
-        return Err(UndoError::Edited { number, by });
+    if let Some(description) = lost.filter(|_| !force) {
+        return Err(UndoError::Edited { number, description });
     }
-    let (playbook, _) = Playbook::read(before).map_err(|_| UndoError::Forgotten { number })?;
-    let later = saves.iter().skip(index + 1).map(|save| save.id).collect();
+    let (playbook, _) = Playbook::read(previous_content).map_err(|_| UndoError::ContentDeleted { number })?;
+    let later = revisions.iter().skip(index + 1).map(|revision| revision.id).collect();
     let changes = ChangeSummary::diff(now, &playbook);
-    Ok(Undoing { number, later, playbook, changes })
+    Ok(UndoPlan { number, later, playbook, changes })
 }

@@ -1,5 +1,5 @@
-//! Determines whether a worker has work. The next session picks up work that was left by an outage or a
-//! reboot.
+//! Determines whether a worker has work. The next session starts a worker for items that an outage or a
+//! reboot has delayed.
 
 use crate::LearningDb;
 use crate::database::{JudgeKind, LearningError};
@@ -16,7 +16,7 @@ impl LearningDb {
     /// # Errors
     /// Returns [`LearningError`] if the database cannot be read.
     pub fn has_due(&self, now: Moment, destination: &str, judge: JudgeKind) -> Result<bool, LearningError> {
-        self.known(|db| {
+        self.query(|db| {
             let sql = "SELECT EXISTS (SELECT 1 FROM queue WHERE state = 'waiting' AND not_before <= ?1
                                       AND destination = ?2 AND judge = ?3)
                    AND NOT EXISTS (SELECT 1 FROM judge_backoff WHERE destination = ?2 AND judge = ?3
@@ -46,8 +46,9 @@ mod tests {
             judge: JudgeKind::Api,
             destination: "http://here".to_owned(),
         };
-        let due =
-            |destination: &str, judge| learning.has_due(Moment(7), destination, judge).expect("it is asked");
+        let due = |destination: &str, judge| {
+            learning.has_due(Moment(7), destination, judge).expect("it can be read")
+        };
         assert!(!due("http://here", JudgeKind::Api));
         learning.enqueue(Moment(7), &queued).expect("it is queued");
         assert!(due("http://here", JudgeKind::Api));
@@ -56,7 +57,7 @@ mod tests {
         for (sql, expected) in
             [("not_before = 8", false), ("not_before = 7", true), ("state = 'done'", false)]
         {
-            learning.known(|db| db.execute(&format!("UPDATE queue SET {sql}"), [])).expect("it is changed");
+            learning.query(|db| db.execute(&format!("UPDATE queue SET {sql}"), [])).expect("it is changed");
             assert_eq!(due("http://here", JudgeKind::Api), expected, "{sql}");
         }
     }
@@ -76,21 +77,21 @@ mod tests {
         };
         learning.enqueue(Moment(7), &queued).expect("it is queued");
         let due = |learning: &LearningDb, at: Moment| {
-            learning.has_due(at, "http://here", JudgeKind::Api).expect("it is asked")
+            learning.has_due(at, "http://here", JudgeKind::Api).expect("it can be read")
         };
         let NextItem::Due(item) =
             learning.next(JudgeKind::Api, "http://here", Moment(7)).expect("it is read")
         else {
             unreachable!("it is due");
         };
-        learning.needs_person(&item, Moment(7), "no key").expect("it is recorded");
+        learning.pause_judge(&item, Moment(7), "no key").expect("it is recorded");
         assert!(!due(&learning, Moment(7)) && !due(&learning, Moment(7 + 3_599_999)));
         assert!(due(&learning, Moment(7 + 3_600_000)));
-        // A worker that starts all the same asks the judge.
+        // A worker that is started anyway asks the judge.
         let next = learning.next(JudgeKind::Api, "http://here", Moment(8)).expect("it is read");
         assert!(matches!(next, NextItem::Due(_)), "{next:?}");
         learning.postpone(&item, Moment(7), "overloaded", |_| Span(10)).expect("it is recorded");
-        learning.known(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
+        learning.query(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
         assert!(!due(&learning, Moment(16)) && due(&learning, Moment(17)));
     }
 }

@@ -11,9 +11,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
 // Some thousand lines, more than anyone reads.
 const BYTES_MAX: u64 = 256 << 10;
-const BYTES_KEPT: usize = 64 << 10;
+const BYTES_RETAINED: usize = 64 << 10;
 // Texts from the agent are cut to this length.
-const WHAT_CHARS_MAX: usize = 1000;
+const DESCRIPTION_CHARS_MAX: usize = 1000;
 
 /// An error of a hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub struct HookError {
     pub at: String,
     /// Event of the agent.
     pub event: String,
-    /// What happened.
+    /// Description of the error.
     pub description: String,
 }
 
@@ -31,15 +31,15 @@ pub struct HookError {
 ///
 /// # Errors
 /// Returns the I/O error if the log cannot be written. The caller can do nothing about it.
-pub fn note(paths: &LearningPaths, at: Moment, event: &str, description: &str) -> io::Result<()> {
-    let description = description.chars().take(WHAT_CHARS_MAX).collect();
-    let trouble = HookError { at: rfc3339(at), event: event.to_owned(), description };
-    let line = serde_json::to_string(&trouble)? + "\n";
+pub fn log_error(paths: &LearningPaths, at: Moment, event: &str, description: &str) -> io::Result<()> {
+    let description = description.chars().take(DESCRIPTION_CHARS_MAX).collect();
+    let error = HookError { at: rfc3339(at), event: event.to_owned(), description };
+    let line = serde_json::to_string(&error)? + "\n";
     DirBuilder::new().mode(0o700).recursive(true).create(paths.dir())?;
     let path = paths.hook_errors();
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > BYTES_MAX) {
         let text = fs::read(&path)?;
-        let start = text.len().saturating_sub(BYTES_KEPT);
+        let start = text.len().saturating_sub(BYTES_RETAINED);
         let first_line = text[start..]
             .iter()
             .position(|byte| *byte == b'\n')
@@ -50,7 +50,7 @@ pub fn note(paths: &LearningPaths, at: Moment, event: &str, description: &str) -
 }
 
 /// Returns the logged errors, oldest first. Invalid lines are skipped.
-pub fn troubles(paths: &LearningPaths) -> Vec<HookError> {
+pub fn logged_errors(paths: &LearningPaths) -> Vec<HookError> {
     let text = fs::read_to_string(paths.hook_errors()).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
@@ -63,8 +63,8 @@ mod tests {
     fn logs_errors_up_to_limit() {
         let home = tempfile::tempdir().expect("there is a temporary folder");
         let paths = LearningPaths::in_home(home.path());
-        assert_eq!(troubles(&paths), []);
-        note(&paths, Moment(0), "SessionEnd", "no\nroom").expect("it can be written");
+        assert_eq!(logged_errors(&paths), []);
+        log_error(&paths, Moment(0), "SessionEnd", "no\nroom").expect("it can be written");
         OpenOptions::new()
             .append(true)
             .open(paths.hook_errors())
@@ -75,17 +75,17 @@ mod tests {
             event: "SessionEnd".to_owned(),
             description: "no\nroom".to_owned(),
         };
-        assert_eq!(troubles(&paths), [expected]);
+        assert_eq!(logged_errors(&paths), [expected]);
         for at in 0..400 {
-            note(&paths, Moment(at), "PreCompact", &"é".repeat(2000)).expect("it can be written");
+            log_error(&paths, Moment(at), "PreCompact", &"é".repeat(2000)).expect("it can be written");
         }
-        let errors = troubles(&paths);
+        let errors = logged_errors(&paths);
         assert!(fs::metadata(paths.hook_errors()).expect("it is there").len() < BYTES_MAX + 4096);
         assert_eq!(errors.last().map(|last| last.at.as_str()), Some("1970-01-01T00:00:00.399Z"));
         assert!(
             errors
                 .iter()
-                .all(|trouble| trouble.event == "PreCompact" && trouble.description.chars().count() == 1000)
+                .all(|error| error.event == "PreCompact" && error.description.chars().count() == 1000)
         );
     }
 }

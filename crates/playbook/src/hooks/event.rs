@@ -8,8 +8,8 @@ use std::fmt;
 pub enum HookEvent {
     /// The user sent a prompt. The playbook is injected at the first one.
     UserPromptSubmit,
-    /// A session starts. The hook runs only after a compaction and injects the playbook again, because a
-    /// compaction can happen in the middle of an exchange, without a prompt.
+    /// A session starts. The hook runs only after a compaction and injects the playbook again. A compaction
+    /// can happen in the middle of an exchange, without a prompt.
     SessionStart,
     /// A session ended.
     SessionEnd,
@@ -40,7 +40,7 @@ impl HookEvent {
         }
     }
 
-    /// Returns the event of this word, or `None` if it has no hook.
+    /// Parses a word, or returns `None` if no hook is installed for it.
     pub fn parse(word: &str) -> Option<HookEvent> {
         HookEvent::ALL.iter().copied().find(|event| event.as_str() == word)
     }

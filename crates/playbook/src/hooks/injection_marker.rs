@@ -27,7 +27,7 @@ pub enum InjectionClaim {
     Claimed,
     /// It was injected before.
     AlreadyInjected,
-    /// Inject it. Whether it was injected before is unknown, and twice is better than never.
+    /// Inject it. It is unknown whether it was injected before, and a second injection is better than none.
     Unknown(io::Error),
 }
 
@@ -108,7 +108,7 @@ mod tests {
             assert!(was_injected(&paths, session), "{session}");
         }
         clear_injection(&paths, "a").expect("it is removed");
-        clear_injection(&paths, "a").expect("it is gone");
+        clear_injection(&paths, "a").expect("it does not exist");
         assert!(matches!(claim_injection(&paths, "a"), InjectionClaim::Claimed));
         assert!(matches!(claim_injection(&paths, "b"), InjectionClaim::AlreadyInjected));
     }
@@ -145,7 +145,7 @@ mod tests {
         {
             claim_injection(&paths, session);
             let file = File::options().write(true).open(marker_path(&paths, session)).expect("it is there");
-            file.set_modified(UNIX_EPOCH + now - age).expect("it is ours");
+            file.set_modified(UNIX_EPOCH + now - age).expect("it can be changed");
         }
         prune_markers(&paths, Moment(now.as_millis() as u64));
         assert!(!was_injected(&paths, "old"));

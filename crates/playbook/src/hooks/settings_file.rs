@@ -25,14 +25,14 @@ pub struct SettingsFile {
 
 /// A planned change of a file. It applies only if no other program changes the file first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct SettingsChange {
     path: PathBuf,
     before: Option<String>,
     /// New content of the file.
     pub after: String,
     /// Whether the file is backed up first: it contained no Longhaul hook yet, or a hook of another program
     /// is removed.
-    backs_up: bool,
+    needs_backup: bool,
     /// Warnings for the user.
     pub warnings: Vec<SettingsWarning>,
 }
@@ -49,7 +49,7 @@ pub enum SettingsWarning {
 impl SettingsFile {
     /// Creates a handle for the file at this path, which need not exist. Hooks that call `longhaul` or a
     /// program of this name belong to Longhaul.
-    pub fn at(path: PathBuf, program_name: &str) -> SettingsFile {
+    pub fn new(path: PathBuf, program_name: &str) -> SettingsFile {
         SettingsFile { path, program_name: program_name.to_owned() }
     }
 
@@ -63,57 +63,61 @@ impl SettingsFile {
     ///
     /// # Errors
     /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
-    pub fn with_hooks(&self, requested: &[HookEntry], replace_ace: bool) -> Result<Change, InstallError> {
+    pub fn with_hooks(
+        &self,
+        requested: &[HookEntry],
+        replace_ace: bool,
+    ) -> Result<SettingsChange, InstallError> {
         let before = self.read()?;
         let mut text =
             before.clone().filter(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}\n".to_owned());
         self.check_json(&text)?;
         let found = entries(&text);
         let has_ace = found.iter().any(Entry::is_ace);
-        let has_ours = found.iter().any(|entry| entry.is_ours(&self.program_name));
-        let backs_up = before.is_some() && (!has_ours || has_ace && replace_ace);
+        let has_longhaul = found.iter().any(|entry| entry.is_longhaul(&self.program_name));
+        let needs_backup = before.is_some() && (!has_longhaul || has_ace && replace_ace);
         // Insert before removing, so that the structure around a replaced hook stays in place.
         for requested in requested {
-            if !found.iter().any(|entry| entry.is(requested)) {
+            if !found.iter().any(|entry| entry.matches(requested)) {
                 text = insert(&text, requested).map_err(|shape| self.shape_error(shape))?;
             }
         }
-        while let Some(entry) = self.superfluous(entries(&text), requested, replace_ace) {
-            text = entry.removed_from(&text);
+        while let Some(entry) = self.unneeded(entries(&text), requested, replace_ace) {
+            text = entry.remove_from(&text);
         }
-        Ok(self.change(before, text, backs_up))
+        Ok(self.change(before, text, needs_backup))
     }
 
     /// Plans settings without Longhaul's hooks.
     ///
     /// # Errors
     /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
-    pub fn without_hooks(&self) -> Result<Change, InstallError> {
-        self.remove_matching(|entry| entry.is_ours(&self.program_name), false)
+    pub fn without_hooks(&self) -> Result<SettingsChange, InstallError> {
+        self.remove_matching(|entry| entry.is_longhaul(&self.program_name), false)
     }
 
     /// Plans settings without the ACE playbook hooks.
     ///
     /// # Errors
     /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
-    pub fn without_ace(&self) -> Result<Change, InstallError> {
+    pub fn without_ace(&self) -> Result<SettingsChange, InstallError> {
         self.remove_matching(Entry::is_ace, true)
     }
 
     fn remove_matching(
         &self,
         matches: impl Fn(&Entry) -> bool,
-        backs_up: bool,
-    ) -> Result<Change, InstallError> {
+        needs_backup: bool,
+    ) -> Result<SettingsChange, InstallError> {
         let before = self.read()?;
         let mut text = before.clone().unwrap_or_default();
         if !text.trim().is_empty() {
             self.check_json(&text)?;
         }
         while let Some(entry) = entries(&text).into_iter().find(&matches) {
-            text = entry.removed_from(&text);
+            text = entry.remove_from(&text);
         }
-        Ok(self.change(before, text, backs_up))
+        Ok(self.change(before, text, needs_backup))
     }
 
     /// Returns whether these settings contain the ACE playbook hooks.
@@ -141,7 +145,7 @@ impl SettingsFile {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
             Ok(_) => Err(self.shape_error(entries::UnexpectedShape {
-                path: "the whole".to_owned(),
+                path: "the content".to_owned(),
                 expected: "an object",
             })),
             Err(error) => Err(unreadable(&self.path, text, &error)),
@@ -152,23 +156,25 @@ impl SettingsFile {
         InstallError::Shape { path: self.path.clone(), key: shape.path, expected: shape.expected }
     }
 
-    fn change(&self, before: Option<String>, after: String, backs_up: bool) -> Change {
+    fn change(&self, before: Option<String>, after: String, needs_backup: bool) -> SettingsChange {
         let settings: Value = serde_json::from_str(&after).unwrap_or_default();
         let disabled = settings["disableAllHooks"] == true;
         let ace = entries(&after).iter().any(Entry::is_ace);
         let warnings = [(disabled, SettingsWarning::HooksAreDisabled), (ace, SettingsWarning::AceHooks)];
-        let warnings = warnings.into_iter().filter_map(|(holds, warning)| holds.then_some(warning)).collect();
-        Change { path: self.path.clone(), before, after, backs_up, warnings }
+        let warnings =
+            warnings.into_iter().filter_map(|(applies, warning)| applies.then_some(warning)).collect();
+        SettingsChange { path: self.path.clone(), before, after, needs_backup, warnings }
     }
 
-    /// Returns the first hook to remove: a Longhaul hook that is not requested or is a duplicate.
-    fn superfluous(&self, entries: Vec<Entry>, requested: &[HookEntry], replace_ace: bool) -> Option<Entry> {
+    /// Returns the first hook to remove: a Longhaul hook that is not requested or is a duplicate, or with
+    /// `replace_ace` an ACE hook.
+    fn unneeded(&self, entries: Vec<Entry>, requested: &[HookEntry], replace_ace: bool) -> Option<Entry> {
         let mut seen: Vec<&HookEntry> = Vec::new();
         entries.into_iter().find(|entry| {
-            if !entry.is_ours(&self.program_name) {
+            if !entry.is_longhaul(&self.program_name) {
                 return replace_ace && entry.is_ace();
             }
-            match requested.iter().find(|requested| entry.is(requested) && !seen.contains(requested)) {
+            match requested.iter().find(|requested| entry.matches(requested) && !seen.contains(requested)) {
                 Some(first) => {
                     seen.push(first);
                     false
@@ -179,7 +185,7 @@ impl SettingsFile {
     }
 }
 
-impl Change {
+impl SettingsChange {
     /// Returns whether the content changes.
     pub fn is_change(&self) -> bool {
         self.before.as_deref().unwrap_or_default() != self.after
@@ -194,7 +200,7 @@ impl Change {
             return Ok(None);
         }
         let backup = match &self.before {
-            Some(before) if self.backs_up => Some(write::backup(&self.path, before)?),
+            Some(before) if self.needs_backup => Some(write::backup(&self.path, before)?),
             Some(_) | None => None,
         };
         write::replace(&self.path, self.before.as_deref(), &self.after)?;

@@ -17,7 +17,7 @@ pub struct UpdateKeys {
 
 impl UpdateKeys {
     /// Reads the keys from settings. Invalid settings count as empty.
-    pub fn of_settings(text: &str) -> UpdateKeys {
+    pub fn from_settings(text: &str) -> UpdateKeys {
         let settings: Value = serde_json::from_str(text).unwrap_or_default();
         let key = |name: &str, default| settings[name].as_bool().unwrap_or(default);
         UpdateKeys {
@@ -51,7 +51,7 @@ mod tests {
     fn keys_select_sessions() {
         let check = |settings: &str, event: HookEvent, reason: &str, expected: bool| {
             let input = HookInput { reason: Some(reason.to_owned()), ..HookInput::default() };
-            let allowed = UpdateKeys::of_settings(settings).allows(event, &input);
+            let allowed = UpdateKeys::from_settings(settings).allows(event, &input);
             assert_eq!(allowed, expected, "{settings} {event} {reason}");
         };
         let every = |value: bool| {

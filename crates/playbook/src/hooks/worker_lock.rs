@@ -16,8 +16,8 @@ impl LearningPaths {
 
     /// Returns whether a worker of this judge and API is alive.
     pub fn has_worker(&self, destination: &str, judge: JudgeKind) -> bool {
-        // Without a file there never was a worker. An error counts as `false`, because a second worker
-        // notices the first by itself.
+        // Without a file there was never a worker. An error counts as `false`, because a second worker
+        // detects the first and exits.
         let Ok(lock) = File::open(self.worker_lock(destination, judge)) else { return false };
         matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock))
     }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 const CONTEXT_TOKENS: u64 = 200_000;
 /// Context window of models whose name has the suffix for a longer one.
 const LONG_CONTEXT_TOKENS: u64 = 1_000_000;
-// Safety margin as a fraction, because the length of a prompt is only estimated.
-const MARGIN_PARTS: u64 = 10;
+// The safety margin is one tenth, because the length of a prompt is only estimated.
+const MARGIN_DIVISOR: u64 = 10;
 
 /// The clock and random numbers for retries.
 #[async_trait]
@@ -41,7 +41,7 @@ pub enum RequestEvent<'a> {
         /// Number of the request, starting at 1.
         request: u32,
         /// Maximum number of requests.
-        of: u32,
+        requests_max: u32,
         /// Error of the request.
         error: &'a MessagesError,
         /// Delay before the next request.
@@ -57,7 +57,7 @@ pub enum RequestEvent<'a> {
         /// Number of the request, starting at 1.
         request: u32,
         /// Maximum number of requests.
-        of: u32,
+        requests_max: u32,
         /// Error of the request.
         error: &'a MessagesError,
         /// Why it is not retried.
@@ -125,7 +125,7 @@ impl ApiJudge {
     }
 
     fn reply(&self, answer: Answer, requests: u32) -> Result<Reply, JudgeError> {
-        if answer.end == AnswerStop::Refused {
+        if answer.stop == AnswerStop::Refused {
             let message = format!("{} refuses to answer this", answer.model);
             return Err(JudgeError { fault: Fault::Refused, retry: RetryAdvice::Never, message, requests });
         }
@@ -150,7 +150,7 @@ impl Judge for ApiJudge {
         loop {
             let now = self.clock.now().at;
             let timeout = call.timeout(&self.policy, now);
-            let (request, of) = (call.failed_requests() + 1, self.policy.requests_max());
+            let (request, requests_max) = (call.failed_requests() + 1, self.policy.requests_max());
             let error = match self.messages.ask(&self.model, prompt, timeout, now).await {
                 Ok(answer) => {
                     observer.on_request(self.clock.now().at, &RequestEvent::Answered { request });
@@ -162,12 +162,17 @@ impl Judge for ApiJudge {
             match call.on_failure(&self.policy, now, error.call_error(), error.retry_after()) {
                 CallDecision::Retry { at } => {
                     let wait = at.since(now.at);
-                    observer.on_request(now.at, &RequestEvent::Retrying { request, of, error: &error, wait });
+                    observer.on_request(
+                        now.at,
+                        &RequestEvent::Retrying { request, requests_max, error: &error, wait },
+                    );
                     self.clock.sleep_until(at).await;
                 }
                 CallDecision::GiveUp { reason, not_before } => {
-                    observer
-                        .on_request(now.at, &RequestEvent::GivenUp { request, of, error: &error, reason });
+                    observer.on_request(
+                        now.at,
+                        &RequestEvent::GivenUp { request, requests_max, error: &error, reason },
+                    );
                     return Err(JudgeError {
                         fault: error.fault(),
                         retry: error.retry_advice(not_before),
@@ -185,7 +190,7 @@ impl Judge for ApiJudge {
 
     fn prompt_tokens_max(&self) -> u64 {
         let context = if self.model.ends_with("[1m]") { LONG_CONTEXT_TOKENS } else { CONTEXT_TOKENS };
-        context - context / MARGIN_PARTS - ANSWER_TOKENS_MAX
+        context - context / MARGIN_DIVISOR - ANSWER_TOKENS_MAX
     }
 }
 

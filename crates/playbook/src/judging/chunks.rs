@@ -3,7 +3,7 @@
 use super::excerpt::{ExcerptMessage, line};
 use longhaul_agent::{estimated_tokens, truncate_middle};
 
-// A message of one short word, including its JSON syntax.
+// Length of a message of one short word, including its JSON syntax.
 const MESSAGE_TOKENS_MIN: u64 = 24;
 
 /// Splits the messages into as few parts as possible of at most this many estimated tokens, in order. A
@@ -12,7 +12,7 @@ pub(super) fn parts(messages: Vec<ExcerptMessage>, tokens_max: u64) -> Vec<Vec<E
     let mut parts: Vec<Vec<ExcerptMessage>> = Vec::new();
     let mut remaining = 0;
     for message in messages {
-        let message = fitting(message, tokens_max);
+        let message = truncate_message(message, tokens_max);
         let tokens = tokens(&message);
         match parts.last_mut() {
             Some(part) if tokens <= remaining => {
@@ -38,7 +38,7 @@ pub(super) fn newest(
 }
 
 /// Estimates the tokens of a part.
-pub(super) fn tokens_of(part: &[ExcerptMessage]) -> u64 {
+pub(super) fn token_count(part: &[ExcerptMessage]) -> u64 {
     part.iter().map(tokens).sum()
 }
 
@@ -47,7 +47,7 @@ fn tokens(message: &ExcerptMessage) -> u64 {
     estimated_tokens(&line(message)) + 1
 }
 
-fn fitting(message: ExcerptMessage, tokens_max: u64) -> ExcerptMessage {
+fn truncate_message(message: ExcerptMessage, tokens_max: u64) -> ExcerptMessage {
     let mut content_max = tokens_max;
     let mut message = message;
     while tokens(&message) > tokens_max && content_max > MESSAGE_TOKENS_MIN {
@@ -60,7 +60,7 @@ fn fitting(message: ExcerptMessage, tokens_max: u64) -> ExcerptMessage {
 
 #[cfg(test)]
 mod tests {
-    use super::{newest, parts, tokens, tokens_of};
+    use super::{newest, parts, token_count, tokens};
     use crate::judging::{ExcerptMessage, Role};
     use proptest::prelude::*;
 
@@ -111,7 +111,7 @@ mod tests {
             let messages: Vec<ExcerptMessage> = texts.iter().map(|text| user_message(text)).collect();
             let parts = parts(messages.clone(), tokens_max);
             for part in &parts {
-                prop_assert!(tokens_of(part) <= tokens_max);
+                prop_assert!(token_count(part) <= tokens_max);
             }
             prop_assert_eq!(parts.concat().len(), messages.len());
         }

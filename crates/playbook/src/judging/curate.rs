@@ -1,7 +1,7 @@
 //! Asks the curator how to change the playbook. The curator sees the reflection and the playbook, never the
 //! transcript: text from a transcript reaches a playbook only through two judges.
 
-use super::question::{JudgeQuestion, JudgingError, ask, text_of};
+use super::question::{JudgeQuestion, JudgingError, ask, to_text};
 use super::reflection::Reflection;
 use super::render_playbook;
 use super::templates::{Template, Templates};
@@ -33,7 +33,7 @@ pub async fn curate(
     }
     // Serializing texts and names never fails. In JSON `<\/` equals `</`, and it closes no tag.
     let findings = serde_json::to_string_pretty(reflection).unwrap_or_default().replace("</", "<\\/");
-    let playbook = render_playbook::points(&render_playbook::counted(playbook, reflection));
+    let playbook = render_playbook::points(&render_playbook::with_updated_counters(playbook, reflection));
     let values = [("reflector_output", &*findings), ("playbook", &*playbook)];
     let prompt = templates.fill(Template::Curator, &values)?;
     let object = ask(judge, JudgeQuestion::Curator, &prompt, &["operations"]).await?;
@@ -41,5 +41,5 @@ pub async fn curate(
         Some(Value::Array(operations)) => operations.clone(),
         _ => Vec::new(),
     };
-    Ok(Curation { reasoning: text_of(object.get("reasoning")), operations })
+    Ok(Curation { reasoning: to_text(object.get("reasoning")), operations })
 }

@@ -56,10 +56,10 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ExcerptError {
     /// The file does not consist of lines of JSON.
-    #[error("it is not made of lines of JSON")]
+    #[error("it does not consist of lines of JSON")]
     NotLines,
     /// The lines have an unknown format.
-    #[error("its lines are of a form that is not known: it may be another tool's")]
+    #[error("its lines have an unknown format: it may belong to another tool")]
     UnknownFormat,
 }
 
@@ -81,20 +81,20 @@ impl Excerpt {
     /// # Errors
     /// Returns [`ExcerptError`] if the bytes are not lines of a transcript.
     pub fn new(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Excerpt, ExcerptError> {
-        let unjudged = rows::without(bytes, is_judged);
+        let unjudged = rows::remove_judged(bytes, is_judged);
         match Claude::new().conversation_from_file(&unjudged) {
-            Some(transcript) => Ok(Excerpt::of_transcript(&transcript)),
+            Some(transcript) => Ok(Excerpt::from_conversation(&transcript)),
             None if unjudged.len() < bytes.len() => Ok(Excerpt::default()),
-            None => rows::without_a_word(bytes).map(|()| Excerpt::default()),
+            None => rows::check_messageless(bytes).map(|()| Excerpt::default()),
         }
     }
 
-    fn of_transcript(transcript: &Conversation) -> Excerpt {
+    fn from_conversation(transcript: &Conversation) -> Excerpt {
         let mut messages = Vec::new();
         let outcomes = calls::outcomes(transcript);
         for entry in &transcript.entries {
             if let Some((role, text)) = visible_text(entry, &outcomes) {
-                let content = secrets::without(text.trim());
+                let content = secrets::redact(text.trim());
                 if !content.is_empty() {
                     messages.push(ExcerptMessage { role, content });
                 }
@@ -136,12 +136,12 @@ fn visible_text(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -
         Provenance::WrapUp | Provenance::Longhaul | Provenance::Synthetic => return None,
     }
     match &entry.kind {
-        EntryKind::Prompt(text) => Some((Role::User, noise::without(text)?)),
+        EntryKind::Prompt(text) => Some((Role::User, noise::user_text(text)?)),
         EntryKind::ModelText(text) => Some((Role::Assistant, text.clone())),
         EntryKind::Compaction(_) => None,
         EntryKind::AgentNote(text) => Some((Role::Tool, calls::notice(text))),
         EntryKind::ToolCall(call) => Some((Role::Tool, outcomes.line(call))),
-        EntryKind::ToolResult(result) => Some((Role::Tool, outcomes.late(result)?)),
+        EntryKind::ToolResult(result) => Some((Role::Tool, outcomes.late_line(result)?)),
     }
 }
 
@@ -154,7 +154,7 @@ pub(super) fn as_json<'a>(messages: impl Iterator<Item = &'a ExcerptMessage>) ->
 
 /// Returns one message of such a list.
 pub(super) fn line(message: &ExcerptMessage) -> String {
-    // Serializing two words and a text never fails.
+    // Serializing strings never fails.
     serde_json::to_string(message).unwrap_or_default().replace("</", "<\\/")
 }
 

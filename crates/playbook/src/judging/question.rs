@@ -14,7 +14,7 @@ pub enum JudgeQuestion {
     Reflector,
     /// How to change the playbook.
     Curator,
-    /// Both in one question.
+    /// Both questions in one.
     Keypoints,
 }
 
@@ -26,22 +26,22 @@ pub enum JudgingError {
     Judge(#[from] JudgeError),
     /// No answer of the judge was usable, in as many attempts as allowed.
     #[error(
-        "cannot use the {question}'s answers: {ANSWERS_MAX} in a row hold no JSON with {wanted}; the last one begins with `{beginning}`"
+        "cannot use the {question}'s answers: {ANSWERS_MAX} in a row contain no JSON with {keys}; the last one begins with `{start}`"
     )]
     UnusableAnswer {
         /// Question that was asked.
         question: JudgeQuestion,
         /// Keys of which one was required.
-        wanted: String,
+        keys: String,
         /// Start of the last answer.
-        beginning: String,
+        start: String,
     },
     /// A user's template cannot be used.
     #[error(transparent)]
     Template(#[from] TemplatesError),
     /// The playbook and the fixed text of the prompt leave no room for the transcript.
     #[error(
-        "cannot ask the {question}: {model} takes {tokens_max} tokens, and the playbook alone leaves no room in them"
+        "cannot ask the {question}: {model} accepts {tokens_max} tokens, and the playbook leaves no room for the transcript"
     )]
     NoRoom {
         /// Question to ask.
@@ -57,7 +57,7 @@ pub enum JudgingError {
 /// three in a row, the question is the cause.
 const ANSWERS_MAX: u32 = 3;
 // Enough to see whether a model refused, explained itself or was truncated.
-const BEGINNING_CHARS: usize = 120;
+const START_CHARS: usize = 120;
 
 impl JudgeQuestion {
     /// Returns the word that the database uses.
@@ -86,7 +86,8 @@ impl JudgingError {
             }
             JudgingError::Template(error) => Some(error.hint()),
             JudgingError::NoRoom { .. } => Some(
-                "take points out with `longhaul playbook edit`, or set a model that takes more".to_owned(),
+                "remove points with `longhaul playbook edit`, or set a model that accepts more tokens"
+                    .to_owned(),
             ),
         }
     }
@@ -109,18 +110,18 @@ pub(super) async fn ask(
     }
     Err(JudgingError::UnusableAnswer {
         question,
-        wanted: keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" or "),
-        beginning: text.trim().chars().take(BEGINNING_CHARS).collect(),
+        keys: keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(" or "),
+        start: text.trim().chars().take(START_CHARS).collect(),
     })
 }
 
 /// Returns a value as text. Some models return a list or an object where a text is required.
-pub(super) fn text_of(value: Option<&Value>) -> String {
+pub(super) fn to_text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(values)) => {
-            values.iter().map(|value| text_of(Some(value))).collect::<Vec<_>>().join("\n")
+            values.iter().map(|value| to_text(Some(value))).collect::<Vec<_>>().join("\n")
         }
         Some(value @ (Value::Bool(_) | Value::Number(_) | Value::Object(_))) => value.to_string(),
     }

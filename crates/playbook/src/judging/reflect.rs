@@ -3,10 +3,10 @@
 //! A transcript that is too long for the model is read in separate parts, and the reflections are merged. If
 //! there are too many parts, only the newest are read, because they teach most.
 
-use super::chunks::{newest, parts, tokens_of};
+use super::chunks::{newest, parts, token_count};
 use super::excerpt::{ExcerptMessage, as_json, cited};
 use super::merge_reflections::merge;
-use super::question::{JudgeQuestion, JudgingError, ask, text_of};
+use super::question::{JudgeQuestion, JudgingError, ask, to_text};
 use super::reflection::{Reflection, Tag, Verdict};
 use super::templates::{Template, Templates, TemplatesError};
 use super::{Excerpt, render_playbook};
@@ -16,7 +16,7 @@ use longhaul_core::Fault;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
-/// Maximum number of parts: eight times a model's context is a day of work.
+/// Maximum number of parts: a day of work fills a model's context about eight times.
 pub(crate) const PARTS_MAX: usize = 8;
 /// Maximum number of times that parts are halved because the API rejects one as too long.
 const HALVINGS_MAX: u32 = 3;
@@ -56,11 +56,11 @@ pub async fn reflect(
     let (mut rest, mut omitted) = split(slice.messages.clone(), room, PARTS_MAX);
     let (mut reflections, mut notes, mut halvings) = (Vec::new(), Vec::new(), 0);
     while let Some(part) = rest.front() {
-        let half = tokens_of(part) / 2;
+        let half = token_count(part) / 2;
         let answer = ask(judge, JudgeQuestion::Reflector, &prompt(part)?, &["analysis", "bullet_tags"]).await;
         match answer {
             Ok(object) => {
-                reflections.push(reflection_of(&object, &mut notes));
+                reflections.push(parse_reflection(&object, &mut notes));
                 rest.pop_front();
             }
             Err(JudgingError::Judge(error))
@@ -81,7 +81,7 @@ pub async fn reflect(
     if omitted > 0 {
         let parts = reflections.len();
         notes.push(format!(
-            "the transcript is too long to be read in {parts} parts: its first {omitted} messages were left out"
+            "the transcript is too long to be read in {parts} parts: its first {omitted} messages were omitted"
         ));
     }
     Ok(ReflectionResult { reflection: merge(reflections), notes })
@@ -108,18 +108,18 @@ fn prompt(
 }
 
 /// Parses an answer, and notes the invalid tags.
-fn reflection_of(object: &Map<String, Value>, notes: &mut Vec<String>) -> Reflection {
+fn parse_reflection(object: &Map<String, Value>, notes: &mut Vec<String>) -> Reflection {
     let mut tags = Vec::new();
     for value in object.get("bullet_tags").and_then(Value::as_array).into_iter().flatten() {
-        match tag_of(value) {
+        match parse_tag(value) {
             Ok(tag) => tags.push(tag),
-            Err(reason) => notes.push(format!("the reflector's tag {value} was passed over: {reason}")),
+            Err(reason) => notes.push(format!("the reflector's tag {value} was skipped: {reason}")),
         }
     }
-    Reflection { analysis: text_of(object.get("analysis")), tags }
+    Reflection { analysis: to_text(object.get("analysis")), tags }
 }
 
-fn tag_of(value: &Value) -> Result<Tag, String> {
+fn parse_tag(value: &Value) -> Result<Tag, String> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().trim();
     // Points are cited in brackets, and some models include the brackets in the name.
     let name = text("name").trim_start_matches('[').trim_end_matches(']');
@@ -130,7 +130,7 @@ fn tag_of(value: &Value) -> Result<Tag, String> {
         "helpful" => Verdict::Helpful,
         "harmful" => Verdict::Harmful,
         "neutral" => Verdict::Neutral,
-        other => return Err(format!("`{other}` is no verdict")),
+        other => return Err(format!("`{other}` is not a verdict")),
     };
-    Ok(Tag { name: name.into(), tag, rationale: text_of(value.get("rationale")) })
+    Ok(Tag { name: name.into(), tag, rationale: to_text(value.get("rationale")) })
 }

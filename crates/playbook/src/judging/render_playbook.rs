@@ -19,7 +19,7 @@ pub(super) fn points(playbook: &Playbook) -> String {
 }
 
 /// Returns the playbook with its counters updated by this reflection.
-pub(super) fn counted(playbook: &Playbook, reflection: &Reflection) -> Playbook {
+pub(super) fn with_updated_counters(playbook: &Playbook, reflection: &Reflection) -> Playbook {
     let mut counted = playbook.clone();
     for tag in &reflection.tags {
         counted.count(&tag.name, tag.tag);

@@ -39,7 +39,7 @@ fn fenced(reply: &str) -> impl Iterator<Item = (&str, &str)> {
 /// continues at the next brace.
 fn at_braces(reply: &str) -> impl Iterator<Item = Object> {
     let braces = reply.match_indices('{').take(CANDIDATES_MAX);
-    // The parser stops at a depth of 128, so no character is read more often than that.
+    // The parser stops at a depth of 128, so it reads no character more than 128 times.
     braces.filter_map(|(index, _)| Deserializer::from_str(&reply[index..]).into_iter().next()?.ok())
 }
 

@@ -41,13 +41,10 @@ impl TemplateError {
         match &self.problem {
             TemplateProblem::Unknown { known, .. } => {
                 let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
-                format!(
-                    "the names here are {}; write {{{{ and }}}} for braces that are text",
-                    known.join(", ")
-                )
+                format!("the names are {}; write {{{{ and }}}} for literal braces", known.join(", "))
             }
-            TemplateProblem::Unclosed => "close it, or write {{ for a brace that is text".to_owned(),
-            TemplateProblem::Unopened => "open it, or write }} for a brace that is text".to_owned(),
+            TemplateProblem::Unclosed => "close it, or write {{ for a literal brace".to_owned(),
+            TemplateProblem::Unopened => "open it, or write }} for a literal brace".to_owned(),
         }
     }
 }
@@ -55,9 +52,9 @@ impl TemplateError {
 impl fmt::Display for TemplateProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TemplateProblem::Unknown { name, .. } => write!(out, "nothing is known by the name {{{name}}}"),
-            TemplateProblem::Unclosed => out.write_str("a brace is opened and never closed"),
-            TemplateProblem::Unopened => out.write_str("a brace is closed that was not opened"),
+            TemplateProblem::Unknown { name, .. } => write!(out, "unknown name {{{name}}}"),
+            TemplateProblem::Unclosed => out.write_str("a brace is opened but not closed"),
+            TemplateProblem::Unopened => out.write_str("a brace is closed but not opened"),
         }
     }
 }
@@ -68,9 +65,9 @@ impl fmt::Display for TemplateProblem {
 /// Returns [`TemplateError`] with the position of the first error.
 pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, TemplateError> {
     let error_at = |offset: usize, problem: TemplateProblem| {
-        let before = &template[..offset];
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        TemplateError { line: before.matches('\n').count() + 1, column: line.chars().count() + 1, problem }
+        let prefix = &template[..offset];
+        let line = prefix.rsplit('\n').next().unwrap_or_default();
+        TemplateError { line: prefix.matches('\n').count() + 1, column: line.chars().count() + 1, problem }
     };
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
@@ -121,22 +118,22 @@ mod tests {
         check("{{{a}}}", "{1}");
         check("{{\"name\": \"{a}\"}}", "{\"name\": \"1\"}");
         check("ä{{}}ö", "ä{}ö");
-        let names = "the names here are {a}, {long_name}; write {{ and }} for braces that are text";
-        check("{b}", &format!("line 1, column 1: nothing is known by the name {{b}}; {names}"));
-        check("x\nä {} y", &format!("line 2, column 3: nothing is known by the name {{}}; {names}"));
+        let names = "the names are {a}, {long_name}; write {{ and }} for literal braces";
+        check("{b}", &format!("line 1, column 1: unknown name {{b}}; {names}"));
+        check("x\nä {} y", &format!("line 2, column 3: unknown name {{}}; {names}"));
         // Other syntax of Python's format language is not a valid name.
-        check("{a!r}", &format!("line 1, column 1: nothing is known by the name {{a!r}}; {names}"));
-        check("{ a }", &format!("line 1, column 1: nothing is known by the name {{ a }}; {names}"));
+        check("{a!r}", &format!("line 1, column 1: unknown name {{a!r}}; {names}"));
+        check("{ a }", &format!("line 1, column 1: unknown name {{ a }}; {names}"));
         // A JSON example whose braces were not doubled.
         check(
             "Answer:\n\n{\"ops\": []}",
-            &format!("line 3, column 1: nothing is known by the name {{\"ops\": []}}; {names}"),
+            &format!("line 3, column 1: unknown name {{\"ops\": []}}; {names}"),
         );
-        let unclosed = "a brace is opened and never closed; close it, or write {{ for a brace that is text";
+        let unclosed = "a brace is opened but not closed; close it, or write {{ for a literal brace";
         check("{a", &format!("line 1, column 1: {unclosed}"));
         check("{a} and {", &format!("line 1, column 9: {unclosed}"));
         check("{{{", &format!("line 1, column 3: {unclosed}"));
-        let unopened = "a brace is closed that was not opened; open it, or write }} for a brace that is text";
+        let unopened = "a brace is closed but not opened; open it, or write }} for a literal brace";
         check("a\n\n b }", &format!("line 3, column 4: {unopened}"));
         check("{a}}", &format!("line 1, column 4: {unopened}"));
     }

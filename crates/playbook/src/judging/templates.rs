@@ -55,10 +55,10 @@ pub enum TemplatesError {
 impl TemplatesError {
     /// Returns what the user can do about it.
     pub fn hint(&self) -> String {
-        let fallback = "move the file away to use Longhaul's own";
+        let fallback = "move the file away to use the built-in template";
         match self {
             TemplatesError::Unreadable { .. } => {
-                format!("see to it that it is a readable text file, or {fallback}")
+                format!("make it a readable text file, or {fallback}")
             }
             TemplatesError::Unfillable { cause, .. } => format!("{}, or {fallback}", cause.hint()),
         }
@@ -153,7 +153,9 @@ mod tests {
     #[test]
     fn bundled_templates_use_each_name_once() {
         for &template in Template::ALL {
-            let filled = Templates::bundled().fill(template, values(template)).expect("ours can be filled");
+            let filled = Templates::bundled()
+                .fill(template, values(template))
+                .expect("a bundled template can be filled");
             for (name, value) in values(template) {
                 assert_eq!(filled.matches(value).count(), 1, "{name} in {}", template.file_name());
             }
@@ -164,7 +166,9 @@ mod tests {
     #[test]
     fn bundled_examples_parse() {
         let example = |template: Template, key: &str| {
-            let filled = Templates::bundled().fill(template, values(template)).expect("ours can be filled");
+            let filled = Templates::bundled()
+                .fill(template, values(template))
+                .expect("a bundled template can be filled");
             crate::judging::object_with(&filled, &[key]).expect("there is an example")
         };
         let reflection = serde_json::Value::Object(example(Template::Reflector, "bullet_tags"));
@@ -197,9 +201,9 @@ mod tests {
         write(b"Mine: {transcript}");
         assert_eq!(
             filled(),
-            "cannot fill the template DIR/prompts/curator.txt: line 1, column 7: nothing is known by the name {transcript}; the \
-             names here are {reflector_output}, {playbook}; write {{ and }} for braces that are text, or move the file \
-             away to use Longhaul's own"
+            "cannot fill the template DIR/prompts/curator.txt: line 1, column 7: unknown name {transcript}; the \
+             names are {reflector_output}, {playbook}; write {{ and }} for literal braces, or move the file away to \
+             use the built-in template"
         );
         write(b"\xff");
         assert!(filled().starts_with("cannot read the template DIR/prompts/curator.txt: "), "{}", filled());

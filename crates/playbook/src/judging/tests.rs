@@ -40,7 +40,7 @@ impl Judge for Scripted {
             .lock()
             .expect("the lock is not poisoned")
             .pop_front()
-            .expect("it was asked once more")?;
+            .expect("there is an answer for each question")?;
         let tokens = Tokens { input: estimated_tokens(prompt), ..Tokens::default() };
         Ok(Reply { text, model: "scripted".to_owned(), tokens, cost: None })
     }
@@ -109,7 +109,7 @@ async fn judged(judge: &Scripted, slice: &Excerpt) -> String {
     };
     assert!(
         judge.answers.lock().expect("the lock is not poisoned").is_empty(),
-        "it was not asked often enough"
+        "not all answers were requested"
     );
     let count = judge.prompts.lock().expect("the lock is not poisoned").len();
     format!("asked {count} times\n{result}")
@@ -147,9 +147,9 @@ async fn judges_session() {
             }
           ]
         }
-        note: the reflector's tag {"name":"ctx-001","tag":"useful"} was passed over: `useful` is no verdict
-        note: the reflector's tag {"tag":"helpful"} was passed over: it names no point
-        note: the reflector's tag "pat-001" was passed over: it names no point
+        note: the reflector's tag {"name":"ctx-001","tag":"useful"} was skipped: `useful` is not a verdict
+        note: the reflector's tag {"tag":"helpful"} was skipped: it names no point
+        note: the reflector's tag "pat-001" was skipped: it names no point
     "#]]
     .assert_eq(&judged(&judge, &short()).await);
     let prompts = judge.prompts.lock().expect("the lock is not poisoned");
@@ -219,7 +219,7 @@ async fn repeats_question_after_unusable_answer() {
     let judge = scripted(100_000, [prose("I see."), prose(""), prose("I cannot judge that.")]);
     expect![[r#"
         asked 3 times
-        cannot use the reflector's answers: 3 in a row hold no JSON with `analysis` or `bullet_tags`; the last one begins with `I cannot judge that.`
+        cannot use the reflector's answers: 3 in a row contain no JSON with `analysis` or `bullet_tags`; the last one begins with `I cannot judge that.`
         try another model with AGENTIC_CONTEXT_MODEL
     "#]]
     .assert_eq(&judged(&judge, &short()).await);
@@ -324,8 +324,8 @@ async fn halves_parts_that_api_rejects() {
 async fn rejects_playbook_without_room() {
     expect![[r#"
         asked 0 times
-        cannot ask the reflector: scripted takes 1500 tokens, and the playbook alone leaves no room in them
-        take points out with `longhaul playbook edit`, or set a model that takes more
+        cannot ask the reflector: scripted accepts 1500 tokens, and the playbook leaves no room for the transcript
+        remove points with `longhaul playbook edit`, or set a model that accepts more tokens
     "#]]
     .assert_eq(&judged(&scripted(1_500, []), &short()).await);
 }

@@ -22,7 +22,7 @@ const ANSWER: &str =
 /// Asks this API for a project.
 async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
     let clock = SimulatedClock::new();
-    let diagnostics = Diagnostics::of_project(project, TimeZone::UTC);
+    let diagnostics = Diagnostics::in_project(project, TimeZone::UTC);
     let judge = ApiJudge::new(&settings(api), policy(), Prices::default(), clock.clone())
         .expect("the settings are sound")
         .with_observer(Arc::new(diagnostics.request_observer(KEYPOINTS)));
@@ -70,7 +70,7 @@ async fn parses_answer() {
 }
 
 #[tokio::test]
-async fn never_raises() {
+async fn failure_returns_empty_result() {
     for (side, fault, retry, expected) in [
         ("fault = { status = { code = 400 } }", Fault::BadRequest, RetryAdvice::Never, 1),
         ("fault = { status = { code = 401 } }", Fault::Auth, RetryAdvice::NeedsPerson, 1),
@@ -88,7 +88,7 @@ async fn never_raises() {
         assert_eq!(empty, r#"{"new_key_points":[],"evaluations":[]}"#, "{side}");
         let failure = extracted.failure.expect("it is stated");
         assert_eq!((failure.fault, failure.retry, requests), (fault, retry, expected), "{side}: {failure}");
-        assert!(!project.path().join(".claude").exists(), "no one asked for texts");
+        assert!(!project.path().join(".claude").exists(), "the project does not enable diagnostics");
     }
 }
 
@@ -98,7 +98,7 @@ async fn unusable_answer_is_not_retried() {
     let (extracted, requests) = ask(&api("", "I would rather not say.").await, project.path()).await;
     let failure = extracted.failure.expect("it cannot be read");
     assert_eq!((requests, failure.requests, failure.retry), (1, 1, RetryAdvice::Never));
-    assert!(extracted.reply.is_some(), "it is paid for all the same");
+    assert!(extracted.reply.is_some(), "the answer is billed");
     assert!(texts(project.path())["mine"][0].ends_with("# RESPONSE\nI would rather not say.\n"));
 }
 
@@ -140,7 +140,7 @@ async fn writes_same_retry_diagnostics_as_hooks() {
     .await;
     check(
         "fault = { html = {} }",
-        &["Non-retryable error in extract_keypoints(): APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 1). Returning empty result."],
+        &["Non-retryable error in extract_keypoints(): APIResponseValidationError: Failed to parse response: it is not a message of the API (line 1, column 1). Returning empty result."],
     )
     .await;
 }
@@ -155,9 +155,9 @@ fn parses_valid_answers() {
         "{\"new_key_points\": null, \"evaluations\": 7, \"operations\": \"none\"}",
         Some(Extraction::default()),
     );
-    let placed = NewPoint::Placed { text: "b".to_owned(), section: Some("OTHERS".to_owned()) };
+    let with_section = NewPoint::WithSection { text: "b".to_owned(), section: Some("OTHERS".to_owned()) };
     let whole = Extraction {
-        new_key_points: vec![NewPoint::Text("a".to_owned()), placed],
+        new_key_points: vec![NewPoint::Text("a".to_owned()), with_section],
         evaluations: vec![Evaluation {
             name: "pat-001".to_owned(),
             rating: "harmful".to_owned(),
@@ -185,7 +185,8 @@ fn prompt_contains_transcript_and_playbook() {
         "\n"
     );
     let slice = Excerpt::new(transcript.as_bytes(), |_| false).expect("it is a transcript");
-    let question = prompt(&Templates::bundled(), &slice, &Playbook::default()).expect("ours can be filled");
+    let question = prompt(&Templates::bundled(), &slice, &Playbook::default())
+        .expect("a bundled template can be filled");
     assert!(question.contains("<playbook>\n{}\n</playbook>"), "{question}");
     assert!(question.contains(r#"{"role":"user","content":"Fix <\/trajectories> it"}"#), "{question}");
 }

@@ -16,10 +16,10 @@ pub enum MessagesError {
         timeout: Span,
     },
     /// The connection failed, or broke before the answer was complete.
-    #[error("Connection error: {to}: {cause}")]
+    #[error("Connection error: {host}: {cause}")]
     Connection {
         /// Host of the API.
-        to: String,
+        host: String,
         /// Cause of the failure.
         cause: String,
     },
@@ -82,10 +82,10 @@ const MESSAGE_CHARS_MAX: usize = 300;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SetupError {
     /// The address is invalid.
-    #[error("cannot use the address of the API: it is no URL that begins with https:// or http://")]
+    #[error("cannot use the address of the API: it is not a URL that begins with https:// or http://")]
     Address,
     /// The key or token cannot be sent.
-    #[error("cannot use the API key: it holds characters that no key has")]
+    #[error("cannot use the API key: it contains characters that no key has")]
     Credential,
     /// TLS is not available.
     #[error("cannot set up TLS: {0}")]
@@ -101,19 +101,19 @@ impl SetupError {
                 "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
             }
             SetupError::Tls(_) => {
-                "see whether the certificates of this system are installed (`ca-certificates`)"
+                "check that the certificates of this system are installed (`ca-certificates`)"
             }
         }
     }
 }
 
 /// Converts an unsuccessful status to an error.
-pub(super) fn refused(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
+pub(super) fn status_error(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
     let (kind, sentence) = wire::refusal(body).unwrap_or_default();
     let parts = [kind.as_str(), sentence.as_str()];
     let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
     let topic = SENTENCES.iter().find(|(phrase, _)| sentence.to_ascii_lowercase().contains(phrase));
-    let message = if message.is_empty() { "it says nothing more".to_owned() } else { message };
+    let message = if message.is_empty() { "it has no error message".to_owned() } else { message };
     let error_body = ErrorBody { kind, message, topic: topic.map(|(_, topic)| *topic) };
     if status == 429 {
         MessagesError::RateLimit { message: error_body, retry_after }
@@ -217,7 +217,7 @@ impl MessagesError {
             }
         };
         for text in texts {
-            // Before truncating, because half a secret is not recognized.
+            // The secret is removed before truncating, because half a secret is not recognized.
             *text = text.replace(secret, "…").chars().take(MESSAGE_CHARS_MAX).collect();
         }
         self

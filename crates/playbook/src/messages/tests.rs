@@ -1,6 +1,6 @@
 //! Tests the client against a scripted API, byte by byte, and counts connections.
 
-use super::error::refused;
+use super::error::status_error;
 use super::{Answer, AnswerStop, MessagesClient, MessagesError};
 use crate::judge::RetryAdvice;
 use crate::settings::Credential;
@@ -129,22 +129,22 @@ async fn sends_expected_request() {
 
 #[tokio::test]
 async fn joins_all_text_blocks() {
-    let check = async |content: &str, stop_reason: &str, text: &str, end: AnswerStop| {
+    let check = async |content: &str, stop_reason: &str, text: &str, stop: AnswerStop| {
         let (url, requests) = serve(message(content, stop_reason)).await;
         let tokens = Tokens { input: 12, output: 3, cache_read: 4, cache_write: 0 };
-        let expected = Answer { text: text.to_owned(), model: "claude-x-1".to_owned(), tokens, end };
+        let expected = Answer { text: text.to_owned(), model: "claude-x-1".to_owned(), tokens, stop };
         assert_eq!(ask(&url).await, Ok(expected), "{content}");
         assert_eq!(requests.lock().expect("no test panics with it").len(), 1);
     };
     let text_block = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
-    check("", "\"end_turn\"", "", AnswerStop::Whole).await;
-    check(&text_block("a"), "null", "a", AnswerStop::Whole).await;
+    check("", "\"end_turn\"", "", AnswerStop::Complete).await;
+    check(&text_block("a"), "null", "a", AnswerStop::Complete).await;
     let thinking = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
     check(
         &[text_block("a"), thinking.to_owned(), text_block("b")].join(","),
         "\"end_turn\"",
         "ab",
-        AnswerStop::Whole,
+        AnswerStop::Complete,
     )
     .await;
     check(&text_block("a"), "\"max_tokens\"", "a", AnswerStop::Truncated).await;
@@ -171,28 +171,28 @@ async fn reports_error_responses() {
     .await;
     check(
         http("429 \r\nretry-after: 3", "slow down"),
-        expect!["RateLimitError: Error code: 429 - it says nothing more (rate_limited, Some(Span(3000)))"],
+        expect!["RateLimitError: Error code: 429 - it has no error message (rate_limited, Some(Span(3000)))"],
     )
     .await;
     check(
         http("200 OK", "<html>Sign in</html>"),
-        expect!["APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 1) (network, None)"],
+        expect!["APIResponseValidationError: Failed to parse response: it is not a message of the API (line 1, column 1) (network, None)"],
     )
     .await;
     check(
         http("200 OK", "{}"),
-        expect!["APIResponseValidationError: Failed to parse response: it is no message of the API (line 1, column 2) (network, None)"],
+        expect!["APIResponseValidationError: Failed to parse response: it is not a message of the API (line 1, column 2) (network, None)"],
     )
     .await;
     check(
         http("204 No Content", ""),
-        expect!["APIStatusError: Error code: 204 - it says nothing more (network, None)"],
+        expect!["APIStatusError: Error code: 204 - it has no error message (network, None)"],
     )
     .await;
     // A redirect must not receive the key.
     check(
         http("307 \r\nlocation: /elsewhere", ""),
-        expect!["APIStatusError: Error code: 307 - it says nothing more (network, None)"],
+        expect!["APIStatusError: Error code: 307 - it has no error message (network, None)"],
     )
     .await;
 }
@@ -258,7 +258,7 @@ async fn rejects_oversized_responses() {
     let endless = format!("HTTP/1.1 500 \r\ncontent-length: {}\r\n\r\n{}", u64::MAX / 4, "x".repeat(1 << 20));
     check(
         Response::Begin(endless.into_bytes()),
-        expect!["InternalServerError: Error code: 500 - it says nothing more (server_error, None)"],
+        expect!["InternalServerError: Error code: 500 - it has no error message (server_error, None)"],
     )
     .await;
 }
@@ -274,7 +274,7 @@ async fn messages_never_contain_key() {
     for before in 0..320 {
         let sentence = format!("{} {KEY} {KEY}", "x".repeat(before));
         let body = serde_json::json!({"error": {"type": "e", "message": sentence}}).to_string();
-        let message = refused(401, body.as_bytes(), None).redacted(KEY).to_string();
+        let message = status_error(401, body.as_bytes(), None).redacted(KEY).to_string();
         assert!(!message.contains(&KEY[..3]), "{message}");
         assert!(message.chars().count() < 330, "{message}");
     }
@@ -294,7 +294,7 @@ fn rejects_invalid_settings() {
             url,
             KEY,
             expect![
-                "cannot use the address of the API: it is no URL that begins with https:// or http://; check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL"
+                "cannot use the address of the API: it is not a URL that begins with https:// or http://; check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL"
             ],
         );
     }
@@ -302,7 +302,7 @@ fn rejects_invalid_settings() {
         "https://api.anthropic.com",
         "sk\nant",
         expect![
-            "cannot use the API key: it holds characters that no key has; check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
+            "cannot use the API key: it contains characters that no key has; check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
         ],
     );
 }
@@ -311,7 +311,7 @@ fn rejects_invalid_settings() {
 fn maps_status_to_fault_and_advice() {
     let check = |status: u16, sentence: &str, class: &str, fault: Fault, retry: RetryAdvice| {
         let body = format!(r#"{{"type":"error","error":{{"type":"e","message":"{sentence}"}}}}"#);
-        let error = refused(status, body.as_bytes(), None);
+        let error = status_error(status, body.as_bytes(), None);
         let at = Some(Moment(5));
         assert_eq!((error.class(), error.fault(), error.retry_advice(at)), (class, fault, retry), "{error}");
     };

@@ -72,7 +72,7 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
     // Serde's error may quote the text, and a page from a captive portal or proxy may contain anything.
     let message: Message = serde_json::from_slice(body).map_err(|error| {
         let (line, column) = (error.line(), error.column());
-        format!("it is no message of the API (line {line}, column {column})")
+        format!("it is not a message of the API (line {line}, column {column})")
     })?;
     let texts = message.content.into_iter().filter(|block| block.kind == "text").map(|block| block.text);
     let usage = message.usage;
@@ -85,10 +85,10 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
             cache_read: usage.cache_read_input_tokens.unwrap_or(0),
             cache_write: usage.cache_creation_input_tokens.unwrap_or(0),
         },
-        end: match message.stop_reason.as_deref() {
+        stop: match message.stop_reason.as_deref() {
             Some("max_tokens") => AnswerStop::Truncated,
             Some("refusal") => AnswerStop::Refused,
-            Some(_) | None => AnswerStop::Whole,
+            Some(_) | None => AnswerStop::Complete,
         },
     })
 }

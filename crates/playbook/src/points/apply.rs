@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// More operations than this amount to rewriting the playbook, which loses details.
 const OPERATIONS_MAX: usize = 10;
-/// Minimum harmful count for removal. Once or twice may be due to unusual sessions; three times are a
+/// Minimum harmful count for removal. One or two harmful ratings may be due to unusual sessions; three are a
 /// pattern.
 const PRUNE_HARMFUL_MIN: u64 = 3;
 
@@ -87,7 +87,7 @@ impl Applier {
 
     fn add(&mut self, text: &str, section: Option<&str>) {
         if let Some((_, same)) = self.playbook.points().find(|(_, point)| point.text == text) {
-            let reason = format!("[{}] says the same", same.name);
+            let reason = format!("[{}] has the same text", same.name);
             return self.changes.push_skipped("ADD", reason);
         }
         let (section, unknown_section) = section_of(section, Section::Others);
@@ -107,7 +107,7 @@ impl Applier {
         };
         let previous_text = std::mem::replace(&mut point.text, text.clone());
         if previous_text == text {
-            return self.changes.push_skipped("UPDATE", format!("[{name}] says that already"));
+            return self.changes.push_skipped("UPDATE", format!("[{name}] has this text already"));
         }
         self.changes.applied.push(AppliedChange::Updated { name, previous_text, text });
     }
@@ -132,7 +132,7 @@ impl Applier {
             }
         }
         let Some(first) = from.first().filter(|_| from.len() >= 2) else {
-            return self.changes.push_skipped("MERGE", "fewer than two of its points are there");
+            return self.changes.push_skipped("MERGE", "fewer than two of its points exist");
         };
         let default_section = self.playbook.section_of(first).unwrap_or(Section::Others);
         let (section, unknown_section) = section_of(section, default_section);
@@ -191,7 +191,7 @@ pub(super) fn absorb(point: &mut Point, other: Point) {
 /// Returns the section of this title, and also the title if it is unknown.
 fn section_of(title: Option<&str>, default: Section) -> (Section, Option<String>) {
     let Some(title) = title.filter(|title| !title.trim().is_empty()) else { return (default, None) };
-    let section = Section::of_title(title);
+    let section = Section::from_title(title);
     let is_known = title.trim().eq_ignore_ascii_case(section.title());
     (section, (!is_known).then(|| title.to_owned()))
 }

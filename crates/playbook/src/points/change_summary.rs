@@ -18,12 +18,12 @@ pub struct ChangeSummary {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum AppliedChange {
-    /// A point helped once more.
+    /// A point was judged helpful.
     Helped {
         /// Id of the point.
         name: PointId,
     },
-    /// A point did harm once more.
+    /// A point was judged harmful.
     Harmed {
         /// Id of the point.
         name: PointId,
@@ -120,27 +120,32 @@ pub struct SkippedChange {
 }
 
 impl ChangeSummary {
-    /// Returns the counts in one line: `2 new, 1 changed, 3 gone, 3 rated, 1 not done`. Merging points counts
-    /// as one new point, and the sources as gone.
+    /// Returns the counts in one line: `2 new, 1 changed, 3 removed, 3 rated, 1 skipped`. A merge counts
+    /// as one new point, and its sources as removed.
     pub fn summary_line(&self) -> String {
-        let (mut new, mut changed, mut gone, mut rated) = (0, 0, 0, 0);
+        let (mut new, mut changed, mut removed, mut rated) = (0, 0, 0, 0);
         for change in &self.applied {
             match change {
                 AppliedChange::Added { .. } => new += 1,
                 AppliedChange::Merged { from, .. } => {
                     new += 1;
-                    gone += from.len();
+                    removed += from.len();
                 }
                 AppliedChange::Updated { .. } | AppliedChange::Changed { .. } => changed += 1,
                 AppliedChange::Deleted { .. }
                 | AppliedChange::Joined { .. }
-                | AppliedChange::Pruned { .. } => gone += 1,
+                | AppliedChange::Pruned { .. } => removed += 1,
                 AppliedChange::Helped { .. } | AppliedChange::Harmed { .. } => rated += 1,
             }
         }
-        let not_done = self.skipped.len();
-        let counts =
-            [(new, "new"), (changed, "changed"), (gone, "gone"), (rated, "rated"), (not_done, "not done")];
+        let skipped = self.skipped.len();
+        let counts = [
+            (new, "new"),
+            (changed, "changed"),
+            (removed, "removed"),
+            (rated, "rated"),
+            (skipped, "skipped"),
+        ];
         let parts =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
         let parts: Vec<String> = parts.collect();

@@ -1,7 +1,7 @@
 //! Assigns the ids of new points: one above the highest number that the section ever had. An id is never
 //! reused.
 //!
-//! Otherwise an old transcript that cites `[pat-007]` would count for a point that did not exist at the time.
+//! Otherwise a rating from an old transcript that cites `[pat-007]` would count for a newer point.
 //!
 //! The numbers of existing points are known. If a higher number was used, the file stores it under a separate
 //! key, which other programs preserve.
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 /// The key, an object of numbers by [`Section::slug`]. It is omitted if no higher number was used.
 const KEY: &str = "last_numbers";
-// No real playbook reaches this number. A larger number was made up, and adding one might overflow.
+// No real playbook reaches this number. Larger numbers are ignored, because adding one might overflow.
 const NUMBER_MAX: u64 = 999_999_999;
 
 impl Playbook {

@@ -17,8 +17,9 @@ pub struct Injection {
     pub omitted: usize,
 }
 
-/// Renders the playbook for a session that starts with this prompt. `None` if there are no points or not even
-/// one fits. If the playbook exceeds `max_tokens` ([`estimated_tokens`], including the introduction), the
+/// Renders the playbook for a session that starts with this prompt, or returns `None` if no point fits.
+///
+/// If the playbook exceeds `max_tokens` ([`estimated_tokens`], including the introduction), the
 /// points that fit the prompt best are included. The text then ends with the number of omitted points. The
 /// result is deterministic.
 ///
@@ -60,7 +61,7 @@ pub fn inject(
         if fits(&text) {
             return Ok(Some(Injection { text, points: included.len(), omitted }));
         }
-        // A template may include the points twice.
+        // The text can still be too long, because a template may include the points twice.
         chosen.pop();
     }
 }

@@ -17,9 +17,9 @@ impl Playbook {
             }
             let text = point.text.trim();
             if text.is_empty() {
-                findings.push(format!("{location}: it says nothing"));
+                findings.push(format!("{location}: it has no text"));
             } else if let Some(first) = texts.insert(text, &point.name) {
-                findings.push(format!("{location}: it says the same as [{first}]"));
+                findings.push(format!("{location}: its text is the same as that of [{first}]"));
             }
             if !is_name(point.name.as_str()) {
                 findings

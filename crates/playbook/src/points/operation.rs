@@ -74,7 +74,7 @@ impl Operation {
         let required = |field: &str| {
             optional(field)
                 .filter(|text| !text.trim().is_empty())
-                .ok_or_else(|| invalid(&format!("`{field}` is empty or not there")))
+                .ok_or_else(|| invalid(&format!("`{field}` is empty or missing")))
         };
         let section = || optional("section").filter(|title| !title.trim().is_empty());
         match kind {
@@ -88,13 +88,13 @@ impl Operation {
             }),
             "MERGE" => {
                 let ids = value.get("source_ids").and_then(Value::as_array);
-                let ids = ids.ok_or_else(|| invalid("`source_ids` is no list"))?;
+                let ids = ids.ok_or_else(|| invalid("`source_ids` is not a list"))?;
                 // A value that is not a text becomes an id that no point has.
                 let name = |id: &Value| id.as_str().map_or_else(|| id.to_string(), str::to_owned).into();
                 let source_ids = ids.iter().map(name).collect();
                 Ok(Operation::Merge { source_ids, merged_text: required("merged_text")?, section: section() })
             }
-            "" if !value.is_object() => Err(invalid("it is no object")),
+            "" if !value.is_object() => Err(invalid("it is not an object")),
             "" => Err(invalid("it has no `type`")),
             _ => Err(invalid("there is no such operation")),
         }

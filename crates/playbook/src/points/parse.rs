@@ -24,15 +24,15 @@ pub enum ReadError {
         description: String,
     },
     /// The text is JSON but not a playbook.
-    #[error("{at}: {description}")]
+    #[error("{path}: {description}")]
     NotAPlaybook {
         /// JSON path, such as `sections.OTHERS[2]`, counted from 0 as JSON tools do.
-        at: String,
+        path: String,
         /// Description of the error.
         description: String,
     },
     /// The format is newer.
-    #[error("its version is {version}, and this program knows {MAJOR}.x")]
+    #[error("its version is {version}, but this program supports {MAJOR}.x")]
     Newer {
         /// Version of the file.
         version: String,
@@ -50,7 +50,7 @@ impl Playbook {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let whole: Value = serde_json::from_str(text).map_err(|error| not_json(&error))?;
         let Value::Object(mut whole) = whole else {
-            return Err(wrong("the file", &format!("is {}, not an object", kind(&whole))));
+            return Err(invalid("the file", &format!("is {}, not an object", kind(&whole))));
         };
         let mut reader = Reader { warnings: Vec::new() };
         let version = reader.version(whole.remove("version"))?;
@@ -65,7 +65,7 @@ impl Playbook {
                     let count = flat.as_array().map_or(1, Vec::len);
                     reader.warn(
                         "key_points",
-                        &format!("{count} of the old form are passed over: there are sections"),
+                        &format!("{count} in the old format ignored, because there are sections"),
                     );
                 }
             }
@@ -92,7 +92,7 @@ impl Reader {
         match major.parse::<u64>() {
             Ok(major) if major > MAJOR => return Err(ReadError::Newer { version: text }),
             Ok(_) => {}
-            Err(_) => self.warn("version", &format!("`{text}` is none; read as {VERSION}")),
+            Err(_) => self.warn("version", &format!("`{text}` is not a version; read as {VERSION}")),
         }
         Ok((version != VERSION).then_some(version))
     }
@@ -110,7 +110,7 @@ impl Reader {
 
     fn sections(&mut self, playbook: &mut Playbook, sections: Value) -> Result<(), ReadError> {
         let Value::Object(sections) = sections else {
-            return Err(wrong("sections", &format!("is {}, not an object", kind(&sections))));
+            return Err(invalid("sections", &format!("is {}, not an object", kind(&sections))));
         };
         // Existing ids must not be reused, so points without an id are named after all others.
         let mut nameless = Vec::new();
@@ -149,7 +149,7 @@ impl Reader {
         let mut fields = match point {
             Value::Object(fields) => fields,
             Value::String(text) => return Ok((Point::new(PointId::from(""), text), false)),
-            other => return Err(wrong(path, &format!("is {}, not a point", kind(&other)))),
+            other => return Err(invalid(path, &format!("is {}, not a point", kind(&other)))),
         };
         let name = self.text(path, "name", fields.remove("name"));
         let text = self.text(path, "text", fields.remove("text")).unwrap_or_else(|| {
@@ -168,7 +168,7 @@ impl Reader {
             Value::Null => None,
             Value::String(text) => Some(text),
             other => {
-                self.warn(path, &format!("its {field} is {}; read as the text of it", kind(&other)));
+                self.warn(path, &format!("its {field} is {}; read as text", kind(&other)));
                 Some(other.to_string())
             }
         }
@@ -192,19 +192,19 @@ impl Reader {
     fn flat(&mut self, flat: Value) -> Result<Vec<Point>, ReadError> {
         let flat = list("key_points", flat)?;
         let name_of = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
-        let taken: Vec<String> = flat.iter().filter_map(name_of).collect();
+        let used_names: Vec<String> = flat.iter().filter_map(name_of).collect();
         let mut points: Vec<Point> = Vec::new();
         let count = flat.len();
         for (index, item) in flat.into_iter().enumerate() {
             let path = format!("key_points[{index}]");
             let (mut point, is_named) = self.point(&path, scored(item))?;
             if !is_named {
-                point.name = old_name(&points, &taken);
+                point.name = old_name(&points, &used_names);
             }
             points.push(point);
         }
         if count > 0 {
-            self.warn("key_points", &format!("{count} of the old form taken over into {}", Section::Others));
+            self.warn("key_points", &format!("{count} in the old format moved to {}", Section::Others));
         }
         Ok(points)
     }
@@ -242,11 +242,11 @@ fn count(fields: &mut Map<String, Value>, score: f64) {
 }
 
 /// Returns an id one above the highest before it, as the old format did, skipping used ids.
-fn old_name(before: &[Point], taken: &[String]) -> PointId {
+fn old_name(before: &[Point], used_names: &[String]) -> PointId {
     let number = |point: &Point| point.name.as_str().strip_prefix("kpt_")?.split('_').next()?.parse().ok();
     let highest: u64 = before.iter().filter_map(number).max().unwrap_or(0);
     let names = (1..).map(|step| format!("kpt_{:03}", highest.saturating_add(step)));
-    PointId::from(names.into_iter().find(|name| !taken.contains(name)).unwrap_or_default())
+    PointId::from(names.into_iter().find(|name| !used_names.contains(name)).unwrap_or_default())
 }
 
 fn is_title_of(title: &str, section: Section) -> bool {
@@ -257,7 +257,7 @@ fn list(path: &str, points: Value) -> Result<Vec<Value>, ReadError> {
     match points {
         Value::Array(points) => Ok(points),
         Value::Null => Ok(Vec::new()),
-        other => Err(wrong(path, &format!("is {}, not a list of points", kind(&other)))),
+        other => Err(invalid(path, &format!("is {}, not a list of points", kind(&other)))),
     }
 }
 
@@ -268,8 +268,8 @@ fn not_json(error: &serde_json::Error) -> ReadError {
     ReadError::NotJson { line: error.line(), column: error.column(), description }
 }
 
-fn wrong(path: &str, description: &str) -> ReadError {
-    ReadError::NotAPlaybook { at: path.to_owned(), description: description.to_owned() }
+fn invalid(path: &str, description: &str) -> ReadError {
+    ReadError::NotAPlaybook { path: path.to_owned(), description: description.to_owned() }
 }
 
 fn kind(value: &Value) -> &'static str {

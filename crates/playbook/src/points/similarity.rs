@@ -46,9 +46,9 @@ pub fn threshold(setting: Option<&str>) -> (f64, Option<String>) {
         Some(threshold) if (0.0..=1.0).contains(&threshold) => (threshold, None),
         Some(threshold) => {
             let threshold = threshold.clamp(0.0, 1.0);
-            (threshold, Some(format!("`{setting}` is not between 0 and 1; taken as {threshold}")))
+            (threshold, Some(format!("`{setting}` is not between 0 and 1; using {threshold}")))
         }
-        None => (THRESHOLD, Some(format!("`{setting}` is no number between 0 and 1; taken as {THRESHOLD}"))),
+        None => (THRESHOLD, Some(format!("`{setting}` is not a number between 0 and 1; using {THRESHOLD}"))),
     }
 }
 

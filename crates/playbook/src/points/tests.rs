@@ -1,7 +1,7 @@
 mod applying;
+mod duplicates;
 mod injecting;
 mod reading;
-mod same;
 
 use crate::{Playbook, Section};
 
@@ -11,7 +11,7 @@ pub(super) fn playbook(text: &str) -> Playbook {
     let mut section = Section::Others;
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(title) = line.strip_prefix("## ") {
-            section = Section::of_title(title);
+            section = Section::from_title(title);
             continue;
         }
         let mut words = line.splitn(3, ' ');
@@ -27,13 +27,13 @@ pub(super) fn playbook(text: &str) -> Playbook {
 }
 
 /// Renders a playbook in the same format.
-pub(super) fn written(playbook: &Playbook) -> String {
-    let mut written = String::new();
+pub(super) fn to_text(playbook: &Playbook) -> String {
+    let mut text = String::new();
     for section in Section::ALL.iter().filter(|section| !playbook.section(**section).is_empty()) {
-        written += &format!("## {section}\n");
+        text += &format!("## {section}\n");
         for point in playbook.section(*section) {
-            written += &format!("{} {}/{} {}\n", point.name, point.helpful, point.harmful, point.text);
+            text += &format!("{} {}/{} {}\n", point.name, point.helpful, point.harmful, point.text);
         }
     }
-    written
+    text
 }

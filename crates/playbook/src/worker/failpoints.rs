@@ -1,7 +1,7 @@
-//! Defines points at which tests kill a worker with SIGKILL. Nothing of this is compiled without the feature
-//! `failpoints`, which only tests enable.
+//! Defines points at which tests kill a worker with SIGKILL. Without the feature `failpoints`, which only
+//! tests enable, they do nothing.
 //!
-//! `LONGHAUL_FAILPOINT=worker@Reflected` kills the worker when it first passes that point.
+//! `LONGHAUL_FAILPOINT=worker@Reflected` kills the worker when it first reaches that point.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use std::fmt::Debug;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Failpoint {
     /// A slice is started.
-    Begun,
+    Started,
     /// A question is about to be sent.
     Asking,
     /// The answer is on disk.
@@ -24,11 +24,11 @@ pub(super) enum Failpoint {
     Ended,
 }
 
-/// Passes a point, or dies there. Implementations of worker steps have points of their own.
+/// Marks a point that the worker has reached. Implementations of worker steps have their own points.
 #[cfg(not(feature = "failpoints"))]
 pub(crate) fn pass(_point: impl Debug) {}
 
-/// Passes a point, or dies there.
+/// Marks a point that the worker has reached, and kills the process if the variable names this point.
 #[cfg(feature = "failpoints")]
 pub(crate) fn pass(point: impl Debug) {
     use rustix::process::{Signal, getpid, kill_process};

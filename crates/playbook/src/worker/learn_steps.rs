@@ -2,7 +2,7 @@
 
 use super::steps::{StepError, StepInput, WorkerSteps};
 use crate::database::RevisionCause;
-use crate::file::{Changed, Outcome};
+use crate::file::{ChangeOutcome, ChangeResult};
 use crate::judge::RetryAdvice;
 use crate::judging::{self, Excerpt, JudgingError, Reflection, ReflectionResult, Templates};
 use crate::points::{self, Similarity};
@@ -77,12 +77,12 @@ impl LearnSteps {
     fn playbook(&self, subject: &StepInput<'_>) -> Result<Playbook, StepError> {
         let file = file(subject)?;
         match file.read() {
-            Ok(found) => Ok(found.playbook),
+            Ok(loaded) => Ok(loaded.playbook),
             Err(FileError::Damaged { .. }) => {
                 let last = LearningDb::open(&self.paths)
-                    .and_then(|learning| learning.last_saves(&file.project()))
+                    .and_then(|learning| learning.last_revisions(&file.project()))
                     .map_err(|error| StepError::Later(format!("{error}; {}", error.hint())))?;
-                let text = last.0.and_then(|save| save.content);
+                let text = last.0.and_then(|revision| revision.content);
                 Ok(text.and_then(|text| Playbook::read(&text).ok()).unwrap_or_default().0)
             }
             Err(error) => Err(file_error(&error)),
@@ -99,10 +99,10 @@ fn file(subject: &StepInput<'_>) -> Result<PlaybookFile, StepError> {
         Err(cause) => matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     };
     if is_gone {
-        let reason = "its project is no directory any more; when it is back, `longhaul playbook learn --failed` learns from it";
+        let reason = "the project is no longer a directory; once it is restored, run `longhaul playbook learn --retry-failed`";
         return Err(StepError::Never(format!("cannot use {}: {reason}", project.display())));
     }
-    Ok(PlaybookFile::of_project(project))
+    Ok(PlaybookFile::in_project(project))
 }
 
 fn judging_error(error: JudgingError) -> StepError {
@@ -130,11 +130,11 @@ fn file_error(error: &FileError) -> StepError {
 }
 
 /// Summarizes the result in a few words.
-fn summary(changed: &Changed) -> String {
-    let Changed { outcome, changes, damaged_copy, warnings, .. } = changed;
+fn summary(changed: &ChangeResult) -> String {
+    let ChangeResult { outcome, changes, damaged_copy, warnings, .. } = changed;
     let mut summary = match outcome {
-        Outcome::Saved | Outcome::Already => changes.summary_line(),
-        Outcome::Unchanged => "no new points".to_owned(),
+        ChangeOutcome::Saved | ChangeOutcome::AlreadyApplied => changes.summary_line(),
+        ChangeOutcome::Unchanged => "no new points".to_owned(),
     };
     if let Some(path) = damaged_copy {
         summary += &format!("; the damaged playbook is kept as {}", path.display());

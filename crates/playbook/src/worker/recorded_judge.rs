@@ -5,7 +5,7 @@
 
 use super::Worker;
 use super::failpoints::{Failpoint, pass};
-use super::transcript::hash_of;
+use super::transcript::hash_text;
 use crate::database::{Item, JudgeKind, JudgeRequest, LearningDb};
 use crate::diagnostics::{self, Diagnostics};
 use crate::judge::Clock;
@@ -58,7 +58,7 @@ impl<'a> RecordedJudge<'a> {
 
     /// Returns the diagnostics of the item's project.
     fn diagnostics(&self) -> Diagnostics {
-        Diagnostics::of_project(&self.item.queued.project, TimeZone::system())
+        Diagnostics::in_project(&self.item.queued.project, TimeZone::system())
     }
 
     /// Returns the stored answer to this question for the current number of requests.
@@ -75,7 +75,7 @@ impl<'a> RecordedJudge<'a> {
 #[async_trait]
 impl Judge for RecordedJudge<'_> {
     async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
-        let hash = hash_of(prompt);
+        let hash = hash_text(prompt);
         if let Some(reply) = self.stored_answer(hash) {
             return Ok(reply);
         }
@@ -83,7 +83,7 @@ impl Judge for RecordedJudge<'_> {
         let (diagnostics, names) = (self.diagnostics(), diagnostics::QuestionNames::new(self.question));
         let result = self.judge.ask_observed(prompt, &diagnostics.request_observer(names)).await;
         if let Ok(reply) = &result {
-            diagnostics.answered(self.clock.now().at, names, names.answer, prompt, &reply.text);
+            diagnostics.write_answer(self.clock.now().at, names, names.answer, prompt, &reply.text);
         }
         let answers = self.lock_answers();
         let request = JudgeRequest {
@@ -96,10 +96,10 @@ impl Judge for RecordedJudge<'_> {
             prompt: hash,
             result: result.as_ref(),
         };
-        // If the record cannot be written, neither can the result, and the worker reports that.
-        let _ = answers.learning.asked(&request);
+        // If the record cannot be written, the result cannot either, and the worker reports that error.
+        let _ = answers.learning.record_request(&request);
         if result.is_ok() {
-            let _ = answers.learning.answered(self.kind, &self.item.queued.destination);
+            let _ = answers.learning.clear_backoff(self.kind, &self.item.queued.destination);
             pass(Failpoint::Answered);
         }
         result

@@ -12,18 +12,18 @@ const DONE_LIFETIME: Span = Span::from_hours(30 * 24);
 // A transcript is stored a moment before it is queued.
 const UNQUEUED_LIFETIME: Span = Span::from_hours(1);
 
-/// Removes all of it.
+/// Removes old markers, finished items and unneeded transcripts.
 pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), LearningError> {
-    prune_markers(learning.place(), now);
-    learning.forget_done(Moment(now.0.saturating_sub(DONE_LIFETIME.0)))?;
+    prune_markers(learning.paths(), now);
+    learning.delete_done(Moment(now.0.saturating_sub(DONE_LIFETIME.0)))?;
     // A file that cannot be read or removed only takes some space.
-    for entry in fs::read_dir(learning.place().retained()).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(learning.paths().retained()).into_iter().flatten().flatten() {
         let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
         let age = modified
             .and_then(|modified| (UNIX_EPOCH + Duration::from_millis(now.0)).duration_since(modified).ok());
         let is_old = age.is_some_and(|age| age > UNQUEUED_LIFETIME.to_std());
         // The names are hashes, so they identify a transcript that was queued under another path.
-        if is_old && !learning.is_wanted(&entry.file_name().to_string_lossy())? {
+        if is_old && !learning.is_needed(&entry.file_name().to_string_lossy())? {
             drop(fs::remove_file(entry.path()));
         }
     }
@@ -34,7 +34,7 @@ pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), Learni
 mod tests {
     use super::prune;
     use crate::database::{JudgeKind, Queued, QueuedEvent};
-    use crate::{LearningDb, LearningPaths, keep};
+    use crate::{LearningDb, LearningPaths, retain_transcript};
     use longhaul_core::{Moment, Span};
     use std::os::unix::fs::symlink;
     use std::time::{SystemTime, UNIX_EPOCH};
@@ -47,11 +47,11 @@ mod tests {
         let links = tempfile::tempdir().expect("a temporary directory");
         let link = links.path().join("home");
         symlink(home.path(), &link).expect("a link");
-        let path = keep(&paths, b"{}\n").expect("it is kept");
+        let path = retain_transcript(&paths, b"{}\n").expect("it is stored");
         let queued = Queued {
             project: home.path().to_owned(),
             session: None,
-            transcript: link.join(path.strip_prefix(home.path()).expect("it is within")),
+            transcript: link.join(path.strip_prefix(home.path()).expect("it is in the home")),
             event: QueuedEvent::Manual,
             reason: None,
             judge: JudgeKind::Api,
@@ -65,10 +65,10 @@ mod tests {
         assert!(path.exists());
         learning.enqueue(now, &queued).expect("it is queued");
         prune(&mut learning, later).expect("it can be read");
-        assert!(path.exists(), "it is still to be learned from");
+        assert!(path.exists(), "it is queued");
         let done =
             |db: &rusqlite::Connection| db.execute("UPDATE queue SET state = 'done', ended_at = 1", []);
-        learning.known(done).expect("it is done");
+        learning.query(done).expect("it is done");
         prune(&mut learning, later).expect("it can be read");
         assert!(!path.exists());
     }

@@ -2,7 +2,7 @@
 
 use crate::database::{Item, LearningDb};
 use crate::judging::{Reflection, ReflectionResult};
-use crate::worker::transcript::hash_of;
+use crate::worker::transcript::hash_text;
 use crate::{Judge, JudgeError};
 use async_trait::async_trait;
 use longhaul_core::Moment;
@@ -26,7 +26,7 @@ pub struct StepInput<'a> {
 impl StepInput<'_> {
     /// Returns whether the row of this id was judged before, in any transcript.
     pub fn is_judged(&self, row: &str) -> bool {
-        self.judged.contains(&hash_of(row))
+        self.judged.contains(&hash_text(row))
     }
 }
 

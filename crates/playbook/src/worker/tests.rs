@@ -38,7 +38,7 @@ impl Clock for Stage {
     }
 
     async fn sleep_until(&self, at: Moment) {
-        let next = self.later.lock().expect("one thread").pop_front_if(|(when, _)| *when <= at);
+        let next = self.later.lock().expect("one thread").pop_front_if(|(due_at, _)| *due_at <= at);
         next.iter().for_each(|(_, queued)| self.enqueue(queued));
         *self.now.lock().expect("one thread") = at;
     }
@@ -107,7 +107,7 @@ impl WorkerSteps for Stage {
         if playbook.iter().all(|(slice, _)| *slice != subject.slice) {
             playbook.push((subject.slice, format!("{} {}", reflection.analysis, operations[0])));
         }
-        Ok("one point more".to_owned())
+        Ok("one new point".to_owned())
     }
 }
 
@@ -175,7 +175,7 @@ impl Stage {
             };
             let after = self.now().at.since(START);
             self.events.lock().expect("one thread").push(match event {
-                WorkerEvent::Began(item, slice) => {
+                WorkerEvent::Started(item, slice) => {
                     format!("{after} {} begins at byte {}", name(item), slice.part.begins)
                 }
                 WorkerEvent::Reflected(item) => format!("{after} {} reflected", name(item)),
@@ -192,7 +192,7 @@ impl Stage {
                 WorkerEvent::NeedsPerson { reason, is_news } => {
                     format!("{after} person, news {is_news}: {reason}")
                 }
-                WorkerEvent::SetAside(path) => {
+                WorkerEvent::DatabaseDamaged(path) => {
                     format!("{after} set aside {}", path.file_name().expect("a name").to_string_lossy())
                 }
             });
@@ -202,7 +202,7 @@ impl Stage {
             judge: self,
             kind: JudgeKind::Api,
             destination: API,
-            only,
+            transcript: only,
             steps: self,
             clock: self,
             linger,
@@ -229,12 +229,12 @@ impl Stage {
 
     fn execute(&self, sql: &str) {
         let learning = LearningDb::open(&self.paths).expect("a database");
-        learning.known(|db| db.execute(sql, [])).expect("it is changed");
+        learning.query(|db| db.execute(sql, [])).expect("it is changed");
     }
 
     fn query<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
         let learning = LearningDb::open(&self.paths).expect("a database");
-        learning.known(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
+        learning.query(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
     }
 }
 
@@ -255,12 +255,12 @@ fn learns_each_item_once_oldest_first() {
         0s one begins at byte 0
         0s one reflected
         0s one curated
-        0s one learned: one point more
+        0s one learned: one new point
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one point more
-        0s one empty: nothing was new in it
+        0s two learned: one new point
+        0s one empty: it contains nothing new
     "#]]);
     assert_eq!(stage.prompts().len(), 4);
     assert_eq!(stage.work(true), WorkerReport::default());
@@ -371,11 +371,11 @@ fn retries_api_by_backoff_of_runs() {
         38s one begins at byte 0
         38s one reflected
         38s one curated
-        38s one learned: one point more
+        38s one learned: one new point
         38s two begins at byte 0
         38s two reflected
         38s two curated
-        38s two learned: one point more
+        38s two learned: one new point
     "#]]);
     assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_requests WHERE fault = 'overloaded'"), 3);
     assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_backoff"), 0);
@@ -387,13 +387,13 @@ fn reports_next_due_time_without_lingering() {
     stage.queue("one", &["a"]);
     let drawn = Preset::Default.policy().backoff.delay(0, None, u64::MAX);
     let until = START + drawn;
-    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
-    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
+    assert_eq!(stage.work(false), WorkerReport { due_at: Some(until), ..WorkerReport::default() });
+    assert_eq!(stage.work(false), WorkerReport { due_at: Some(until), ..WorkerReport::default() });
     assert_eq!(stage.prompts().len(), 1);
-    // The user may know better.
+    // The user may know that the API works again.
     let mut learning = LearningDb::open(&stage.paths).expect("a database");
     learning.make_due(JudgeKind::Api, "http://other").expect("none");
-    assert_eq!(stage.work(false), WorkerReport { waits: Some(until), ..WorkerReport::default() });
+    assert_eq!(stage.work(false), WorkerReport { due_at: Some(until), ..WorkerReport::default() });
     learning.make_due(JudgeKind::Api, API).expect("one");
     assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
 }
@@ -403,19 +403,19 @@ fn limits_delay_of_api_to_one_day() {
     let stage =
         Stage::new().answering([Err(down(RetryAdvice::Later(Some(START + Span::from_hours(24 * 365)))))]);
     stage.queue("one", &["a"]);
-    let waits = stage.work(false).waits.expect("it waits").since(START);
+    let waits = stage.work(false).due_at.expect("it waits").since(START);
     assert!(waits >= HINT_MAX && waits < HINT_MAX + Span::from_mins(10), "{waits}");
 }
 
 #[test]
 fn lingers_one_hour_and_keeps_queue() {
-    // For any number of attempts in that hour.
+    // The number of attempts in that hour does not matter.
     for until in [Some(Moment(u64::MAX / 4)), None] {
-        let forever = std::iter::repeat_with(|| Err(down(RetryAdvice::Later(until))));
-        let stage = Stage::new().answering(forever.take(100));
+        let errors = std::iter::repeat_with(|| Err(down(RetryAdvice::Later(until))));
+        let stage = Stage::new().answering(errors.take(100));
         stage.queue("one", &["a"]);
         let worked = stage.work(true);
-        assert!(worked.waits.is_some());
+        assert!(worked.due_at.is_some());
         assert_eq!(stage.now().at.since(START), Span::from_hours(1), "{until:?}");
         assert_eq!(stage.query::<String>("SELECT state FROM queue"), "waiting");
     }
@@ -449,8 +449,8 @@ fn reports_needs_person_once_and_keeps_queue() {
     let stage = Stage::new().answering([Err(no_key()), Err(no_key())]);
     stage.queue("one", &["a"]);
     stage.queue("two", &["b"]);
-    assert_eq!(stage.work(true).person.as_deref(), Some("no API key is set"));
-    assert_eq!(stage.work(true).person.as_deref(), Some("no API key is set"));
+    assert_eq!(stage.work(true).needs_person.as_deref(), Some("no API key is set"));
+    assert_eq!(stage.work(true).needs_person.as_deref(), Some("no API key is set"));
     assert_eq!(stage.work(true), WorkerReport { learned: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
@@ -460,11 +460,11 @@ fn reports_needs_person_once_and_keeps_queue() {
         0s one begins at byte 0
         0s one reflected
         0s one curated
-        0s one learned: one point more
+        0s one learned: one new point
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one point more
+        0s two learned: one new point
     "#]]);
 }
 
@@ -473,7 +473,7 @@ fn keeps_failed_items_for_manual_retry() {
     let refused = JudgeError {
         fault: Fault::BadRequest,
         retry: RetryAdvice::Never,
-        message: "the API will not have it".to_owned(),
+        message: "the API rejects it".to_owned(),
         requests: 1,
     };
     let stage = Stage::new().answering([Ok("good"), Err(refused)]);
@@ -481,20 +481,20 @@ fn keeps_failed_items_for_manual_retry() {
     stage.queue("two", &["b"]);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 1, ..WorkerReport::default() });
     let mut learning = LearningDb::open(&stage.paths).expect("a database");
-    assert_eq!(learning.try_failed_again(JudgeKind::Api, "http://other").expect("none"), 0);
-    assert_eq!(learning.try_failed_again(JudgeKind::Api, API).expect("one"), 1);
+    assert_eq!(learning.retry_failed(JudgeKind::Api, "http://other").expect("none"), 0);
+    assert_eq!(learning.retry_failed(JudgeKind::Api, API).expect("one"), 1);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
         0s one reflected
-        0s one failed: the API will not have it
+        0s one failed: the API rejects it
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one point more
+        0s two learned: one new point
         0s one begins at byte 0
         0s one curated
-        0s one learned: one point more
+        0s one learned: one new point
     "#]]);
     // The reflector's answer was stored.
     assert_eq!(stage.prompts().len(), 5);
@@ -510,11 +510,11 @@ fn unreadable_transcript_fails() {
     assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s gone failed: cannot read DIR/gone: No such file or directory (os error 2)
-        0s folder failed: cannot read DIR/folder: it is no file
+        0s folder failed: cannot read DIR/folder: it is not a file
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one point more
+        0s two learned: one new point
     "#]]);
 }
 
@@ -538,7 +538,7 @@ fn allows_one_worker_at_a_time() {
 fn recovers_from_damaged_database() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
-    LearningDb::open(&stage.paths).expect("a database").checkpoint().expect("it is tidied");
+    LearningDb::open(&stage.paths).expect("a database").checkpoint().expect("the checkpoint succeeds");
     let mut bytes = fs::read(stage.paths.database()).expect("a file");
     // The first page stays intact, so that the database can be opened.
     bytes[4096..].fill(0xa5);
@@ -551,7 +551,7 @@ fn recovers_from_damaged_database() {
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one point more
+        0s two learned: one new point
     "#]]);
 }
 
@@ -560,7 +560,7 @@ fn stops_on_valid_database_with_invalid_values() {
     let stage = Stage::new();
     stage.queue("one", &["a"]);
     stage.execute("UPDATE queue SET tries = 1 << 40");
-    let error = stage.try_work(None, true).expect_err("it is no number of tries");
+    let error = stage.try_work(None, true).expect_err("the number of tries is invalid");
     assert!(matches!(error, LearningError::Damaged { .. }), "{error}");
     stage.check(&expect![[r#""#]]);
 }
@@ -572,7 +572,7 @@ fn invalid_stored_answer_fails_only_its_slice() {
     stage.work(false);
     stage.execute("UPDATE slices SET reflection = '7'");
     LearningDb::open(&stage.paths)
-        .and_then(|mut learning| learning.try_failed_again(JudgeKind::Api, API))
+        .and_then(|mut learning| learning.retry_failed(JudgeKind::Api, API))
         .expect("it is tried again");
     stage.queue("two", &["b"]);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 1, ..WorkerReport::default() });

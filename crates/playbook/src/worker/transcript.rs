@@ -16,8 +16,8 @@ pub(super) const SLICE_BYTES_MAX: u64 = 32 << 20;
 
 // A single row with an image or a file may be longer than a slice. A longer line than this is not a row.
 const ROW_BYTES_MAX: u64 = 64 << 20;
-// The start of a session identifies it, and its rows have ids: files that are equal in both places are the
-// same.
+// The start of a session identifies it, and its rows have ids: files that agree at the start and before the
+// end of a slice are the same.
 const SAMPLE_BYTES: u64 = 4 << 10;
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -47,13 +47,13 @@ pub(super) fn next_part(
         },
     };
     let fingerprint = fingerprint(&file, ends)?;
-    // Text that was written in the meantime belongs to the next event.
+    // Lines that were written after the length was read belong to the next event.
     let more = limit < length && line_end_before(&file, ends, length)?.is_some();
     Ok(Some(ByteRange { begins, ends, generation, fingerprint, more }))
 }
 
 /// Returns whether the part is unchanged.
-pub(super) fn is_there(path: &Path, part: ByteRange) -> io::Result<bool> {
+pub(super) fn is_unchanged(path: &Path, part: ByteRange) -> io::Result<bool> {
     let file = open(path)?;
     Ok(file.metadata()?.len() >= part.ends && fingerprint(&file, part.ends)? == part.fingerprint)
 }
@@ -62,7 +62,7 @@ pub(super) fn is_there(path: &Path, part: ByteRange) -> io::Result<bool> {
 pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
     let length = part.ends.saturating_sub(part.begins);
     if length > ROW_BYTES_MAX {
-        return Err(io::Error::other(format!("a single line of it has {length} bytes")));
+        return Err(io::Error::other(format!("one line has {length} bytes")));
     }
     let file = open(path)?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
@@ -74,25 +74,25 @@ pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
 pub(super) struct Rows {
     pub(super) all: BTreeSet<i64>,
     /// Whether all lines are rows with an id.
-    pub(super) has_no_other: bool,
+    pub(super) all_have_ids: bool,
 }
 
 impl Rows {
     pub(super) fn new(bytes: &[u8]) -> Rows {
-        let mut rows = Rows { all: BTreeSet::new(), has_no_other: true };
+        let mut rows = Rows { all: BTreeSet::new(), all_have_ids: true };
         let mut covered = 0;
         for (id, range) in row_ids(bytes) {
-            rows.all.insert(hash_of(&id));
-            rows.has_no_other &= bytes[covered..range.start].trim_ascii().is_empty();
+            rows.all.insert(hash_text(&id));
+            rows.all_have_ids &= bytes[covered..range.start].trim_ascii().is_empty();
             covered = range.end;
         }
-        rows.has_no_other &= bytes[covered..].trim_ascii().is_empty();
+        rows.all_have_ids &= bytes[covered..].trim_ascii().is_empty();
         rows
     }
 }
 
 /// Hashes an id or a text to a number. Collisions among the rows of one user are improbable.
-pub(super) fn hash_of(text: &str) -> i64 {
+pub(super) fn hash_text(text: &str) -> i64 {
     first_bytes(&Sha256::digest(text))
 }
 
@@ -147,7 +147,7 @@ fn line_end_after(file: &File, mut offset: u64) -> io::Result<Option<u64>> {
 fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     // Opening a pipe would block forever, and a directory has no lines.
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 
 #[cfg(test)]

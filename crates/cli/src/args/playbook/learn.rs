@@ -21,7 +21,7 @@ pub struct LearnArgs {
     /// due yet
     #[arg(long, hide = true, conflicts_with_all = ["transcripts", "retry_failed"])]
     pub worker: bool,
-    /// Whose playbook learns from the transcripts that are named.
+    /// Project whose playbook learns from the named transcripts.
     #[command(flatten)]
     pub project: ProjectArgs,
 }

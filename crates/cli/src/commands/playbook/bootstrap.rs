@@ -36,25 +36,24 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     let kind = JudgeKind::from(args.judge);
     let budget = args.budget.filter(|budget| *budget > Usd::ZERO);
     if budget.is_some() && kind == JudgeKind::Claude {
-        let hint = "--limit bounds it; `longhaul cost` tells what its runs have used";
-        return Err(Failure::usage("--budget cannot hold Claude Code's login to an amount of money", hint));
+        let hint = "limit the sessions with --limit; `longhaul cost` shows the cost of its runs";
+        return Err(Failure::usage("--budget does not work with --judge claude", hint));
     }
     let project = PathBuf::from(project::file(&args.project)?.project());
     let home = LearningPaths::in_home(open_home::open()?.path());
     let clock = Arc::new(SystemClock::new());
     let judge = learn::judge::create(kind, &home, &clock);
-    let state = BootstrapState::of_project(&project)
+    let state = BootstrapState::read(&project)
         .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
     let plan = make_plan(&project, args, &settings, &state, &home, &*judge)?;
-    let mut printed = BootstrapOutput::new(&project, args, &*judge, &plan);
+    let mut command_output = BootstrapOutput::new(&project, args, &*judge, &plan);
     if args.dry_run || plan.included.is_empty() {
-        printed.print(global);
+        command_output.print(global);
         return Ok(0);
     }
     if budget.is_some() && plan.estimate.cost.is_none() {
-        let error =
-            format!("--budget cannot hold {} to an amount of money: it has no price here", judge.model());
-        let hint = "--limit bounds it; AGENTIC_CONTEXT_MODEL names another model";
+        let error = format!("--budget does not work with {}: its price is unknown", judge.model());
+        let hint = "use --limit, or set AGENTIC_CONTEXT_MODEL to another model";
         return Err(Failure::usage(error, hint));
     }
     // A budget implies consent to its cost.
@@ -64,10 +63,10 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     let destination = destination();
     let learner =
         BootstrapLearner { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
-    let stop_reason = learner.learn(global, state, &plan, &mut printed)?;
-    printed.print(global);
+    let stop_reason = learner.learn(global, state, &plan, &mut command_output)?;
+    command_output.print(global);
     Ok(match stop_reason {
-        progress::StopReason::Cancelled(by) => by.exit_code(),
+        progress::StopReason::Cancelled(source) => source.exit_code(),
         progress::StopReason::Outcome(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
     })
 }
@@ -83,15 +82,15 @@ fn make_plan(
 ) -> Result<BootstrapPlan, Failure> {
     let source = match &settings.transcript_dir {
         Some(folder) if !folder.is_dir() => {
-            let error = format!("cannot look for transcripts in {}: it is no directory", folder.display());
+            let error = format!("cannot look for transcripts in {}: it is not a directory", folder.display());
             return Err(Failure::usage(error, "correct AGENTIC_CONTEXT_TRANSCRIPT_DIR, or unset it"));
         }
         Some(folder) => TranscriptSource::Folder(folder.clone()),
         None => TranscriptSource::Project {
             config_dir: claude_config_dir().ok_or_else(|| {
-                let hint = "set HOME or CLAUDE_CONFIG_DIR, or AGENTIC_CONTEXT_TRANSCRIPT_DIR to their folder";
+                let hint = "set HOME or CLAUDE_CONFIG_DIR, or set AGENTIC_CONTEXT_TRANSCRIPT_DIR";
                 Failure::not_started(
-                    "cannot find Claude Code's sessions: it is not known where they are",
+                    "cannot find Claude Code's sessions: their directory is unknown",
                     hint,
                     None,
                 )
@@ -99,9 +98,9 @@ fn make_plan(
             project: project.to_owned(),
         },
     };
-    let found = sessions(&source).map_err(|error| {
+    let past_sessions = sessions(&source).map_err(|error| {
         let error = format!("cannot look for past sessions: {error}");
-        Failure::not_started(error, "see whether the folder can be read", None)
+        Failure::not_started(error, "check that the directory is readable", None)
     })?;
     let filter = SessionFilter {
         limit: args.limit.map(Into::into),
@@ -112,7 +111,7 @@ fn make_plan(
         bytes_max: settings.bytes_max,
     };
     // The worker reports an unreadable playbook.
-    let playbook = PlaybookFile::of_project(project).read().ok().and_then(|found| found.text);
+    let playbook = PlaybookFile::in_project(project).read().ok().and_then(|loaded| loaded.text);
     let estimator = Estimator {
         prices: Prices::bundled(),
         model: judge.model(),
@@ -120,5 +119,5 @@ fn make_plan(
         playbook_tokens: playbook.map_or(0, |text| estimated_tokens(&text)),
     };
     let learning = LearningDb::open_existing(home).map_err(|error| learn::failure(&error))?;
-    plan(found, &filter, state, learning.as_ref(), &estimator).map_err(|error| learn::failure(&error))
+    plan(past_sessions, &filter, state, learning.as_ref(), &estimator).map_err(|error| learn::failure(&error))
 }

@@ -2,7 +2,7 @@
 
 use crate::output::phrases::{counted, one_line};
 use longhaul_playbook::points::{AppliedChange, ChangeSummary, SkippedChange};
-use longhaul_playbook::{Changed, Outcome, PlaybookFile};
+use longhaul_playbook::{ChangeOutcome, ChangeResult, PlaybookFile};
 use serde::Serialize;
 
 /// Output of the commands that change a playbook.
@@ -28,14 +28,19 @@ pub struct ChangeReport {
 }
 
 impl ChangeReport {
-    pub fn new(file: &PlaybookFile, changed: Changed, reverted: Vec<i64>) -> ChangeReport {
-        let Changed { save, outcome, changes: ChangeSummary { applied, skipped }, damaged_copy, warnings: _ } =
-            changed;
+    pub fn new(file: &PlaybookFile, changed: ChangeResult, reverted: Vec<i64>) -> ChangeReport {
+        let ChangeResult {
+            revision,
+            outcome,
+            changes: ChangeSummary { applied, skipped },
+            damaged_copy,
+            warnings: _,
+        } = changed;
         ChangeReport {
             path: file.path().display().to_string(),
             dry_run: false,
-            changed: outcome == Outcome::Saved,
-            change: save,
+            changed: outcome == ChangeOutcome::Saved,
+            change: revision,
             reverted,
             applied,
             skipped,
@@ -43,13 +48,13 @@ impl ChangeReport {
         }
     }
 
-    /// Creates the report of no change.
-    pub fn nothing(file: &PlaybookFile) -> ChangeReport {
-        ChangeReport { dry_run: false, ..ChangeReport::planned(file, ChangeSummary::default(), Vec::new()) }
+    /// Creates a report without changes.
+    pub fn unchanged(file: &PlaybookFile) -> ChangeReport {
+        ChangeReport { dry_run: false, ..ChangeReport::dry_run(file, ChangeSummary::default(), Vec::new()) }
     }
 
     /// Creates the report of a dry run.
-    pub fn planned(file: &PlaybookFile, summary: ChangeSummary, reverted: Vec<i64>) -> ChangeReport {
+    pub fn dry_run(file: &PlaybookFile, summary: ChangeSummary, reverted: Vec<i64>) -> ChangeReport {
         ChangeReport {
             path: file.path().display().to_string(),
             dry_run: true,

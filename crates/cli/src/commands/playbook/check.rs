@@ -9,7 +9,7 @@ use crate::output;
 use crate::output::color::{Colors, Style};
 use crate::output::phrases::one_line;
 use longhaul_playbook::points::WordOverlap;
-use longhaul_playbook::{FileError, Found, PointId, Section};
+use longhaul_playbook::{FileError, LoadedPlaybook, PointId, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
     let (threshold, flaw) = project::similarity_threshold();
     let path = file.path().display().to_string();
     let mut report = match file.read() {
-        Ok(found) => CheckOutput { path, ..inspect(&found, threshold) },
+        Ok(loaded) => CheckOutput { path, ..inspect(&loaded, threshold) },
         Err(error @ (FileError::Damaged { .. } | FileError::Newer { .. })) => CheckOutput {
             path,
             exists: true,
@@ -70,8 +70,8 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
     Ok(if report.findings.is_empty() { 0 } else { UNEXPECTED_ERROR })
 }
 
-fn inspect(found: &Found, threshold: f64) -> CheckOutput {
-    let Found { text, playbook, warnings } = found;
+fn inspect(loaded: &LoadedPlaybook, threshold: f64) -> CheckOutput {
+    let LoadedPlaybook { text, playbook, warnings } = loaded;
     let duplicates = playbook.near_duplicates(&WordOverlap, threshold).into_iter();
     CheckOutput {
         path: String::new(),
@@ -94,7 +94,7 @@ fn inspect(found: &Found, threshold: f64) -> CheckOutput {
 fn text(report: &CheckOutput, colors: Colors) -> String {
     let count: usize = report.points.values().sum();
     let state = match (report.exists, report.readable) {
-        (false, _) => "there is none yet".to_owned(),
+        (false, _) => "does not exist yet".to_owned(),
         (true, false) => "cannot be used".to_owned(),
         (true, true) => {
             let version = report.version.as_deref().unwrap_or_default();
@@ -107,13 +107,13 @@ fn text(report: &CheckOutput, colors: Colors) -> String {
     let mut add_line = |word: &str, style: Style, text: &str| {
         out += &format!("{} {}\n", colors.styled(word, Some(style)), one_line(text));
     };
-    report.findings.iter().for_each(|finding| add_line("wrong:", Style::Bad, finding));
-    report.warnings.iter().for_each(|warning| add_line("noticed:", Style::Warning, warning));
+    report.findings.iter().for_each(|finding| add_line("problem:", Style::Bad, finding));
+    report.warnings.iter().for_each(|warning| add_line("warning:", Style::Warning, warning));
     for Duplicate { name, duplicate } in &report.near_duplicates {
         add_line(
-            "alike:",
+            "duplicate:",
             Style::Warning,
-            &format!("[{duplicate}] says what [{name}] says; they become one"),
+            &format!("[{duplicate}] repeats [{name}]; they will be merged"),
         );
     }
     out

@@ -26,7 +26,7 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let editor = editor()?;
     let mut learning = project::learning()?;
-    file.settle(&learning).map_err(|error| project::failure(&error))?;
+    file.complete_interrupted_change(&learning).map_err(|error| project::failure(&error))?;
     let original = file.bytes().map_err(|error| project::failure(&error))?;
     let initial = initial_text(args, original.as_deref())?;
     let copy = copy(&initial)?;
@@ -58,7 +58,7 @@ fn editor() -> Result<String, Failure> {
     let editor = editors.into_iter().find(|editor| !editor.trim().is_empty());
     let default = || io::stdin().is_terminal().then(|| "vi".to_owned());
     editor.or_else(default).ok_or_else(|| {
-        Failure::usage("there is no terminal, and no editor is named", "set VISUAL or EDITOR to your editor")
+        Failure::usage("no editor is set, and there is no terminal", "set VISUAL or EDITOR to your editor")
     })
 }
 
@@ -95,7 +95,7 @@ fn run(editor: &str, copy: &Path) -> Result<(), String> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("the editor `{editor}` ended with {status}")),
-        Err(error) => Err(format!("start the editor `{editor}`: {error}")),
+        Err(error) => Err(format!("cannot start the editor `{editor}`: {error}")),
     }
 }
 
@@ -104,12 +104,13 @@ fn validate(edited: &[u8], initial: &[u8]) -> Result<Playbook, Failure> {
     let invalid = |reason: String| Failure::usage(format!("cannot use the edited playbook: {reason}"), "");
     let text = std::str::from_utf8(edited).map_err(|error| invalid(error.to_string()))?;
     let (playbook, warnings) = Playbook::read(text).map_err(|error| invalid(error.to_string()))?;
-    let before = std::str::from_utf8(initial)
+    let initial_playbook = std::str::from_utf8(initial)
         .ok()
         .and_then(|initial| Playbook::read(initial).ok())
         .unwrap_or_default();
-    let before = before.0.lint();
-    let new: Vec<String> = playbook.lint().into_iter().filter(|finding| !before.contains(finding)).collect();
+    let previous_findings = initial_playbook.0.lint();
+    let new: Vec<String> =
+        playbook.lint().into_iter().filter(|finding| !previous_findings.contains(finding)).collect();
     if !new.is_empty() {
         return Err(invalid(new.join("; ")));
     }
@@ -133,14 +134,14 @@ fn keep_copy(copy: NamedTempFile, initial: &[u8], failure: Failure) -> Failure {
         Err(error) => format!("your text cannot be kept: {error}"),
     };
     let hint = match failure.hint.filter(|hint| !hint.is_empty()) {
-        Some(before) => format!("{before}; {hint}"),
+        Some(failure_hint) => format!("{failure_hint}; {hint}"),
         None => hint,
     };
     Failure { hint: Some(hint), ..failure }
 }
 
 fn unchanged(global: &GlobalArgs, file: &PlaybookFile) -> u8 {
-    print(global, &ChangeReport::nothing(file));
+    print(global, &ChangeReport::unchanged(file));
     0
 }
 

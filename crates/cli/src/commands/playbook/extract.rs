@@ -43,7 +43,7 @@ fn learn(global: &GlobalArgs, args: &ExtractArgs, source: &Source) -> (Extractio
         Ok(extraction) => (extraction, 0),
         Err(failure) => {
             let result = failed(&failure);
-            // A usage error is the caller's to correct.
+            // The caller must correct a usage error.
             if !args.no_queue && failure.exit_code != USAGE {
                 queue::queue(source, project);
             }
@@ -54,8 +54,9 @@ fn learn(global: &GlobalArgs, args: &ExtractArgs, source: &Source) -> (Extractio
 
 /// Returns the directory of the playbook.
 fn project(source: &Source) -> Result<PathBuf, Failure> {
-    let of_run = source.run_directory.clone().filter(|_| std::env::var_os("CLAUDE_PROJECT_DIR").is_none());
-    of_run.map_or_else(current_project, Ok)
+    let run_directory =
+        source.run_directory.clone().filter(|_| std::env::var_os("CLAUDE_PROJECT_DIR").is_none());
+    run_directory.map_or_else(current_project, Ok)
 }
 
 fn failed(failure: &Failure) -> (Extraction, u8) {
@@ -67,8 +68,8 @@ fn text(extraction: &Extraction) -> String {
     let Extraction { new_key_points, evaluations, operations } = extraction;
     let points = new_key_points.iter().map(|point| match point {
         NewPoint::Text(text) => format!("new: {text}\n"),
-        NewPoint::Placed { text, section: None } => format!("new: {text}\n"),
-        NewPoint::Placed { text, section: Some(section) } => format!("new: {text} ({section})\n"),
+        NewPoint::WithSection { text, section: None } => format!("new: {text}\n"),
+        NewPoint::WithSection { text, section: Some(section) } => format!("new: {text} ({section})\n"),
     });
     let evaluations = evaluations.iter().map(|evaluation| match &evaluation.justification {
         Some(justification) => format!("{}: {} ({justification})\n", evaluation.name, evaluation.rating),

@@ -35,8 +35,8 @@ struct Change {
     /// Time of the change.
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
     at: String,
-    /// Cause: `slice 17` of a session, `extracted`, `edit`, `undo 3`, or `found` for a change by another
-    /// program.
+    /// Cause: `slice 17` of a session, `edit`, `undo 3`, or `found` for a change by another program or a
+    /// person.
     cause: String,
     /// Whether the state before the change is kept.
     kept: bool,
@@ -52,17 +52,19 @@ struct Change {
 /// Runs the command and returns its exit code.
 pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
-    let saves = match project::existing_db()? {
-        Some(learning) => learning.saves(&file.project()).map_err(|error| project::failure(&error.into()))?,
+    let revisions = match project::existing_db()? {
+        Some(learning) => {
+            learning.revisions(&file.project()).map_err(|error| project::failure(&error.into()))?
+        }
         None => Vec::new(),
     };
     let limit = if args.all { usize::MAX } else { args.limit.get() };
-    let more = saves.len() > limit;
-    let has_content: Vec<bool> = saves.iter().map(|save| save.content.is_some()).collect();
-    // The state before the first change is empty, or was found.
-    let is_kept = |index: usize| index.checked_sub(1).is_none_or(|before| has_content[before]);
-    let changes = saves.into_iter().enumerate().rev().take(limit);
-    let changes = changes.map(|(index, save)| change(save, is_kept(index))).collect();
+    let more = revisions.len() > limit;
+    let has_content: Vec<bool> = revisions.iter().map(|revision| revision.content.is_some()).collect();
+    // The state before the first change is empty or an external revision.
+    let is_kept = |index: usize| index.checked_sub(1).is_none_or(|previous| has_content[previous]);
+    let changes = revisions.into_iter().enumerate().rev().take(limit);
+    let changes = changes.map(|(index, revision)| change(revision, is_kept(index))).collect();
     let history = HistoryOutput { path: file.path().display().to_string(), changes, more };
     match output::format(global) {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&history),
@@ -74,15 +76,15 @@ pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
         OutputFormat::Text => {
             page(global, &text(&history, output::now()));
             if more && !global.quiet {
-                output::print_status(&format!("the newest {limit}; --all or -n N tells of more"));
+                output::print_status(&format!("only the newest {limit}; --all or -n N shows more"));
             }
         }
     }
     Ok(0)
 }
 
-fn change(save: Revision, kept: bool) -> Change {
-    let Revision { id, at, cause, changes, .. } = save;
+fn change(revision: Revision, kept: bool) -> Change {
+    let Revision { id, at, cause, changes, .. } = revision;
     Change {
         change: id,
         at: rfc3339(at),
@@ -95,7 +97,7 @@ fn change(save: Revision, kept: bool) -> Change {
 }
 
 fn text(history: &HistoryOutput, now: Moment) -> String {
-    let mut cells = vec![["change", "made", "for", "did"].map(str::to_owned).to_vec()];
+    let mut cells = vec![["change", "time", "cause", "result"].map(str::to_owned).to_vec()];
     cells.extend(history.changes.iter().map(|change| {
         vec![
             change.change.to_string(),
@@ -112,6 +114,6 @@ fn cause(cause: RevisionCause) -> String {
         RevisionCause::SliceRow(slice) => format!("a session (slice {slice})"),
         RevisionCause::Edit => "an edit".to_owned(),
         RevisionCause::Undo(change) => format!("undo {change}"),
-        RevisionCause::External => "written by others".to_owned(),
+        RevisionCause::External => "external change".to_owned(),
     }
 }

@@ -24,8 +24,8 @@ pub struct InjectOutput {
 
 /// Runs the command and returns its exit code.
 pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
-    let injection = print_playbook(&project::file(&args.project)?, &args.prompt, args.max_tokens)
-        .map_err(|error| Failure::not_started(error.content, error.hint, None))?;
+    let injection = injection_for_prompt(&project::file(&args.project)?, &args.prompt, args.max_tokens)
+        .map_err(|error| Failure::not_started(error.message, error.hint, None))?;
     let (points, omitted) =
         injection.as_ref().map_or((0, 0), |injection| (injection.points, injection.omitted));
     let text = injection.map(|injection| injection.text);
@@ -38,32 +38,32 @@ pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the part of this playbook that a session receives for this prompt. `None` if the playbook is
+/// Returns the part of this playbook that a session receives for this prompt, or `None` if the playbook is
 /// missing or empty.
-pub fn print_playbook(
+pub fn injection_for_prompt(
     playbook: &PlaybookFile,
     prompt: &str,
     max_tokens: Option<u64>,
 ) -> Result<Option<Injection>, InjectError> {
-    let found = playbook.read()?;
-    Ok(points::inject(&found.playbook, prompt, max_tokens, &project::templates())?)
+    let loaded = playbook.read()?;
+    Ok(points::inject(&loaded.playbook, prompt, max_tokens, &project::templates())?)
 }
 
-/// The reason why a playbook cannot be injected.
+/// Why a playbook cannot be injected.
 #[derive(Debug)]
 pub struct InjectError {
-    pub content: String,
+    pub message: String,
     pub hint: String,
 }
 
 impl From<FileError> for InjectError {
     fn from(error: FileError) -> InjectError {
-        InjectError { content: error.to_string(), hint: error.hint() }
+        InjectError { message: error.to_string(), hint: error.hint() }
     }
 }
 
 impl From<TemplatesError> for InjectError {
     fn from(error: TemplatesError) -> InjectError {
-        InjectError { content: error.to_string(), hint: error.hint() }
+        InjectError { message: error.to_string(), hint: error.hint() }
     }
 }

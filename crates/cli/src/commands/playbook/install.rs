@@ -30,17 +30,17 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     let without_ace =
         user_settings.filter(|_| args.replace_ace).map(|settings| settings.without_ace()).transpose();
     let without_ace = without_ace.map_err(|error| settings::failure(&error))?;
-    let code = settings::carry_out(global, &file, &change, args.dry_run, "installed")?;
+    let code = settings::apply_change(global, &file, &change, args.dry_run, "installed")?;
     if let Some(without_ace) = without_ace.filter(|_| !args.dry_run) {
         let backup = without_ace.write().map_err(|error| settings::failure(&error))?;
-        let hint = backup.map(|backup| format!("they are kept as they were: {}", backup.display()));
+        let hint = backup.map(|backup| format!("backup: {}", backup.display()));
         if !global.quiet {
-            let warning = "the ACE playbook hooks are taken out of the settings of all your projects";
+            let warning = "the ACE playbook hooks were removed from the settings of all your projects";
             output::print_warning(warning, hint.as_deref());
         }
     }
     if args.scope.project && !global.quiet && !args.dry_run {
-        let hint = "with --local they are in settings that Claude Code keeps for you alone";
+        let hint = "use --local to install the hooks for yourself only";
         output::print_warning(&format!("other users of this file do not have {program}"), Some(hint));
     }
     Ok(code)
@@ -57,5 +57,5 @@ fn program() -> Result<String, Failure> {
     let found =
         by_name.into_iter().find(|path| canonical.is_some() && fs::canonicalize(path).ok() == canonical);
     let path = found.unwrap_or(exe);
-    path.to_str().map(str::to_owned).ok_or_else(|| failure(format!("{} is no text", path.display())))
+    path.to_str().map(str::to_owned).ok_or_else(|| failure(format!("{} is not valid UTF-8", path.display())))
 }

@@ -36,7 +36,7 @@ const POLL_INTERVAL: Span = Span::from_secs(1);
 pub struct LearnOutput {
     /// Number of lessons learned.
     learned: u64,
-    /// Transcripts that failed. They are kept for `--failed`.
+    /// Transcripts that failed. They are kept for `--retry-failed`.
     failed: Vec<Failed>,
     /// Number of transcripts still queued for this judge.
     waiting: u64,
@@ -95,7 +95,7 @@ fn learn_here(
 ) -> Result<u8, Failure> {
     let target = WorkerTarget { home: paths.clone(), kind: args.judge.into(), destination: destination() };
     let mut learning = LearningDb::open(&target.home).map_err(|error| failure(&error))?;
-    if let Some(path) = learning.set_aside() {
+    if let Some(path) = learning.damaged_copy() {
         progress::warn_damaged_database(path);
     }
     let project = PathBuf::from(project::file(&args.project)?.project());
@@ -105,19 +105,19 @@ fn learn_here(
             .map_err(|error| failure(&error))?;
     }
     if args.retry_failed {
-        let result = learning.try_failed_again(target.kind, &target.destination);
+        let result = learning.retry_failed(target.kind, &target.destination);
         result.map_err(|error| failure(&error))?;
     }
     if !args.worker {
         let result = learning.make_due(target.kind, &target.destination);
         result.map_err(|error| failure(&error))?;
     }
-    let before = learning.standing(0).map_err(|error| failure(&error))?;
+    let before = learning.status(0).map_err(|error| failure(&error))?;
     drop(learning);
     let result = runtime::new()?.block_on(target.work_until_cancelled(global, args.worker))?;
     let (report, cancelled) = match result {
         Ok(report) => (report, None),
-        Err(by) => (WorkerReport::default(), Some(by)),
+        Err(source) => (WorkerReport::default(), Some(source)),
     };
     let code = if args.worker { 0 } else { target.print_result(global, &before, report)? };
     Ok(cancelled.map_or(code, CancelSource::exit_code))
@@ -134,7 +134,7 @@ fn readable(path: &Path) -> Result<PathBuf, Failure> {
         Ok(metadata) if metadata.is_file() => {
             fs::canonicalize(path).or_else(|_| absolute(path)).map_err(|error| failure(error.to_string()))
         }
-        Ok(_) => Err(failure("it is no file".to_owned())),
+        Ok(_) => Err(failure("it is not a file".to_owned())),
         Err(error) => Err(failure(error.to_string())),
     }
 }
@@ -163,11 +163,11 @@ impl WorkerTarget {
             .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
         tokio::select! {
             result = self.work(global, is_worker) => result.map(Ok).map_err(|error| failure(&error)),
-            Some(by) = cancels.recv() => {
+            Some(source) = cancels.recv() => {
                 if !(global.quiet || is_worker) {
                     output::print_status("cancelled; the queue is kept; run it again to continue");
                 }
-                Ok(Err(by))
+                Ok(Err(source))
             }
         }
     }
@@ -189,7 +189,7 @@ impl WorkerTarget {
             judge: &*judge,
             kind: self.kind,
             destination: &self.destination,
-            only: None,
+            transcript: None,
             steps: &steps,
             clock: &*clock,
             linger: is_worker,
@@ -206,14 +206,14 @@ impl WorkerTarget {
         report: WorkerReport,
     ) -> Result<u8, Failure> {
         let learning = LearningDb::open(&self.home).map_err(|error| failure(&error))?;
-        let after = learning.standing(0).map_err(|error| failure(&error))?;
+        let after = learning.status(0).map_err(|error| failure(&error))?;
         let next = learning.next(self.kind, &self.destination, Moment(0)).map_err(|error| failure(&error))?;
         let due = match next {
-            NextItem::Waits(at) if report.person.is_none() => Some(at),
-            NextItem::Due(_) if report.person.is_none() => Some(output::now()),
+            NextItem::Waits(at) if report.needs_person.is_none() => Some(at),
+            NextItem::Due(_) if report.needs_person.is_none() => Some(output::now()),
             NextItem::Waits(_) | NextItem::Due(_) | NextItem::Nothing => None,
         };
-        let (own, others): (Vec<_>, Vec<_>) = after
+        let (this_judge, others): (Vec<_>, Vec<_>) = after
             .waiting
             .iter()
             .partition(|entry| entry.judge == self.kind.as_str() && entry.destination == self.destination);
@@ -228,9 +228,9 @@ impl WorkerTarget {
                     reason: entry.reason,
                 })
                 .collect(),
-            waiting: own.len() as u64,
+            waiting: this_judge.len() as u64,
             due_at: due.map(rfc3339),
-            needs_person: report.person,
+            needs_person: report.needs_person,
             for_other_judges: others.len() as u64,
             judge: (
                 self.kind,
@@ -254,8 +254,8 @@ impl WorkerTarget {
     }
 }
 
-/// Works, or waits for the worker that does. Also returns when the remaining work is due, whichever worker
-/// did the rest.
+/// Works, or waits for the worker that does. Reports when the next item is due, even if another worker did
+/// the work.
 pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, LearningError> {
     let mut has_printed = false;
     loop {
@@ -266,7 +266,7 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
         let now = worker.clock.now().at;
         match worker.next(&LearningDb::open(worker.paths)?, now)? {
             NextItem::Due(_) => {}
-            NextItem::Waits(until) => return Ok(WorkerReport { waits: Some(until), ..report }),
+            NextItem::Waits(until) => return Ok(WorkerReport { due_at: Some(until), ..report }),
             NextItem::Nothing => return Ok(report),
         }
         if !has_printed && !quiet {
@@ -298,14 +298,14 @@ fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
     };
     if !learned.failed.is_empty() {
         let retry = command(learned.judge.0);
-        text += &format!("{} failed; `{retry} --failed` tries again:\n", learned.failed.len());
+        text += &format!("{} failed; retry with `{retry} --retry-failed`:\n", learned.failed.len());
         for Failed { transcript, reason, .. } in &learned.failed {
             text += &format!("  {}: {}\n", transcript.display(), reason.as_deref().unwrap_or_default());
         }
     }
-    let when = due.map(|due| format!(", until {}", coming(due))).unwrap_or_default();
+    let due_text = due.map(|due| format!(", until {}", coming(due))).unwrap_or_default();
     if learned.waiting > 0 {
-        text += &format!("{} waiting{when}\n", counted(learned.waiting, "transcript"));
+        text += &format!("{} waiting{due_text}\n", counted(learned.waiting, "transcript"));
     }
     let (judge, of_other_judge) = learned.judge;
     for other in JudgeKind::ALL.iter().filter(|other| **other != judge && of_other_judge > 0) {
@@ -357,12 +357,12 @@ mod tests {
         let texts = JudgeKind::ALL.iter().map(|judge| text(&output(*judge), None)).collect::<String>();
         expect![[r#"
             nothing new was learned
-            1 failed; `longhaul playbook learn --failed` tries again:
+            1 failed; retry with `longhaul playbook learn --retry-failed`:
               /t: it
             2 transcripts for another judge: `longhaul playbook learn --judge claude`
             1 transcript for another API: see `longhaul playbook status`
             nothing new was learned
-            1 failed; `longhaul playbook learn --judge claude --failed` tries again:
+            1 failed; retry with `longhaul playbook learn --judge claude --retry-failed`:
               /t: it
             2 transcripts for another judge: `longhaul playbook learn`
             1 transcript for another API: see `longhaul playbook status`

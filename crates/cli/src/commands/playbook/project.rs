@@ -21,9 +21,9 @@ pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
             let error = format!("cannot find the project {}: there is no such directory", project.display());
             return Err(Failure::usage(error, "name the project's directory with --project"));
         }
-        return Ok(PlaybookFile::of_project(project));
+        return Ok(PlaybookFile::in_project(project));
     }
-    Ok(PlaybookFile::of_project(&current_project()?))
+    Ok(PlaybookFile::in_project(&current_project()?))
 }
 
 /// Returns the default project: Claude Code's project, the nearest parent directory with a playbook, or the
@@ -36,7 +36,7 @@ pub fn current_project() -> Result<PathBuf, Failure> {
         Failure::usage(format!("cannot find the project: {error}"), "name its directory with --project")
     })?;
     let above: Option<PathBuf> =
-        here.ancestors().find(|dir| PlaybookFile::of_project(dir).path().exists()).map(ToOwned::to_owned);
+        here.ancestors().find(|dir| PlaybookFile::in_project(dir).path().exists()).map(ToOwned::to_owned);
     Ok(above.unwrap_or(here))
 }
 
@@ -72,7 +72,7 @@ pub fn failure(error: &FileError) -> Failure {
         | FileError::Damaged { .. }
         | FileError::Newer { .. }
         | FileError::Busy { .. }
-        | FileError::Overtaken { .. }
+        | FileError::ChangedMeanwhile { .. }
         | FileError::Outside { .. }
         | FileError::Learning(_) => failure,
     }

@@ -5,7 +5,7 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_playbook::hooks::{Change, InstallError, SettingsFile, SettingsWarning};
+use longhaul_playbook::hooks::{InstallError, SettingsChange, SettingsFile, SettingsWarning};
 use serde::Serialize;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
     // A renamed program also recognizes the hooks that it installed under its current name.
     let program = env::current_exe().ok();
     let name = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    Ok(SettingsFile::at(path, &name))
+    Ok(SettingsFile::new(path, &name))
 }
 
 /// Returns the readable settings files that contain Longhaul's hooks.
@@ -69,22 +69,22 @@ pub fn failure(error: &InstallError) -> Failure {
 }
 
 /// Applies a change and prints the result. Writes nothing in a dry run.
-pub fn carry_out(
+pub fn apply_change(
     global: &GlobalArgs,
     file: &SettingsFile,
-    change: &Change,
+    change: &SettingsChange,
     dry_run: bool,
-    done: &str,
+    completed: &str,
 ) -> Result<u8, Failure> {
     let backup = if dry_run { None } else { change.write().map_err(|error| failure(&error))? };
     let path = file.path();
     match output::format(global) {
         OutputFormat::Text if dry_run => output::print_text(&change.after),
         OutputFormat::Text => {
-            let summary = if change.is_change() { done } else { "nothing to change" };
+            let summary = if change.is_change() { completed } else { "nothing to change" };
             let mut text = format!("{summary}: {}\n", path.display());
             if let Some(backup) = &backup {
-                text += &format!("kept as it was: {}\n", backup.display());
+                text += &format!("backup: {}\n", backup.display());
             }
             output::print_text(&text);
         }
@@ -109,11 +109,11 @@ pub fn carry_out(
 fn describe(warning: SettingsWarning) -> (&'static str, &'static str) {
     match warning {
         SettingsWarning::HooksAreDisabled => {
-            ("these settings switch all hooks off: none is called", "take `disableAllHooks` out of them")
+            ("these settings disable all hooks", "remove `disableAllHooks` from them")
         }
         SettingsWarning::AceHooks => (
             "the ACE playbook hooks are installed too: sessions are injected and judged twice",
-            "take theirs out with --replace-ace; the playbook stays as it is",
+            "remove them with --replace-ace; the playbook does not change",
         ),
     }
 }

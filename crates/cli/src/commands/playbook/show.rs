@@ -45,13 +45,13 @@ struct ShownPoint {
 pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
     let section = args.section.as_deref().map(section).transpose()?;
     let file = project::file(&args.project)?;
-    let found = file.read().map_err(|error| project::failure(&error))?;
-    check_names(&found.playbook, &args.points)?;
+    let loaded = file.read().map_err(|error| project::failure(&error))?;
+    check_names(&loaded.playbook, &args.points)?;
     let is_selected = |point_section: Section, point: &Point| {
         section.is_none_or(|section| section == point_section)
             && (args.points.is_empty() || args.points.iter().any(|name| name == point.name.as_str()))
     };
-    let points = found.playbook.points().filter(|(section, point)| is_selected(*section, point));
+    let points = loaded.playbook.points().filter(|(section, point)| is_selected(*section, point));
     let points = points.map(|(section, point)| ShownPoint {
         name: point.name.clone(),
         section,
@@ -61,7 +61,7 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
     });
     let shown = ShowOutput {
         path: file.path().display().to_string(),
-        last_updated: found.playbook.last_updated.clone(),
+        last_updated: loaded.playbook.last_updated.clone(),
         points: points.collect(),
     };
     match output::format(global) {
@@ -70,11 +70,11 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
             page(global, &text(&shown, Colors::stdout()));
             match () {
                 () if global.quiet => {}
-                () if found.text.is_none() => {
+                () if loaded.text.is_none() => {
                     output::print_status(&format!("there is no {} yet", shown.path))
                 }
                 () if shown.points.is_empty() => {
-                    output::print_status(&format!("{} says nothing of it", shown.path))
+                    output::print_status(&format!("no matching points in {}", shown.path))
                 }
                 () => {}
             }
@@ -102,7 +102,7 @@ fn check_names(playbook: &Playbook, names: &[String]) -> Result<(), Failure> {
     };
     let near = did_you_mean(unknown, playbook.points().map(|(_, point)| point.name.as_str()));
     let hint = match near.as_slice() {
-        [] => "`longhaul playbook show` tells of every point".to_owned(),
+        [] => "`longhaul playbook show` lists every point".to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     };
     Err(Failure::usage(format!("there is no point `{unknown}`"), hint))
@@ -121,7 +121,7 @@ fn text(shown: &ShowOutput, colors: Colors) -> String {
         }
         out += &format!("{}\n", colors.styled(section.title(), Some(Style::Heading)));
         for point in points {
-            let record = format!("helped {}, did harm {}", point.helpful, point.harmful);
+            let record = format!("helped {}, harmful {}", point.helpful, point.harmful);
             out += &format!("  {}  ", one_line(point.name.as_str()));
             wrap(&mut out, &format!("{}  ({record})", one_line(&point.text)), 4);
         }

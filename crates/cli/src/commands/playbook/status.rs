@@ -13,7 +13,7 @@ use crate::time_arg::ago;
 use crate::{open_home, output};
 use longhaul_core::{Moment, Tokens, Usd};
 use longhaul_playbook::database::{JudgeBackoff, JudgeCost, JudgeKind, QueueEntry, QueueStatus};
-use longhaul_playbook::hooks::{HookError, troubles};
+use longhaul_playbook::hooks::{HookError, logged_errors};
 use longhaul_playbook::worker::WorkerLock;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::rfc3339;
@@ -63,7 +63,7 @@ struct Queued {
     project: PathBuf,
     /// Path of the transcript.
     transcript: PathBuf,
-    /// Cause of the entry: `SessionEnd`, `PreCompact`, `SubagentStop`, `run`, or `asked` if a person
+    /// Cause of the entry: `SessionEnd`, `PreCompact`, `SubagentStop`, `run`, or `manual` if a person
     /// requested it.
     event: String,
     /// When it was queued.
@@ -158,14 +158,14 @@ struct Spent {
 pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
     let paths = LearningPaths::in_home(open_home::locate()?.path());
     let learning = LearningDb::open_existing(&paths).map_err(|error| failure(&error))?;
-    let (health, paid) = match &learning {
+    let (queue_status, judge_costs) = match &learning {
         Some(learning) => {
-            let health = learning.standing(args.lessons).map_err(|error| failure(&error))?;
-            (health, learning.paid(Moment(0)).map_err(|error| failure(&error))?)
+            let queue_status = learning.status(args.lessons).map_err(|error| failure(&error))?;
+            (queue_status, learning.judge_costs(Moment(0)).map_err(|error| failure(&error))?)
         }
         None => (QueueStatus::default(), Vec::new()),
     };
-    let status = LearningStatus::new(&paths, health, &paid);
+    let status = LearningStatus::new(&paths, queue_status, &judge_costs);
     match output::format(global) {
         OutputFormat::Text => page(global, &text(&status)),
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
@@ -174,9 +174,10 @@ pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Fail
 }
 
 impl LearningStatus {
-    fn new(paths: &LearningPaths, health: QueueStatus, paid: &[JudgeCost]) -> LearningStatus {
+    fn new(paths: &LearningPaths, queue_status: QueueStatus, judge_costs: &[JudgeCost]) -> LearningStatus {
         let now = output::now();
-        let QueueStatus { waiting, failed, done, in_progress, lessons, learned, paused_judges } = health;
+        let QueueStatus { waiting, failed, done, in_progress, lessons, learned, paused_judges } =
+            queue_status;
         let queued =
             |entries: Vec<QueueEntry>| entries.into_iter().map(|entry| Queued::new(entry, now)).collect();
         LearningStatus {
@@ -210,9 +211,9 @@ impl LearningStatus {
                 .into_iter()
                 .map(|(judge, destination, backoff)| PausedJudge::new(judge, destination, backoff))
                 .collect(),
-            damaged_copy: LearningDb::all_set_aside(paths),
-            hook_errors: troubles(paths),
-            spent: Spent::new(paid),
+            damaged_copy: LearningDb::damaged_copies(paths),
+            hook_errors: logged_errors(paths),
+            spent: Spent::new(judge_costs),
             now,
         }
     }
@@ -236,13 +237,13 @@ impl Queued {
 
 impl PausedJudge {
     fn new(judge: JudgeKind, destination: String, backoff: JudgeBackoff) -> PausedJudge {
-        let JudgeBackoff { failures, not_before, person, reason } = backoff;
+        let JudgeBackoff { failures, not_before, needs_person, reason } = backoff;
         PausedJudge {
             judge: judge.as_str(),
             destination,
             failures,
-            needs_person: person,
-            retry_at: (!person).then(|| rfc3339(not_before)),
+            needs_person,
+            retry_at: (!needs_person).then(|| rfc3339(not_before)),
             reason,
             until: not_before,
         }
@@ -264,7 +265,7 @@ impl Spent {
 
 fn text(status: &LearningStatus) -> String {
     let mut lines = Vec::new();
-    let worker = if status.worker { "a worker is there" } else { "no worker running" };
+    let worker = if status.worker { "a worker is running" } else { "no worker running" };
     lines.push(format!(
         "{} waiting, {} failed, {} done; {worker}",
         counted(status.waiting.len() as u64, "transcript"),
@@ -274,16 +275,16 @@ fn text(status: &LearningStatus) -> String {
     let installed: Vec<_> = status.installed_in.iter().map(|file| file.display().to_string()).collect();
     lines.push(match installed.as_slice() {
         [] => "hooks not installed: longhaul playbook install".to_owned(),
-        files => format!("Claude Code's sessions call us by {}", files.join(", ")),
+        files => format!("hooks installed in {}", files.join(", ")),
     });
     for judge in &status.paused_judges {
         let next = if judge.needs_person {
             let learn = command(JudgeKind::parse(judge.judge).unwrap_or(JudgeKind::Api));
-            format!("nothing is learned until that is fixed; then: {learn}")
+            format!("learning is paused until this is fixed; then run `{learn}`")
         } else {
-            format!("asked again from {}", coming(judge.until))
+            format!("next request at {}", coming(judge.until))
         };
-        lines.push(format!("the judge at {} gave no answer: {}; {next}", judge.destination, judge.reason));
+        lines.push(format!("the judge at {} did not answer: {}; {next}", judge.destination, judge.reason));
     }
     for judging in &status.in_progress {
         let length = bytes(judging.ends.saturating_sub(judging.begins));
@@ -302,7 +303,7 @@ fn text(status: &LearningStatus) -> String {
             |queued: &&Queued| JudgeKind::parse(&queued.judge).unwrap_or(JudgeKind::Api) == *judge;
         let mut failed = status.failed.iter().filter(is_for_judge).peekable();
         if failed.peek().is_some() {
-            lines.push(format!("failed, and tried again by `{} --failed`:", command(*judge)));
+            lines.push(format!("failed; retry with `{} --retry-failed`:", command(*judge)));
             lines.extend(failed.map(reason));
         }
     }
@@ -319,7 +320,7 @@ fn text(status: &LearningStatus) -> String {
     }
     let first = status.hook_errors.len().saturating_sub(ERRORS_MAX);
     if !status.hook_errors.is_empty() {
-        lines.push(format!("{}, the last ones:", counted(status.hook_errors.len() as u64, "trouble")));
+        lines.push(format!("{}, most recent:", counted(status.hook_errors.len() as u64, "error")));
         lines.extend(
             status.hook_errors[first..]
                 .iter()
@@ -334,7 +335,7 @@ fn text(status: &LearningStatus) -> String {
         let at_least = if unpriced { "at least " } else { "" };
         let cost = Usd::from_dollars(estimated_cost_usd).unwrap_or_default();
         lines.push(format!(
-            "{}: {at_least}{} by our prices, {} tokens in and {} out",
+            "{}: {at_least}{} (estimated), {} tokens in and {} out",
             counted(answers, "answer"),
             money(cost),
             short_count(input_tokens),

@@ -15,13 +15,13 @@ pub fn undo(global: &GlobalArgs, args: &UndoArgs) -> Result<u8, Failure> {
         return Err(project::failure(&UndoError::Nothing.into()));
     };
     if !args.dry_run {
-        file.settle(&learning).map_err(|error| project::failure(&error))?;
+        file.complete_interrupted_change(&learning).map_err(|error| project::failure(&error))?;
     }
     let planned =
-        file.undoing(&learning, args.change, args.force).map_err(|error| project::failure(&error))?;
+        file.undo_plan(&learning, args.change, args.force).map_err(|error| project::failure(&error))?;
     let reverted: Vec<i64> = [planned.number].into_iter().chain(planned.later).collect();
     let report = if args.dry_run {
-        ChangeReport::planned(&file, planned.changes, reverted)
+        ChangeReport::dry_run(&file, planned.changes, reverted)
     } else {
         // Undoes the planned change, even if newer changes were made meanwhile.
         let undone = file.undo(&mut learning, Some(planned.number), args.force, output::now());

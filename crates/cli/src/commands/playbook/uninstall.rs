@@ -12,5 +12,5 @@ pub fn uninstall(global: &GlobalArgs, args: &UninstallArgs) -> Result<u8, Failur
     let mut change = file.without_hooks().map_err(|error| settings::failure(&error))?;
     // Warnings about other settings do not matter when hooks are removed.
     change.warnings.clear();
-    settings::carry_out(global, &file, &change, args.dry_run, "uninstalled")
+    settings::apply_change(global, &file, &change, args.dry_run, "uninstalled")
 }

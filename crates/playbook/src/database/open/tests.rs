@@ -33,7 +33,7 @@ fn queued(transcript: &str) -> Queued {
 
 fn transcripts(paths: &LearningPaths) -> Vec<String> {
     let learning = open(paths);
-    let transcripts = learning.known(|db| {
+    let transcripts = learning.query(|db| {
         let mut statement = db.prepare("SELECT transcript FROM queue ORDER BY transcript")?;
         statement.query_map([], |row| row.get(0))?.collect()
     });
@@ -47,7 +47,7 @@ fn only_owner_can_read_files() {
     let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
     assert_eq!(mode(paths.dir()), 0o700);
     for end in ["", "-wal", "-shm"] {
-        assert_eq!(mode(&with_end(&paths.database(), end)), 0o600, "{end}");
+        assert_eq!(mode(&with_suffix(&paths.database(), end)), 0o600, "{end}");
     }
 }
 
@@ -55,13 +55,13 @@ fn only_owner_can_read_files() {
 fn moves_damaged_database_aside() {
     let intact = |paths: &LearningPaths| {
         open(paths).enqueue(Moment(1), &queued("a")).expect("it is queued");
-        open(paths).checkpoint().expect("it is tidied");
+        open(paths).checkpoint().expect("the checkpoint succeeds");
         fs::read(paths.database()).expect("a file")
     };
     type Damage = fn(Vec<u8>) -> Vec<u8>;
     let kinds_of_damage: &[(&str, Damage)] = &[
-        ("something else", |_| b"not a database at all, but some text of someone else's".to_vec()),
-        ("nothing", |_| Vec::new()),
+        ("a text", |_| b"not a database at all, but a text of another program".to_vec()),
+        ("empty", |_| Vec::new()),
         ("another database", |_| {
             let mut db = Connection::open_in_memory().expect("a database");
             db.execute_batch("CREATE TABLE mine (x)").expect("a table");
@@ -71,22 +71,22 @@ fn moves_damaged_database_aside() {
             bytes[4096..8192].fill(0x5a);
             bytes
         }),
-        ("cut", |bytes| bytes[..bytes.len() / 2].to_vec()),
+        ("truncated", |bytes| bytes[..bytes.len() / 2].to_vec()),
     ];
     for (kind, damage) in kinds_of_damage {
         let (_dir, paths) = temporary_paths();
         let damaged_bytes = damage(intact(&paths));
         fs::write(paths.database(), &damaged_bytes).expect("a file");
         for end in SIDE_FILES {
-            drop(fs::remove_file(with_end(&paths.database(), end)));
+            drop(fs::remove_file(with_suffix(&paths.database(), end)));
         }
 
         open(&paths).enqueue(Moment(2), &queued("b")).expect("it is queued");
         assert_eq!(transcripts(&paths), ["b"], "{kind}");
-        let aside = LearningDb::all_set_aside(&paths);
-        assert_eq!(aside, [damaged(&paths.database(), 1)], "{kind}");
-        assert_eq!(fs::read(&aside[0]).expect("a file"), damaged_bytes, "{kind}");
-        assert!(open(&paths).set_aside().is_none(), "{kind}");
+        let copies = LearningDb::damaged_copies(&paths);
+        assert_eq!(copies, [damaged_path(&paths.database(), 1)], "{kind}");
+        assert_eq!(fs::read(&copies[0]).expect("a file"), damaged_bytes, "{kind}");
+        assert!(open(&paths).damaged_copy().is_none(), "{kind}");
     }
 }
 
@@ -97,9 +97,9 @@ fn reports_path_of_damaged_database() {
     for number in 1..=2 {
         fs::write(paths.database(), "no database").expect("a file");
         let learning = open(&paths);
-        assert_eq!(learning.set_aside(), Some(&*damaged(&paths.database(), number)));
+        assert_eq!(learning.damaged_copy(), Some(&*damaged_path(&paths.database(), number)));
     }
-    assert_eq!(LearningDb::all_set_aside(&paths).len(), 2);
+    assert_eq!(LearningDb::damaged_copies(&paths).len(), 2);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn exactly_one_process_moves_damaged_database_aside() {
         }
     });
     assert_eq!(transcripts(&paths).len(), 16);
-    assert_eq!(LearningDb::all_set_aside(&paths).len(), 1);
+    assert_eq!(LearningDb::damaged_copies(&paths).len(), 1);
 }
 
 #[test]
@@ -127,18 +127,18 @@ fn new_database_ignores_orphaned_log() {
     fs::remove_file(paths.database()).expect("a file");
     open(&paths).enqueue(Moment(2), &queued("b")).expect("it is queued");
     assert_eq!(transcripts(&paths), ["b"]);
-    assert!(with_end(&damaged(&paths.database(), 1), "-wal").exists());
+    assert!(with_suffix(&damaged_path(&paths.database(), 1), "-wal").exists());
 }
 
 #[test]
 fn rejects_newer_version_unchanged() {
     let (_dir, paths) = temporary_paths();
     let learning = open(&paths);
-    learning.known(|db| db.pragma_update(None, "user_version", VERSION + 1)).expect("a version");
+    learning.query(|db| db.pragma_update(None, "user_version", VERSION + 1)).expect("a version");
     let error = LearningDb::open(&paths).expect_err("a newer one");
     assert!(matches!(error, LearningError::Newer { .. }), "{error}");
     assert_eq!(error.hint(), "update longhaul");
-    assert!(LearningDb::all_set_aside(&paths).is_empty());
+    assert!(LearningDb::damaged_copies(&paths).is_empty());
 }
 
 #[test]
@@ -150,10 +150,10 @@ fn distinguishes_damage_from_other_errors() {
         db.execute("INSERT INTO judged (row) VALUES (1)", [])
     });
     assert!(matches!(twice, Err(LearningError::Refused { .. })), "{twice:?}");
-    let wrong = learning.known(|db| db.execute("SELECT nothing FROM nowhere", []));
+    let wrong = learning.query(|db| db.execute("SELECT nothing FROM nowhere", []));
     assert!(matches!(wrong, Err(LearningError::Damaged { .. })), "{wrong:?}");
     // The database is verified before it is moved aside.
-    assert!(LearningDb::open_anew(&paths).expect("a database").set_aside().is_none());
+    assert!(LearningDb::replace_if_damaged(&paths).expect("a database").damaged_copy().is_none());
 }
 
 #[test]
@@ -162,9 +162,9 @@ fn full_disk_keeps_queued_items() {
     let learning = open(&paths);
     learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
     let pages: i64 =
-        learning.known(|db| db.pragma_query_value(None, "page_count", |row| row.get(0))).expect("a number");
+        learning.query(|db| db.pragma_query_value(None, "page_count", |row| row.get(0))).expect("a number");
     learning
-        .known(|db| db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())))
+        .query(|db| db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())))
         .expect("a limit");
     let mut refused = None;
     for _ in 0..200 {
@@ -173,7 +173,7 @@ fn full_disk_keeps_queued_items() {
     let refused = refused.expect("no room");
     assert!(matches!(refused, LearningError::Refused { .. }), "{refused}");
     assert!(transcripts(&paths).contains(&"a".to_owned()));
-    assert!(LearningDb::all_set_aside(&paths).is_empty());
+    assert!(LearningDb::damaged_copies(&paths).is_empty());
 }
 
 #[test]
@@ -184,10 +184,10 @@ fn enqueue_never_checkpoints() {
     for number in 0..600 {
         learning.enqueue(Moment(number), &queued("a")).expect("it is queued");
     }
-    let wal = || fs::metadata(with_end(&paths.database(), "-wal")).expect("a file").len();
+    let wal = || fs::metadata(with_suffix(&paths.database(), "-wal")).expect("a file").len();
     assert!(wal() > 1_000 * 4_096, "{}", wal());
     drop(learning);
-    open(&paths).checkpoint().expect("it is tidied");
+    open(&paths).checkpoint().expect("the checkpoint succeeds");
     assert!(wal() < 10_000, "{}", wal());
     assert_eq!(transcripts(&paths).len(), 600);
 }
@@ -201,22 +201,22 @@ fn checkpoint_does_not_wait() {
             db.execute_batch(begin)?;
             db.query_row("SELECT count(*) FROM queue", [], |_| Ok(()))
         };
-        other.known(reads).expect("it reads");
+        other.query(reads).expect("it reads");
         if begin == "BEGIN" {
             learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
         }
         let started = Instant::now();
-        learning.checkpoint().expect("that is no error");
-        assert!(started.elapsed() < WAIT / 2, "{begin}");
-        other.known(|db| db.execute_batch("COMMIT")).expect("it is at its end");
+        learning.checkpoint().expect("the checkpoint succeeds");
+        assert!(started.elapsed() < BUSY_TIMEOUT / 2, "{begin}");
+        other.query(|db| db.execute_batch("COMMIT")).expect("the transaction ends");
     }
     // Writes still wait for other connections.
     let waits: i64 =
-        learning.known(|db| db.pragma_query_value(None, "busy_timeout", |row| row.get(0))).expect("a number");
-    assert_eq!(u128::try_from(waits), Ok(WAIT.as_millis()));
+        learning.query(|db| db.pragma_query_value(None, "busy_timeout", |row| row.get(0))).expect("a number");
+    assert_eq!(u128::try_from(waits), Ok(BUSY_TIMEOUT.as_millis()));
 }
 
-/// Not a test by itself: each process of the next test runs this.
+/// Runs in each process that the next test starts. Does nothing on its own.
 #[test]
 fn enqueues_for_another_test() {
     let Ok(home) = env::var(CHILD) else { return };

@@ -8,14 +8,14 @@
 //! ]}]}}
 //! ```
 
-use super::spans::{Item, items, named, with, without};
+use super::spans::{Item, find_item, insert_item, items, remove_item};
 use crate::hooks::HookEvent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Default name of the program.
-const OUR_NAME: &str = "longhaul";
+const PROGRAM_NAME: &str = "longhaul";
 /// Scripts of the ACE playbook hooks, as its installer names them.
 const ACE: [&str; 4] = ["user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py"];
 
@@ -63,7 +63,7 @@ struct Command<'a> {
 
 /// The parts of an installed hook that are read.
 #[derive(Default, Deserialize)]
-struct Read {
+struct HookFields {
     #[serde(default)]
     command: String,
     #[serde(default)]
@@ -72,18 +72,18 @@ struct Read {
     matcher: Option<String>,
 }
 
-// The agent waits this long for a hook, and ours take milliseconds. Without a timeout, all hooks at the end
-// of a session share 1.5 seconds, which is too short under load (2.1.330).
+// The agent waits this long for a hook, and Longhaul's hooks take milliseconds. Without a timeout, all hooks
+// at the end of a session share 1.5 seconds, which is too short under load (2.1.330).
 const TIMEOUT_S: u32 = 10;
 
 impl Entry {
     /// Returns whether it calls Longhaul at any path, under its default name or `program_name`.
-    pub(super) fn is_ours(&self, program_name: &str) -> bool {
+    pub(super) fn is_longhaul(&self, program_name: &str) -> bool {
         HookEvent::ALL.iter().any(|event| {
             let called = format!(" hook {event}");
             let Some((program, flags)) = self.command.split_once(&called) else { return false };
             let file = program.trim().rsplit('/').next().unwrap_or_default().trim_matches(['\'', '"']);
-            [OUR_NAME, program_name].contains(&file) && (flags.is_empty() || flags.starts_with(' '))
+            [PROGRAM_NAME, program_name].contains(&file) && (flags.is_empty() || flags.starts_with(' '))
         })
     }
 
@@ -93,7 +93,7 @@ impl Entry {
     }
 
     /// Returns whether it equals the requested hook.
-    pub(super) fn is(&self, requested: &HookEntry) -> bool {
+    pub(super) fn matches(&self, requested: &HookEntry) -> bool {
         self.event == requested.event.as_str()
             && self.command == requested.command
             && self.matcher.as_deref() == requested.event.matcher()
@@ -101,11 +101,11 @@ impl Entry {
     }
 
     /// Returns the settings without it and without containers that held only it.
-    pub(super) fn removed_from(&self, text: &str) -> String {
+    pub(super) fn remove_from(&self, text: &str) -> String {
         let alone = self.path.iter().rev().take_while(|(items, _)| items.len() == 1).count();
         let level = (self.path.len() - 1).saturating_sub(alone);
         let (items, index) = &self.path[level];
-        without(text, items, *index)
+        remove_item(text, items, *index)
     }
 }
 
@@ -113,17 +113,18 @@ impl Entry {
 pub(super) fn entries(text: &str) -> Vec<Entry> {
     let mut found = Vec::new();
     let Some(root) = items(text, &(0..text.len())) else { return found };
-    let Some((hooks_index, hooks)) = named(&root, "hooks") else { return found };
+    let Some((hooks_index, hooks)) = find_item(&root, "hooks") else { return found };
     let Some(events) = items(text, &hooks.value) else { return found };
     for (event_index, event) in events.iter().enumerate() {
         let groups = elements(text, &event.value);
         for (group_index, group) in groups.iter().enumerate() {
-            let read: Read = serde_json::from_str(&text[group.value.clone()]).unwrap_or_default();
+            let fields: HookFields = serde_json::from_str(&text[group.value.clone()]).unwrap_or_default();
             let members = items(text, &group.value).unwrap_or_default();
-            let commands =
-                named(&members, "hooks").map(|(_, inner)| elements(text, &inner.value)).unwrap_or_default();
+            let commands = find_item(&members, "hooks")
+                .map(|(_, inner)| elements(text, &inner.value))
+                .unwrap_or_default();
             for (command_index, command) in commands.iter().enumerate() {
-                let Read { command, timeout, .. } =
+                let HookFields { command, timeout, .. } =
                     serde_json::from_str(&text[command.value.clone()]).unwrap_or_default();
                 let path = [
                     (root.clone(), hooks_index),
@@ -131,7 +132,7 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
                     (groups.clone(), group_index),
                     (commands.clone(), command_index),
                 ];
-                let matcher = read.matcher.clone();
+                let matcher = fields.matcher.clone();
                 found.push(Entry { event: event.name.clone(), matcher, command, timeout, path });
             }
         }
@@ -146,21 +147,21 @@ pub(super) fn insert(text: &str, requested: &HookEntry) -> Result<String, Unexpe
     let event = requested.event.as_str();
     let shape = |path: &str, expected| UnexpectedShape { path: path.to_owned(), expected };
     let root = items(text, &(0..text.len())).filter(|_| text.trim_start().starts_with('{'));
-    let root = root.ok_or_else(|| shape("the whole", "an object"))?;
-    let Some((_, hooks)) = named(&root, "hooks") else {
+    let root = root.ok_or_else(|| shape("the content", "an object"))?;
+    let Some((_, hooks)) = find_item(&root, "hooks") else {
         let trimmed = text.len() - text.trim_start().len()..text.trim_end().len();
-        return Ok(with(text, &trimmed, &root, Some("hooks"), &BTreeMap::from([(event, [group])])));
+        return Ok(insert_item(text, &trimmed, &root, Some("hooks"), &BTreeMap::from([(event, [group])])));
     };
     let is_object = text[hooks.value.clone()].starts_with('{');
     let events = items(text, &hooks.value).filter(|_| is_object);
     let events = events.ok_or_else(|| shape("`hooks`", "an object"))?;
-    let Some((_, groups)) = named(&events, event) else {
-        return Ok(with(text, &hooks.value, &events, Some(event), &[group]));
+    let Some((_, groups)) = find_item(&events, event) else {
+        return Ok(insert_item(text, &hooks.value, &events, Some(event), &[group]));
     };
     let is_array = text[groups.value.clone()].starts_with('[');
     let inner = items(text, &groups.value).filter(|_| is_array);
     let inner = inner.ok_or_else(|| shape(&format!("`hooks.{event}`"), "an array"))?;
-    Ok(with(text, &groups.value, &inner, None, &group))
+    Ok(insert_item(text, &groups.value, &inner, None, &group))
 }
 
 /// Returns the elements of an array, or an empty list if the value is not an array.

@@ -49,10 +49,10 @@ impl InstallError {
     /// Returns what the user can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            InstallError::Io { .. } => "see who owns it and what its mode is; nothing was changed",
-            // Claude Code 2.1.330 starts the session without the file's settings and says so.
+            InstallError::Io { .. } => "check its owner and its mode; nothing was changed",
+            // Claude Code 2.1.330 starts the session without the file's settings and reports this.
             InstallError::NotJson { has_comments: true, .. } => {
-                "take its comments out: Claude Code ignores settings with comments; nothing was changed"
+                "remove its comments: Claude Code ignores settings with comments; nothing was changed"
             }
             InstallError::NotJson { has_comments: false, .. } => {
                 "fix it: Claude Code ignores the file as it is; nothing was changed"

@@ -43,17 +43,17 @@ pub(super) fn items(text: &str, container: &Range<usize>) -> Option<Vec<Item>> {
 }
 
 /// Returns the last item of this name, which is the one that JSON parsers use.
-pub(super) fn named<'a>(items: &'a [Item], name: &str) -> Option<(usize, &'a Item)> {
+pub(super) fn find_item<'a>(items: &'a [Item], name: &str) -> Option<(usize, &'a Item)> {
     items.iter().enumerate().rev().find(|(_, item)| item.name == name)
 }
 
 /// Returns the text without one of the items.
-pub(super) fn without(text: &str, items: &[Item], index: usize) -> String {
+pub(super) fn remove_item(text: &str, items: &[Item], index: usize) -> String {
     let item = &items[index].whole;
-    let before = index.checked_sub(1).and_then(|before| items.get(before));
-    let gap = match (before, items.get(index + 1)) {
-        (Some(before), _) => before.whole.end..item.end,
-        (None, Some(after)) => item.start..after.whole.start,
+    let previous = index.checked_sub(1).and_then(|index| items.get(index));
+    let gap = match (previous, items.get(index + 1)) {
+        (Some(previous), _) => previous.whole.end..item.end,
+        (None, Some(next)) => item.start..next.whole.start,
         (None, None) => {
             let space_after = text[item.end..].len() - text[item.end..].trim_start().len();
             text[..item.start].trim_end().len()..item.end + space_after
@@ -63,7 +63,7 @@ pub(super) fn without(text: &str, items: &[Item], index: usize) -> String {
 }
 
 /// Returns the text with one more item at the end of a container, in the layout of the existing ones.
-pub(super) fn with(
+pub(super) fn insert_item(
     text: &str,
     container: &Range<usize>,
     items: &[Item],

@@ -10,7 +10,7 @@ fn requested() -> Vec<HookEntry> {
 
 fn file(content: Option<&str>) -> (tempfile::TempDir, SettingsFile) {
     let dir = tempfile::tempdir().expect("there is a temporary folder");
-    let file = SettingsFile::at(dir.path().join("settings.json"), "longhaul-0.2");
+    let file = SettingsFile::new(dir.path().join("settings.json"), "longhaul-0.2");
     if let Some(content) = content {
         fs::write(file.path(), content).expect("it can be written");
     }
@@ -124,7 +124,7 @@ fn new_file_is_formatted() {
         event: HookEvent::SessionStart,
         command: "'/my bin/longhaul' hook SessionStart".to_owned(),
     }];
-    let change = file.with_hooks(&only, false).expect("there is nothing to understand");
+    let change = file.with_hooks(&only, false).expect("the file is missing");
     expect![[r#"
         {
           "hooks": {
@@ -162,10 +162,10 @@ fn removing_restores_original() {
         let parsed: Value = serde_json::from_str(&with).expect("it is JSON");
         for event in HookEvent::ALL {
             let groups = parsed["hooks"][event.as_str()].as_array().expect("it has hooks");
-            let entry = &groups.last().expect("one is ours")["hooks"][0];
+            let entry = &groups.last().expect("one is Longhaul's")["hooks"][0];
             assert_eq!(entry["command"], format!("/opt/longhaul hook {event}"), "{with}");
         }
-        assert_eq!(installed(&with), with, "twice is once");
+        assert_eq!(installed(&with), with, "a second installation changes nothing");
         let (_dir, file) = file(Some(&with));
         let without = file.without_hooks().expect("it is understood").after;
         let squeezed = |text: &str| if text.trim().len() <= 3 { "{}".to_owned() } else { text.to_owned() };
@@ -183,7 +183,7 @@ fn removes_older_hooks() {
         let with: Value = serde_json::from_str(&installed(&old.to_string())).expect("it is JSON");
         let remaining = with["hooks"]["SessionEnd"][0]["hooks"].as_array().map(Vec::len);
         assert_eq!(remaining, Some(if expected { 1 } else { 2 }), "{with}");
-        assert_eq!(with["hooks"].get("PostToolUse"), None, "it is ours, wherever it is");
+        assert_eq!(with["hooks"].get("PostToolUse"), None, "a Longhaul hook is removed from any event");
         assert_eq!(with["hooks"]["SessionEnd"].as_array().map(Vec::len), Some(2), "{with}");
     };
     check("/old/place/longhaul hook SessionEnd", true);
@@ -223,13 +223,13 @@ fn rejects_invalid_settings_unchanged() {
     check(
         "{\n  // mine\n  \"model\": \"opus\"\n}",
         expect![
-            "cannot understand FILE: key must be a string at line 2 column 3; take its comments out: Claude Code ignores settings with comments; nothing was changed"
+            "cannot understand FILE: key must be a string at line 2 column 3; remove its comments: Claude Code ignores settings with comments; nothing was changed"
         ],
     );
     check(
         "{\"model\": \"opus\" /* mine */}",
         expect![
-            "cannot understand FILE: expected `,` or `}` at line 1 column 18; take its comments out: Claude Code ignores settings with comments; nothing was changed"
+            "cannot understand FILE: expected `,` or `}` at line 1 column 18; remove its comments: Claude Code ignores settings with comments; nothing was changed"
         ],
     );
     check(
@@ -247,13 +247,13 @@ fn rejects_invalid_settings_unchanged() {
     check(
         "[]",
         expect![
-            "cannot understand FILE: the whole is not an object; fix it: Claude Code rejects it too; nothing was changed"
+            "cannot understand FILE: the content is not an object; fix it: Claude Code rejects it too; nothing was changed"
         ],
     );
     check(
         "7",
         expect![
-            "cannot understand FILE: the whole is not an object; fix it: Claude Code rejects it too; nothing was changed"
+            "cannot understand FILE: the content is not an object; fix it: Claude Code rejects it too; nothing was changed"
         ],
     );
     check(
@@ -312,7 +312,7 @@ fn reports_and_removes_ace_hooks() {
 #[test]
 fn backs_up_file_once() {
     let (dir, file) = file(Some(FOREIGN));
-    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o640)).expect("it is ours");
+    fs::set_permissions(file.path(), fs::Permissions::from_mode(0o640)).expect("it can be changed");
     let read = |name: &str| fs::read_to_string(dir.path().join(name)).ok();
     let install =
         || file.with_hooks(&requested(), false).and_then(|change| change.write()).expect("it is written");
@@ -321,7 +321,7 @@ fn backs_up_file_once() {
     assert_eq!(install(), None, "nothing changes");
     file.without_hooks().and_then(|change| change.write()).expect("it is written");
     assert_eq!(read("settings.json").as_deref(), Some(FOREIGN));
-    assert_eq!(install(), Some(dir.path().join("settings.json.longhaul-backup")), "the same is kept already");
+    assert_eq!(install(), Some(dir.path().join("settings.json.longhaul-backup")), "the same backup exists");
     fs::write(file.path(), "{}").expect("it can be written");
     assert_eq!(install(), Some(dir.path().join("settings.json.longhaul-backup-2")));
     assert_eq!(read("settings.json.longhaul-backup").as_deref(), Some(FOREIGN));
@@ -343,8 +343,10 @@ fn follows_links() {
     assert!(file.path().is_symlink());
     assert!(fs::read_to_string(&real).expect("it is there").contains("longhaul"));
     fs::remove_file(&real).expect("it is there");
-    let error =
-        file.with_hooks(&requested(), false).and_then(|change| change.write()).expect_err("it leads nowhere");
+    let error = file
+        .with_hooks(&requested(), false)
+        .and_then(|change| change.write())
+        .expect_err("the link has no target");
     assert!(matches!(error, InstallError::Io { .. }), "{error}");
 }
 
@@ -353,7 +355,7 @@ fn keeps_concurrent_changes() {
     let (_dir, file) = file(Some("{}"));
     let change = file.with_hooks(&requested(), false).expect("it is understood");
     fs::write(file.path(), r#"{"model": "opus"}"#).expect("it can be written");
-    let error = change.write().expect_err("it is another file now");
+    let error = change.write().expect_err("the file has changed");
     assert!(matches!(error, InstallError::ChangedMeanwhile { .. }), "{error}");
     assert_eq!(fs::read_to_string(file.path()).expect("it is there"), r#"{"model": "opus"}"#);
 }
@@ -361,7 +363,7 @@ fn keeps_concurrent_changes() {
 #[test]
 fn missing_file_needs_no_removal() {
     let (_dir, file) = file(None);
-    let change = file.without_hooks().expect("there is nothing to understand");
+    let change = file.without_hooks().expect("the file is missing");
     assert!(!change.is_change());
     assert_eq!(change.write().expect("nothing is done"), None);
     assert!(!file.path().exists());

@@ -13,7 +13,7 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<
         |action: &'static str| move |cause| InstallError::Io { action, path: path.to_owned(), cause };
     let real = resolve_links(path).map_err(failed("follow the link"))?;
     let dir = real.parent().unwrap_or(Path::new("/"));
-    fs::create_dir_all(dir).map_err(failed("make the directory of"))?;
+    fs::create_dir_all(dir).map_err(failed("create the directory of"))?;
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let scratch = dir.join(format!(".{name}.{}.new", std::process::id()));
     let written = write(&scratch, &real, after).map_err(failed("write")).and_then(|()| {

@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex};
 
 /// All observed events, as text.
 #[derive(Default)]
-struct Seen(Mutex<Vec<String>>);
+struct RecordedEvents(Mutex<Vec<String>>);
 
-impl RequestObserver for Seen {
+impl RequestObserver for RecordedEvents {
     fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
         let text = match event {
-            RequestEvent::Retrying { request, of, error, wait } => {
-                format!("{request}/{of} {} {wait}", error.class())
+            RequestEvent::Retrying { request, requests_max, error, wait } => {
+                format!("{request}/{requests_max} {} {wait}", error.class())
             }
             RequestEvent::Answered { request } => format!("{request} answered"),
-            RequestEvent::GivenUp { request, of, error, reason } => {
-                format!("{request}/{of} {} {reason:?}", error.class())
+            RequestEvent::GivenUp { request, requests_max, error, reason } => {
+                format!("{request}/{requests_max} {} {reason:?}", error.class())
             }
         };
         let text = format!("{}: {text}", at.since(START));
@@ -31,25 +31,25 @@ impl RequestObserver for Seen {
 }
 
 /// The result of one question, with all requests and delays.
-struct Outcome {
+struct AskResult {
     replied: Result<String, JudgeError>,
     requests: usize,
     slept: Vec<Span>,
     seen: Vec<String>,
 }
 
-async fn ask_by(policy: ApiCallPolicy, side: &str) -> Outcome {
+async fn ask_by(policy: ApiCallPolicy, side: &str) -> AskResult {
     let api = api(side, "learned").await;
-    let (clock, seen) = (SimulatedClock::new(), Arc::new(Seen::default()));
+    let (clock, seen) = (SimulatedClock::new(), Arc::new(RecordedEvents::default()));
     let judge = ApiJudge::new(&settings(&api), policy, Prices::default(), clock.clone())
         .expect("the settings are sound")
         .with_observer(seen.clone());
     let replied = judge.ask("What is learned?").await.map(|reply| reply.text);
     let seen = seen.0.lock().expect("no test panics with it").clone();
-    Outcome { replied, requests: api.account().requests.len(), slept: clock.slept(), seen }
+    AskResult { replied, requests: api.account().requests.len(), slept: clock.slept(), seen }
 }
 
-async fn ask(side: &str) -> Outcome {
+async fn ask(side: &str) -> AskResult {
     ask_by(policy(), side).await
 }
 
@@ -67,7 +67,7 @@ async fn check_retried(policy: ApiCallPolicy, fault: &str, class: &str, kind: Fa
     let (first, second) = (wait(0), wait(0) + wait(1));
     assert_eq!(once.seen, [format!("0s: 1/3 {class} {first}"), format!("{first}: 2 answered")]);
     let always = ask_by(policy, &format!("fault = {fault}")).await;
-    let error = always.replied.expect_err("it never ends");
+    let error = always.replied.expect_err("the fault never ends");
     assert_eq!((error.fault, error.retry, error.requests), (kind, RetryAdvice::Later(None), 3), "{error}");
     assert!(
         error.message.starts_with(class) && error.message.ends_with("; gave up after 3 requests"),

@@ -45,8 +45,8 @@ pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
 impl ToolOutcomes<'_> {
     /// Returns the line of a call.
     pub(super) fn line(&self, call: &ToolCall) -> String {
-        // Before truncating, because half a secret is not recognized.
-        let argument = call.argument.as_ref().map(|argument| secrets::without(argument.as_str()));
+        // Secrets are removed before truncating, because half a secret is not recognized.
+        let argument = call.argument.as_ref().map(|argument| secrets::redact(argument.as_str()));
         let argument = argument.map(|argument| format!(": {}", one_line(&argument)));
         let argument = truncate(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
         let outcome = match self.results.get(call.id.as_str()) {
@@ -64,7 +64,7 @@ impl ToolOutcomes<'_> {
 
     /// Returns the line of a result whose call is in an earlier part of the transcript. `None` if the call
     /// succeeded, or if its own line includes the result.
-    pub(super) fn late(&self, result: &ToolResult) -> Option<String> {
+    pub(super) fn late_line(&self, result: &ToolResult) -> Option<String> {
         match result.kind {
             _ if self.calls.contains(result.call.as_str()) => None,
             ToolResultKind::Ok => None,
@@ -77,7 +77,7 @@ impl ToolOutcomes<'_> {
 
 /// Returns the line of a notice from the agent's program to the model.
 pub(super) fn notice(text: &str) -> String {
-    format!("notice: {}", truncate(&one_line(&secrets::without(text)), RESULT_CHARS_MAX))
+    format!("notice: {}", truncate(&one_line(&secrets::redact(text)), RESULT_CHARS_MAX))
 }
 
 fn failed(result: &ToolResult) -> String {
@@ -90,8 +90,8 @@ fn failed(result: &ToolResult) -> String {
 
 /// Returns the status of a call and the start of its text.
 fn with_text(status: &str, result: &ToolResult) -> String {
-    // Before truncating, because half a secret is not recognized.
-    let text = secrets::without(&result.text);
+    // Secrets are removed before truncating, because half a secret is not recognized.
+    let text = secrets::redact(&result.text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let excerpt: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
     let excerpt = truncate(&one_line(&excerpt.join(" / ")), RESULT_CHARS_MAX);

@@ -19,7 +19,7 @@ const INSERTED: &[(&str, &str)] = &[
 ];
 
 /// Returns the user's own text, or `None` if a program wrote the whole message.
-pub(super) fn without(message: &str) -> Option<String> {
+pub(super) fn user_text(message: &str) -> Option<String> {
     if COMMANDS.iter().any(|marker| message.trim_start().starts_with(marker)) {
         return None;
     }

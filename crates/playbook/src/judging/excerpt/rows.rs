@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Types of rows that have no session and no message (Claude Code 2.1.330 and before): titles and file
 /// snapshots.
-const WORDLESS: &[&str] =
+const MESSAGELESS_TYPES: &[&str] =
     &["summary", "file-history-snapshot", "custom-title", "ai-title", "agent-name", "last-prompt", "tag"];
 
 #[derive(Deserialize)]
@@ -26,7 +26,7 @@ pub fn row_ids(bytes: &[u8]) -> impl Iterator<Item = (String, Range<usize>)> {
 }
 
 /// Removes the lines of rows whose ids are judged.
-pub(super) fn without(bytes: &[u8], mut is_judged: impl FnMut(&str) -> bool) -> Cow<'_, [u8]> {
+pub(super) fn remove_judged(bytes: &[u8], mut is_judged: impl FnMut(&str) -> bool) -> Cow<'_, [u8]> {
     let mut unjudged = Cow::Borrowed(bytes);
     let mut copied_to = 0;
     for (id, range) in row_ids(bytes) {
@@ -45,13 +45,13 @@ pub(super) fn without(bytes: &[u8], mut is_judged: impl FnMut(&str) -> bool) -> 
 }
 
 /// Verifies that bytes without messages are lines of a transcript.
-pub(super) fn without_a_word(bytes: &[u8]) -> Result<(), ExcerptError> {
+pub(super) fn check_messageless(bytes: &[u8]) -> Result<(), ExcerptError> {
     let mut rows = lines(bytes).filter_map(|(line, _)| row(line)).peekable();
     if bytes.trim_ascii().is_empty() {
         Ok(())
     } else if rows.peek().is_none() {
         Err(ExcerptError::NotLines)
-    } else if rows.all(|row| row.kind.is_some_and(|kind| WORDLESS.contains(&&*kind))) {
+    } else if rows.all(|row| row.kind.is_some_and(|kind| MESSAGELESS_TYPES.contains(&&*kind))) {
         Ok(())
     } else {
         Err(ExcerptError::UnknownFormat)

@@ -1,7 +1,7 @@
 //! Removes likely secrets from text that a judge sees.
 //!
-//! The list of patterns is short and closed, and guarantees nothing: an unknown form of secret is sent, as it
-//! was sent to the model that wrote it.
+//! The list of patterns is short and fixed, and guarantees nothing: a secret of another form is sent to the
+//! judge, just as the session sent it to its model.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ const TOKEN: &str = "Bearer [a token was here]";
 const PRIVATE_KEY: &str = "[a private key was here]";
 
 /// Returns the text without likely secrets.
-pub(super) fn without(text: &str) -> String {
+pub(super) fn redact(text: &str) -> String {
     let text = without_private_keys(text);
     let text = without_tokens(&text);
     KEYS.iter().fold(text, |text, (prefix, rest)| Cow::Owned(without_keys(&text, prefix, *rest))).into_owned()
@@ -104,11 +104,11 @@ fn token_len(text: &str, punctuation: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::without;
+    use super::redact;
 
     #[test]
     fn removes_likely_secrets() {
-        let check = |text: &str, expected: &str| assert_eq!(without(text), expected);
+        let check = |text: &str, expected: &str| assert_eq!(redact(text), expected);
         check("nothing", "nothing");
         check("", "");
         check("export K=sk-ant-api03-abc_DEF-123", "export K=[a key was here]");

@@ -276,12 +276,12 @@ fn rejects_other_files() {
         };
         assert_eq!(result, expected, "{}", String::from_utf8_lossy(bytes));
     };
-    let foreign = "its lines are of a form that is not known: it may be another tool's";
+    let foreign = "its lines have an unknown format: it may belong to another tool";
     check(b"", "0 messages");
     check(b"\n\n", "0 messages");
-    check(b"\x7fELF\x00\x01\n\xff", "it is not made of lines of JSON");
-    check(b"# A text\n", "it is not made of lines of JSON");
-    check(b"[{\"role\": \"user\"}]\n", "it is not made of lines of JSON");
+    check(b"\x7fELF\x00\x01\n\xff", "it does not consist of lines of JSON");
+    check(b"# A text\n", "it does not consist of lines of JSON");
+    check(b"[{\"role\": \"user\"}]\n", "it does not consist of lines of JSON");
     check(br#"{"timestamp":"2026","type":"event_msg","payload":{"type":"user_message"}}"#, foreign);
     check(br#"{"anything":1}"#, foreign);
     check(br#"{"type":"summary","summary":"A title","leafUuid":"x"}"#, "0 messages");

@@ -101,11 +101,11 @@ fn adjusted_cosine(a: &Text, b: &Text, dot: f64) -> f64 {
 /// replaced word, another negation, or swapped sides. A synonym looks like a replaced word, so such texts
 /// stay separate.
 fn has_different_meaning(a: &Text, b: &Text) -> bool {
-    let has_own = |a: &Text, b: &Text| a.words.words.iter().any(|word| !b.has(word));
+    let has_extra_word = |a: &Text, b: &Text| a.words.words.iter().any(|word| !b.has(word));
     let is_directed = a.words.is_directed || b.words.is_directed;
     a.exact != b.exact
         || a.words.denials != b.words.denials
-        || has_own(a, b) && has_own(b, a)
+        || has_extra_word(a, b) && has_extra_word(b, a)
         || is_directed && shared(a, b) != shared(b, a)
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Words {
     pub(super) is_directed: bool,
 }
 
-// Common in advice, and without information about its subject.
+// Words that are common in advice and say nothing about its subject.
 const STOP_WORDS: &[&str] = &[
     "a", "all", "also", "always", "an", "and", "are", "as", "at", "be", "been", "by", "can", "do", "does",
     "each", "ensure", "ever", "every", "for", "from", "has", "have", "i", "if", "in", "into", "is", "it",
@@ -108,7 +108,7 @@ const NEGATIONS: &[&str] = &[
     "未", // Chinese and Japanese
 ];
 
-// They end a negation.
+// These words end a negation.
 const NEGATION_ENDS: &[&str] = &["always", "but", "instead", "only", "otherwise", "rather"];
 
 const DIRECTION_WORDS: &[&str] = &[
@@ -178,7 +178,7 @@ fn parts(bare: &str, is_exact: bool) -> Vec<&str> {
     parts
 }
 
-/// Chinese, Japanese and Thai have no spaces between words.
+/// Returns whether the script of this character has no spaces between words: Chinese, Japanese and Thai.
 fn is_without_spaces(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
@@ -186,7 +186,7 @@ fn is_without_spaces(c: char) -> bool {
 /// Removes the ending of an English plural or verb form. The result need not be a word, because it is only
 /// compared.
 fn stem(word: &str) -> String {
-    // The one plural with another meaning.
+    // `https` only looks like a plural of `http`.
     if word.len() <= 3 || !word.is_ascii() || word == "https" {
         return word.to_owned();
     }

@@ -1,4 +1,4 @@
-use super::{playbook, written};
+use super::{playbook, to_text};
 use crate::judging::{Reflection, Tag, Verdict};
 use crate::points::{Applied, ChangeSummary, THRESHOLD, WordOverlap, apply};
 use crate::{Playbook, PointId};
@@ -25,7 +25,7 @@ fn render(result: &Applied) -> String {
         .collect();
     let numbers = Playbook::read(&playbook.text()).expect("a playbook").0;
     assert_eq!(&numbers, playbook);
-    format!("{}{applied}{skipped}", written(playbook))
+    format!("{}{applied}{skipped}", to_text(playbook))
 }
 
 fn check(operations: Value, expected: Expect) {
@@ -44,7 +44,7 @@ fn summarizes_changes_in_one_line() {
     ]);
     let operations = operations.as_array().expect("a list");
     let result = apply(&playbook(SMALL), &Reflection::default(), operations, &WordOverlap, THRESHOLD);
-    assert_eq!(result.changes.summary_line(), "2 new, 1 changed, 2 gone, 1 not done");
+    assert_eq!(result.changes.summary_line(), "2 new, 1 changed, 2 removed, 1 skipped");
     assert_eq!(ChangeSummary::default().summary_line(), "nothing changed");
 }
 
@@ -68,12 +68,12 @@ fn applies_operations() {
             ## OTHERS
             oth-001 0/0 no one knows where
             oth-002 0/0 without a section
-            {"did":"added","name":"pref-001","section":"USER PREFERENCES","text":"use pnpm"}
-            {"did":"added","name":"oth-001","section":"OTHERS","text":"no one knows where","unknown_section":"Tips"}
-            {"did":"added","name":"oth-002","section":"OTHERS","text":"without a section"}
-            {"did":"updated","name":"pat-003","previous_text":"keep functions short","text":"keep functions on one screen"}
-            {"did":"deleted","name":"mis-001","reason":"obsolete","section":"MISTAKES TO AVOID","text":"editing generated files"}
-            {"did":"merged","from":["pat-001","kpt_001"],"name":"pat-004","section":"PATTERNS & APPROACHES","text":"lint first, but not api"}
+            {"change":"added","name":"pref-001","section":"USER PREFERENCES","text":"use pnpm"}
+            {"change":"added","name":"oth-001","section":"OTHERS","text":"no one knows where","unknown_section":"Tips"}
+            {"change":"added","name":"oth-002","section":"OTHERS","text":"without a section"}
+            {"change":"updated","name":"pat-003","previous_text":"keep functions short","text":"keep functions on one screen"}
+            {"change":"deleted","name":"mis-001","reason":"obsolete","section":"MISTAKES TO AVOID","text":"editing generated files"}
+            {"change":"merged","from":["pat-001","kpt_001"],"name":"pat-004","section":"PATTERNS & APPROACHES","text":"lint first, but not api"}
         "###]],
     );
 }
@@ -102,17 +102,17 @@ fn skips_invalid_operations_with_reason() {
             mis-001 0/0 editing generated files
             ## OTHERS
             kpt_001 2/1 the api folder is vendored
-            not ADD: [pat-001] says the same
-            not ADD: `text` is empty or not there
+            not ADD: [pat-001] has the same text
+            not ADD: `text` is empty or missing
             not UPDATE: there is no point [pat-009]
-            not DELETE: `target_id` is empty or not there
-            not MERGE: fewer than two of its points are there
+            not DELETE: `target_id` is empty or missing
+            not MERGE: fewer than two of its points exist
             not MERGE: there is no point [gone]
             not MERGE: there is no point [7]
-            not MERGE: fewer than two of its points are there
-            not MERGE: `source_ids` is no list
+            not MERGE: fewer than two of its points exist
+            not MERGE: `source_ids` is not a list
             not REWRITE: there is no such operation
-            not operation: it is no object
+            not operation: it is not an object
             not operation: it has no `type`
             not operations: 1 beyond the first 10
         "#]],
@@ -168,9 +168,9 @@ fn counts_tags_and_prunes_harmful_points() {
         mis-001 0/0 editing generated files
         ## OTHERS
         kpt_001 2/1 the api folder is vendored
-        {"did":"helped","name":"pat-001"}
-        {"did":"harmed","name":"pat-003"}
-        {"did":"pruned","harmful":3,"helpful":1,"name":"pat-003","section":"PATTERNS & APPROACHES","text":"keep functions short"}
+        {"change":"helped","name":"pat-001"}
+        {"change":"harmed","name":"pat-003"}
+        {"change":"pruned","harmful":3,"helpful":1,"name":"pat-003","section":"PATTERNS & APPROACHES","text":"keep functions short"}
         not tag: there is no point [gone]
     "###]].assert_eq(&render(&result));
     // A point that did harm as often as it helped stays, and so does one without ratings.

@@ -9,7 +9,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 fn render(playbook: &Playbook, prompt: &str, max_tokens: Option<u64>) -> Option<Injection> {
-    inject(playbook, prompt, max_tokens, &Templates::bundled()).expect("our own template can be filled")
+    inject(playbook, prompt, max_tokens, &Templates::bundled()).expect("the bundled template can be filled")
 }
 
 const SMALL: &str = "
@@ -183,8 +183,7 @@ proptest! {
         index in any::<prop::sample::Index>(),
         counters in (0..9u64, 0..9u64),
     ) {
-        // Two points of the same section, length and record, among others; at some limits only one of them
-        // fits.
+        // Two of the points have the same section, length and record. At some limits only one of them fits.
         let mut playbook = drawn(&points);
         let section = Section::ALL[index.index(Section::ALL.len())];
         for (name, word) in [("unrelated", "zeppelin"), ("related", "kangaroo")] {

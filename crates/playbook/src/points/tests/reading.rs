@@ -1,4 +1,4 @@
-use super::written;
+use super::to_text;
 use crate::Playbook;
 use expect_test::{Expect, expect};
 
@@ -8,7 +8,7 @@ fn check(text: &str, expected: Expect) {
             let warnings: String = warnings.iter().map(|warning| format!("odd: {warning}\n")).collect();
             let findings: String =
                 playbook.lint().iter().map(|finding| format!("finding: {finding}\n")).collect();
-            format!("{}{warnings}{findings}", written(&playbook))
+            format!("{}{warnings}{findings}", to_text(&playbook))
         }
         Err(error) => format!("{error}\n"),
     };
@@ -75,7 +75,7 @@ fn converts_old_format() {
         mine 2/1 counted
         kpt_001x 0/0 plain
         kpt_006 0/0 another
-        odd: key_points: 6 of the old form taken over into OTHERS
+        odd: key_points: 6 in the old format moved to OTHERS
     "#]],
     );
     check(
@@ -84,13 +84,13 @@ fn converts_old_format() {
         ## OTHERS
         kpt_002 0/0 a
         kpt_001 0/0 b
-        odd: key_points: 2 of the old form taken over into OTHERS
+        odd: key_points: 2 in the old format moved to OTHERS
     "#]],
     );
     check(
         r#"{"key_points": ["a"], "sections": {"OTHERS": []}}"#,
         expect![[r#"
-        odd: key_points: 1 of the old form are passed over: there are sections
+        odd: key_points: 1 in the old format ignored, because there are sections
     "#]],
     );
     check(r#"{"key_points": []}"#, expect![[r#""#]]);
@@ -109,7 +109,7 @@ fn tolerates_oddities() {
         "mistakes to avoid ": [{"name": 17, "text": "a number", "helpful": 0, "harmful": 0}],
         "USER PREFERENCES": null,
         "OTHERS": [
-            {"name": "pat-001", "text": "a second of this name", "helpful": 0, "harmful": 0},
+            {"name": "pat-001", "text": "a duplicate name", "helpful": 0, "harmful": 0},
             {"name": "oth 1", "text": " ", "helpful": 0, "harmful": 0},
             {"name": "oth-002", "helpful": 0, "harmful": 0},
             {"name": "oth-003", "text": "in words", "helpful": 0, "harmful": 0}
@@ -127,11 +127,11 @@ fn tolerates_oddities() {
         ## MISTAKES TO AVOID
         17 0/0 a number
         ## OTHERS
-        pat-001 0/0 a second of this name
+        pat-001 0/0 a duplicate name
         oth 1 0/0  
         oth-002 0/0 
         oth-003 0/0 in words
-        odd: version: `one` is none; read as 1.0
+        odd: version: `one` is not a version; read as 1.0
         odd: last_updated: is a number, not a text
         odd: sections.OTHERS[2]: has no text
         odd: sections.PATTERNS & APPROACHES[0]: its helpful is -1; read as 0
@@ -141,14 +141,14 @@ fn tolerates_oddities() {
         odd: sections.PATTERNS & APPROACHES[2]: has no helpful; read as 0
         odd: sections.PATTERNS & APPROACHES[2]: has no harmful; read as 0
         odd: sections.mistakes to avoid : read as MISTAKES TO AVOID
-        odd: sections.mistakes to avoid [0]: its name is a number; read as the text of it
+        odd: sections.mistakes to avoid [0]: its name is a number; read as text
         odd: sections.PATTERNS & APPROACHES[3]: has no name; named pat-005
         odd: sections.PATTERNS & APPROACHES[4]: has no name; named pat-006
         finding: OTHERS [pat-001]: there is another point of this name in PATTERNS & APPROACHES
-        finding: OTHERS [oth 1]: it says nothing
+        finding: OTHERS [oth 1]: it has no text
         finding: OTHERS [oth 1]: its name cannot be cited: use letters, digits, `-` and `_`
-        finding: OTHERS [oth-002]: it says nothing
-        finding: OTHERS [oth-003]: it says the same as [pat-002]
+        finding: OTHERS [oth-002]: it has no text
+        finding: OTHERS [oth-003]: its text is the same as that of [pat-002]
     "###]],
     );
     check("\u{feff}{\"sections\": {}}", expect![[r#""#]]);
@@ -211,13 +211,13 @@ fn rejects_newer_major_version() {
     check(
         r#"{"version": "2.0", "sections": {}}"#,
         expect![[r#"
-        its version is 2.0, and this program knows 1.x
+        its version is 2.0, but this program supports 1.x
     "#]],
     );
     check(
         r#"{"version": 3, "sections": 1}"#,
         expect![[r#"
-        its version is 3, and this program knows 1.x
+        its version is 3, but this program supports 1.x
     "#]],
     );
     for version in ["\"1.0\"", "\"1.7.3\"", "1", "1.0", "\"v1\"", "null"] {

@@ -30,11 +30,11 @@ fn parts_are_contiguous() {
     fs::write(&path, "one\ntwo\nthree\nfo").expect("a file");
     let second = part(&path, Some(first), MAX).expect("a line");
     assert_eq!((text(&path, second).as_str(), second.generation, second.more), ("three\n", 0, false));
-    assert!(is_there(&path, first).expect("it can be read"));
+    assert!(is_unchanged(&path, first).expect("it can be read"));
 }
 
 #[test]
-fn no_whole_line_is_no_part() {
+fn returns_no_part_without_whole_line() {
     for content in ["", "half a line"] {
         let (_dir, path) = file(content);
         assert_eq!(part(&path, None, MAX), None);
@@ -47,7 +47,7 @@ fn replaced_file_starts_at_zero() {
     let first = part(&path, None, MAX).expect("two lines");
     for other in ["1\n", "uno\ndos\ntres\n", "one\ntwO\nthree\n"] {
         fs::write(&path, other).expect("a file");
-        assert!(!is_there(&path, first).expect("it can be read"), "{other:?}");
+        assert!(!is_unchanged(&path, first).expect("it can be read"), "{other:?}");
         let next = part(&path, Some(first), MAX).expect("all of it");
         assert_eq!((text(&path, next).as_str(), next.generation), (other, 1));
     }
@@ -79,20 +79,20 @@ fn finds_lines_across_chunks() {
 #[test]
 fn rejects_directory_and_missing_file() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    assert_eq!(next_part(dir.path(), None, MAX).expect_err("a directory").to_string(), "it is no file");
+    assert_eq!(next_part(dir.path(), None, MAX).expect_err("a directory").to_string(), "it is not a file");
     assert!(next_part(&dir.path().join("gone"), None, MAX).is_err());
 }
 
 #[test]
 fn identifies_rows_by_id() {
     let rows = Rows::new(b"{\"uuid\":\"a\",\"type\":\"user\"}\n{\"type\":\"user\",\"uuid\":\"b\"}\n");
-    assert_eq!(rows.all, [hash_of("a"), hash_of("b")].into());
-    assert!(rows.has_no_other);
+    assert_eq!(rows.all, [hash_text("a"), hash_text("b")].into());
+    assert!(rows.all_have_ids);
     // As when they are judged: a power failure can leave zero bytes.
     let rows = Rows::new(b"{\"uuid\":\"a\"}\n\n\0\0{\"uuid\":\"b\"}\n");
-    assert_eq!(rows.all, [hash_of("a"), hash_of("b")].into());
-    assert!(rows.has_no_other);
+    assert_eq!(rows.all, [hash_text("a"), hash_text("b")].into());
+    assert!(rows.all_have_ids);
     for other in ["{\"type\":\"summary\"}", "no json", "{\"uuid\":null}", "[1]"] {
-        assert!(!Rows::new(other.as_bytes()).has_no_other, "{other}");
+        assert!(!Rows::new(other.as_bytes()).all_have_ids, "{other}");
     }
 }

@@ -13,12 +13,13 @@ use std::io::{self, IsTerminal};
 /// Returns an error if the user declines or cannot be asked.
 pub fn confirm_cost(plan: &BootstrapPlan) -> Result<(), Failure> {
     let sessions = counted(plan.included.len() as u64, "session");
-    let question = format!("learn from {sessions} for {}", cost(plan.estimate.cost));
+    let cost = cost(plan.estimate.cost);
     if !(io::stdin().is_terminal() && output::out::stderr_is_terminal()) {
-        let hint = "say --yes, or how much it may cost with --budget; --dry-run prints what would be done";
-        return Err(Failure::usage(format!("{question}: no terminal to confirm"), hint));
+        let hint = "pass --yes, or a limit with --budget; --dry-run prints the plan";
+        let error = format!("cannot learn from {sessions} for {cost}: no terminal to confirm");
+        return Err(Failure::usage(error, hint));
     }
-    output::print_status(&format!("May I {question}? [y/N]"));
+    output::print_status(&format!("Learn from {sessions} for {cost}? [y/N]"));
     let mut answer = String::new();
     let result = io::stdin().read_line(&mut answer);
     if result.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
@@ -26,7 +27,7 @@ pub fn confirm_cost(plan: &BootstrapPlan) -> Result<(), Failure> {
     }
     Err(Failure::not_started(
         "nothing was learned: not confirmed",
-        "--limit and --since take fewer sessions",
+        "--limit and --since select fewer sessions",
         None,
     ))
 }

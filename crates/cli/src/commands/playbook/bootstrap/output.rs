@@ -191,5 +191,5 @@ fn describe(result: &str, message: &Option<String>) -> String {
 
 /// Formats an estimated cost.
 pub fn cost(cost: Option<Usd>) -> String {
-    cost.map_or_else(|| "a cost that is not known".to_owned(), |cost| format!("about {}", money(cost)))
+    cost.map_or_else(|| "an unknown cost".to_owned(), |cost| format!("about {}", money(cost)))
 }

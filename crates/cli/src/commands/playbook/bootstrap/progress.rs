@@ -1,7 +1,7 @@
 //! Learns from one session after another: queues it, runs a worker in this process and records the result in
 //! the project.
 //!
-//! An interruption loses nothing: queued sessions stay queued, and answered questions are not asked again.
+//! An interruption loses nothing: queued sessions stay queued, and answered questions are not repeated.
 
 use super::output::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
@@ -60,20 +60,21 @@ impl BootstrapLearner {
         global: &GlobalArgs,
         mut state: BootstrapState,
         plan: &BootstrapPlan,
-        printed: &mut BootstrapOutput,
+        command_output: &mut BootstrapOutput,
     ) -> Result<StopReason, Failure> {
         runtime::new()?.block_on(async {
             let mut cancels = signals::cancels()
                 .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
             let screen = Screen::new(global, plan.included.len());
-            let stop = self.all(global, &mut state, plan, printed, &screen, &mut cancels).await;
+            let stop =
+                self.learn_sessions(global, &mut state, plan, command_output, &screen, &mut cancels).await;
             screen.end();
             let stop = stop?;
-            printed.stopped = stop.as_ref().map(|stop| stop.message.clone());
+            command_output.stopped = stop.as_ref().map(|stop| stop.message.clone());
             // Queued sessions may still be learned. Failed ones need a retry.
-            let outcome = if printed.count(SessionProgress::Waits) > 0 {
+            let outcome = if command_output.count(SessionProgress::Waits) > 0 {
                 OutcomeKind::RetryLater
-            } else if printed.count(SessionProgress::Failed) > 0 {
+            } else if command_output.count(SessionProgress::Failed) > 0 {
                 OutcomeKind::Failed
             } else {
                 OutcomeKind::Done
@@ -82,12 +83,12 @@ impl BootstrapLearner {
         })
     }
 
-    async fn all(
+    async fn learn_sessions(
         &self,
         global: &GlobalArgs,
         state: &mut BootstrapState,
         plan: &BootstrapPlan,
-        printed: &mut BootstrapOutput,
+        command_output: &mut BootstrapOutput,
         screen: &Screen,
         cancels: &mut Receiver<CancelSource>,
     ) -> Result<Option<Stop>, Failure> {
@@ -96,7 +97,7 @@ impl BootstrapLearner {
         for (index, planned) in plan.included.iter().enumerate() {
             let learning = self.open()?;
             let spent = spent_since(&learning, started).map_err(|error| learn::failure(&error))?;
-            printed.cost_usd = spent.as_dollars();
+            command_output.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let message =
                     format!("the budget of {} is exhausted; run it again to continue", money(budget));
@@ -115,7 +116,7 @@ impl BootstrapLearner {
                 kind: self.kind,
                 destination: &self.destination,
                 // Other queued transcripts count toward neither the limit nor the budget.
-                only: Some(&queued.transcript),
+                transcript: Some(&queued.transcript),
                 steps: &steps,
                 clock: &*self.clock,
                 linger: false,
@@ -123,12 +124,12 @@ impl BootstrapLearner {
             };
             let report = tokio::select! {
                 report = learn::work_or_wait(&worker, global.quiet) => report.map_err(|error| learn::failure(&error))?,
-                Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
+                Some(source) = cancels.recv() => return Ok(Some(cancelled(source))),
             };
             let message = last_message.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let result = self.note(state, &planned.session.path)?;
-            printed.record_result(index, result, message);
-            printed.cost_usd =
+            let result = self.record_progress(state, &planned.session.path)?;
+            command_output.record_result(index, result, message);
+            command_output.cost_usd =
                 spent_since(&self.open()?, started).map_err(|error| learn::failure(&error))?.as_dollars();
             if let Some(stop) = stop(report, result) {
                 return Ok(Some(stop));
@@ -136,7 +137,7 @@ impl BootstrapLearner {
             if index + 1 < plan.included.len() {
                 tokio::select! {
                     () = tokio::time::sleep(self.delay.to_std()) => {}
-                    Some(by) = cancels.recv() => return Ok(Some(cancelled(by))),
+                    Some(source) = cancels.recv() => return Ok(Some(cancelled(source))),
                 }
             }
         }
@@ -159,8 +160,12 @@ impl BootstrapLearner {
         }
     }
 
-    /// Returns the result of a session according to the database. Final results are recorded in the project.
-    fn note(&self, state: &mut BootstrapState, transcript: &Path) -> Result<SessionProgress, Failure> {
+    /// Returns the result of a session according to the database. Records final results in the project.
+    fn record_progress(
+        &self,
+        state: &mut BootstrapState,
+        transcript: &Path,
+    ) -> Result<SessionProgress, Failure> {
         let learning = self.open()?;
         let result = result_of(&learning, &self.queued(transcript));
         let result = match result.map_err(|error| learn::failure(&error))? {
@@ -169,8 +174,8 @@ impl BootstrapLearner {
             SessionResult::Learned => SessionProgress::Learned,
             SessionResult::Empty => SessionProgress::Empty,
         };
-        let found = PlaybookFile::of_project(&self.project).read();
-        let points = found.map_or(0, |found| found.playbook.points().count());
+        let loaded = PlaybookFile::in_project(&self.project).read();
+        let points = loaded.map_or(0, |loaded| loaded.playbook.points().count());
         let now = Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f").to_string();
         let recorded = state.record_learned(transcript, &now, points);
         recorded.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
@@ -180,20 +185,20 @@ impl BootstrapLearner {
 
 /// Returns why no further session starts, or `None` if one does.
 fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
-    if let Some(reason) = report.person {
+    if let Some(reason) = report.needs_person {
         let message = format!("{reason}; the queue is kept; run it again to continue");
         return Some(Stop { reason: StopReason::Outcome(OutcomeKind::NeedsPerson), message });
     }
     // Entries for another judge or another API do not block this one.
-    let until = report.waits.filter(|_| result == SessionProgress::Waits)?;
+    let until = report.due_at.filter(|_| result == SessionProgress::Waits)?;
     let message =
         format!("the judge does not answer and is paused until {}; run it again then", coming(until));
     Some(Stop { reason: StopReason::Outcome(OutcomeKind::RetryLater), message })
 }
 
-fn cancelled(by: CancelSource) -> Stop {
+fn cancelled(source: CancelSource) -> Stop {
     let message = "cancelled; the queue is kept; run it again to continue".to_owned();
-    Stop { reason: StopReason::Cancelled(by), message }
+    Stop { reason: StopReason::Cancelled(source), message }
 }
 
 /// Progress for people: a live line on a terminal, separate lines elsewhere.
@@ -234,11 +239,11 @@ impl Screen {
             | WorkerEvent::Empty(item, text)
             | WorkerEvent::Failed(item, text)
             | WorkerEvent::Waits(item, _, text) => (item, text.to_owned()),
-            WorkerEvent::Began(..)
+            WorkerEvent::Started(..)
             | WorkerEvent::Reflected(_)
             | WorkerEvent::Curated(_)
             | WorkerEvent::NeedsPerson { .. } => return,
-            WorkerEvent::SetAside(path) => return learn::progress::warn_damaged_database(path),
+            WorkerEvent::DatabaseDamaged(path) => return learn::progress::warn_damaged_database(path),
         };
         if item.queued.transcript == transcript {
             *last_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(message.clone());

@@ -4,7 +4,7 @@ use super::source::Source;
 use crate::run_learning::destination;
 use crate::{open_home, output};
 use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
-use longhaul_playbook::{LearningDb, LearningPaths, keep};
+use longhaul_playbook::{LearningDb, LearningPaths, retain_transcript};
 use std::path::PathBuf;
 
 /// Queues a transcript and prints the result. A transcript from stdin is saved to a file first.
@@ -17,7 +17,7 @@ pub fn queue(source: &Source, project: PathBuf) {
             ));
         }
         Err((error, hint)) => {
-            output::print_error(&format!("queue the transcript: {error}"), Some(&hint));
+            output::print_error(&format!("cannot queue the transcript: {error}"), Some(&hint));
         }
     }
 }
@@ -27,8 +27,8 @@ fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, (String, Stri
     let paths = LearningPaths::in_home(home.path());
     let transcript = match &source.path {
         Some(path) => path.clone(),
-        None => keep(&paths, &source.bytes).map_err(|error| {
-            let hint = error.hint().unwrap_or_else(|| "see whether the disk is full".to_owned());
+        None => retain_transcript(&paths, &source.bytes).map_err(|error| {
+            let hint = error.hint().unwrap_or_else(|| "check for free disk space".to_owned());
             (error.to_string(), hint)
         })?,
     };

@@ -39,20 +39,20 @@ pub fn ask(
     let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(judge_failure)?;
     let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)
         .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
-    fits(&prompt, &judge)?;
-    let diagnostics = Diagnostics::of_project(project, TimeZone::system());
+    check_length(&prompt, &judge)?;
+    let diagnostics = Diagnostics::in_project(project, TimeZone::system());
     let observer = RetryPrinter { diagnostics: diagnostics.request_observer(KEYPOINTS), quiet: global.quiet };
     let judge = judge.with_observer(Arc::new(observer));
     let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
     let extracted = runtime::new()?.block_on(request);
-    if let Err(error) = count(&extracted, project, judge.model()) {
-        output::print_warning(&format!("cannot write down what it cost: {error}"), Some(&error.hint()));
+    if let Err(error) = record_request(&extracted, project, judge.model()) {
+        output::print_warning(&format!("cannot record the cost: {error}"), Some(&error.hint()));
     }
     extracted.failure.map_or(Ok(extracted.extraction), |error| Err(judge_failure(error)))
 }
 
 /// Records the request and its cost.
-fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), LearningError> {
+fn record_request(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), LearningError> {
     let result = match (&extracted.reply, &extracted.failure) {
         (Some(reply), _) => Ok(reply),
         (None, Some(error)) => Err(error),
@@ -66,17 +66,17 @@ fn count(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<()
         question: JudgeQuestion::Keypoints,
         judge: JudgeKind::Api,
         model,
-        // No process looks up this request again.
+        // A request without a slice is never looked up, so it needs no hash.
         prompt: 0,
         result,
     };
-    LearningDb::open(&LearningPaths::in_home(home.path()))?.asked(&request)
+    LearningDb::open(&LearningPaths::in_home(home.path()))?.record_request(&request)
 }
 
 /// Returns the playbook to evaluate. A project may have none.
 fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
-    let of_project = PlaybookFile::of_project(project);
-    let path = args.playbook.as_deref().unwrap_or(of_project.path());
+    let project_playbook = PlaybookFile::in_project(project);
+    let path = args.playbook.as_deref().unwrap_or(project_playbook.path());
     let text = match read_regular_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound && args.playbook.is_none() => {
@@ -89,18 +89,18 @@ fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
     };
     let (playbook, _) = Playbook::read(&text).map_err(|error| {
         let error = format!("cannot read the playbook {}: {error}", path.display());
-        Failure::not_started(error, "`longhaul playbook check` says more", None)
+        Failure::not_started(error, "`longhaul playbook check` shows details", None)
     })?;
     Ok(playbook)
 }
 
-fn fits(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
+fn check_length(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
     let (tokens, tokens_max) = (estimated_tokens(prompt), judge.prompt_tokens_max());
     if tokens <= tokens_max {
         return Ok(());
     }
     let error = format!(
-        "ask {}: the transcript has about {tokens} tokens, and one question has room for {tokens_max}",
+        "cannot ask {}: the transcript has about {tokens} tokens, and one question has room for {tokens_max}",
         judge.model()
     );
     let hint = "`longhaul playbook learn` judges it in parts; a model whose name ends in [1m] has more room";
@@ -117,8 +117,10 @@ impl RequestObserver for RetryPrinter {
     fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
         self.diagnostics.on_request(at, event);
         match event {
-            RequestEvent::Retrying { request, of, error, wait } if !self.quiet => {
-                output::print_status(&format!("{error}; asking again in {wait} ({request} of {of})"));
+            RequestEvent::Retrying { request, requests_max, error, wait } if !self.quiet => {
+                output::print_status(&format!(
+                    "{error}; asking again in {wait} ({request} of {requests_max})"
+                ));
             }
             RequestEvent::Retrying { .. } | RequestEvent::Answered { .. } | RequestEvent::GivenUp { .. } => {}
         }
@@ -149,7 +151,7 @@ fn hint(error: &JudgeError) -> Option<String> {
             return Some(format!("try again at {at}; a longer --time-budget waits for it"));
         }
         (RetryAdvice::Later(None), _) => "try again later",
-        (RetryAdvice::NeedsPerson, Fault::Billing) => "see whether the account of this key can pay",
+        (RetryAdvice::NeedsPerson, Fault::Billing) => "check the credit of this key's account",
         (RetryAdvice::NeedsPerson, Fault::ModelUnknown) => {
             "check AGENTIC_CONTEXT_MODEL and ANTHROPIC_MODEL, and ANTHROPIC_BASE_URL"
         }
@@ -159,7 +161,7 @@ fn hint(error: &JudgeError) -> Option<String> {
         }
         (RetryAdvice::Never, Fault::ContextFull) => "`longhaul playbook learn` judges it in parts",
         (RetryAdvice::Never, Fault::Unfinished | Fault::Refused) => {
-            "another model may do better: AGENTIC_CONTEXT_MODEL names one"
+            "try another model: set AGENTIC_CONTEXT_MODEL"
         }
         (RetryAdvice::Never, _) => return None,
     };

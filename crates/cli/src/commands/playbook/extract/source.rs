@@ -29,14 +29,14 @@ impl Source {
             (Some(run), _) => run_transcript(run)?,
             (None, Some(path)) if path.as_os_str() == "-" => return from_stdin(),
             (None, Some(path)) => (path.clone(), None),
-            (None, None) => unreachable!("one of both is required"),
+            (None, None) => unreachable!("clap requires one of the two"),
         };
         let bytes = open_regular(&path).and_then(read).map_err(|error| {
             let error = format!("cannot read {}: {error}", path.display());
             Failure::usage(error, "name a session file, such as ~/.claude/projects/*/*.jsonl")
         })?;
         let slice = excerpt(&bytes, &path.display().to_string())?;
-        // The queue is read by other processes, in other directories.
+        // Other processes read the queue, in other directories.
         let path = std::path::absolute(&path).unwrap_or(path);
         Ok(Source { path: Some(path), bytes, slice, run_directory })
     }
@@ -46,8 +46,10 @@ impl Source {
 fn run_transcript(selector: &str) -> Result<(PathBuf, Option<PathBuf>), Failure> {
     let run = open_home::find_run(&open_home::locate()?, selector)?;
     let path = open_home::best_transcript(&run).ok_or_else(|| {
-        let error =
-            format!("cannot find what run {} did: there is no session file and no stream of it", run.id());
+        let error = format!(
+            "cannot find the transcript of run {}: it has neither a session file nor a stream",
+            run.id()
+        );
         Failure::usage(error, "name another run: `longhaul runs` lists them")
     })?;
     let directory = run.plan().ok().map(|plan| plan.cwd.as_path().to_owned());
@@ -65,17 +67,17 @@ fn from_stdin() -> Result<Source, Failure> {
     Ok(Source { path: None, bytes, slice, run_directory: None })
 }
 
-fn read(from: impl Read) -> io::Result<Vec<u8>> {
+fn read(source: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(TRANSCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    source.take(TRANSCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > TRANSCRIPT_BYTES_MAX {
         return Err(io::Error::other(format!("it is longer than {} MiB", TRANSCRIPT_BYTES_MAX >> 20)));
     }
     Ok(bytes)
 }
 
-fn excerpt(bytes: &[u8], from: &str) -> Result<Excerpt, Failure> {
+fn excerpt(bytes: &[u8], source: &str) -> Result<Excerpt, Failure> {
     Excerpt::new(bytes, |_| false).map_err(|error| {
-        Failure::usage(format!("cannot read the transcript from {from}: {error}"), error.hint())
+        Failure::usage(format!("cannot read the transcript from {source}: {error}"), error.hint())
     })
 }

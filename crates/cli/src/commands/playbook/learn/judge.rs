@@ -31,7 +31,8 @@ pub fn create(kind: JudgeKind, paths: &LearningPaths, clock: &Arc<SystemClock>) 
             match ClaudeJudge::new(paths, agent_path.map(Into::into)) {
                 Ok(judge) => Box::new(judge),
                 Err(error) => {
-                    let message = format!("ask Claude Code: find the program that this is: {error}");
+                    let message =
+                        format!("cannot ask Claude Code: cannot find the path of this program: {error}");
                     let (fault, retry) = (Fault::AgentUnusable, RetryAdvice::NeedsPerson);
                     let error = JudgeError { fault, retry, message, requests: 0 };
                     Box::new(UnavailableJudge { error, model: String::new() })

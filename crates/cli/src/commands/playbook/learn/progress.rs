@@ -7,7 +7,7 @@ use crate::output::phrases::bytes;
 use crate::output::time::coming;
 use longhaul_playbook::LearningPaths;
 use longhaul_playbook::database::{Item, JudgeKind};
-use longhaul_playbook::hooks::note;
+use longhaul_playbook::hooks::log_error;
 use longhaul_playbook::worker::WorkerEvent;
 use std::path::Path;
 
@@ -25,7 +25,7 @@ impl Progress {
             return;
         }
         match event {
-            WorkerEvent::Began(item, slice) => {
+            WorkerEvent::Started(item, slice) => {
                 let length = bytes(slice.part.ends.saturating_sub(slice.part.begins));
                 output::print_status(&format!("{}: judging {length}", name(item)));
             }
@@ -45,13 +45,13 @@ impl Progress {
                 output::print_warning(&format!("{}: {reason}", name(item)), None)
             }
             WorkerEvent::Waits(item, until, reason) => {
-                output::print_status(&format!("{}: {reason}; it waits until {}", name(item), coming(until)));
+                output::print_status(&format!("{}: {reason}; waiting until {}", name(item), coming(until)));
             }
             WorkerEvent::NeedsPerson { reason, .. } => {
-                let hint = format!("the queue is kept; `{}` continues with it", command(self.kind));
+                let hint = format!("the queue is kept; `{}` continues", command(self.kind));
                 output::print_error(reason, Some(&hint));
             }
-            WorkerEvent::SetAside(path) => warn_damaged_database(path),
+            WorkerEvent::DatabaseDamaged(path) => warn_damaged_database(path),
         }
     }
 }
@@ -61,11 +61,11 @@ impl Progress {
 pub fn log_event(paths: &LearningPaths, event: WorkerEvent<'_>) {
     let message = match event {
         WorkerEvent::NeedsPerson { reason, is_news: true } => reason.to_owned(),
-        WorkerEvent::SetAside(path) => {
-            format!("what was queued was damaged, and is kept as {}", path.display())
+        WorkerEvent::DatabaseDamaged(path) => {
+            format!("the queue was damaged; it is kept as {}", path.display())
         }
         WorkerEvent::NeedsPerson { is_news: false, .. }
-        | WorkerEvent::Began(..)
+        | WorkerEvent::Started(..)
         | WorkerEvent::Reflected(_)
         | WorkerEvent::Curated(_)
         | WorkerEvent::Learned(..)
@@ -84,15 +84,15 @@ pub fn log_failure(paths: &LearningPaths, failure: &Failure) {
 
 fn log_message(paths: &LearningPaths, message: &str) {
     // If even this write fails, no channel is left to report it.
-    let _ = note(paths, output::now(), "learn", message);
+    let _ = log_error(paths, output::now(), "learn", message);
 }
 
 /// Warns that the database was damaged.
 pub fn warn_damaged_database(path: &Path) {
-    let warning = format!("what was queued was damaged, and is kept as {}", path.display());
+    let warning = format!("the queue was damaged; it is kept as {}", path.display());
     output::print_warning(
         &warning,
-        Some("name the transcripts that were in it to `longhaul playbook learn`; playbooks are whole"),
+        Some("pass its transcripts to `longhaul playbook learn`; playbooks are not affected"),
     );
 }
 

@@ -1,4 +1,4 @@
-use super::{playbook, written};
+use super::{playbook, to_text};
 use crate::judging::Reflection;
 use crate::points::similarity::merge_duplicates;
 use crate::points::{Similarity, THRESHOLD, WordOverlap, apply, threshold};
@@ -103,7 +103,7 @@ fn joins_duplicates_into_first() {
         mis-001 1/0 keep functions short
         mis-002 1/1 never edit generated files
     "#]]
-    .assert_eq(&written(&several));
+    .assert_eq(&to_text(&several));
     expect![[r#"
         [
             Joined {
@@ -163,7 +163,7 @@ fn groups_duplicates_transitively() {
         oth-001 3/0 3
         oth-003 2/0 9
     "#]]
-    .assert_eq(&written(&result.playbook));
+    .assert_eq(&to_text(&result.playbook));
 }
 
 #[test]
