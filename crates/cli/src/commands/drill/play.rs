@@ -144,7 +144,7 @@ async fn run_scenario(
 
 /// Returns the number of processes that still carry the run marker.
 fn leftover_processes(dir: &Path) -> Result<usize, StoreError> {
-    let dir = RunDir::at(dir.to_owned()).expect("a run's directory is absolute and has its name");
+    let dir = RunDir::from_path(dir.to_owned()).expect("a run's directory is absolute and has its name");
     Ok(processes_with(&RunMarker::load(&dir)?).len())
 }
 
