@@ -234,11 +234,11 @@ impl Binary {
     /// Returns the error of the system if the file cannot be inspected.
     pub fn new(program: &Path) -> io::Result<Binary> {
         let path = fs::canonicalize(program)?;
-        let found = fs::metadata(&path)?;
-        let modified = found.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let metadata = fs::metadata(&path)?;
+        let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Binary {
             path: path.into(),
-            size: found.len(),
+            size: metadata.len(),
             modified_at: Moment(u64::try_from(modified.as_millis()).unwrap_or(u64::MAX)),
             sha256: None,
         })

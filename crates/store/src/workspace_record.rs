@@ -178,7 +178,7 @@ impl RunDir {
     }
 }
 
-/// Makes git objects private. Git creates them readable for everyone and writable for no one.
+/// Makes git objects private. Git creates them readable for all users and writable for none.
 fn make_private(path: &Path) -> io::Result<()> {
     let is_dir = fs::symlink_metadata(path)?.is_dir();
     fs::set_permissions(path, Permissions::from_mode(if is_dir { 0o700 } else { 0o600 }))?;

@@ -13,13 +13,13 @@ fn day() -> Day {
     "2025-11-22".parse().expect("a date")
 }
 
-fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+fn walk(dir: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).expect("listing") {
         let path = entry.expect("entry").path();
         if path.is_dir() {
-            walk(&path, found);
+            walk(&path, paths);
         }
-        found.push(path);
+        paths.push(path);
     }
 }
 
@@ -32,9 +32,9 @@ fn new_run_is_complete_private_and_findable() {
     assert_eq!(run.dir.plan().expect("plan"), plan());
     run.dir.create_attempt(1).expect("attempt").create_stream().expect("stream");
 
-    let mut found = Vec::new();
-    walk(home.path(), &mut found);
-    for path in found {
+    let mut paths = Vec::new();
+    walk(home.path(), &mut paths);
+    for path in paths {
         let mode = fs::metadata(&path).expect("metadata").permissions().mode() & 0o777;
         assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
     }
@@ -102,9 +102,9 @@ fn places_run_in_requested_directory() {
         let result = home.create_run_at(placement, &tomorrow, 7, &plan());
         assert!(matches!(result, Err(StoreError::RunIdInUse { .. })), "{result:?}");
     }
-    let drawn = Placement { id: None, ..placement.clone() };
-    let drawn = create(&drawn).expect("run").dir;
-    assert!(drawn.path().starts_with(&elsewhere) && home.find(drawn.id().as_str()).is_ok());
+    let without_id = Placement { id: None, ..placement.clone() };
+    let other_run = create(&without_id).expect("run").dir;
+    assert!(other_run.path().starts_with(&elsewhere) && home.find(other_run.id().as_str()).is_ok());
 
     // After its owner removed the run, its id is free.
     fs::remove_dir_all(run.path()).expect("it is there");

@@ -96,7 +96,7 @@ impl Ledger {
         Ledger::open_with(home, flags, wait)
     }
 
-    /// Opens an existing ledger. Creates nothing and changes nothing.
+    /// Opens an existing ledger for reading only.
     ///
     /// # Errors
     /// Returns any [`LedgerError`] except `Runs`, also if there is no ledger.

@@ -237,9 +237,9 @@ fn supervisor_and_reader_derive_the_same_entry() {
             replayed.apply(record);
         }
         live.update_state(&replayed);
-        let read = LedgerEntry::read(&dir);
-        let live = LedgerRun { journal: read.run.journal, ..live.run };
-        assert_eq!(live, read.run, "after {end} records");
+        let from_files = LedgerEntry::read(&dir);
+        let live = LedgerRun { journal: from_files.run.journal, ..live.run };
+        assert_eq!(live, from_files.run, "after {end} records");
     }
 }
 
@@ -397,9 +397,9 @@ fn adds_up_usage() {
         rows.iter().map(|row| row.spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost)
     };
     for (by, rows) in [(CostBy::Agent, 1), (CostBy::Model, 1), (CostBy::Project, 1), (CostBy::Run, 3)] {
-        let found = ledger.costs(by, None).expect("the costs");
-        assert_eq!(found.len(), rows, "{by:?}");
-        assert_eq!(total(found), cents(75), "{by:?}");
+        let costs = ledger.costs(by, None).expect("the costs");
+        assert_eq!(costs.len(), rows, "{by:?}");
+        assert_eq!(total(costs), cents(75), "{by:?}");
     }
     let later = ledger.costs(CostBy::Agent, Some(at(900))).expect("the costs");
     assert_eq!(total(later), cents(60));

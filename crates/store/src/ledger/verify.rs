@@ -51,8 +51,8 @@ impl fmt::Display for Difference {
 }
 
 impl Ledger {
-    /// Compares each run with its journal, reports the differences and returns the number of runs. Changes
-    /// nothing.
+    /// Compares each run with its journal, reports the differences and returns the number of runs. It changes
+    /// neither the ledger nor a run.
     ///
     /// # Errors
     /// Returns a [`LedgerError`] if the ledger or the home cannot be read.

@@ -32,7 +32,7 @@ fn dead_holder_blocks_no_run() {
     let (_dir, home) = home();
     let path = acquire(&home, "s", "dead").expect("free").path().to_owned();
     // A killed process leaves its id in the file.
-    fs::write(&path, "a longer name than ours\n").expect("written");
+    fs::write(&path, "a longer name than that of the next run\n").expect("written");
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
     assert_eq!(fs::read_to_string(lock.path()).expect("text"), "bcdfgh\n");
 }
