@@ -88,7 +88,7 @@ fn find_by_id_or_name(home: &Home, request: &str) -> Result<RunDir, StoreError> 
 /// Returns the run with this directory.
 fn by_path(request: &str) -> Option<RunDir> {
     let dir = fs::canonicalize(request).ok()?;
-    RunDir::at(dir).filter(|run| run.plan_path().is_file())
+    RunDir::from_path(dir).filter(|run| run.plan_path().is_file())
 }
 
 /// Converts a storage error to a failure with a hint.

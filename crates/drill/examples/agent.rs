@@ -1,4 +1,4 @@
-//! //! The scripted agent as a separate program, for manual use and for this crate's tests.
+//! Runs the scripted agent as a separate program, for manual use and for this crate's tests.
 
 #![allow(missing_docs)]
 

@@ -1,5 +1,5 @@
 //! Serves a scenario until stdin closes, then prints the request log. Use it to try an agent by hand:
-//! `cargo run -p longhaul-drill --example serve -- storm [SEED] [--no-kills]`
+//! `cargo run -p longhaul-drill --example serve -- storm [SEED] [--no-kills|--no-faults]`
 
 #![allow(clippy::print_stdout, clippy::print_stderr, missing_docs)]
 
@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut signal_points = api.signal_points();
     tokio::spawn(async move {
         while let Ok(signal_point) = signal_points.recv().await {
-            eprintln!("moment: {signal_point:?}");
+            eprintln!("signal point: {signal_point:?}");
         }
     });
     tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;

@@ -32,16 +32,16 @@ struct Message {
 }
 
 /// Returns the ids of all messages whose final usage is in the stream of some attempt of the run at `dir`.
-pub fn announced(dir: &Path) -> io::Result<BTreeSet<String>> {
-    let mut found = BTreeSet::new();
+pub fn announced_message_ids(dir: &Path) -> io::Result<BTreeSet<String>> {
+    let mut ids = BTreeSet::new();
     for attempt in fs::read_dir(dir.join("attempts"))? {
         let stream = BufReader::new(fs::File::open(attempt?.path().join("stream.jsonl"))?);
-        read(stream, &mut found)?;
+        read(stream, &mut ids)?;
     }
-    Ok(found)
+    Ok(ids)
 }
 
-fn read(stream: impl BufRead, found: &mut BTreeSet<String>) -> io::Result<()> {
+fn read(stream: impl BufRead, ids: &mut BTreeSet<String>) -> io::Result<()> {
     // Keyed by conversation thread: sub-agents stream between the lines of their parent.
     let mut open: BTreeMap<Option<String>, String> = BTreeMap::new();
     let mut streamed = BTreeSet::new();
@@ -56,13 +56,13 @@ fn read(stream: impl BufRead, found: &mut BTreeSet<String>) -> io::Result<()> {
                         streamed.insert(id.clone());
                         open.insert(thread, id);
                     }
-                    ("message_delta", _) => found.extend(open.remove(&thread)),
+                    ("message_delta", _) => ids.extend(open.remove(&thread)),
                     _ => {}
                 }
             }
             // A message that was not streamed arrives complete.
             ("assistant", _) => {
-                found.extend(line.message.and_then(|message| message.id).filter(|id| !streamed.contains(id)));
+                ids.extend(line.message.and_then(|message| message.id).filter(|id| !streamed.contains(id)));
             }
             _ => {}
         }

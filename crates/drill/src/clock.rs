@@ -1,4 +1,4 @@
-//! Formats wall-clock times in the forms that the protocol uses. UTC only; it never uses a time zone.
+//! Formats wall-clock times in the forms that the protocol uses. All times are in UTC.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -12,7 +12,7 @@ pub mod scenario;
 pub mod scripted;
 pub mod workspace;
 
-pub use announced_messages::announced;
+pub use announced_messages::announced_message_ids;
 pub use api::{Api, ApiError, RequestLog, SignalPoint};
 pub use price::{Nanodollars, Tokens, price};
 pub use scenario::{Scenario, ScenarioError};

@@ -107,8 +107,8 @@ mod tests {
 
     fn check(model: &str, tokens: [u64; 4], dollars: f64) {
         let [input, cache_creation, cache_read, output] = tokens;
-        let priced = price(model, &Tokens { input, cache_creation, cache_read, output });
-        assert_eq!(priced.map(Nanodollars::dollars), Some(dollars));
+        let cost = price(model, &Tokens { input, cache_creation, cache_read, output });
+        assert_eq!(cost.map(Nanodollars::dollars), Some(dollars));
     }
 
     #[test]

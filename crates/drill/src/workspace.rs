@@ -1,5 +1,5 @@
-//! Reads a workspace, hashes it and lists the differences from what a scenario expects. It never writes,
-//! never follows a symbolic link and never leaves the given folder.
+//! Reads a workspace, hashes it and lists the differences from the files that a scenario expects. It never
+//! writes, never follows a symbolic link and never leaves the given folder.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,26 +35,26 @@ pub enum WorkspaceError {
 /// The file with one line for each step of the work, if the scenario lists the steps.
 pub const EFFECTS: &str = "effects.log";
 
-/// Removes the effects from `files` and checks them. Returns one line for each expected effect that does not
+/// Removes `effects.log` from `files` and checks it. Returns one line for each expected effect that does not
 /// occur exactly once, and for each unexpected effect.
 pub fn effect_errors(files: &mut Files, expected: &[String]) -> Vec<String> {
     if expected.is_empty() {
         return Vec::new();
     }
     let log = files.remove(EFFECTS).unwrap_or_default();
-    let mut found = BTreeMap::<String, u32>::new();
+    let mut counts = BTreeMap::<String, u32>::new();
     for line in String::from_utf8_lossy(&log).lines() {
-        *found.entry(line.to_owned()).or_default() += 1;
+        *counts.entry(line.to_owned()).or_default() += 1;
     }
     let mut errors = Vec::new();
     for effect in expected {
-        match found.remove(effect) {
+        match counts.remove(effect) {
             Some(1) => {}
             Some(count) => errors.push(format!("{effect}: {count} times")),
             None => errors.push(format!("{effect}: never")),
         }
     }
-    errors.extend(found.keys().map(|line| format!("{line}: unexpected")));
+    errors.extend(counts.keys().map(|line| format!("{line}: unexpected")));
     errors
 }
 
@@ -79,10 +79,10 @@ pub fn read(root: &Path) -> Result<Files, WorkspaceError> {
     let mut files = Files::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        let failed = |source| WorkspaceError::Read { path: folder.clone(), source };
-        for entry in fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
+        let read_error = |source| WorkspaceError::Read { path: folder.clone(), source };
+        for entry in fs::read_dir(&folder).map_err(read_error)? {
+            let entry = entry.map_err(read_error)?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(read_error)?);
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() {
@@ -105,10 +105,10 @@ pub fn differences(expected: &Files, actual: &Files) -> Vec<String> {
     for (path, content) in expected {
         match actual.get(path) {
             None => lines.push(format!("{path}: missing")),
-            Some(found) if found != content => {
+            Some(actual) if actual != content => {
                 lines.push(format!(
                     "{path}: {} bytes differ from the expected {}",
-                    found.len(),
+                    actual.len(),
                     content.len()
                 ));
             }

@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn reads_turns_and_subagents() {
         let home = tempfile::tempdir().expect("a directory");
-        let dir = RunDir::at(home.path().join("bcdfgh")).expect("an absolute path");
+        let dir = RunDir::from_path(home.path().join("bcdfgh")).expect("an absolute path");
         fs::create_dir_all(dir.logs_path()).expect("the directory can be created");
         assert!(CostBreakdownReader::new().read(&dir).turns.is_empty(), "there is no transcript");
         let call = TranscriptMessage {

@@ -468,7 +468,7 @@ fn resolve_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, Sup
         Some(runs) => runs.join(day.as_str()).join(id.as_str()),
         None => run,
     };
-    let run = RunDir::at(run).expect("the path of a run is absolute and ends with its id");
+    let run = RunDir::from_path(run).expect("the path of a run is absolute and ends with its id");
     request.agent.cwd = run.workspace_path().join(&request.agent.cwd);
     request.placement.id = Some(id);
     Ok(run.stored_cwd(&request.agent.cwd).to_owned())

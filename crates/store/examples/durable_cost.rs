@@ -19,9 +19,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let base = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let dir = base.join(format!("longhaul-durable-cost-{}", std::process::id()));
     fs::create_dir(&dir)?;
-    let measured = measure(&dir);
+    let result = measure(&dir);
     fs::remove_dir_all(&dir)?;
-    measured
+    result
 }
 
 fn measure(dir: &Path) -> Result<(), Box<dyn Error>> {
@@ -54,7 +54,7 @@ fn measure(dir: &Path) -> Result<(), Box<dyn Error>> {
         Journal::load(&dir.join("journal.jsonl"))?;
         Ok(())
     })?;
-    report("lock a session and let it go", || {
+    report("lock and release a session", || {
         SessionLock::acquire(&home, "claude", &SessionId::from("s"), &RunId::from("k"))?;
         Ok(())
     })?;
@@ -62,11 +62,11 @@ fn measure(dir: &Path) -> Result<(), Box<dyn Error>> {
     let stream = dir.join("stream.jsonl");
     let line = [vec![b'd'; 1_200], b"\n".to_vec()].concat();
     fs::write(&stream, line.repeat(200_000))?;
-    let mut turn = 0_u64;
+    let mut line_number = 0_u64;
     once("compact 240 MB, keeping one line in ten", || {
         compact(&stream, |_| {
-            turn += 1;
-            turn.is_multiple_of(10)
+            line_number += 1;
+            line_number.is_multiple_of(10)
         })?;
         Ok(())
     })?;
@@ -79,7 +79,7 @@ fn measure(dir: &Path) -> Result<(), Box<dyn Error>> {
 fn whole_run(home: &Home, day: &Day, roll: u64) -> Result<(), Box<dyn Error>> {
     let mut run = home.create_run(day, roll, &plan())?;
     run.dir.create_attempt(1)?.create_stream()?;
-    // As a supervisor does: sync before an action, not before an observation.
+    // A supervisor syncs before an action, not before an observation.
     for sync in [true, false, false, true, true, true] {
         run.journal.append(Moment(1), &step())?;
         if sync {

@@ -1,5 +1,5 @@
-//! Questions of an attempt's agent and their answers: `attempts/NNN/answers.json`, derived from the stream when
-//! the attempt ends. The file is for people; nothing is decided by it.
+//! Questions of an attempt's agent and their answers: `attempts/NNN/answers.json`, derived from the stream
+//! when the attempt ends. The file is for people; no decision depends on it.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! How one attempt's agent was started: `attempts/NNN/argv.json`. The file never holds values of environment
-//! variables.
+//! Records how one attempt's agent was started: `attempts/NNN/argv.json`. The file never holds values of
+//! environment variables.
 
 use crate::OsText;
 use serde::{Deserialize, Serialize};
@@ -64,6 +64,6 @@ impl EnvNames {
     }
 }
 
-fn names<'a>(words: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
-    words.into_iter().filter_map(|word| word.split('=').next()).map(str::to_owned).collect()
+fn names<'a>(variables: impl IntoIterator<Item = &'a str>) -> BTreeSet<String> {
+    variables.into_iter().filter_map(|variable| variable.split('=').next()).map(str::to_owned).collect()
 }

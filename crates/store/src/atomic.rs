@@ -1,5 +1,5 @@
-//! Replaces a file atomically: a reader sees the old content or the new, never a part. A failure leaves the old
-//! file unchanged and no temporary file.
+//! Replaces a file atomically: a reader sees the old content or the new, never a part. A failure leaves the
+//! old file unchanged and no temporary file.
 
 use crate::files::{private, sync_dir};
 use crate::{StoreError, failpoint_io};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The events that a replaced file survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// A crash of our process. For files that can be derived again; there is no disk flush.
+    /// A crash of this process. For files that can be derived again; there is no disk flush.
     Process,
     /// A power cut. The content and its name are flushed to disk before the function returns.
     Power,
@@ -62,15 +62,15 @@ pub(crate) fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, St
     Ok(text)
 }
 
-/// A temporary name in the directory of the final file or directory. Whatever has this name is removed on drop
-/// unless it was renamed.
+/// A temporary name next to the final file or directory. On drop, a file or directory with this name is
+/// removed.
 #[derive(Debug)]
 pub(crate) struct TempFile {
     pub(crate) path: PathBuf,
 }
 
 impl TempFile {
-    /// Creates a hidden name that no other writer uses: it contains our process id and a counter.
+    /// Creates a hidden name that no other writer uses: it contains this process's id and a counter.
     pub(crate) fn next_to(path: &Path) -> TempFile {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl TempFile {
     }
 
     pub(crate) fn create(&self) -> io::Result<File> {
-        // A killed process with our PID may have left a file under this name. It has no other owner.
+        // A killed process that had the same PID may have left a file under this name. It has no other owner.
         failpoint_io::open(private().write(true).create(true).truncate(true), &self.path)
     }
 
@@ -93,23 +93,23 @@ impl TempFile {
 
 impl Drop for TempFile {
     fn drop(&mut self) {
-        // After `persist` this name is free. If the removal fails, only a hidden file stays.
+        // After `persist`, nothing has this name. If the removal fails, only a hidden file remains.
         match fs::symlink_metadata(&self.path) {
-            Ok(found) if found.is_dir() => drop(fs::remove_dir_all(&self.path)),
+            Ok(metadata) if metadata.is_dir() => drop(fs::remove_dir_all(&self.path)),
             Ok(_) => drop(fs::remove_file(&self.path)),
             Err(_) => {}
         }
     }
 }
 
-/// Removes temporary files that killed writers left below a directory. Files of live processes stay.
+/// Removes temporary files that killed writers left below a directory. Files of live processes remain.
 pub(crate) fn clear(dir: &Path) {
-    // An entry that cannot be read or removed is only a hidden file.
+    // Errors are ignored: an entry that cannot be read or removed is only a hidden file.
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let is_dir = entry.file_type().is_ok_and(|found| found.is_dir());
+        let is_dir = entry.file_type().is_ok_and(|file_type| file_type.is_dir());
         match entry.file_name().to_str().and_then(writer_of) {
-            Some(pid) if is_gone(pid) && is_dir => drop(fs::remove_dir_all(entry.path())),
-            Some(pid) if is_gone(pid) => drop(fs::remove_file(entry.path())),
+            Some(pid) if has_exited(pid) && is_dir => drop(fs::remove_dir_all(entry.path())),
+            Some(pid) if has_exited(pid) => drop(fs::remove_file(entry.path())),
             Some(_) => {}
             None if is_dir => clear(&entry.path()),
             None => {}
@@ -117,7 +117,8 @@ pub(crate) fn clear(dir: &Path) {
     }
 }
 
-/// Removes temporary files that killed writers left for this path, and the database files that belong to them.
+/// Removes temporary files that killed writers left for this path, and the database files that belong to
+/// them.
 pub(crate) fn clear_next_to(path: &Path) {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
         return;
@@ -126,15 +127,15 @@ pub(crate) fn clear_next_to(path: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().into_string().ok().filter(|name| name.starts_with(&prefix));
         let name = name.as_deref().map(|name| name.trim_end_matches("-wal").trim_end_matches("-shm"));
-        if name.is_some_and(is_left) {
+        if name.is_some_and(is_leftover) {
             drop(fs::remove_file(entry.path()));
         }
     }
 }
 
 /// Returns whether a name is that of a temporary file whose process has exited.
-pub(crate) fn is_left(name: &str) -> bool {
-    writer_of(name).is_some_and(is_gone)
+pub(crate) fn is_leftover(name: &str) -> bool {
+    writer_of(name).is_some_and(has_exited)
 }
 
 /// Returns the process that created this temporary name.
@@ -143,7 +144,7 @@ fn writer_of(name: &str) -> Option<Pid> {
     Pid::from_raw(writer.split_once('-')?.0.parse().ok()?)
 }
 
-fn is_gone(pid: Pid) -> bool {
+fn has_exited(pid: Pid) -> bool {
     test_kill_process(pid) == Err(Errno::SRCH)
 }
 

@@ -8,9 +8,9 @@ use std::fs::{File, FileTimes};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-// Droppable lines (partial messages) have a few kilobytes. Longer lines than this are kept without a call of
-// the filter, so that a line of 64 MB is copied in pieces.
-const JUDGED_LINE_BYTES_MAX: u64 = 1 << 20;
+// Droppable lines (partial messages) have a few kilobytes. A longer line than this is kept without asking the
+// filter, so that a line of 64 MB can be copied in pieces.
+const FILTERED_LINE_BYTES_MAX: u64 = 1 << 20;
 
 // Large enough that system calls are cheap, small enough that 100 concurrent runs do not need much memory.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -28,35 +28,35 @@ pub struct CompactionStats {
 
 /// Drops every line of the stream at `path` for which `keep` returns `false`.
 ///
-/// `keep` receives each line without its newline. Lines over 1 MiB and a last line without a newline are always
-/// kept. The file is replaced atomically and keeps its modification time; a file without dropped lines is not
-/// touched.
+/// `keep` receives each line without its newline. Lines over 1 MiB and a last line without a newline are
+/// always kept. The file is replaced atomically and keeps its modification time; a file without dropped lines
+/// is not touched.
 ///
 /// # Errors
-/// Returns [`StoreError::Io`] if the file cannot be read or written, and [`StoreError::StreamStillGrowing`] if
-/// the file grew meanwhile. The file is then unchanged.
+/// Returns [`StoreError::Io`] if the file cannot be read or written, and [`StoreError::StreamStillGrowing`]
+/// if the file grew meanwhile. The file is then unchanged.
 pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<CompactionStats, StoreError> {
     let scratch = TempFile::next_to(path);
     let rewrite = || -> io::Result<Option<CompactionStats>> {
         let source = open_regular(path)?;
         let before = source.metadata()?;
         let target = scratch.create()?;
-        let mut compacted = copy((&source).take(before.len()), &target, keep)?;
+        let mut stats = copy((&source).take(before.len()), &target, keep)?;
         if source.metadata()?.len() != before.len() {
             return Ok(None);
         }
-        if compacted.dropped_lines > 0 {
+        if stats.dropped_lines > 0 {
             target.set_permissions(before.permissions())?;
             target.set_times(FileTimes::new().set_modified(before.modified()?))?;
             // Without this sync, a power cut after the rename could lose the original.
             target.sync_data()?;
             scratch.persist(path)?;
         }
-        compacted.bytes_after = target.metadata()?.len();
-        Ok(Some(compacted))
+        stats.bytes_after = target.metadata()?.len();
+        Ok(Some(stats))
     };
-    let compacted = rewrite().map_err(StoreError::io("compact", path))?;
-    compacted.ok_or_else(|| StoreError::StreamStillGrowing { path: path.to_owned() })
+    let stats = rewrite().map_err(StoreError::io("compact", path))?;
+    stats.ok_or_else(|| StoreError::StreamStillGrowing { path: path.to_owned() })
 }
 
 /// Copies the lines that `keep` accepts.
@@ -67,27 +67,27 @@ fn copy(
 ) -> io::Result<CompactionStats> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, source);
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, target);
-    let mut compacted = CompactionStats::default();
+    let mut stats = CompactionStats::default();
     let mut piece = Vec::new();
     // Whether the last piece started a line that it did not end.
     let mut is_inside_line = false;
     loop {
         piece.clear();
-        let read = reader.by_ref().take(JUDGED_LINE_BYTES_MAX).read_until(b'\n', &mut piece)?;
+        let read = reader.by_ref().take(FILTERED_LINE_BYTES_MAX).read_until(b'\n', &mut piece)?;
         if read == 0 {
             break;
         }
-        compacted.bytes_before += read as u64;
+        stats.bytes_before += read as u64;
         let line = piece.strip_suffix(b"\n");
         match line {
-            Some(line) if !is_inside_line && !keep(line) => compacted.dropped_lines += 1,
-            // Part of a long line, or a torn last line, which shows how the stream ended.
+            Some(line) if !is_inside_line && !keep(line) => stats.dropped_lines += 1,
+            // Part of a long line, or a torn last line. The torn line shows how the stream ended.
             Some(_) | None => writer.write_all(&piece)?,
         }
         is_inside_line = line.is_none();
     }
     writer.flush()?;
-    Ok(compacted)
+    Ok(stats)
 }
 
 #[cfg(test)]

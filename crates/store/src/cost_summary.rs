@@ -1,12 +1,12 @@
-//! A run's costs and the end of its session: `logs/cost_summary.json` and `logs/session.json`, with the field
-//! names of an existing benchmark harness, so that its readers can read them. Both are derived from the journal
-//! and the transcript, and nothing is decided by them. Unknown values are null.
+//! Stores a run's costs and the end of its session: `logs/cost_summary.json` and `logs/session.json`. The
+//! field names are those of an existing benchmark harness, so that its tools can read the files. Both are
+//! derived from the journal and the transcript, and no decision depends on them. Unknown values are null.
 
 use crate::{Inherited, dollars, rfc3339};
 use longhaul_core::{Clocks, Limits, Moment, OutcomeKind, SessionId, Span, State, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
-/// `logs/cost_summary.json`. Dollars are decimal numbers here and nowhere else.
+/// `logs/cost_summary.json`. Dollars are decimal numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostSummary {
@@ -22,11 +22,11 @@ pub struct CostSummary {
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub session_cost_usd: Usd,
-    /// Cost before that.
+    /// Cost before the run was last resumed, including an earlier harness's run.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub inherited_cost_usd: Usd,
-    /// Estimated part of the total, which no cost reported by the vendor covers.
+    /// Estimated part of the total, which no reported cost covers.
     #[serde(with = "dollars")]
     #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
     pub pending_estimated_cost_usd: Usd,
@@ -169,18 +169,18 @@ impl CostSummary {
         model: Option<String>,
         at: Moment,
     ) -> CostSummary {
-        let (usage, before) = (state.usage, state.usage_before_reopen);
+        let (usage, earlier) = (state.usage, state.usage_before_reopen);
         let (total, inherited) =
-            (usage.reported_cost + usage.estimated_cost, before.reported_cost + before.estimated_cost);
-        let is_alone = breakdown.subagents.is_empty();
+            (usage.reported_cost + usage.estimated_cost, earlier.reported_cost + earlier.estimated_cost);
+        let has_no_subagents = breakdown.subagents.is_empty();
         CostSummary {
             budget_limit_usd: limits.budget,
             total_cost_usd: total,
             session_cost_usd: total.saturating_sub(inherited),
             inherited_cost_usd: inherited,
             pending_estimated_cost_usd: usage.estimated_cost,
-            main_agent_cost_usd: is_alone.then_some(total),
-            subagent_cost_usd: is_alone.then_some(Usd::ZERO),
+            main_agent_cost_usd: has_no_subagents.then_some(total),
+            subagent_cost_usd: has_no_subagents.then_some(Usd::ZERO),
             remaining_budget_usd: limits.budget.map(|limit| limit.saturating_sub(total)),
             unpriced: usage.unpriced,
             total_turns: usage.messages,

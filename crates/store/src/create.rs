@@ -1,9 +1,9 @@
-//! Creates a run's directory. It is built under a hidden name and renamed once its plan and journal are in it,
-//! so that a run exists completely or not at all. No process is started here.
+//! Creates a run's directory. It is built under a hidden name and renamed once it has its plan and journal.
+//! So a run exists completely or not at all. This module never starts a process.
 
 use crate::atomic::{TempFile, to_json};
 use crate::files::{make_dir, make_dirs, private, sync_dir};
-use crate::find_run::taken_in;
+use crate::find_run::dir_with_id;
 use crate::run_id::ids;
 use crate::{Day, Home, Journal, Plan, RunDir, StoreError, failpoint_io};
 use longhaul_core::RunId;
@@ -11,8 +11,8 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A run that has just been created. Its journal is empty and locked, so that no other process takes the run
-/// for an orphaned one.
+/// A run that has just been created. Its journal is empty and locked, so that no other process mistakes the
+/// run for an orphaned one.
 #[derive(Debug)]
 pub struct NewRun {
     /// Directory of the run.
@@ -36,8 +36,8 @@ pub struct Placement {
 }
 
 impl Home {
-    /// Creates a run under the local date `day`, with an id drawn from `roll`, and makes it durable. This takes
-    /// two disk flushes, and two more for the first run of a day.
+    /// Creates a run under the local date `day`, with an id drawn from `roll`, and makes it durable. This
+    /// takes two disk flushes, and two more for the first run of a day.
     ///
     /// # Errors
     /// Returns [`StoreError::Io`] if the directory cannot be created. Nothing of the run then remains.
@@ -45,8 +45,8 @@ impl Home {
         self.create_run_at(&Placement::default(), day, roll, plan)
     }
 
-    /// Creates a run at the given placement. If that is outside the home, the home gets a link, so that the run
-    /// is found there by its id.
+    /// Creates a run at the given placement. If the placement is outside the home, the home gets a link to
+    /// the run, so that the run can be found by its id.
     ///
     /// # Errors
     /// Returns [`StoreError::RunIdInUse`] if the home, or the placement, has a run with the requested id, and
@@ -65,7 +65,7 @@ impl Home {
         // the file system cannot lock, the directory's name still decides within a day.
         let _lock = placement.id.as_ref().and_then(|_| lock_dir(&self.runs_path()));
         if let Some(id) = &placement.id
-            && let Some(dir) = self.taken_at(&runs, id)?
+            && let Some(dir) = self.existing_dir(&runs, id)?
         {
             return Err(StoreError::RunIdInUse { run: id.clone(), dir });
         }
@@ -76,7 +76,7 @@ impl Home {
         let mut journal = fill(&hidden, plan)?;
         if let Some(workspace) = &placement.workspace {
             failpoint_io::rename(workspace, &hidden.workspace_path())
-                .map_err(StoreError::io("take in workspace", workspace))?;
+                .map_err(StoreError::io("move workspace", workspace))?;
         }
         let Some(dir) = self.commit(&scratch, &day_path, &candidates)? else {
             return Err(no_free_id(placement, day_path));
@@ -84,8 +84,8 @@ impl Home {
         journal.set_path(dir.journal_path());
 
         if placement.runs_dir.is_none() {
-            self.keep(&dir, &day_path, first_of_day)?;
-        } else if let Err(error) = self.keep_elsewhere(&dir, day, first_of_day) {
+            self.make_durable(&dir, &day_path, first_of_day)?;
+        } else if let Err(error) = self.make_linked_run_durable(&dir, day, first_of_day) {
             drop(fs::remove_dir_all(dir.path()));
             return Err(error);
         }
@@ -117,13 +117,18 @@ impl Home {
     }
 
     /// Makes the name of a run's directory durable, or removes the run.
-    pub(crate) fn keep(&self, dir: &RunDir, day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
-        let durable = self.sync_day(day_path, first_of_day);
-        if durable.is_err() {
-            // Only the error counts. If the directory cannot be removed either, it is a run that never started.
+    pub(crate) fn make_durable(
+        &self,
+        dir: &RunDir,
+        day_path: &Path,
+        first_of_day: bool,
+    ) -> Result<(), StoreError> {
+        let result = self.sync_day(day_path, first_of_day);
+        if result.is_err() {
+            // Only the first error is reported. If the removal fails too, a run that never started remains.
             drop(fs::remove_dir_all(dir.path()));
         }
-        durable
+        result
     }
 
     /// Makes the names in the directory of a day durable, and the directory's own name if it is new.
@@ -141,7 +146,7 @@ impl Home {
     ) -> Result<Option<RunDir>, StoreError> {
         let runs = day_path.parent().unwrap_or(day_path);
         for id in candidates {
-            if self.taken_at(runs, id)?.is_some() {
+            if self.existing_dir(runs, id)?.is_some() {
                 continue;
             }
             let path = day_path.join(id.as_str());
@@ -156,20 +161,20 @@ impl Home {
     }
 
     /// Returns the directory that has this id, in the home or below `runs`.
-    fn taken_at(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
-        Ok(self.find_exact(id)?.or(taken_in(runs, id)?))
+    fn existing_dir(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
+        Ok(self.find_exact(id)?.or(dir_with_id(runs, id)?))
     }
 
-    /// Makes a run outside the home durable and links to it from the home. Directories above its day belong to
-    /// their owner and are not synced.
-    fn keep_elsewhere(&self, dir: &RunDir, day: &Day, first_of_day: bool) -> Result<(), StoreError> {
+    /// Makes a run outside the home durable and links to it from the home. Directories above its day belong
+    /// to their owner and are not synced.
+    fn make_linked_run_durable(&self, dir: &RunDir, day: &Day, first_of_day: bool) -> Result<(), StoreError> {
         let levels = if first_of_day { 2 } else { 1 };
         dir.path().ancestors().skip(1).take(levels).try_for_each(sync_dir)?;
         let (day_path, first_of_day) = self.open_day(day)?;
         let path = day_path.join(dir.id().as_str());
         if fs::read_link(&path).is_ok_and(|target| target == dir.path() || !target.exists()) {
-            // The target is gone, or was at this same path. If the link cannot be removed, the next call
-            // reports why.
+            // The target no longer exists, or was at this same path. If the link cannot be removed, the next
+            // call reports why.
             drop(fs::remove_file(&path));
         }
         failpoint_io::make_link(dir.path(), &path).map_err(StoreError::io("link to run", &path))?;
@@ -211,8 +216,8 @@ fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
     let write = || {
         let file = failpoint_io::open(private().write(true).create_new(true), &path)?;
         failpoint_io::write_all(&file, &path, &text)?;
-        // No other process knows this directory yet, so the plan needs no rename. Its first flush also makes
-        // its name durable, and the name of the journal, which is older (ext4, XFS, btrfs, APFS).
+        // No other process knows this directory yet, so the plan needs no rename. The first flush of the plan
+        // also makes its name durable, and that of the older journal (ext4, XFS, btrfs, APFS).
         failpoint_io::sync_all(&file, &path)
     };
     write().map_err(StoreError::io("write plan", &path))?;

@@ -12,8 +12,8 @@ pub fn empty_database(schema: &str, version: i64) -> rusqlite::Result<Vec<u8>> {
     db.execute_batch(schema)?;
     db.pragma_update(None, "user_version", version)?;
     let mut bytes = db.serialize("main")?.to_vec();
-    // Write-ahead log: readers and one writer do not wait for each other. Bytes 18 and 19 of the header select
-    // it (sqlite.org/fileformat2.html, 1.3.3).
+    // Write-ahead log: readers and one writer do not wait for each other. Bytes 18 and 19 of the header
+    // select it (sqlite.org/fileformat2.html, 1.3.3).
     if let Some(versions) = bytes.get_mut(18..20) {
         versions.fill(2);
     }

@@ -1,4 +1,5 @@
-//! The local date that a run is filed under. The caller passes it in; this module does not know the time zone.
+//! The local date that a run is filed under. The caller passes it in; this module does not know the time
+//! zone.
 
 use std::fmt;
 use std::str::FromStr;

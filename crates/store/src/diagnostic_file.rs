@@ -1,5 +1,5 @@
-//! Writes files for people: one file per event, named by its time, and never one that replaces another.
-//! Longhaul does not read them.
+//! Writes diagnostic files for people: one file per event, named by its time. A file never replaces another,
+//! and Longhaul never reads one.
 
 use crate::files::private;
 use crate::{StoreError, failpoint_io};
@@ -25,9 +25,9 @@ pub fn write_diagnostic(dir: &Path, stem: &str, text: &str) -> Result<PathBuf, S
         let path = dir.join(name);
         match failpoint_io::open(private().write(true).create_new(true), &path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => {
-                let written = opened.and_then(|file| failpoint_io::write_all(&file, &path, text.as_bytes()));
-                return written.map(|()| path.clone()).map_err(StoreError::io("write", &path));
+            result => {
+                let result = result.and_then(|file| failpoint_io::write_all(&file, &path, text.as_bytes()));
+                return result.map(|()| path.clone()).map_err(StoreError::io("write", &path));
             }
         }
     }
@@ -36,7 +36,7 @@ pub fn write_diagnostic(dir: &Path, stem: &str, text: &str) -> Result<PathBuf, S
 
 fn make_real_dir(dir: &Path) -> io::Result<()> {
     match fs::symlink_metadata(dir) {
-        Ok(found) if found.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(io::ErrorKind::NotADirectory.into()),
         Err(_) => failpoint_io::make_dir(DirBuilder::new().mode(0o700), dir),
     }

@@ -1,5 +1,5 @@
-//! Dollars in derived JSON files: micro-dollars written as a decimal number of dollars, for
-//! `#[serde(with = "dollars")]`. Longhaul does not compute with that number.
+//! Writes dollars to derived JSON files: micro-dollars become a decimal number of dollars, for
+//! `#[serde(with = "dollars")]`. Longhaul never computes with that number.
 
 use longhaul_core::Usd;
 use serde::de::Error;

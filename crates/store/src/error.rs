@@ -1,15 +1,15 @@
-//! Errors of the store, worded for people. This module does not decide how a run reacts to them.
+//! Defines the errors of the store, worded for people. This module does not decide how a run reacts to them.
 
 use longhaul_core::{RunId, SessionId};
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// An error of the store. Its message is one line with path and cause, and reads well after "failed to".
+/// An error of the store. Its message is one line with path and cause.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// A system call failed.
-    #[error("cannot {action} {}: {}", path.display(), cause_words(cause))]
+    #[error("cannot {action} {}: {}", path.display(), describe_cause(cause))]
     Io {
         /// Operation with its object: `write plan`.
         action: &'static str,
@@ -18,7 +18,7 @@ pub enum StoreError {
         /// Error of the system.
         cause: io::Error,
     },
-    /// No variable says where runs are stored.
+    /// No environment variable names a directory for runs.
     #[error("cannot find a home for runs: none of LONGHAUL_HOME, XDG_STATE_HOME and HOME is set")]
     HomeUnknown,
     /// A part of the home's path is a file.
@@ -38,7 +38,7 @@ pub enum StoreError {
         runs: PathBuf,
     },
     /// Several run ids start with the input.
-    #[error("`{request}` matches several runs: {}", listed(candidates))]
+    #[error("`{request}` matches several runs: {}", join_ids(candidates))]
     AmbiguousRun {
         /// The user's input.
         request: String,
@@ -116,7 +116,7 @@ pub enum StoreError {
         written_by: Option<String>,
     },
     /// Another live run works on the session.
-    #[error("cannot lock session {session}: {}", busy_words(holder.as_ref()))]
+    #[error("cannot lock session {session}: {}", describe_holder(holder.as_ref()))]
     SessionBusy {
         /// The session.
         session: SessionId,
@@ -162,7 +162,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Returns a closure for `map_err`: the system refused `action` at `path`.
+    /// Returns a closure for `map_err` that reports a failed `action` on `path`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
         move |cause| StoreError::Io { action, path: path.to_owned(), cause }
     }
@@ -209,7 +209,7 @@ impl StoreError {
             StoreError::HomeUnknown | StoreError::HomeNotDirectory { .. } => {
                 "set LONGHAUL_HOME to a directory you can write to".to_owned()
             }
-            StoreError::NoSuchRun { .. } => "list runs with longhaul runs".to_owned(),
+            StoreError::NoSuchRun { .. } => "list runs with `longhaul runs`".to_owned(),
             StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
             StoreError::MalformedRun { .. } => "`@` is the last run, `@-1` the one before".to_owned(),
             StoreError::JournalLocked { path } => {
@@ -237,7 +237,7 @@ impl StoreError {
             StoreError::SessionOrphaned { run, .. } => {
                 format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
             }
-            StoreError::SessionBusy { holder: None, .. } => "wait for the other run to end".to_owned(),
+            StoreError::SessionBusy { holder: None, .. } => "wait for the other run to finish".to_owned(),
             StoreError::RunExists { run, .. } => {
                 format!("continue it with `longhaul resume {run}`, or set LONGHAUL_HOME to another directory")
             }
@@ -274,20 +274,20 @@ fn is_disk_full(kind: io::ErrorKind) -> bool {
 }
 
 /// Turns `Permission denied (os error 13)` into `permission denied`.
-fn cause_words(cause: &io::Error) -> String {
+fn describe_cause(cause: &io::Error) -> String {
     let text = cause.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-fn busy_words(holder: Option<&RunId>) -> String {
+fn describe_holder(holder: Option<&RunId>) -> String {
     holder.map_or_else(
         || "another run is working on it".to_owned(),
         |run| format!("run {run} is working on it"),
     )
 }
 
-fn listed(runs: &[RunId]) -> String {
+fn join_ids(runs: &[RunId]) -> String {
     runs.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ")
 }

@@ -1,5 +1,5 @@
-//! How one attempt's process ended: `attempts/NNN/exit.json`, written by the supervisor that observed it. The
-//! core classifies the exit; this module does not.
+//! Records how one attempt's process ended: `attempts/NNN/exit.json`, written by the supervisor that observed
+//! it. The core classifies the exit; this module does not.
 
 use crate::rfc3339;
 use longhaul_core::{Exit, Moment, ProcessId};
@@ -18,7 +18,7 @@ pub struct AttemptExit {
     /// The process. `None` if it was never started.
     #[serde(default)]
     pub process: Option<ProcessId>,
-    /// Whether there was evidence that the kernel or a memory limit of ours killed it.
+    /// Whether there was evidence that the kernel or a memory limit of Longhaul killed it.
     #[serde(default)]
     pub oom_killed: bool,
 }

@@ -1,5 +1,5 @@
-//! The file operations that need disk space, each in one function, so that tests can make them fail. Without
-//! the feature `store-faults`, which only tests enable, they are plain system calls.
+//! Wraps each file operation that needs disk space in a function, so that tests can make it fail. Without
+//! the feature `store-faults`, which only tests enable, the functions are plain system calls.
 //!
 //! - `LONGHAUL_STORE_FAULT=enospc@12` makes call 12 and every later one fail: a full disk stays full.
 //! - `LONGHAUL_STORE_FAULT=short@12` makes only call 12 fail, after half of its bytes: space was freed meanwhile.

@@ -1,5 +1,5 @@
-//! Opens and creates files and directories that only their owner may read. Nothing here is atomic or durable by
-//! itself: see `atomic.rs`.
+//! Opens and creates files and directories that only their owner may read. Nothing here is atomic or durable
+//! by itself: see `atomic.rs`.
 
 use crate::{StoreError, failpoint_io, read_regular};
 use serde::Deserialize;
@@ -27,7 +27,7 @@ pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
     failpoint_io::make_dir(DirBuilder::new().mode(0o700).recursive(true), path)
 }
 
-/// Makes the names in a directory durable.
+/// Flushes a directory to disk, which makes the names in it durable.
 pub(crate) fn sync_dir(path: &Path) -> Result<(), StoreError> {
     File::open(path)
         .and_then(|dir| failpoint_io::sync_all(&dir, path))

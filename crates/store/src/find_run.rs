@@ -1,5 +1,5 @@
-//! Finds a run by the user's input. It reads directory entries and, for `@`, the status of the last runs; never
-//! a journal, except to see whether a run is unfinished.
+//! Finds a run by the user's input. It reads directory entries and, for `@`, the status of the last runs. It
+//! reads a journal only to check whether a run is unfinished.
 
 use crate::{Day, Home, Journal, RunDir, StoreError};
 use longhaul_core::{Outcome, OutcomeKind, Run, RunId};
@@ -25,27 +25,27 @@ impl Home {
         if request.is_empty() {
             return Err(malformed());
         }
-        let mut found = Vec::new();
+        let mut matches = Vec::new();
         for run in self.runs_newest_first()? {
             if run.id().as_str() == request {
                 return Ok(run);
             }
             if run.id().as_str().starts_with(request) {
-                found.push(run);
+                matches.push(run);
             }
         }
-        match found.len() {
+        match matches.len() {
             0 => Err(none()),
-            1 => Ok(found.remove(0)),
+            1 => Ok(matches.remove(0)),
             _ => Err(StoreError::AmbiguousRun {
                 request: request.to_owned(),
-                candidates: found.iter().map(|run| run.id().clone()).collect(),
+                candidates: matches.iter().map(|run| run.id().clone()).collect(),
             }),
         }
     }
 
-    /// Returns every run, newest first. Days are read as they are reached. Directories that are still being
-    /// created are not included.
+    /// Returns every run, newest first. The directory of a day is read only when the iterator reaches it.
+    /// Directories that are still being created are not included.
     ///
     /// # Errors
     /// Returns [`StoreError::Io`] if the home cannot be read. A home that does not exist has no runs.
@@ -53,8 +53,8 @@ impl Home {
         Ok(self.days_newest_first()?.into_iter().flat_map(|day| runs_of_day(&day)))
     }
 
-    /// Returns whether a run with this id exists and has no outcome. A run whose journal cannot be read cannot
-    /// continue, so it counts as finished.
+    /// Returns whether a run with this id exists and has no outcome. A run whose journal cannot be read
+    /// cannot continue, so it counts as finished.
     pub(crate) fn is_unfinished(&self, id: &RunId) -> bool {
         let Ok(mut runs) = self.runs_newest_first() else { return false };
         let Some(dir) = runs.find(|dir| dir.id() == id) else { return false };
@@ -62,9 +62,10 @@ impl Home {
             .is_ok_and(|history| Run::replay(history.records()).state().outcome().is_none())
     }
 
-    /// Returns the directory with this id, whatever it contains. A link to a missing directory does not count.
+    /// Returns the directory with this id, whatever it contains. A link to a missing directory does not
+    /// count.
     pub(crate) fn find_exact(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
-        taken_in(&self.runs_path(), id)
+        dir_with_id(&self.runs_path(), id)
     }
 
     fn days_newest_first(&self) -> Result<Vec<PathBuf>, StoreError> {
@@ -73,7 +74,7 @@ impl Home {
 }
 
 /// Returns the directory below `runs` that has this id.
-pub(crate) fn taken_in(runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
+pub(crate) fn dir_with_id(runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
     let mut paths = days_newest_first(runs)?.into_iter().map(|day| day.join(id.as_str()));
     Ok(paths.find(|path| path.exists()).map(|path| fs::read_link(&path).unwrap_or(path)))
 }
@@ -98,7 +99,7 @@ fn steps_back(rest: &str) -> Option<usize> {
     }
 }
 
-/// Returns whether the run has any outcome but `not_started`, or none yet.
+/// Returns whether the run has no outcome yet, or any outcome except `not_started`.
 fn has_started(run: &RunDir) -> bool {
     let not_started = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE }.exit_code();
     run.status().map_or(true, |status| status.returncode != Some(not_started))
@@ -111,18 +112,19 @@ pub(crate) fn run_named(day: &Path, name: &str) -> Option<RunDir> {
     (!name.starts_with('.')).then(|| RunDir::new(fs::read_link(&path).unwrap_or(path), RunId::from(name)))
 }
 
-/// Returns the runs of one day, in no order, without those still being created. A day that vanishes meanwhile
-/// has none.
-pub(crate) fn runs_named_in(day: &Path) -> impl Iterator<Item = RunDir> {
+/// Returns the runs of one day in any order, without those that are still being created. A day that is
+/// removed meanwhile has none.
+pub(crate) fn unsorted_runs_of_day(day: &Path) -> impl Iterator<Item = RunDir> {
     names(day).unwrap_or_default().into_iter().filter_map(move |name| run_named(day, &name))
 }
 
-/// Returns the runs of one day, newest first. A day that vanishes meanwhile has none.
+/// Returns the runs of one day, newest first. A day that is removed meanwhile has none.
 fn runs_of_day(day: &Path) -> Vec<RunDir> {
-    let mut runs: Vec<(SystemTime, RunDir)> = runs_named_in(day)
+    let mut runs: Vec<(SystemTime, RunDir)> = unsorted_runs_of_day(day)
         .filter_map(|run| {
-            // The plan is written once, when its run is created, so its time is the run's.
-            let created = fs::metadata(run.plan_path()).and_then(|found| found.modified()).ok()?;
+            // The modification time of the plan is the creation time of its run. A rewrite of the plan keeps
+            // it.
+            let created = fs::metadata(run.plan_path()).and_then(|metadata| metadata.modified()).ok()?;
             Some((created, run))
         })
         .collect();
@@ -132,7 +134,7 @@ fn runs_of_day(day: &Path) -> Vec<RunDir> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// Returns the names in a directory that are UTF-8, as all of ours are.
+/// Returns the names in a directory that are UTF-8, as all names of runs and days are.
 fn names(dir: &Path) -> io::Result<Vec<String>> {
     let entries = fs::read_dir(dir)?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())

@@ -1,4 +1,4 @@
-//! Support for harnesses that run agents and read a run's files: the variables and extra files of a run.
+//! Supports harnesses that run agents and read a run's files: the variables and extra files of a run.
 
 use crate::atomic::Durability;
 use crate::{RunDir, StoreError, read_regular, replace_json};
@@ -84,8 +84,8 @@ pub struct BlockedUrl {
 }
 
 impl RunDir {
-    /// Replaces the entries of one attempt in `logs/blocked_urls.json`, without a disk flush. Existing entries
-    /// keep their time. Without new entries it writes no file.
+    /// Replaces the entries of one attempt in `logs/blocked_urls.json`, without a disk flush. Existing
+    /// entries keep their time. Without new entries it writes no file.
     ///
     /// # Errors
     /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.

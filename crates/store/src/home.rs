@@ -1,5 +1,5 @@
-//! Locates the directory that holds the runs on this machine. It never reads the environment: variables are an
-//! argument.
+//! Locates the directory that holds the runs on this machine. It never reads the environment: variables are
+//! an argument.
 //!
 //! ```text
 //! HOME/runs/<YYYY-MM-DD>/<run id>/     one run: see `run_dir.rs`; for a run outside the home, a link to it
@@ -21,11 +21,11 @@ pub struct Home {
 
 impl Home {
     /// Locates the home: `explicit`, else `LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
-    /// `~/.local/state/longhaul`. Creates nothing, so that reading commands create nothing.
+    /// `~/.local/state/longhaul`. Creates nothing, so that commands that only read create nothing.
     ///
     /// # Errors
     /// Returns [`StoreError::HomeUnknown`] if no variable is set, and [`StoreError::Io`] if a relative path
-    /// cannot be made absolute because the working directory is gone.
+    /// cannot be made absolute because the working directory no longer exists.
     pub fn locate(
         explicit: Option<PathBuf>,
         lookup: impl Fn(&str) -> Option<OsString>,
@@ -50,14 +50,14 @@ impl Home {
     /// existing home keeps its mode. Everything in it has mode 0700 or 0600.
     ///
     /// # Errors
-    /// Same as [`Home::locate`]. Returns [`StoreError::HomeNotDirectory`] if a part of the path is a file, and
-    /// [`StoreError::Io`] if the directory cannot be created.
+    /// Same as [`Home::locate`]. Returns [`StoreError::HomeNotDirectory`] if a part of the path is a file,
+    /// and [`StoreError::Io`] if the directory cannot be created.
     pub fn open(
         explicit: Option<PathBuf>,
         lookup: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Home, StoreError> {
         let home = Home::locate(explicit, lookup)?;
-        make_dirs(&home.runs_path()).map_err(|cause| match file_in_the_way(&home.runs_path()) {
+        make_dirs(&home.runs_path()).map_err(|cause| match blocking_file(&home.runs_path()) {
             Some(path) => StoreError::HomeNotDirectory { home: home.path.clone(), path },
             None => StoreError::Io { action: "create home", path: home.path.clone(), cause },
         })?;
@@ -81,7 +81,7 @@ impl Home {
 }
 
 /// Returns the lowest part of `path` that exists, if it is not a directory.
-fn file_in_the_way(path: &Path) -> Option<PathBuf> {
+fn blocking_file(path: &Path) -> Option<PathBuf> {
     let lowest = path.ancestors().find(|part| part.symlink_metadata().is_ok())?;
     (!lowest.is_dir()).then(|| lowest.to_owned())
 }

@@ -1,6 +1,6 @@
-//! Imports a run from elsewhere under its own id. As with a new run, its directory is built under a hidden name
-//! and renamed at the end, so that the run exists completely or not at all. The caller must check the content
-//! of its files.
+//! Imports a run from elsewhere under its own id. Its directory is built under a hidden name and renamed at
+//! the end, like that of a new run. So the run exists completely or not at all. The caller must check the
+//! content of its files.
 
 use crate::atomic::{Durability, TempFile, replace_json};
 use crate::create::is_occupied;
@@ -26,8 +26,8 @@ impl Home {
     /// Starts to import the run `id` under the local date `day`.
     ///
     /// # Errors
-    /// Returns [`StoreError::InvalidRunId`] if `id` is not a run id, [`StoreError::RunExists`] if this home has
-    /// a run with that id, and [`StoreError::Io`] if the directory cannot be created.
+    /// Returns [`StoreError::InvalidRunId`] if `id` is not a run id, [`StoreError::RunExists`] if this home
+    /// has a run with that id, and [`StoreError::Io`] if the directory cannot be created.
     pub fn begin_import(&self, day: &Day, id: &RunId) -> Result<ImportedRunDir, StoreError> {
         if !is_run_id(id.as_str()) {
             return Err(StoreError::InvalidRunId { id: id.to_string() });
@@ -56,7 +56,7 @@ impl ImportedRunDir {
     pub fn create_file(&self, name: &Path) -> Result<File, StoreError> {
         let path = self.scratch.path.join(name);
         if !name.components().all(|part| matches!(part, Component::Normal(_))) {
-            let cause = io::Error::other("it would be outside of the run's directory");
+            let cause = io::Error::other("it would be outside the run's directory");
             return Err(StoreError::io("create", &path)(cause));
         }
         let parent = path.parent().unwrap_or(&self.scratch.path);
@@ -68,8 +68,8 @@ impl ImportedRunDir {
     /// Replaces the imported plan with `plan`, renames the directory to its final name and makes it durable.
     ///
     /// # Errors
-    /// Returns [`StoreError::RunExists`] if the id was taken meanwhile, and [`StoreError::Io`] if a file cannot
-    /// be written. Nothing of the run then remains.
+    /// Returns [`StoreError::RunExists`] if the id was taken meanwhile, and [`StoreError::Io`] if a file
+    /// cannot be written. Nothing of the run then remains.
     pub fn commit(self, plan: &Plan) -> Result<RunDir, StoreError> {
         let dir = self.dir();
         for path in [dir.attempts_path(), dir.logs_path(), dir.requests_path()] {
@@ -85,7 +85,7 @@ impl ImportedRunDir {
             Err(cause) => return Err(StoreError::io("create run directory", &path)(cause)),
         }
         let dir = RunDir::new(path, self.id.clone());
-        self.home.keep(&dir, &self.day_path, self.first_of_day)?;
+        self.home.make_durable(&dir, &self.day_path, self.first_of_day)?;
         Ok(dir)
     }
 }

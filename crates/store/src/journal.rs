@@ -2,8 +2,8 @@
 //! `{"seq":2,"at":…,"records":[…]}`. The first line also names the format: `{"format":1,"seq":1,…}`.
 //!
 //! A step is on disk completely or not at all: it is written by one write of one line. Loading drops a line
-//! torn by a crash, because a step is acted on only after it was synced. This module never rewrites the journal
-//! and never decides anything: the core replays it.
+//! torn by a crash, because a step is acted on only after it was synced. This module never rewrites the
+//! journal and never decides anything: the core replays it.
 
 mod follower;
 mod history;
@@ -20,8 +20,8 @@ use std::fs::{File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A journal open for appending. It is locked until it is dropped or its process dies, so that two supervisors
-/// never drive the same run.
+/// A journal open for appending. It is locked until it is dropped or its process dies, so that two
+/// supervisors never drive the same run.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
@@ -32,13 +32,14 @@ pub struct Journal {
     whole_bytes: u64,
     /// Whether something was appended since the last sync.
     has_unsynced_steps: bool,
-    /// Whether the file may differ from what this process believes. Nothing more can be written durably.
-    broken: bool,
+    /// Whether the file may differ from the state of this value. Nothing more can then be written durably.
+    is_broken: bool,
     /// Buffer for the line being written.
     line: Vec<u8>,
 }
 
-/// The format that this version writes. A version that changes the meaning of a record, or removes one, raises it.
+/// The format that this version writes. A version that changes the meaning of a record, or removes one,
+/// raises it.
 const FORMAT: u32 = 1;
 
 /// One step as it is written.
@@ -66,7 +67,8 @@ impl Journal {
     /// Opens a journal to continue it: locks it, reads it, and cuts off a torn last line.
     ///
     /// # Errors
-    /// Returns [`StoreError::JournalLocked`] if another process holds it, otherwise as [`Journal::load`].
+    /// Returns [`StoreError::JournalLocked`] if another process holds it, and otherwise the errors of
+    /// [`Journal::load`].
     pub fn open_append(path: &Path) -> Result<(Journal, History), StoreError> {
         let file = open_regular_with(private().read(true).append(true), path)
             .map_err(StoreError::io("open journal", path))?;
@@ -76,7 +78,7 @@ impl Journal {
         let history = History::parse(path, &text)?;
         journal.whole_bytes = text.len() as u64 - history.torn_bytes;
         if history.torn_bytes > 0 {
-            journal.file.set_len(journal.whole_bytes).map_err(StoreError::io("cut journal", path))?;
+            journal.file.set_len(journal.whole_bytes).map_err(StoreError::io("truncate journal", path))?;
         }
         journal.next_seq = history.entries.len() as u64 + 1;
         Ok((journal, history))
@@ -95,12 +97,12 @@ impl Journal {
         }
     }
 
-    /// Keeps every supervisor from the run until the lock is dropped. It reads and changes nothing, so that an
-    /// unreadable journal can be locked too.
+    /// Locks a journal, so that no supervisor can drive the run until the lock is dropped. It reads and
+    /// changes nothing, so that an unreadable journal can be locked too.
     ///
     /// # Errors
-    /// Returns [`StoreError::JournalLocked`] if another process holds the journal, and [`StoreError::Io`] if it
-    /// cannot be opened or locked.
+    /// Returns [`StoreError::JournalLocked`] if another process holds the journal, and [`StoreError::Io`] if
+    /// it cannot be opened or locked.
     pub fn lock(path: &Path) -> Result<JournalLock, StoreError> {
         // Some file systems lock only files that are open for writing.
         let file = open_regular_with(private().read(true).append(true), path)
@@ -109,8 +111,8 @@ impl Journal {
         Ok(JournalLock(file))
     }
 
-    /// Reads a journal, whether it is locked or not. A torn last line is dropped: one without a newline, or one
-    /// that is not JSON.
+    /// Reads a journal, whether it is locked or not. A torn last line is dropped: one without a newline, or
+    /// one that is not JSON.
     ///
     /// # Errors
     /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::JournalDamaged`],
@@ -120,13 +122,13 @@ impl Journal {
         History::parse(path, &text)
     }
 
-    /// Appends one step. From then on it survives a crash of this process, and from the next [`Journal::sync`]
-    /// a power cut: sync before acting on the step. A step without records writes no line.
+    /// Appends one step. From then on the step survives a crash of this process, and from the next
+    /// [`Journal::sync`] a power cut. Sync before acting on the step. A step without records writes no line.
     ///
     /// # Errors
-    /// Returns [`StoreError::Io`] if the write failed: the file holds nothing of the step, and the journal can
-    /// be continued, for example once the disk has space. Returns [`StoreError::JournalWriteFailed`] after a
-    /// failure that could not be undone.
+    /// Returns [`StoreError::Io`] if the write failed. The file then holds nothing of the step, and the
+    /// journal can be continued, for example once the disk has space. Returns
+    /// [`StoreError::JournalWriteFailed`] after a failure that could not be undone.
     pub fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), StoreError> {
         self.check()?;
         if records.is_empty() {
@@ -139,7 +141,7 @@ impl Journal {
         self.line.push(b'\n');
         if let Err(cause) = failpoint_io::write_all(&self.file, &self.path, &self.line) {
             // Half a line may be in the file; a line after it would make the journal damaged.
-            self.broken = self.file.set_len(self.whole_bytes).is_err();
+            self.is_broken = self.file.set_len(self.whole_bytes).is_err();
             return Err(StoreError::io("write journal", &self.path)(cause));
         }
         self.whole_bytes += self.line.len() as u64;
@@ -148,17 +150,18 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes every appended step survive a power cut: one `fdatasync`, or none if nothing is new.
+    /// Makes every appended step survive a power cut, with one `fdatasync`, or none if there are no new
+    /// steps.
     ///
     /// # Errors
-    /// Returns [`StoreError::Io`] if the sync failed. The journal is broken then, because the kernel reports a
-    /// lost write once and calls the next sync a success.
+    /// Returns [`StoreError::Io`] if the sync failed. The journal is broken then, because the kernel reports
+    /// a lost write once and calls the next sync a success.
     pub fn sync(&mut self) -> Result<(), StoreError> {
         self.check()?;
         if self.has_unsynced_steps {
-            let synced = failpoint_io::sync_data(&self.file, &self.path);
-            self.broken = synced.is_err();
-            synced.map_err(StoreError::io("sync journal", &self.path))?;
+            let result = failpoint_io::sync_data(&self.file, &self.path);
+            self.is_broken = result.is_err();
+            result.map_err(StoreError::io("sync journal", &self.path))?;
             self.has_unsynced_steps = false;
         }
         Ok(())
@@ -178,20 +181,20 @@ impl Journal {
             next_seq: 1,
             whole_bytes: 0,
             has_unsynced_steps: false,
-            broken: false,
+            is_broken: false,
             line: Vec::new(),
         })
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        if self.broken { Err(StoreError::JournalWriteFailed { path: self.path.clone() }) } else { Ok(()) }
+        if self.is_broken { Err(StoreError::JournalWriteFailed { path: self.path.clone() }) } else { Ok(()) }
     }
 }
 
 impl Drop for Journal {
     fn drop(&mut self) {
         // Closing is not enough: a child that another thread is starting has a copy of the file until it runs
-        // its program, and would keep the lock that long.
+        // its program. The copy would keep the lock until then.
         drop(self.file.unlock());
     }
 }

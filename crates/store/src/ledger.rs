@@ -1,16 +1,16 @@
-//! The ledger: an index of all runs in SQLite, for searching, counting and adding up. It is derived from the
-//! run directories, decides nothing, and can be deleted at any time.
+//! The ledger: an index of all runs in SQLite, to search, count and sum them up. It is derived from the
+//! run directories and can be deleted at any time. No decision depends on it.
 //!
-//! Each supervisor writes the entry of its own run while it runs ([`Ledger::upsert`]). Readers first bring the
-//! ledger up to date ([`Ledger::catch_up`]): they add missing runs, remove deleted ones, and update unfinished
-//! runs and those whose entry could not be written. So an entry that a supervisor did not write is soon added,
-//! and no supervisor ever waits for the ledger or fails because of it.
+//! Each supervisor writes the entry of its own run while it runs ([`Ledger::upsert`]). Readers first bring
+//! the ledger up to date ([`Ledger::catch_up`]): they add missing runs, remove deleted ones, and update
+//! unfinished runs and those whose entry could not be written. So a reader soon adds an entry that a
+//! supervisor did not write. A supervisor never fails because of the ledger.
 
 mod catch_up;
 mod costs;
 mod entry;
+mod location;
 mod open;
-mod place;
 mod query;
 mod row;
 mod stale;

@@ -1,14 +1,14 @@
-//! Everything durable: the home, the run directory, the ledger, and the journal, which is a run's append-only
-//! truth.
+//! Stores everything durable: the home, the run directory, the ledger, and the journal, which is a run's
+//! append-only truth.
 //!
 //! A [`Home`] holds run directories ([`RunDir`]); [`Home::create_run`] creates each one completely or not at
 //! all. Decisions go to the [`Journal`]: append a step, sync, and only then act. Every other file is written
 //! once or can be derived again. Two locks separate supervisors: one on the journal (one supervisor per run),
 //! and one per session of an agent ([`SessionLock`]).
 //!
-//! This crate is synchronous. It never decides, starts a process or reads the environment: variables, dates and
-//! random numbers are arguments. Directories have mode 0700, files 0600. No type has a field for a secret: of
-//! environment variables only the names are stored.
+//! This crate is synchronous. It never decides, starts a process or reads the environment: variables, dates
+//! and random numbers are arguments. Directories have mode 0700, files 0600. No type has a field for a
+//! secret: of environment variables only the names are stored.
 
 mod answers;
 mod argv;
@@ -75,7 +75,7 @@ pub use model_usage::ModelUsage;
 pub use os_text::OsText;
 pub use plan::{Binary, Imported, Inherited, Plan, PlanAgent, PlanGuards, PlanLearn, PlanPrompt};
 pub use regular::{open_regular, read_regular, read_regular_to_string};
-pub use remove::OUTSIDE;
+pub use remove::OUTSIDE_LINK;
 pub use rfc3339::rfc3339;
 pub use run_dir::{AttemptDir, RunDir};
 pub use run_id::is_run_id;

@@ -1,5 +1,5 @@
-//! A derived file of lines that only grows, such as `logs/transcript.jsonl`. It is never flushed to disk: a
-//! reader that finds it incomplete brings it up to date.
+//! Writes a derived file of lines that only grows, such as `logs/transcript.jsonl`. It is never flushed to
+//! disk: a reader that finds it incomplete brings it up to date.
 
 use crate::atomic::TempFile;
 use crate::files::private;
@@ -62,8 +62,8 @@ pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Re
     }
 }
 
-/// Reads lines as [`read_lines`] does, from the offset `from` of the start of a line. Returns the offset after
-/// the last complete line that was read.
+/// Reads lines as [`read_lines`] does, from the offset `from` of the start of a line. Returns the offset
+/// after the last complete line that was read.
 ///
 /// A later call with that offset reads the lines added since. An unfinished last line is not counted, because
 /// its writer may have died and the next one replaces it.
@@ -75,11 +75,11 @@ pub fn read_lines_from(
     from: u64,
     each: impl FnMut(&[u8]) -> ControlFlow<()>,
 ) -> Result<u64, StoreError> {
-    let read = open_regular(path).and_then(|mut file| {
+    let result = open_regular(path).and_then(|mut file| {
         file.seek(SeekFrom::Start(from))?;
         whole_lines(&file, each)
     });
-    match read {
+    match result {
         Ok(bytes) => Ok(from + bytes),
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(from),
         Err(cause) => Err(StoreError::io("read", path)(cause)),
@@ -101,9 +101,9 @@ impl ArrayFile {
     /// Returns [`StoreError::Io`] if a file cannot be read or written.
     pub fn create(lines: &Path, to: &Path) -> Result<ArrayFile, StoreError> {
         write_array(lines, to)?;
-        let opened = failpoint_io::open(private().read(true).write(true), to);
-        let opened = opened.and_then(|file| Ok((file.metadata()?.len(), file)));
-        let (bytes, file) = opened.map_err(StoreError::io("open", to))?;
+        let result = failpoint_io::open(private().read(true).write(true), to);
+        let result = result.and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (bytes, file) = result.map_err(StoreError::io("open", to))?;
         Ok(ArrayFile { file, path: to.to_owned(), bytes })
     }
 
@@ -137,7 +137,7 @@ impl ArrayFile {
 /// Returns [`StoreError::Io`] if a file cannot be read or written. The old file is then unchanged.
 fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
     let scratch = TempFile::next_to(to);
-    let written = scratch.create().and_then(|file| {
+    let result = scratch.create().and_then(|file| {
         let mut out = BufWriter::new(file);
         let (mut separator, mut failed) = ("[\n", None);
         let each = |line: &[u8]| match write!(out, "{separator}").and_then(|()| out.write_all(line)) {
@@ -162,7 +162,7 @@ fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
         out.flush()?;
         scratch.persist(to)
     });
-    written.map_err(StoreError::io("write", to))
+    result.map_err(StoreError::io("write", to))
 }
 
 /// Passes complete lines, without their newlines, to `each`, and returns their total length in bytes.
@@ -257,8 +257,8 @@ mod tests {
         check("[]\n");
         fs::write(&path, "{}\n[1]\n{torn").expect("written");
         check("[\n{},\n[1]\n]\n");
-        let refused = write_array(&path, &dir.path().join("missing/array"));
-        assert!(matches!(refused, Err(StoreError::Io { action: "write", .. })));
+        let result = write_array(&path, &dir.path().join("missing/array"));
+        assert!(matches!(result, Err(StoreError::Io { action: "write", .. })));
     }
 
     #[test]
@@ -283,9 +283,9 @@ mod tests {
     }
 
     #[test]
-    fn missing_directory_is_an_open_error() {
+    fn open_fails_without_directory() {
         let dir = tempfile::tempdir().expect("a directory");
-        let refused = LineLog::open(&dir.path().join("missing/lines"), |_| {});
-        assert!(matches!(refused, Err(StoreError::Io { action: "open", .. })));
+        let result = LineLog::open(&dir.path().join("missing/lines"), |_| {});
+        assert!(matches!(result, Err(StoreError::Io { action: "open", .. })));
     }
 }

@@ -1,5 +1,5 @@
-//! Usage of an attempt by model: `attempts/NNN/usage.json`, derived from its stream once a second and at its
-//! end. The journal has the sums of ended attempts; no decision reads this file.
+//! Stores the usage of an attempt by model: `attempts/NNN/usage.json`, derived from its stream once a second
+//! and at its end. The journal has the sums of ended attempts; no decision reads this file.
 
 use crate::dollars;
 use longhaul_core::{Tokens, Usd};

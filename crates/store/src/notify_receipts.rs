@@ -1,6 +1,6 @@
-//! Records which notifications were sent to the `--notify` commands: one file per notification, created before
-//! the commands run. It prevents a second notification after a takeover. Nothing about the run is decided by
-//! it.
+//! Records which notifications were sent to the `--notify` commands: one file per notification, created
+//! before the commands run. It prevents a second notification after a takeover. No decision about the run
+//! depends on it.
 
 use crate::files::{make_dirs, private, sync_dir};
 use crate::{RunDir, StoreError, failpoint_io};
@@ -17,8 +17,8 @@ impl RunDir {
     /// Records a notification durably before it is sent. Returns `false` if it was recorded already.
     ///
     /// # Errors
-    /// Returns [`StoreError::Io`] if it cannot be recorded. The notification may have been sent and must not be
-    /// sent now.
+    /// Returns [`StoreError::Io`] if it cannot be recorded. The notification may have been sent before, so
+    /// the caller must not send it.
     pub fn claim_notification(&self, name: &str, text: &[u8]) -> Result<bool, StoreError> {
         let path = self.notification_path(name);
         let folder = self.path().join("notified");
@@ -28,7 +28,7 @@ impl RunDir {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             Err(error) => return Err(StoreError::io("create", &path)(error)),
         };
-        // Only the name counts; the text is for people.
+        // Only the existence of the file counts; its text is for people.
         let _ = failpoint_io::write_all(&file, &path, text);
         sync_dir(&folder)?;
         sync_dir(self.path())?;
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn notifies_once() {
         let home = tempfile::tempdir().expect("a directory");
-        let dir = RunDir::at(home.path().to_owned()).expect("an absolute path");
+        let dir = RunDir::from_path(home.path().to_owned()).expect("an absolute path");
         let claim = |name: &str, text: &str| dir.claim_notification(name, text.as_bytes()).expect("claimed");
         assert!(claim("outcome-0", "one"));
         assert!(!claim("outcome-0", "two"));

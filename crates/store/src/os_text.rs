@@ -1,5 +1,5 @@
-//! Paths and arguments in JSON files, without loss: Unix guarantees only bytes, though most are text. The text
-//! in the file is never shown to people.
+//! Stores paths and arguments in JSON files without loss: on Unix they are bytes, though most are text. The
+//! form in the file is never shown to people.
 
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};

@@ -1,4 +1,4 @@
-//! The plan of a run, fixed when the run is created: everything needed to run it. It names environment
+//! Stores the plan of a run, fixed when the run is created: everything needed to run it. It names environment
 //! variables without their values, and has no field for a secret.
 
 use crate::{EnvNames, Harness, OsText, rfc3339};
@@ -54,7 +54,7 @@ pub struct Plan {
     /// Whether the agent gets a tool to claim that the work is done.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub finish_tool: bool,
-    /// Last line with which the agent claims the same.
+    /// Last line of an answer with which the agent claims that the work is done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_when: Option<String>,
     /// Prompt for the wrap-up. `None` for the built-in one.
@@ -94,20 +94,21 @@ pub struct Plan {
     /// Origin of each setting: `stall_timeout` → `flag --stall-timeout`.
     #[serde(default)]
     pub origins: BTreeMap<String, String>,
-    /// Random value of the run marker. It distinguishes this run's processes from those of another run with the
-    /// same id, and stays the same after an import. `None` in plans of older versions, whose marker is the id.
+    /// Random value of the run marker. It distinguishes this run's processes from those of another run with
+    /// the same id, and stays the same after an import. `None` in plans of older versions, whose marker is
+    /// the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marker: Option<String>,
     /// Where the run came from. `None` if it was created here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
-    /// Usage of another harness that worked on the same task before this run. The limits of the policy are what
-    /// remained then.
+    /// Usage of another harness that worked on the same task before this run. The limits of the policy are
+    /// the amounts that remained then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Inherited>,
 }
 
-/// How the sessions of a run receive key points of the playbook, and are judged for new ones.
+/// How the sessions of a run receive key points of the playbook, and how a judge finds new ones in them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanLearn {
@@ -233,11 +234,11 @@ impl Binary {
     /// Returns the error of the system if the file cannot be inspected.
     pub fn new(program: &Path) -> io::Result<Binary> {
         let path = fs::canonicalize(program)?;
-        let found = fs::metadata(&path)?;
-        let modified = found.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let metadata = fs::metadata(&path)?;
+        let modified = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Binary {
             path: path.into(),
-            size: found.len(),
+            size: metadata.len(),
             modified_at: Moment(u64::try_from(modified.as_millis()).unwrap_or(u64::MAX)),
             sha256: None,
         })

@@ -37,12 +37,12 @@ pub fn read_regular_to_string(path: &Path) -> io::Result<String> {
 pub(crate) fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     // The flag has no effect on a regular file, and a pipe opens without waiting.
     let file = options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path)?;
-    let kind = file.metadata()?.file_type();
-    match (kind.is_file(), kind.is_dir()) {
+    let file_type = file.metadata()?.file_type();
+    match (file_type.is_file(), file_type.is_dir()) {
         (true, _) => Ok(file),
         (false, true) => Err(rustix::io::Errno::ISDIR.into()),
         (false, false) => {
-            let message = "this is a pipe or a device, and no regular file";
+            let message = "this is a pipe or a device, not a regular file";
             Err(io::Error::new(io::ErrorKind::InvalidInput, message))
         }
     }
@@ -58,11 +58,11 @@ mod tests {
     fn rejects_irregular_files_at_once() {
         let dir = tempfile::tempdir().expect("a directory");
         let fifo = dir.path().join("fifo");
-        make_fifo(&fifo).expect("the directory is ours");
+        make_fifo(&fifo).expect("the directory is writable");
         for path in [fifo.as_path(), Path::new("/dev/zero"), Path::new("/dev/null"), dir.path()] {
             assert!(open_regular(path).is_err(), "{}", path.display());
         }
-        std::fs::write(dir.path().join("file"), "text").expect("the directory is ours");
+        std::fs::write(dir.path().join("file"), "text").expect("the directory is writable");
         assert_eq!(read_regular(&dir.path().join("file")).expect("a file"), b"text");
     }
 }

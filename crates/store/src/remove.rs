@@ -1,6 +1,6 @@
 //! Removes runs. A removed run disappears at once for every process, even if this one is killed meanwhile.
 
-use crate::atomic::is_left;
+use crate::atomic::is_leftover;
 use crate::{Home, Journal, RunDir, StoreError};
 use std::fs;
 use std::io;
@@ -9,14 +9,15 @@ use std::path::Path;
 
 // A killed removal leaves a hidden directory, which the next one removes.
 const REMOVED_PREFIX: &str = ".removed-";
-/// Name of a link in a temporary directory to a path outside the home that belongs to an export or an import.
-pub const OUTSIDE: &str = "outside";
+/// Name of a link in the temporary directory of an export or an import. It leads to a temporary path outside
+/// the home.
+pub const OUTSIDE_LINK: &str = "outside";
 // The unit of `st_blocks`, for any block size of the file system.
 const BLOCK_BYTES: u64 = 512;
 
 impl Home {
-    /// Removes the directory of a run in this home, and returns the bytes of disk space it frees. Another
-    /// supervisor of the run is not disturbed.
+    /// Removes the directory of a run in this home, and returns the bytes of disk space it frees. It never
+    /// removes a run that has a supervisor.
     ///
     /// # Errors
     /// Returns [`StoreError::JournalLocked`] if another process holds the run, and [`StoreError::Io`] if its
@@ -28,13 +29,13 @@ impl Home {
         let hidden = day.join(format!("{REMOVED_PREFIX}{}", run.id()));
         fs::rename(run.path(), &hidden).map_err(StoreError::io("remove run", run.path()))?;
         fs::remove_dir_all(&hidden).map_err(StoreError::io("remove run", &hidden))?;
-        // Succeeds only if the day is empty.
+        // This succeeds only if the day has no other run.
         drop(fs::remove_dir(day));
         Ok(bytes)
     }
 
-    /// Removes what killed removals, exports, imports and other writers left, and returns the bytes of disk
-    /// space it frees.
+    /// Removes leftovers of killed removals, exports, imports and other writers, and returns the bytes of
+    /// disk space it frees.
     ///
     /// # Errors
     /// Returns [`StoreError::Io`] if the home cannot be read.
@@ -50,9 +51,9 @@ impl Home {
         for entry in list(self.path()).chain(in_days) {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with(REMOVED_PREFIX) || is_left(&name) {
-                // The outside path goes first, because only this link knows it.
-                let outside = fs::read_link(entry.path().join(OUTSIDE)).ok();
+            if name.starts_with(REMOVED_PREFIX) || is_leftover(&name) {
+                // The outside path is removed first, because only this link names it.
+                let outside = fs::read_link(entry.path().join(OUTSIDE_LINK)).ok();
                 bytes += outside.filter(|path| is_scratch(path)).map_or(0, |path| remove(&path));
                 bytes += remove(&entry.path());
             }
@@ -61,7 +62,7 @@ impl Home {
     }
 }
 
-/// Returns whether a name outside the home is one of our temporary names.
+/// Returns whether a path outside the home has a temporary name of Longhaul.
 fn is_scratch(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".longhaul-"))
 }
@@ -69,9 +70,9 @@ fn is_scratch(path: &Path) -> bool {
 /// Removes a file, a link or a directory, and returns the bytes of disk space it frees.
 fn remove(path: &Path) -> u64 {
     let freed = disk_bytes(path);
-    let is_dir = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
-    let removed = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    removed.map_or(0, |()| freed)
+    let is_dir = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let result = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    result.map_or(0, |()| freed)
 }
 
 impl RunDir {
@@ -83,9 +84,9 @@ impl RunDir {
 
 fn disk_bytes(path: &Path) -> u64 {
     // A link counts as itself; its target may belong to another owner.
-    let Ok(found) = fs::symlink_metadata(path) else { return 0 };
-    let bytes = found.blocks() * BLOCK_BYTES;
-    if !found.is_dir() {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
+    let bytes = metadata.blocks() * BLOCK_BYTES;
+    if !metadata.is_dir() {
         return bytes;
     }
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
@@ -112,15 +113,15 @@ mod tests {
         let dir = free.dir.clone();
         fs::write(dir.path().join("stream"), vec![b'x'; 100_000]).expect("it is written");
         drop(free);
-        assert!(home.remove_run(&dir).expect("no one has it") >= 100_000);
+        assert!(home.remove_run(&dir).expect("no process holds it") >= 100_000);
         assert!(!dir.path().exists());
-        let refused = home.remove_run(&supervised.dir).expect_err("someone has it");
-        assert!(matches!(refused, StoreError::JournalLocked { .. }), "{refused}");
+        let error = home.remove_run(&supervised.dir).expect_err("its supervisor holds it");
+        assert!(matches!(error, StoreError::JournalLocked { .. }), "{error}");
         assert!(supervised.dir.journal_path().exists());
         // The last run of a day removes the day, too.
         let dir = supervised.dir.clone();
         drop(supervised);
-        home.remove_run(&dir).expect("no one has it any more");
+        home.remove_run(&dir).expect("no process holds it any more");
         assert!(!home.runs_path().join("2026-01-01").exists());
     }
 
@@ -138,25 +139,25 @@ mod tests {
     #[test]
     fn removes_leftovers_of_killed_exports_and_imports() {
         let (dir, home) = home();
-        let mut ended = std::process::Command::new("true").spawn().expect("it is there");
-        ended.wait().expect("it ends");
+        let mut exited = std::process::Command::new("true").spawn().expect("`true` exists");
+        exited.wait().expect("it exits");
         let own_pid = std::process::id();
         let make = |name: &str, pid: u32| {
             let leftover = home.path().join(name.replace("PID", &pid.to_string()));
             fs::create_dir_all(&leftover).expect("it is made");
             leftover
         };
-        let moving = make(".moving.PID-x1.new", ended.id());
-        let incoming = make("runs/2026-01-01/.bcd.PID-0.new", ended.id());
+        let moving = make(".moving.PID-x1.new", exited.id());
+        let incoming = make("runs/2026-01-01/.bcd.PID-0.new", exited.id());
         let alive = [make(".moving.PID-x2.new", own_pid), make("runs/2026-01-01/.bcd.PID-0.new", own_pid)];
         let outside = [dir.path().join(".longhaul-x3.new"), dir.path().join("mine")];
         for (file, scratch) in outside.iter().zip([&moving, &incoming]) {
             fs::write(file, "half of it").expect("it is written");
-            std::os::unix::fs::symlink(file, scratch.join(OUTSIDE)).expect("it is made");
+            std::os::unix::fs::symlink(file, scratch.join(OUTSIDE_LINK)).expect("it is made");
         }
         assert!(home.remove_leftovers().expect("the home can be read") > 0);
-        let is_there = |path: &&std::path::PathBuf| path.exists();
-        assert_eq!([&moving, &incoming, &outside[0]].iter().copied().filter(is_there).count(), 0);
-        assert_eq!([&alive[0], &alive[1], &outside[1]].iter().copied().filter(is_there).count(), 3);
+        let exists = |path: &&std::path::PathBuf| path.exists();
+        assert_eq!([&moving, &incoming, &outside[0]].iter().copied().filter(exists).count(), 0);
+        assert_eq!([&alive[0], &alive[1], &outside[1]].iter().copied().filter(exists).count(), 3);
     }
 }

@@ -48,9 +48,9 @@ impl RunDir {
         RunDir { path, id }
     }
 
-    /// Returns the run at this absolute path, whether the directory exists or not. `None` if the last part of
-    /// the path cannot be an id.
-    pub fn at(path: PathBuf) -> Option<RunDir> {
+    /// Returns the run at this absolute path, whether the directory exists or not. Returns `None` if the path
+    /// is relative or its last part cannot be an id.
+    pub fn from_path(path: PathBuf) -> Option<RunDir> {
         let id = RunId::from(path.file_name()?.to_str()?);
         path.is_absolute().then_some(RunDir { path, id })
     }
@@ -136,7 +136,8 @@ impl RunDir {
         (self.logs_path().join("exec.stdout.log"), self.logs_path().join("exec.stderr.log"))
     }
 
-    /// Returns the plan for a run that is to be continued: a plan names programs to start.
+    /// Reads the plan of a run that is about to continue. A plan names programs to start, so it must be
+    /// trustworthy.
     ///
     /// # Errors
     /// Returns [`StoreError::Untrusted`] if the directory, the plan or the journal belongs to another user or
@@ -176,11 +177,11 @@ impl RunDir {
     /// Returns [`StoreError::Io`] if the file cannot be replaced.
     pub fn replace_plan(&self, plan: &Plan) -> Result<(), StoreError> {
         let path = self.plan_path();
-        let created = fs::metadata(&path).and_then(|found| found.modified());
+        let created = fs::metadata(&path).and_then(|metadata| metadata.modified());
         let stored = Plan { cwd: self.stored_cwd(plan.cwd.as_path()).into(), ..plan.clone() };
         replace_json(&path, &stored, Durability::Power)?;
-        let keep_time = || File::options().write(true).open(&path)?.set_modified(created?);
-        keep_time().map_err(StoreError::io("set the time of", &path))
+        let restore_time = || File::options().write(true).open(&path)?.set_modified(created?);
+        restore_time().map_err(StoreError::io("set the time of", &path))
     }
 
     /// Returns a working directory as `plan.json` stores it: relative if it is inside the run's directory.
@@ -300,8 +301,8 @@ impl AttemptDir {
         &self.path
     }
 
-    /// Returns the directory of the summary for this attempt, whether it exists or not. It has the files of an
-    /// attempt except session and exit.
+    /// Returns the directory of the summary for this attempt, whether it exists or not. It has the files of
+    /// an attempt except session and exit.
     pub fn summary(&self) -> AttemptDir {
         AttemptDir { path: self.path.join("summary"), number: self.number }
     }
@@ -366,7 +367,7 @@ impl AttemptDir {
 
     /// Removes the FIFO, if there is one, after its agent has ended.
     pub fn remove_input(&self) {
-        // A FIFO that stays is only a name.
+        // If this fails, only an unused name remains.
         let _ = fs::remove_file(self.input_path());
     }
 
@@ -489,7 +490,7 @@ impl AttemptDir {
     }
 
     /// Returns the path of the attempt's usage by model.
-    pub fn spent_path(&self) -> PathBuf {
+    pub fn usage_path(&self) -> PathBuf {
         self.path.join("usage.json")
     }
 
@@ -498,7 +499,7 @@ impl AttemptDir {
     /// # Errors
     /// Returns [`StoreError::Io`] if the file cannot be written.
     pub fn write_model_usage(&self, usage: &[ModelUsage]) -> Result<(), StoreError> {
-        replace_json(&self.spent_path(), &usage, Durability::Process)
+        replace_json(&self.usage_path(), &usage, Durability::Process)
     }
 
     /// Reads the attempt's usage by model. Returns an empty list if it was not recorded.
@@ -507,7 +508,7 @@ impl AttemptDir {
     /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
     /// malformed.
     pub fn model_usage(&self) -> Result<Vec<ModelUsage>, StoreError> {
-        match read_json("spending", &self.spent_path()) {
+        match read_json("usage", &self.usage_path()) {
             Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             result => result,
         }
@@ -518,7 +519,7 @@ impl AttemptDir {
     /// # Errors
     /// Returns [`StoreError::Io`] if the file cannot be written.
     pub fn write_watchdog_stop(&self, stop: &WatchdogStop) -> Result<(), StoreError> {
-        replace_json(&self.orphaned_path(), stop, Durability::Power)
+        replace_json(&self.watchdog_stop_path(), stop, Durability::Power)
     }
 
     /// Reads the watchdog's stop of the agent. Returns `None` if there was none.
@@ -527,11 +528,11 @@ impl AttemptDir {
     /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
     /// malformed.
     pub fn watchdog_stop(&self) -> Result<Option<WatchdogStop>, StoreError> {
-        let path = self.orphaned_path();
-        if path.exists() { read_json("orphaned", &path).map(Some) } else { Ok(None) }
+        let path = self.watchdog_stop_path();
+        if path.exists() { read_json("watchdog stop", &path).map(Some) } else { Ok(None) }
     }
 
-    fn orphaned_path(&self) -> PathBuf {
+    fn watchdog_stop_path(&self) -> PathBuf {
         self.path.join("watchdog.json")
     }
 }

@@ -1,4 +1,4 @@
-//! Draws run ids: a few letters that are easy to read out and spell no words. `create.rs` finds out whether an
+//! Draws run ids: a few letters that are easy to read out and spell no words. `create.rs` checks whether an
 //! id is free.
 
 use longhaul_core::{RunId, draw};
@@ -15,8 +15,8 @@ const TRIES_PER_LENGTH: u64 = 4;
 // 19^12 = 2·10^15: ids of this length are never all taken.
 const LETTERS_MAX: usize = 12;
 
-// Limit for ids that the user chose. An id is part of file names, and of session locks, of which 64 bytes are
-// read.
+// Limit for ids that the user chose. An id is part of file names. A session lock contains it too, and only 64
+// bytes of a lock are read.
 const NAMED_BYTES_MAX: usize = 64;
 
 /// Returns candidate ids drawn from `roll`, in order of increasing length.

@@ -1,5 +1,5 @@
-//! A derived log with one section per attempt, between lines that name the attempt. If a writer died before the
-//! end of a section, the section is written again.
+//! Writes a derived log with one section per attempt, between lines that name the attempt. If a writer died
+//! before the end of a section, the next writer writes the section again.
 
 use crate::files::private;
 use crate::{RunDir, StoreError, failpoint_io, open_regular};
@@ -7,11 +7,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-/// Appends a section with the output of an attempt, unless the log has it: the lines of the file for which
-/// `keep` returns `true`. A missing file counts as empty.
+/// Appends a section with the output of an attempt, unless the log already has it. The section contains the
+/// lines of the source file for which `keep` returns `true`. A missing file counts as empty.
 ///
 /// # Errors
-/// Returns [`StoreError::Io`] if a file cannot be read or written. The next writer cuts off a partial section.
+/// Returns [`StoreError::Io`] if a file cannot be read or written. The next writer cuts off a partial
+/// section.
 pub fn add_section(
     dir: &RunDir,
     log: &Path,
@@ -20,11 +21,11 @@ pub fn add_section(
 ) -> Result<(), StoreError> {
     let add = || -> io::Result<()> {
         let file = failpoint_io::open(private().read(true).append(true).create(true), log)?;
-        let (whole, last) = ended_sections(&file)?;
-        if file.metadata()?.len() > whole {
-            file.set_len(whole)?;
+        let (whole_bytes, last_attempt) = complete_sections(&file)?;
+        if file.metadata()?.len() > whole_bytes {
+            file.set_len(whole_bytes)?;
         }
-        if attempt <= last {
+        if attempt <= last_attempt {
             return Ok(());
         }
         let mut out = BufWriter::new(&file);
@@ -44,14 +45,14 @@ pub fn add_section(
 const END: &str = "=== end of attempt ";
 
 /// Returns the length of the complete sections, and the attempt of the last one.
-fn ended_sections(file: &File) -> io::Result<(u64, u32)> {
+fn complete_sections(file: &File) -> io::Result<(u64, u32)> {
     let mut reader = BufReader::new(file);
     let (mut line, mut read, mut last) = (Vec::new(), 0, (0, 0));
     while reader.read_until(b'\n', &mut line)? > 0 {
         read += line.len() as u64;
         let number = line.strip_prefix(END.as_bytes()).and_then(|rest| rest.strip_suffix(b" ===\n"));
         let number = number.and_then(|number| str::from_utf8(number).ok()?.parse().ok());
-        // Sections are in the order of their attempts; any other line of this form is output of an agent.
+        // Sections are in the order of their attempts. Any other line of this form is output of an agent.
         if let Some(number) = number.filter(|number| *number > last.1) {
             last = (read, number);
         }
@@ -84,8 +85,8 @@ mod tests {
     #[test]
     fn writes_each_section_once_and_completely() {
         let home = tempfile::tempdir().expect("a directory");
-        let dir = RunDir::at(home.path().join("kmzxqp")).expect("an absolute path");
-        let (log, source) = (home.path().join("log"), home.path().join("said"));
+        let dir = RunDir::from_path(home.path().join("kmzxqp")).expect("an absolute path");
+        let (log, source) = (home.path().join("log"), home.path().join("output"));
         let add = |attempt: u32, text: &str| {
             fs::write(&source, text).expect("written");
             add_section(&dir, &log, (attempt, &source), |line| line != b"no").expect("added");
@@ -100,7 +101,7 @@ mod tests {
         add(1, "one\n");
         add(2, "=== end of attempt 1 ===\n");
         fs::remove_file(&source).expect("it is there");
-        add_section(&dir, &log, (3, &source), |_| true).expect("a missing file is silent");
+        add_section(&dir, &log, (3, &source), |_| true).expect("a missing file counts as empty");
         expect![[r#"
             === attempt 1 of run kmzxqp ===
             one

@@ -1,6 +1,6 @@
 //! Session locks allow one live run per session: `sessions/<agent>/<session>.lock` in the home, shared by all
-//! runs of the user on this machine. The lock is the kernel's (flock), so a process that dies releases it. The
-//! file's content only names the holder for an error message.
+//! runs of the user on this machine. The lock is the kernel's (flock), so a process that dies releases it.
+//! The file's content only names the holder for an error message.
 
 use crate::files::{make_dirs, private};
 use crate::{Home, StoreError, failpoint_io};
@@ -11,11 +11,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-// A file name may have 255 bytes. Ids that differ only beyond this length share a lock. That is safe, and no
-// agent produces such ids.
+// A file name may have 255 bytes. Ids that differ only beyond this length share a lock. Sharing a lock is
+// safe, and no agent produces such ids.
 const NAME_BYTES_MAX: usize = 200;
 
-/// The right to work on a session, until it is dropped or this process dies. Child processes do not inherit it.
+/// A lock on a session, held until it is dropped or this process dies. Child processes do not inherit it.
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
@@ -26,8 +26,8 @@ impl SessionLock {
     /// Locks the session of `agent` for `run`, without waiting.
     ///
     /// # Errors
-    /// Returns [`StoreError::SessionBusy`] with the run that holds the lock, [`StoreError::SessionOrphaned`] if
-    /// an orphaned run works on the session, and [`StoreError::Io`] if the lock file cannot be used.
+    /// Returns [`StoreError::SessionBusy`] with the run that holds the lock, [`StoreError::SessionOrphaned`]
+    /// if an orphaned run works on the session, and [`StoreError::Io`] if the lock file cannot be used.
     pub fn acquire(
         home: &Home,
         agent: &str,
@@ -46,7 +46,7 @@ impl SessionLock {
                 }
                 Err(TryLockError::Error(cause)) => return Err(StoreError::io("lock session", &path)(cause)),
             }
-            // Its last holder may have removed the file before we locked it.
+            // The last holder may have removed the file before we locked it.
             let links = file.metadata().map_err(StoreError::io("lock session", &path))?.nlink();
             if links > 0 {
                 // A holder that ends normally removes the file.
@@ -77,8 +77,8 @@ impl SessionLock {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // While we hold the lock, so that no other run's file is removed. If this fails, only an unlocked file
-        // stays.
+        // The file is removed while we hold the lock, so that it cannot be another run's file. If this fails,
+        // only an unlocked file remains.
         drop(fs::remove_file(&self.path));
         // Closing is not enough: a child that is being started may have a copy of the file.
         drop(self.file.unlock());

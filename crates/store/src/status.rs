@@ -1,5 +1,5 @@
-//! `status.json`: the state of a run, for people and other programs. It is derived from the run and never
-//! decides anything. It may lag behind the journal; recovering the run updates it.
+//! Writes `status.json`: the state of a run, for people and other programs. It is derived from the run, and
+//! no decision depends on it. It may lag behind the journal; recovering the run updates it.
 
 use crate::{dollars, rfc3339};
 use longhaul_core::{
@@ -144,7 +144,7 @@ pub enum StatusPhase {
     New,
     /// An attempt is being started.
     Starting,
-    /// A model summarizes older work for it.
+    /// A model summarizes older work for the attempt.
     Summarizing,
     /// The agent works.
     Running,
@@ -200,8 +200,8 @@ impl Status {
         Status { total_cost_usd: usage.total_cost(), usage: StatusUsage::new(usage), updated_at: at, ..self }
     }
 
-    /// Returns the usage of the run in `state`. While an attempt has no recorded end, this status is newer than
-    /// the journal; afterwards the journal counts.
+    /// Returns the usage of the run in `state`. While an attempt has no recorded end, this status is newer
+    /// than the journal; afterwards the journal counts.
     pub fn usage_of(&self, state: &State) -> Usage {
         let is_live = self.attempt == state.attempts() && self.resume_generation == state.reopen_count;
         match state.phase {

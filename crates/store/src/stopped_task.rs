@@ -1,5 +1,6 @@
 //! Background commands and sub-agents that ended with an attempt's agent: `attempts/NNN/background.json`,
-//! derived from its stream when the attempt ends. People and the next prompt read it; it decides nothing.
+//! derived from its stream when the attempt ends. It is for people and for the next prompt; no decision
+//! depends on it.
 
 use serde::{Deserialize, Serialize};
 

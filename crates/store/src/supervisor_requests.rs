@@ -1,5 +1,5 @@
-//! Requests of other processes to a run's supervisor: empty files in `requests/`. The supervisor removes each
-//! one and journals its decision.
+//! Stores requests of other processes to a run's supervisor: empty files in `requests/`. The supervisor
+//! removes each one and journals its decision.
 
 use crate::files::{make_dirs, private};
 use crate::{RunDir, StoreError};
@@ -16,7 +16,7 @@ pub enum SupervisorRequest {
 }
 
 impl SupervisorRequest {
-    // The stronger request comes first and replaces the other.
+    // The stronger request comes first, so it is taken first.
     const ALL: [SupervisorRequest; 2] = [SupervisorRequest::CancelNow, SupervisorRequest::Cancel];
 
     fn file_name(self) -> &'static str {

@@ -1,12 +1,12 @@
-//! The stop of an orphaned run's agent by the watchdog:
-//! `attempts/NNN/watchdog.json`, written by the run's watchdog. The journal is not the watchdog's to
-//! write: the supervisor that recovers the run decides what the stop means.
+//! Records that the watchdog stopped the agent of an orphaned run: `attempts/NNN/watchdog.json`, written by
+//! the watchdog. The watchdog never writes the journal: the supervisor that recovers the run decides what the
+//! stop means.
 
 use crate::rfc3339;
 use longhaul_core::{Moment, Span};
 use serde::{Deserialize, Serialize};
 
-/// A stop that only the watchdog observed.
+/// A stop of the agent by the watchdog. No supervisor observed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchdogStop {

@@ -1,5 +1,5 @@
 //! `changes.json`: the git state of a run's workspace at the start and at the end of the run, to show later
-//! what the run changed. New keys may be added, and none are removed. Nothing is decided by it.
+//! what the run changed. New keys may be added, and none are removed. No decision depends on it.
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, read_json};
@@ -48,7 +48,7 @@ pub struct WorkspaceState {
     pub omitted: Vec<OsText>,
     /// Why there is no tree.
     pub unrecorded_reason: Option<UnrecordedReason>,
-    /// The corresponding error message of git.
+    /// Error message of git that belongs to this reason.
     pub git_error: Option<String>,
 }
 
@@ -110,14 +110,15 @@ impl WorkspaceState {
         }
     }
 
-    /// Returns whether every name in it can be a git object. An imported record may contain anything.
+    /// Returns whether the commit and the tree can be names of git objects. An imported record may contain
+    /// anything.
     pub fn is_valid(&self) -> bool {
         let is_object = |name: &String| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_hexdigit());
         self.head.iter().chain(&self.tree).all(is_object)
     }
 }
 
-/// One of the two states.
+/// One of the two recorded states of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunBoundary {
     /// State before the run started any process.
@@ -156,7 +157,8 @@ impl RunDir {
         self.path().join("changes").join(name)
     }
 
-    /// Moves a directory of git objects there, replacing an existing one, readable by its owner only.
+    /// Moves a directory of git objects to [`RunDir::objects_path`], where it replaces an existing one. Only
+    /// its owner can read it there.
     ///
     /// # Errors
     /// Returns [`StoreError::Io`] if the directory cannot be moved.
@@ -168,7 +170,7 @@ impl RunDir {
         if target.exists() {
             fs::remove_dir_all(&target).map_err(StoreError::io("remove", &target))?;
         }
-        failpoint_io::rename(objects, &target).map_err(StoreError::io("keep objects", &target))
+        failpoint_io::rename(objects, &target).map_err(StoreError::io("store objects", &target))
     }
 
     fn changes_path(&self) -> PathBuf {
@@ -176,7 +178,7 @@ impl RunDir {
     }
 }
 
-/// Makes git objects private. Git creates them readable for everyone and writable for no one.
+/// Makes git objects private. Git creates them readable for all users and writable for none.
 fn make_private(path: &Path) -> io::Result<()> {
     let is_dir = fs::symlink_metadata(path)?.is_dir();
     fs::set_permissions(path, Permissions::from_mode(if is_dir { 0o700 } else { 0o600 }))?;

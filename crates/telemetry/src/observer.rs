@@ -85,7 +85,7 @@ fn reported_messages(dir: &RunDir) -> BTreeMap<u32, usize> {
 
 impl Observer for TelemetryObserver<'_> {
     fn on_start(&mut self, run: &RunId, dir: &Path) {
-        self.dir = RunDir::at(dir.to_owned());
+        self.dir = RunDir::from_path(dir.to_owned());
         self.spans = self.dir.as_ref().and_then(|dir| self.start(run, dir));
         self.inner.on_start(run, dir);
     }

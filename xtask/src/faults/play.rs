@@ -6,7 +6,7 @@ use super::sessions::Sessions;
 use super::{journal, processes, sessions};
 use crate::bench::sandbox::Sandbox;
 use longhaul_core::draw;
-use longhaul_drill::{Api, RequestLog, Scenario, SignalPoint, announced, workspace};
+use longhaul_drill::{Api, RequestLog, Scenario, SignalPoint, announced_message_ids, workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
         differences: workspace::differences(&scenario.expected_files().unwrap_or_default(), &files),
         effect_errors,
         sessions: sessions::read(&sandbox.home()),
-        announced: journal::run_dir(&sandbox).and_then(|dir| announced(&dir).ok()).unwrap_or_default(),
+        announced: journal::run_dir(&sandbox).and_then(|dir| announced_message_ids(&dir).ok()).unwrap_or_default(),
         records: journal::records(&sandbox),
         kept: None,
     };

@@ -67,7 +67,7 @@ fn with_runs(command: Command) -> Command {
 fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let (Some(current), Ok(home)) = (current.to_str(), open_home::locate()) else { return Vec::new() };
     let filter = RunFilter { limit: Some(RUNS_MAX), ..RunFilter::default() };
-    let found = Ledger::open_read_only(&home, LEDGER_WAIT).and_then(|ledger| ledger.known_runs(&filter));
+    let found = Ledger::open_read_only(&home, LEDGER_WAIT).and_then(|ledger| ledger.stored_runs(&filter));
     let mut candidates = Vec::new();
     for run in found.unwrap_or_default() {
         let about = about(&run);

@@ -130,7 +130,7 @@ pub fn print_end(report: &RunReport, format: OutputFormat) {
 /// Returns the answer of a finished run, followed by the figures of `longhaul show`.
 fn summary(report: &RunReport) -> Result<String, Failure> {
     let missing = || Failure::unexpected(format!("cannot show run {}: it has no directory", report.run));
-    let dir = RunDir::at(report.dir.clone()).ok_or_else(missing)?;
+    let dir = RunDir::from_path(report.dir.clone()).ok_or_else(missing)?;
     let loaded = load(&dir, &TimeFormat::here())?;
     Ok(text::summary(&loaded.shown, report, Colors::stdout()))
 }

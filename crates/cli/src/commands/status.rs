@@ -50,7 +50,7 @@ impl ActiveRun {
 }
 
 fn background_of(row: &Row) -> Vec<String> {
-    let dir = RunDir::at(row.dir.clone().into()).filter(|_| row.state == RowState::Running);
+    let dir = RunDir::from_path(row.dir.clone().into()).filter(|_| row.state == RowState::Running);
     // An unreadable status only hides the background commands.
     dir.and_then(|dir| dir.status().ok()).map(|status| status.background).unwrap_or_default()
 }

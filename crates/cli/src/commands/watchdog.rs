@@ -43,7 +43,7 @@ pub fn with_own_programs(request: RunRequest, plan: &Plan) -> RunRequest {
 /// Runs the command and returns its exit code.
 pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {
     super::detach::leave_terminal();
-    let dir = RunDir::at(args.run_dir.clone()).ok_or_else(|| {
+    let dir = RunDir::from_path(args.run_dir.clone()).ok_or_else(|| {
         let error = format!("watch {}: this is not the absolute path of a run", args.run_dir.display());
         Failure::usage(error, "longhaul starts its watchdogs itself")
     })?;

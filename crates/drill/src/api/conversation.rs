@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-/// The agent's wording for a tool call that did not finish. A model would inspect the result and repeat the
-/// call; so does the script. Observed with Claude Code 2.1.330.
+/// The start of the agent's results for a tool call that did not finish. A model would inspect the result and
+/// repeat the call. The script repeats it, too. Observed with Claude Code 2.1.330.
 const INTERRUPTED: &[&str] = &[
     "[Tool call interrupted:",
     "[Tool result missing due to internal error]",
@@ -26,7 +26,7 @@ pub(super) struct ScriptPosition {
 }
 
 impl ScriptPosition {
-    /// Whether the turn's call with this index has a result.
+    /// Returns whether the turn's call with this index has a result.
     pub(super) fn is_done(self, index: usize) -> bool {
         index < 64 && self.done >> index & 1 == 1
     }
@@ -49,14 +49,14 @@ pub(super) fn tool_id(position: ScriptPosition, index: usize) -> String {
 pub(super) fn next_position(messages: &Value, turns: u32) -> ScriptPosition {
     let mut last = ScriptPosition { turn: 0, repeat: 0, done: 0 };
     let mut interrupted = false;
-    let mut called = Vec::new();
+    let mut calls = Vec::new();
     for block in blocks(messages) {
         match block.get("type").and_then(Value::as_str) {
-            Some("tool_use") => called.extend(scripted(block.get("id")).map(|(call, _)| call)),
+            Some("tool_use") => calls.extend(parse_tool_id(block.get("id")).map(|(call, _)| call)),
             Some("tool_result") => {
-                let Some((result, index)) = scripted(block.get("tool_use_id")) else { continue };
-                let newer = (result.turn, result.repeat) > (last.turn, last.repeat);
-                if newer {
+                let Some((result, index)) = parse_tool_id(block.get("tool_use_id")) else { continue };
+                let is_newer = (result.turn, result.repeat) > (last.turn, last.repeat);
+                if is_newer {
                     let done = if result.turn == last.turn { last.done } else { 0 };
                     (last, interrupted) = (ScriptPosition { done, ..result }, false);
                 }
@@ -72,8 +72,7 @@ pub(super) fn next_position(messages: &Value, turns: u32) -> ScriptPosition {
         }
     }
     let turn = if interrupted { last.turn } else { last.turn + 1 }.min(turns);
-    let repeat =
-        called.iter().filter(|call| call.turn == turn).map(|call| call.repeat + 1).max().unwrap_or(0);
+    let repeat = calls.iter().filter(|call| call.turn == turn).map(|call| call.repeat + 1).max().unwrap_or(0);
     ScriptPosition { turn, repeat, done: if interrupted { last.done } else { 0 } }
 }
 
@@ -99,29 +98,29 @@ fn texts(messages: &Value, role: &str) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the index of the reply that the last prompt selects, and the index of its turn. `None` if no reply
-/// matches the last prompt. Each later message of the model completes one turn of the reply.
-pub(super) fn reply(messages: &Value, to: &[&str]) -> Option<(usize, usize)> {
+/// Returns the index of the reply that the last prompt selects, and the index of its turn. Returns `None` if
+/// no reply matches the last prompt. Each later message of the model completes one turn of the reply.
+pub(super) fn reply(messages: &Value, patterns: &[&str]) -> Option<(usize, usize)> {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut received = vec![0_usize; to.len()];
+    let mut received = vec![0_usize; patterns.len()];
     let mut selected = None;
-    let mut since = 0;
+    let mut turns_since = 0;
     for message in messages {
         if message["role"] == "assistant" {
-            since += 1;
+            turns_since += 1;
         }
         for prompt in prompts(message) {
             // The first unused reply whose text matches, or the last one that matches.
-            let mut fitting = (0..to.len()).filter(|index| prompt.contains(to[*index]));
-            let last = fitting.clone().next_back();
-            selected = fitting.find(|index| received[*index] == 0).or(last);
+            let mut matching = (0..patterns.len()).filter(|index| prompt.contains(patterns[*index]));
+            let last = matching.clone().next_back();
+            selected = matching.find(|index| received[*index] == 0).or(last);
             if let Some(index) = selected {
                 received[index] += 1;
             }
-            since = 0;
+            turns_since = 0;
         }
     }
-    selected.map(|index| (index, since))
+    selected.map(|index| (index, turns_since))
 }
 
 /// Returns the user's prompts in a message: texts that neither a tool nor the agent produced.
@@ -143,8 +142,8 @@ fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
     messages.iter().filter_map(|message| message.get("content")?.as_array()).flatten()
 }
 
-/// Parses a scripted tool id into its position and the index of its call. `None` for other ids.
-fn scripted(id: Option<&Value>) -> Option<(ScriptPosition, u32)> {
+/// Parses the id of a scripted tool call into its position and its index. Returns `None` for other ids.
+fn parse_tool_id(id: Option<&Value>) -> Option<(ScriptPosition, u32)> {
     let mut parts = id?.as_str()?.strip_prefix("toolu_drill_")?.split('_');
     let turn = parts.next()?.parse().ok()?;
     let index = parts.next()?.parse().ok()?;
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn turn_follows_from_present_results() {
+    fn existing_results_determine_the_turn() {
         let prompt = json!({"role": "user", "content": "go"});
         check(json!([prompt]), 1, 0);
         check(json!([prompt, call("toolu_drill_1_0"), result("toolu_drill_1_0", "ok")]), 2, 0);
@@ -227,9 +226,9 @@ mod tests {
             result("toolu_drill_2_1", interruption),
         ]
         .to_vec();
-        let again = next_position(&json!(first), 3);
-        assert_eq!(again, ScriptPosition { turn: 2, repeat: 1, done: 1 });
-        assert!(again.is_done(0) && !again.is_done(1) && !again.is_done(64));
+        let repeated = next_position(&json!(first), 3);
+        assert_eq!(repeated, ScriptPosition { turn: 2, repeat: 1, done: 1 });
+        assert!(repeated.is_done(0) && !repeated.is_done(1) && !repeated.is_done(64));
         let second = [call("toolu_drill_2_1_r1"), result("toolu_drill_2_1_r1", interruption)].to_vec();
         assert_eq!(
             next_position(&json!([first.clone(), second].concat()), 3),

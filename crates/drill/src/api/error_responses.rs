@@ -1,5 +1,5 @@
-//! Responses that are not a message: error statuses with their bodies and headers, and the page of a captive
-//! portal.
+//! Builds responses that are not a message: error statuses with their bodies and headers, and the page of a
+//! captive portal.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) fn error(code: u16, kind: &str, message: &str, headers: &[(String, St
 /// Returns the response of a `status` fault. During an outage, `resets_in` is its remaining time; otherwise
 /// it is zero.
 pub(super) fn status(status: &Status, resets_in: Duration) -> Response<Body> {
-    let (kind, message) = usual(status.code);
+    let (kind, message) = default_error(status.code);
     let mut headers: Vec<(String, String)> =
         status.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     if let Some(seconds) = status.retry_after {
@@ -56,7 +56,7 @@ pub(super) fn allowed() -> Vec<(String, String)> {
     unified("allowed", "five_hour", 0.2, resets_at(Duration::from_secs(3600)))
 }
 
-/// Returns a page where the client expects a message.
+/// Returns an HTML page instead of a message.
 pub(super) fn html() -> Response<Body> {
     with_status(200, "text/html", "<html><body>Sign in to the network</body></html>".to_owned(), &[])
 }
@@ -84,7 +84,8 @@ fn with_status(code: u16, kind: &'static str, body: String, headers: &[(String, 
     response
 }
 
-/// Rounded up, so that a client that waits until then is not too early.
+/// Returns the time of the reset in seconds since 1970. It is rounded up, so that a client that waits until
+/// then is not too early.
 fn resets_at(resets_in: Duration) -> u64 {
     (clock::unix_ms() + resets_in.as_millis() as u64).div_ceil(1000)
 }
@@ -107,7 +108,7 @@ fn unified(status: &str, window: &str, used: f64, reset: u64) -> Vec<(String, St
 }
 
 /// Returns the error type and message that the real API sends with a status.
-fn usual(code: u16) -> (&'static str, &'static str) {
+fn default_error(code: u16) -> (&'static str, &'static str) {
     match code {
         400 => ("invalid_request_error", "messages.0: bad request"),
         401 => ("authentication_error", "invalid x-api-key"),

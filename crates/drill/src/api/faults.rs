@@ -1,5 +1,5 @@
-//! Selects the fault that strikes a request. The seed draws the turns once, at the start; after that only
-//! requests count.
+//! Selects the fault that strikes a request. The seed draws the turns once, at the start. After that, the
+//! selection depends only on the requests.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ struct Pending {
     remaining: Times,
     kind: FaultKind,
     /// End of a usage limit or another outage. `None` before it strikes.
-    resets: Option<Instant>,
+    ends_at: Option<Instant>,
 }
 
 /// A fault that strikes now.
@@ -40,14 +40,14 @@ impl Faults {
                 When::OneOf(turns) => turns.get(rng.below(turns.len() as u64) as usize).copied(),
                 When::Always => None,
             };
-            Pending { turn, remaining: fault.times, kind: drawn(&fault.kind, rng), resets: None }
+            Pending { turn, remaining: fault.times, kind: draw_random_parts(&fault.kind, rng), ends_at: None }
         });
         let pending = pending.collect();
         let side = side.fault.as_ref().map(|kind| Pending {
             turn: None,
             remaining: side.times,
-            kind: drawn(kind, rng),
-            resets: None,
+            kind: draw_random_parts(kind, rng),
+            ends_at: None,
         });
         Self { pending, side }
     }
@@ -55,17 +55,17 @@ impl Faults {
     /// Consumes and returns the fault that strikes a request for `turn`. Faults of the same turn strike one
     /// after the other, in the order of the file.
     pub(super) fn take_fault(&mut self, turn: u32, stream: bool, now: Instant) -> Option<ActiveFault> {
-        let due = |pending: &Pending| {
-            pending.turn.is_none_or(|due_turn| due_turn == turn) || pending.resets.is_some()
+        let is_due = |pending: &Pending| {
+            pending.turn.is_none_or(|due_turn| due_turn == turn) || pending.ends_at.is_some()
         };
         self.pending
             .iter_mut()
-            .filter(|pending| due(pending))
+            .filter(|pending| is_due(pending))
             .find_map(|pending| pending.take_fault(stream, now))
     }
 
     /// Consumes and returns the fault that strikes a side request, which belongs to no turn.
-    pub(super) fn strike_side(&mut self, stream: bool, now: Instant) -> Option<ActiveFault> {
+    pub(super) fn take_side_fault(&mut self, stream: bool, now: Instant) -> Option<ActiveFault> {
         self.side.as_mut()?.take_fault(stream, now)
     }
 }
@@ -75,31 +75,31 @@ impl Pending {
         if self.remaining == Times::Count(0) || (self.kind.needs_stream() && !stream) {
             return None;
         }
-        let Some(lasting) = self.lasting() else {
-            self.remaining = one_less(self.remaining);
+        let Some(duration) = self.duration() else {
+            self.remaining = decrement(self.remaining);
             return Some(ActiveFault { kind: self.kind.clone(), resets_in: Duration::ZERO });
         };
         // An outage rejects every request until it ends.
-        let resets = *self.resets.get_or_insert(now + lasting);
-        if now < resets {
-            return Some(ActiveFault { kind: self.kind.clone(), resets_in: resets - now });
+        let ends_at = *self.ends_at.get_or_insert(now + duration);
+        if now < ends_at {
+            return Some(ActiveFault { kind: self.kind.clone(), resets_in: ends_at - now });
         }
-        (self.remaining, self.resets) = (one_less(self.remaining), None);
+        (self.remaining, self.ends_at) = (decrement(self.remaining), None);
         None
     }
 
-    /// Returns how long the fault lasts once it strikes. `None` if it counts requests instead.
-    fn lasting(&self) -> Option<Duration> {
+    /// Returns how long the fault lasts once it strikes, or `None` if it strikes a number of requests.
+    fn duration(&self) -> Option<Duration> {
         match (&self.kind, self.remaining) {
             (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
-            (_, Times::Outage(lasting)) => Some(lasting),
+            (_, Times::Outage(duration)) => Some(duration),
             (_, Times::Count(_) | Times::Always) => None,
         }
     }
 }
 
 /// Returns the fault with its random parts drawn.
-fn drawn(kind: &FaultKind, rng: &mut Rng) -> FaultKind {
+fn draw_random_parts(kind: &FaultKind, rng: &mut Rng) -> FaultKind {
     let mut kind = kind.clone();
     if let FaultKind::Kill { after, .. } = &mut kind {
         *after = after.draw(rng);
@@ -107,7 +107,7 @@ fn drawn(kind: &FaultKind, rng: &mut Rng) -> FaultKind {
     kind
 }
 
-fn one_less(times: Times) -> Times {
+fn decrement(times: Times) -> Times {
     match times {
         // An outage happens once.
         Times::Outage(_) => Times::Count(0),
@@ -128,7 +128,7 @@ mod tests {
         let now = Instant::now();
         turns
             .iter()
-            .map(|turn| faults.take_fault(*turn, stream, now).map_or("-", |strike| strike.kind.name()))
+            .map(|turn| faults.take_fault(*turn, stream, now).map_or("-", |fault| fault.kind.name()))
             .collect()
     }
 
@@ -148,20 +148,22 @@ mod tests {
 
     #[test]
     fn side_requests_fail_as_often_as_configured() {
-        let struck = |times, count: usize| {
+        let strikes = |times, count: usize| {
             let side = Side { fault: Some(FaultKind::Html {}), times, ..Side::default() };
             let mut faults = Faults::new(&[], &side, &mut Rng::new(0));
-            (0..count).filter(|_| faults.strike_side(false, Instant::now()).is_some()).count()
+            (0..count).filter(|_| faults.take_side_fault(false, Instant::now()).is_some()).count()
         };
-        assert_eq!((struck(Times::Count(2), 5), struck(Times::Always, 5)), (2, 5));
+        assert_eq!((strikes(Times::Count(2), 5), strikes(Times::Always, 5)), (2, 5));
         assert!(
-            Faults::new(&[], &Side::default(), &mut Rng::new(0)).strike_side(true, Instant::now()).is_none()
+            Faults::new(&[], &Side::default(), &mut Rng::new(0))
+                .take_side_fault(true, Instant::now())
+                .is_none()
         );
     }
 
     #[test]
     fn stream_fault_waits_for_a_stream() {
-        let all = [fault(When::Turn(1), Times::Count(1), FaultKind::Pings { lasting: None })];
+        let all = [fault(When::Turn(1), Times::Count(1), FaultKind::Pings { duration: None })];
         let mut faults = Faults::new(&all, &Side::default(), &mut Rng::new(0));
         assert_eq!(names(&mut faults, &[1], false), ["-"]);
         assert_eq!(names(&mut faults, &[1, 1], true), ["pings", "-"]);
@@ -172,12 +174,12 @@ mod tests {
         let outage = fault(When::Turn(2), Times::Outage(Duration::from_secs(14)), FaultKind::Html {});
         let mut faults = Faults::new(&[outage], &Side::default(), &mut Rng::new(0));
         let start = Instant::now();
-        let struck = |faults: &mut Faults, turn, after_s| {
+        let strikes = |faults: &mut Faults, turn, after_s| {
             faults.take_fault(turn, true, start + Duration::from_secs(after_s)).is_some()
         };
-        assert!(!struck(&mut faults, 1, 0));
-        assert!(struck(&mut faults, 2, 1) && struck(&mut faults, 2, 2) && struck(&mut faults, 1, 14));
-        assert!(!struck(&mut faults, 2, 15) && !struck(&mut faults, 2, 16));
+        assert!(!strikes(&mut faults, 1, 0));
+        assert!(strikes(&mut faults, 2, 1) && strikes(&mut faults, 2, 2) && strikes(&mut faults, 1, 14));
+        assert!(!strikes(&mut faults, 2, 15) && !strikes(&mut faults, 2, 16));
     }
 
     #[test]
@@ -189,7 +191,7 @@ mod tests {
         assert!(faults.take_fault(1, true, start).is_none());
         assert!(faults.take_fault(2, true, start).is_some());
         let later = faults.take_fault(1, true, start + Duration::from_secs(5));
-        assert_eq!(later.map(|strike| strike.resets_in), Some(Duration::from_secs(1)));
+        assert_eq!(later.map(|fault| fault.resets_in), Some(Duration::from_secs(1)));
         assert!(faults.take_fault(2, true, start + Duration::from_secs(6)).is_none());
         assert!(faults.take_fault(2, true, start + Duration::from_secs(7)).is_none());
     }

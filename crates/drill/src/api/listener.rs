@@ -1,5 +1,5 @@
-//! The listening socket. It can close for a while, so that connections are refused, and then reopen on the
-//! same port. Single connections can be reset. It never inspects requests.
+//! Provides the listening socket. It can close for a while, so that connections are refused, and then reopen
+//! on the same port. Single connections can be reset. It never inspects requests.
 
 use std::net::{Shutdown, SocketAddr, TcpStream as Socket};
 use std::os::fd::AsFd;
@@ -40,9 +40,9 @@ pub(super) struct ListenerControl(mpsc::UnboundedSender<Duration>);
 
 impl ListenerControl {
     /// Closes the listener for this long and ends every open connection.
-    pub(super) fn close_for(&self, lasting: Duration) {
-        // The listener only goes away with the API, and then every connection is refused anyway.
-        let _ = self.0.send(lasting);
+    pub(super) fn close_for(&self, duration: Duration) {
+        // The listener exists as long as the API. Without it, every connection is refused anyway.
+        let _ = self.0.send(duration);
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) struct FaultyListener {
     listener: Option<TcpListener>,
     address: SocketAddr,
     closures: mpsc::UnboundedReceiver<Duration>,
-    callers: Vec<Weak<Socket>>,
+    clients: Vec<Weak<Socket>>,
 }
 
 impl FaultyListener {
@@ -62,7 +62,7 @@ impl FaultyListener {
         let address = listener.local_addr()?;
         let (sender, closures) = mpsc::unbounded_channel();
         Ok((
-            Self { listener: Some(listener), address, closures, callers: Vec::new() },
+            Self { listener: Some(listener), address, closures, clients: Vec::new() },
             ListenerControl(sender),
         ))
     }
@@ -71,10 +71,10 @@ impl FaultyListener {
         self.address
     }
 
-    async fn close_for(&mut self, lasting: Duration) {
+    async fn close_for(&mut self, duration: Duration) {
         self.listener = None;
         self.end_connections();
-        time::sleep(lasting).await;
+        time::sleep(duration).await;
         while self.listener.is_none() {
             match TcpListener::bind(self.address).await {
                 Ok(listener) => self.listener = Some(listener),
@@ -84,17 +84,17 @@ impl FaultyListener {
     }
 
     fn end_connections(&mut self) {
-        for socket in self.callers.drain(..).filter_map(|caller| caller.upgrade()) {
+        for socket in self.clients.drain(..).filter_map(|client| client.upgrade()) {
             // The client may have closed it a moment ago.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
-    fn admit(&mut self, stream: TcpStream) -> io::Result<(TcpStream, ClientConnection)> {
+    fn register(&mut self, stream: TcpStream) -> io::Result<(TcpStream, ClientConnection)> {
         stream.set_nodelay(true)?;
         let socket = Arc::new(Socket::from(stream.as_fd().try_clone_to_owned()?));
-        self.callers.retain(|caller| caller.strong_count() > 0);
-        self.callers.push(Arc::downgrade(&socket));
+        self.clients.retain(|client| client.strong_count() > 0);
+        self.clients.push(Arc::downgrade(&socket));
         Ok((stream, ClientConnection(socket)))
     }
 }
@@ -111,7 +111,7 @@ impl Listener for FaultyListener {
 
     async fn accept(&mut self) -> (TcpStream, ClientConnection) {
         loop {
-            let accepted = async {
+            let accept = async {
                 match &self.listener {
                     Some(listener) => listener.accept().await,
                     None => future::pending().await,
@@ -119,10 +119,10 @@ impl Listener for FaultyListener {
             };
             tokio::select! {
                 biased;
-                Some(lasting) = self.closures.recv() => self.close_for(lasting).await,
-                accepted = accepted => {
-                    if let Ok((stream, _)) = accepted && let Ok(admitted) = self.admit(stream) {
-                        return admitted;
+                Some(duration) = self.closures.recv() => self.close_for(duration).await,
+                result = accept => {
+                    if let Ok((stream, _)) = result && let Ok(connection) = self.register(stream) {
+                        return connection;
                     }
                     time::sleep(RETRY_PAUSE).await;
                 }

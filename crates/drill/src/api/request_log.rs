@@ -1,5 +1,5 @@
-//! The API's request log: every request with its status, and every message with its announced and sent
-//! tokens. It verifies a supervisor's ledger, so it never reads usage that the agent reports.
+//! Records the API's request log: every request with its status, and every message with its announced and
+//! sent tokens. It serves to verify a supervisor's counts, so it never reads usage that the agent reports.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct RequestLog {
     pub injected: Vec<InjectedFault>,
 }
 
-/// One request and how it was answered.
+/// One request and the status of its response.
 #[derive(Debug, Clone, Serialize)]
 pub struct LoggedRequest {
     /// Milliseconds since the API started.
@@ -37,7 +37,7 @@ pub struct LoggedRequest {
     /// The notes that the agent added between the prompts.
     #[serde(skip)]
     pub notes: String,
-    /// The hosts that a web search by the API must leave out.
+    /// The hosts that a web search by the API must exclude.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_domains: Vec<String>,
     /// The status sent. It is 0 before a response, and stays 0 if the connection was dropped before one.
@@ -84,7 +84,7 @@ pub struct Billed {
 pub struct InjectedFault {
     /// The fault's name in the scenario file.
     pub fault: String,
-    /// More about it, such as the status.
+    /// Details, such as the status.
     pub detail: String,
     /// The turn it struck.
     pub turn: u32,

@@ -1,4 +1,4 @@
-//! A scripted message, as a list of SSE events and as one JSON object. It is built completely before anything
+//! Builds a scripted message, as a list of SSE events and as one JSON object. It is complete before anything
 //! is sent, so that the cut and the cost are known.
 
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::scenario::{Tool, Turn};
 /// Characters per token. Four is roughly right for English.
 const CHARS_PER_TOKEN: u64 = 4;
 /// Length of the prefix that identifies a command. The commands of a scenario differ within it.
-const NAMED_CHARS: usize = 32;
+const COMMAND_PREFIX_CHARS: usize = 32;
 
 /// A message, ready to be sent.
 #[derive(Debug, Clone)]
@@ -60,15 +60,15 @@ pub(super) fn content(turn: &Turn, position: ScriptPosition, prompts: &str) -> V
         turn.text.iter().filter(|text| !text.is_empty()).map(|text| json!({"type": "text", "text": text}));
     let tools =
         turn.tools.iter().enumerate().filter(|(index, _)| !position.is_done(*index)).map(|(index, tool)| {
-            let (name, input) = call(tool, |command| position.repeat > 0 || names(prompts, command));
+            let (name, input) = call(tool, |command| position.repeat > 0 || mentions(prompts, command));
             json!({"type": "tool_use", "id": tool_id(position, index), "name": name, "input": input})
         });
     text.chain(tools).collect()
 }
 
-/// Whether the prompts name a command. Lists of commands quote the start of each.
-fn names(prompts: &str, command: &str) -> bool {
-    let prefix: String = command.chars().take(NAMED_CHARS).collect();
+/// Returns whether the prompts mention a command. A prompt that lists commands quotes the start of each.
+fn mentions(prompts: &str, command: &str) -> bool {
+    let prefix: String = command.chars().take(COMMAND_PREFIX_CHARS).collect();
     prompts.contains(&prefix)
 }
 
@@ -133,7 +133,7 @@ impl ScriptedMessage {
         let mut events =
             vec![SseEvent::new("message_start", json!({"type": "message_start", "message": head}))];
         for (index, block) in self.content.iter().enumerate() {
-            let (start, kind, field, text) = opened(block);
+            let (start, kind, field, text) = block_parts(block);
             events.push(SseEvent::new(
                 "content_block_start",
                 json!({"type": "content_block_start", "index": index, "content_block": start}),
@@ -176,7 +176,7 @@ impl ScriptedMessage {
 }
 
 /// Returns the start of a block, the kind and field of its deltas, and the text that the deltas carry.
-fn opened(block: &Value) -> (Value, &'static str, &'static str, String) {
+fn block_parts(block: &Value) -> (Value, &'static str, &'static str, String) {
     if block["type"] == "tool_use" {
         let mut start = block.clone();
         start["input"] = json!({});

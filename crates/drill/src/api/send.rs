@@ -16,59 +16,59 @@ use super::scripted_message::{ScriptedMessage, SseEvent};
 use super::send_plan::{READ_GRACE, SendStep};
 use super::state::{ApiState, ParsedRequest};
 
-/// The pause between two pings: that of the real API, scaled to a drill.
+/// The pause between two pings, scaled down from that of the real API.
 const PING_EVERY: Duration = Duration::from_millis(500);
 
-type Piece = Result<Bytes, io::Error>;
+type Chunk = Result<Bytes, io::Error>;
 
 /// The body of a streamed response.
-struct BodyStream(mpsc::Receiver<Piece>);
+struct BodyStream(mpsc::Receiver<Chunk>);
 
 impl Stream for BodyStream {
-    type Item = Piece;
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Piece>> {
+    type Item = Chunk;
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Chunk>> {
         self.0.poll_recv(context)
     }
 }
 
-/// The message to send, and its receiver.
+/// The message to send, and the connection of its client.
 pub(super) struct Sender {
     pub(super) state: Arc<ApiState>,
-    pub(super) caller: ClientConnection,
-    pub(super) requests: Arc<ParsedRequest>,
-    pub(super) answer: ScriptedMessage,
+    pub(super) client: ClientConnection,
+    pub(super) request: Arc<ParsedRequest>,
+    pub(super) message: ScriptedMessage,
 }
 
 /// Starts sending and returns the body that carries the response.
-pub(super) fn start(sending: Sender, steps: Vec<SendStep>) -> Body {
+pub(super) fn start(sender: Sender, steps: Vec<SendStep>) -> Body {
     // The channel holds one event, so the log is at most one event ahead of the connection.
-    let (sender, receiver) = mpsc::channel(1);
-    tokio::spawn(play(sending, steps, sender));
+    let (chunks, receiver) = mpsc::channel(1);
+    tokio::spawn(send_steps(sender, steps, chunks));
     Body::from_stream(BodyStream(receiver))
 }
 
-async fn play(sending: Sender, steps: Vec<SendStep>, sender: mpsc::Sender<Piece>) {
-    let Sender { state, caller, requests: request, answer } = sending;
+async fn send_steps(sender: Sender, steps: Vec<SendStep>, chunks: mpsc::Sender<Chunk>) {
+    let Sender { state, client, request, message } = sender;
     let turn = request.position.turn;
     let mut bill = None;
     let mut chars = 0;
     for step in steps {
-        let alive = match step {
+        let can_continue = match step {
             SendStep::Send(event) => {
-                let sent = sender.send(Ok(Bytes::from(event.wire()))).await.is_ok();
-                if sent {
+                let is_sent = chunks.send(Ok(Bytes::from(event.wire()))).await.is_ok();
+                if is_sent {
                     chars += event.chars;
                     if event.name == "message_start" {
-                        bill = Some(state.bill(&request, &answer));
+                        bill = Some(state.bill(&request, &message));
                     }
                     if let Some(bill) = bill {
-                        state.sent(bill, answer.output_sent(chars), event.name == "message_delta");
+                        state.record_sent(bill, message.output_sent(chars), event.name == "message_delta");
                     }
                 }
-                sent
+                is_sent
             }
-            SendStep::Wait(lasting) => wait(&sender, lasting).await,
-            SendStep::Ping(lasting) => ping(&sender, lasting).await,
+            SendStep::Wait(duration) => wait(&chunks, duration).await,
+            SendStep::Ping(duration) => ping(&chunks, duration).await,
             SendStep::Announce(point, signal) => {
                 state.announce(turn, point, signal);
                 true
@@ -81,31 +81,32 @@ async fn play(sending: Sender, steps: Vec<SendStep>, sender: mpsc::Sender<Piece>
                 });
                 true
             }
-            SendStep::Drop => fail(&sender).await,
+            SendStep::Drop => end_connection(&chunks).await,
             SendStep::Reset => {
-                caller.reset_on_close();
-                fail(&sender).await
+                client.reset_on_close();
+                end_connection(&chunks).await
             }
         };
-        if !alive {
+        if !can_continue {
             return;
         }
     }
 }
 
-/// Waits. Returns `false` if the client disconnects meanwhile.
-async fn wait(sender: &mpsc::Sender<Piece>, lasting: Duration) -> bool {
+/// Waits for this long. Returns `false` if the client disconnects meanwhile.
+async fn wait(chunks: &mpsc::Sender<Chunk>, duration: Duration) -> bool {
     tokio::select! {
-        () = sender.closed() => false,
-        () = time::sleep(lasting) => true,
+        () = chunks.closed() => false,
+        () = time::sleep(duration) => true,
     }
 }
 
-async fn ping(sender: &mpsc::Sender<Piece>, lasting: Duration) -> bool {
-    let end = Instant::now() + lasting;
+/// Sends pings for this long. Returns `false` if the client disconnects meanwhile.
+async fn ping(chunks: &mpsc::Sender<Chunk>, duration: Duration) -> bool {
+    let end = Instant::now() + duration;
     let wire = Bytes::from(SseEvent::ping().wire());
     while Instant::now() < end {
-        if sender.send(Ok(wire.clone())).await.is_err() || !wait(sender, PING_EVERY).await {
+        if chunks.send(Ok(wire.clone())).await.is_err() || !wait(chunks, PING_EVERY).await {
             return false;
         }
     }
@@ -113,9 +114,9 @@ async fn ping(sender: &mpsc::Sender<Piece>, lasting: Duration) -> bool {
 }
 
 /// Ends the connection without the last chunk. Always returns `false`, because nothing can follow.
-async fn fail(sender: &mpsc::Sender<Piece>) -> bool {
-    // An agent that receives the end together with the start drops both, and has no usage to account for.
+async fn end_connection(chunks: &mpsc::Sender<Chunk>) -> bool {
+    // An agent that receives the end together with the start discards both, and then reports no usage.
     time::sleep(READ_GRACE).await;
-    let _ = sender.send(Err(io::Error::from(io::ErrorKind::ConnectionAborted))).await;
+    let _ = chunks.send(Err(io::Error::from(io::ErrorKind::ConnectionAborted))).await;
     false
 }

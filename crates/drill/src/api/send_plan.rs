@@ -1,4 +1,4 @@
-//! Plans how a streamed response is sent under a fault. Pure: [`send`](super::send) carries out the steps.
+//! Plans how a streamed response is sent under a fault. It is pure: [`send`](super::send) performs the steps.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const KILL_WAIT: Duration = Duration::from_secs(5);
 /// real agents on two processors lost the start of a truncated message; with 400 ms, none of 16 did.
 pub(super) const READ_GRACE: Duration = Duration::from_millis(400);
 
-/// Length of a hold without an end. No drill waits longer.
+/// Duration of a wait without an end. No drill waits longer.
 const UNLIMITED: Duration = Duration::from_secs(3600);
 
 /// One step of sending a response.
@@ -26,7 +26,7 @@ pub(super) enum SendStep {
     Ping(Duration),
     /// Announce a signal point.
     Announce(KillAt, Signal),
-    /// Announce it this long after the response was delivered.
+    /// Announce a signal point this long after the response was delivered.
     AnnounceLater(KillAt, Signal, Duration),
     /// End the connection without the last chunk.
     Drop,
@@ -36,43 +36,43 @@ pub(super) enum SendStep {
 
 /// Returns the steps that send `events` under `fault`.
 pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<SendStep> {
-    let whole = |events: Vec<SseEvent>| events.into_iter().map(SendStep::Send).collect::<Vec<_>>();
-    let until = |cut: CutPoint, end: Vec<SendStep>| {
+    let all_events = |events: Vec<SseEvent>| events.into_iter().map(SendStep::Send).collect::<Vec<_>>();
+    let events_until = |cut: CutPoint, end: Vec<SendStep>| {
         let count = sent_until(&events, cut);
         events.iter().take(count).cloned().map(SendStep::Send).chain(end).collect()
     };
     match fault {
-        Some(FaultKind::Reset { after }) => until(*after, vec![SendStep::Reset]),
-        Some(FaultKind::Cut { after }) => until(*after, vec![SendStep::Drop]),
-        Some(FaultKind::Pings { lasting }) => {
-            vec![SendStep::Ping(lasting.unwrap_or(UNLIMITED)), SendStep::Drop]
+        Some(FaultKind::Reset { after }) => events_until(*after, vec![SendStep::Reset]),
+        Some(FaultKind::Cut { after }) => events_until(*after, vec![SendStep::Drop]),
+        Some(FaultKind::Pings { duration }) => {
+            vec![SendStep::Ping(duration.unwrap_or(UNLIMITED)), SendStep::Drop]
         }
-        Some(FaultKind::Silence { after, lasting }) => {
-            until(*after, vec![SendStep::Wait(lasting.unwrap_or(UNLIMITED)), SendStep::Drop])
+        Some(FaultKind::Silence { after, duration }) => {
+            events_until(*after, vec![SendStep::Wait(duration.unwrap_or(UNLIMITED)), SendStep::Drop])
         }
         Some(FaultKind::SseError { error, message, after }) => {
-            until(*after, vec![SendStep::Send(SseEvent::error(error, message))])
+            events_until(*after, vec![SendStep::Send(SseEvent::error(error, message))])
         }
         Some(FaultKind::Kill { at: at @ KillAt::BeforeFirstToken, signal, .. }) => {
             let mut steps =
                 vec![SendStep::Announce(*at, *signal), SendStep::Wait(wait_for_disconnect(*signal))];
-            steps.extend(whole(events));
+            steps.extend(all_events(events));
             steps
         }
         Some(FaultKind::Kill { at: at @ KillAt::MidStream, signal, .. }) => {
-            let mut steps = whole(events);
+            let mut steps = all_events(events);
             let half = steps.len() / 2;
-            let moment = [
+            let pause = [
                 SendStep::Wait(READ_GRACE),
                 SendStep::Announce(*at, *signal),
                 SendStep::Wait(wait_for_disconnect(*signal)),
             ];
-            steps.splice(half..half, moment);
+            steps.splice(half..half, pause);
             steps
         }
         Some(FaultKind::Kill { at: at @ KillAt::MidTool, after, signal }) => {
-            let mut steps = whole(events);
-            steps.push(SendStep::AnnounceLater(*at, *signal, after.drawn()));
+            let mut steps = all_events(events);
+            steps.push(SendStep::AnnounceLater(*at, *signal, after.duration()));
             steps
         }
         // These change the status, the message or the delay before it, not how it is sent.
@@ -87,7 +87,7 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
             | FaultKind::MaxTokens {}
             | FaultKind::Hold { .. },
         )
-        | None => whole(events),
+        | None => all_events(events),
     }
 }
 
@@ -107,18 +107,18 @@ fn sent_until(events: &[SseEvent], cut: CutPoint) -> usize {
         let start = events.iter().position(|event| event.data["content_block"]["type"] == field)?;
         Some(start + events.get(start..)?.iter().position(matches)?)
     };
-    let stop = |event: &SseEvent| event.name == "content_block_stop";
+    let is_stop = |event: &SseEvent| event.name == "content_block_stop";
     let middle = |field: &str| {
         let start = first(field, &|event| event.name == "content_block_delta")?;
-        let end = first(field, &stop)?;
+        let end = first(field, &is_stop)?;
         Some(start + (end - start).div_ceil(2).max(1))
     };
     let index = match cut {
         CutPoint::Start => Some(0),
         CutPoint::MidText => middle("text"),
-        CutPoint::Text => first("text", &stop).map(|index| index + 1),
+        CutPoint::Text => first("text", &is_stop).map(|index| index + 1),
         CutPoint::MidTool => middle("tool_use"),
-        CutPoint::Tool => first("tool_use", &stop).map(|index| index + 1),
+        CutPoint::Tool => first("tool_use", &is_stop).map(|index| index + 1),
         CutPoint::Delta => Some(events.len().saturating_sub(1)),
     };
     index.unwrap_or(1)

@@ -1,4 +1,4 @@
-//! The API server: its routes, its state, and the handle that the drill keeps.
+//! Serves the API: its routes, its state, and the handle that the drill keeps.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub enum ApiError {
 pub struct SignalPoint {
     /// The turn it belongs to.
     pub turn: u32,
-    /// The agent's activity.
+    /// The agent's activity at this point.
     pub at: KillAt,
     /// The signal to send.
     pub signal: Signal,
@@ -67,8 +67,8 @@ pub struct Api {
 impl Api {
     /// Starts an API that plays `scenario` on a free port of 127.0.0.1.
     ///
-    /// The same seed yields the same ids, the same pieces of text, and the same turns for faults that may
-    /// strike one of several.
+    /// The same seed yields the same ids and the same pieces of text. It also selects the same turns for
+    /// faults that have several possible turns.
     ///
     /// # Errors
     /// Returns [`ApiError::Bind`] if no port can be bound.
@@ -120,7 +120,7 @@ impl Api {
     /// Returns a copy of the request log.
     #[must_use]
     pub fn account(&self) -> RequestLog {
-        self.state.account()
+        self.state.request_log()
     }
 
     /// Returns a receiver of all later signal points.
@@ -138,17 +138,17 @@ impl Drop for Api {
 
 async fn messages(
     State(state): State<Arc<ApiState>>,
-    ConnectInfo(caller): ConnectInfo<ClientConnection>,
+    ConnectInfo(client): ConnectInfo<ClientConnection>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response<Body> {
     let request = Arc::new(read(&state, &headers, &body));
     let mut response = if state.accepts(&headers) {
-        respond(&state, Arc::clone(&request), caller).await
+        respond(&state, Arc::clone(&request), client).await
     } else {
         error_responses::error(401, "authentication_error", "invalid x-api-key", &[])
     };
-    state.answered(request.entry, response.status().as_u16());
+    state.set_status(request.log_index, response.status().as_u16());
     error_responses::add_headers(
         response.headers_mut(),
         &[("request-id".to_owned(), request.request_id.clone())],
@@ -159,33 +159,33 @@ async fn messages(
 async fn respond(
     state: &Arc<ApiState>,
     request: Arc<ParsedRequest>,
-    caller: ClientConnection,
+    client: ClientConnection,
 ) -> Response<Body> {
-    let strike = state.take_fault(&request);
-    let fault = strike.as_ref().map(|strike| &strike.kind);
-    let resets_in = strike.as_ref().map_or(Duration::ZERO, |strike| strike.resets_in);
+    let active_fault = state.take_fault(&request);
+    let fault = active_fault.as_ref().map(|active| &active.kind);
+    let resets_in = active_fault.as_ref().map_or(Duration::ZERO, |active| active.resets_in);
     match fault {
         Some(FaultKind::Status(status)) => return error_responses::status(status, resets_in),
         Some(FaultKind::UsageLimit { window, .. }) => return error_responses::usage_limit(window, resets_in),
         Some(FaultKind::Html {}) => return error_responses::html(),
-        Some(FaultKind::Refuse { lasting }) => {
-            state.listener_control.close_for(*lasting);
+        Some(FaultKind::Refuse { duration }) => {
+            state.listener_control.close_for(*duration);
             // Closing the listener ends this connection too, and with it this wait.
             return future::pending().await;
         }
-        Some(FaultKind::Hold { lasting }) => time::sleep(*lasting).await,
+        Some(FaultKind::Hold { duration }) => time::sleep(*duration).await,
         _ => {}
     }
-    let answer = state.answer(&request, fault);
+    let message = state.message_for(&request, fault);
     let limits = if state.scenario.auth == Auth::Oauth { error_responses::allowed() } else { Vec::new() };
     if !request.stream {
-        let bill = state.bill(&request, &answer);
-        state.sent(bill, answer.tokens.output, true);
-        return error_responses::json_body(&answer.json(), &limits);
+        let bill = state.bill(&request, &message);
+        state.record_sent(bill, message.tokens.output, true);
+        return error_responses::json_body(&message.json(), &limits);
     }
-    let steps = send_plan::steps(state.events(&answer), fault);
-    let sending = Sender { state: Arc::clone(state), caller, requests: request, answer };
-    let mut response = Response::new(send::start(sending, steps));
+    let steps = send_plan::steps(state.events(&message), fault);
+    let sender = Sender { state: Arc::clone(state), client, request, message };
+    let mut response = Response::new(send::start(sender, steps));
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     error_responses::add_headers(response.headers_mut(), &limits);
@@ -193,8 +193,8 @@ async fn respond(
 }
 
 async fn count_tokens(State(state): State<Arc<ApiState>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let (entry, request_id) =
-        state.note(LoggedRequest::new(RequestKind::Count, session(&headers), state.at_ms()));
+    let (log_index, request_id) =
+        state.log_request(LoggedRequest::new(RequestKind::Count, session(&headers), state.at_ms()));
     let response = if state.accepts(&headers) {
         error_responses::json_body(
             &json!({"input_tokens": tokens_of(&body)}),
@@ -203,7 +203,7 @@ async fn count_tokens(State(state): State<Arc<ApiState>>, headers: HeaderMap, bo
     } else {
         error_responses::error(401, "authentication_error", "invalid x-api-key", &[])
     };
-    state.answered(entry, response.status().as_u16());
+    state.set_status(log_index, response.status().as_u16());
     response
 }
 
@@ -216,7 +216,7 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
     let patterns: Vec<&str> = state.scenario.replies.iter().map(|reply| reply.to.as_str()).collect();
     let reply = reply(messages, &patterns);
     let position = match reply {
-        // It belongs to no turn of the script. Only faults that always strike affect it.
+        // A reply belongs to no turn of the script. Only faults without a turn strike it.
         Some((reply, _)) => {
             // The ids of its calls contain the reply and the conversation's length, so that they are unique.
             let messages_before = messages.as_array().map_or(0, Vec::len);
@@ -231,7 +231,7 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
     let session = session(headers);
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
     let prompt = prompt_text(messages);
-    let (entry, request_id) = state.note(LoggedRequest {
+    let (log_index, request_id) = state.log_request(LoggedRequest {
         turn: (!side).then_some(position.turn),
         prompt: prompt.clone(),
         notes: notes_text(messages),
@@ -247,12 +247,12 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
         model: json["model"].as_str().unwrap_or_default().to_owned(),
         session,
         input: tokens_of(body),
-        entry,
+        log_index,
         request_id,
     }
 }
 
-/// Whether a tool is the API's web search. A request for it is not part of the conversation.
+/// Returns whether a tool is the API's web search. A request for it is not part of the conversation.
 fn is_search(tool: &Value) -> bool {
     tool["type"].as_str().is_some_and(|kind| kind.starts_with("web_search_"))
 }

@@ -1,5 +1,5 @@
-//! State that all requests share: the script, the pending faults and the request log. It chooses the response
-//! to a request; it never sends one.
+//! Holds the state that all requests share: the script, the pending faults and the request log. It chooses
+//! the response to a request; it never sends one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use crate::price::Tokens;
 use crate::rng::Rng;
 use crate::scenario::{FaultKind, KillAt, Scenario, Signal};
 
-/// Signal points that may wait unread. A scenario has a handful.
+/// Maximum number of unread signal points. A scenario has a handful.
 const SIGNAL_POINTS_MAX: usize = 256;
 
 /// State that all requests share.
@@ -35,11 +35,11 @@ pub(super) struct ApiState {
 
 #[derive(Debug)]
 struct MutableState {
-    account: RequestLog,
+    log: RequestLog,
     faults: Faults,
     rng: Rng,
-    /// Input tokens of each session's last message. The prompt cache holds this much of it.
-    read: HashMap<String, u64>,
+    /// Input tokens of each session's last message. The prompt cache holds this much input.
+    cached_input: HashMap<String, u64>,
     /// Counter for the ids of requests and messages.
     serial: u64,
     seed: u64,
@@ -61,7 +61,7 @@ pub(super) struct ParsedRequest {
     /// Size of the request in tokens.
     pub(super) input: u64,
     /// Index in the log's list of requests.
-    pub(super) entry: usize,
+    pub(super) log_index: usize,
     pub(super) request_id: String,
 }
 
@@ -77,10 +77,10 @@ impl ApiState {
         let mut rng = Rng::new(seed);
         let faults = Faults::new(&scenario.faults, &scenario.side, &mut rng);
         let mutable = MutableState {
-            account: RequestLog::default(),
+            log: RequestLog::default(),
             faults,
             rng,
-            read: HashMap::new(),
+            cached_input: HashMap::new(),
             serial: 0,
             seed,
         };
@@ -94,24 +94,25 @@ impl ApiState {
     }
 
     /// Returns a copy of the request log.
-    pub(super) fn account(&self) -> RequestLog {
-        self.lock().account.clone()
+    pub(super) fn request_log(&self) -> RequestLog {
+        self.lock().log.clone()
     }
 
     /// Returns the events that carry a message.
-    pub(super) fn events(&self, answer: &ScriptedMessage) -> Vec<SseEvent> {
-        answer.events(&mut self.lock().rng)
+    pub(super) fn events(&self, message: &ScriptedMessage) -> Vec<SseEvent> {
+        message.events(&mut self.lock().rng)
     }
 
+    /// Announces a signal point to the drill.
     pub(super) fn announce(&self, turn: u32, at: KillAt, signal: Signal) {
         // Without a subscriber, no drill is running that could send the signal.
         let _ = self.signal_points.send(SignalPoint { turn, at, signal, at_ms: self.at_ms() });
     }
 
     /// Logs how much of a message was sent.
-    pub(super) fn sent(&self, bill: BilledIndex, output: u64, complete: bool) {
+    pub(super) fn record_sent(&self, bill: BilledIndex, output: u64, complete: bool) {
         let mut lock = self.lock();
-        let billed = if bill.side { &mut lock.account.side } else { &mut lock.account.messages };
+        let billed = if bill.side { &mut lock.log.side } else { &mut lock.log.messages };
         if let Some(billed) = billed.get_mut(bill.index) {
             billed.complete |= complete;
             billed.tokens.output = if billed.complete { billed.output_whole } else { output };
@@ -128,41 +129,39 @@ impl ApiState {
     }
 
     /// Logs a request and returns its index and its id.
-    pub(super) fn note(&self, request: LoggedRequest) -> (usize, String) {
+    pub(super) fn log_request(&self, request: LoggedRequest) -> (usize, String) {
         let mut lock = self.lock();
         lock.serial += 1;
         let request_id = format!("req_drill_{:x}_{}", lock.seed, lock.serial);
-        lock.account.requests.push(request);
-        (lock.account.requests.len() - 1, request_id)
+        lock.log.requests.push(request);
+        (lock.log.requests.len() - 1, request_id)
     }
 
-    pub(super) fn answered(&self, entry: usize, status: u16) {
-        if let Some(request) = self.lock().account.requests.get_mut(entry) {
+    /// Logs the status of the response to a request.
+    pub(super) fn set_status(&self, log_index: usize, status: u16) {
+        if let Some(request) = self.lock().log.requests.get_mut(log_index) {
             request.status = status;
         }
     }
 
+    /// Consumes the fault that strikes a request, and logs it.
     pub(super) fn take_fault(&self, request: &ParsedRequest) -> Option<ActiveFault> {
         let at_ms = self.at_ms();
         let mut lock = self.lock();
-        let strike = if request.side {
-            lock.faults.strike_side(request.stream, Instant::now())?
+        let fault = if request.side {
+            lock.faults.take_side_fault(request.stream, Instant::now())?
         } else {
             lock.faults.take_fault(request.position.turn, request.stream, Instant::now())?
         };
-        let detail = detail(&strike);
-        let injected = InjectedFault {
-            fault: strike.kind.name().to_owned(),
-            detail,
-            turn: request.position.turn,
-            at_ms,
-        };
-        lock.account.injected.push(injected);
-        Some(strike)
+        let detail = detail(&fault);
+        let injected =
+            InjectedFault { fault: fault.kind.name().to_owned(), detail, turn: request.position.turn, at_ms };
+        lock.log.injected.push(injected);
+        Some(fault)
     }
 
     /// Returns the message for a request, from the script and the fault.
-    pub(super) fn answer(&self, request: &ParsedRequest, fault: Option<&FaultKind>) -> ScriptedMessage {
+    pub(super) fn message_for(&self, request: &ParsedRequest, fault: Option<&FaultKind>) -> ScriptedMessage {
         let turn = match request.reply {
             Some((reply, turn)) => self
                 .scenario
@@ -180,9 +179,10 @@ impl ApiState {
             }
             None => (Vec::new(), None),
         };
-        let calls = content.iter().any(|block| block["type"] == "tool_use");
-        let scripted = turn.and_then(|turn| turn.stop_reason.clone()).filter(|_| !request.side);
-        let mut stop_reason = scripted.unwrap_or(if calls { "tool_use" } else { "end_turn" }.to_owned());
+        let calls_tool = content.iter().any(|block| block["type"] == "tool_use");
+        let scripted_reason = turn.and_then(|turn| turn.stop_reason.clone()).filter(|_| !request.side);
+        let mut stop_reason =
+            scripted_reason.unwrap_or(if calls_tool { "tool_use" } else { "end_turn" }.to_owned());
         let mut replace = |text: &str, reason: &str| {
             content = if text.is_empty() { Vec::new() } else { vec![json!({"type": "text", "text": text})] };
             (stop_reason, output) = (reason.to_owned(), None);
@@ -201,7 +201,8 @@ impl ApiState {
         lock.serial += 1;
         let id = format!("msg_drill_{:x}_{}", lock.seed, lock.serial);
         let session = request.session.clone().unwrap_or_default();
-        let cache_read = lock.read.get(&session).copied().unwrap_or(0).min(request.input.saturating_sub(3));
+        let cache_read =
+            lock.cached_input.get(&session).copied().unwrap_or(0).min(request.input.saturating_sub(3));
         let fresh = request.input - cache_read;
         // Input that the cache does not hold is written to it, except for a few tokens at the end.
         let input = fresh.min(3 + fresh % 8);
@@ -210,26 +211,27 @@ impl ApiState {
     }
 
     /// Adds a message to the request log, with one token of output so far.
-    pub(super) fn bill(&self, request: &ParsedRequest, answer: &ScriptedMessage) -> BilledIndex {
+    pub(super) fn bill(&self, request: &ParsedRequest, message: &ScriptedMessage) -> BilledIndex {
         let at_ms = self.at_ms();
         let mut lock = self.lock();
-        lock.read.insert(request.session.clone().unwrap_or_default(), request.input);
+        lock.cached_input.insert(request.session.clone().unwrap_or_default(), request.input);
         let billed = Billed {
-            id: answer.id.clone(),
+            id: message.id.clone(),
             request_id: request.request_id.clone(),
             session: request.session.clone(),
             turn: if request.side { 0 } else { request.position.turn },
-            model: answer.model.clone(),
+            model: message.model.clone(),
             at_ms,
-            tokens: Tokens { output: 1, ..answer.tokens },
-            output_whole: answer.tokens.output,
+            tokens: Tokens { output: 1, ..message.tokens },
+            output_whole: message.tokens.output,
             complete: false,
         };
-        let list = if request.side { &mut lock.account.side } else { &mut lock.account.messages };
+        let list = if request.side { &mut lock.log.side } else { &mut lock.log.messages };
         list.push(billed);
         BilledIndex { side: request.side, index: list.len() - 1 }
     }
 
+    /// Returns whether the headers contain one of the dummy credentials.
     pub(super) fn accepts(&self, headers: &HeaderMap) -> bool {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         text("x-api-key") == Some(DUMMY_KEY)
@@ -237,15 +239,15 @@ impl ApiState {
     }
 }
 
-fn detail(strike: &ActiveFault) -> String {
-    match &strike.kind {
+fn detail(fault: &ActiveFault) -> String {
+    match &fault.kind {
         FaultKind::Status(status) => match status.retry_after {
             Some(seconds) => format!("{}, retry-after {seconds}", status.code),
             None => status.code.to_string(),
         },
-        FaultKind::UsageLimit { .. } => format!("resets in {:.1} s", strike.resets_in.as_secs_f64()),
-        FaultKind::Refuse { lasting } | FaultKind::Hold { lasting } => {
-            format!("{:.1} s", lasting.as_secs_f64())
+        FaultKind::UsageLimit { .. } => format!("resets in {:.1} s", fault.resets_in.as_secs_f64()),
+        FaultKind::Refuse { duration } | FaultKind::Hold { duration } => {
+            format!("{:.1} s", duration.as_secs_f64())
         }
         FaultKind::Reset { after } | FaultKind::Cut { after } | FaultKind::Silence { after, .. } => {
             status_word(after)

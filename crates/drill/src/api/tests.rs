@@ -1,4 +1,4 @@
-//! Tests of the API over a real connection.
+//! Tests the API over a real connection.
 
 use std::io::Read;
 
@@ -31,7 +31,7 @@ fn check(
 ) -> (Vec<(u16, String)>, RequestLog) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime can be built");
-    let scenario = Scenario::parse("small", &format!("{SCRIPT}{faults}")).expect("the script is sound");
+    let scenario = Scenario::parse("small", &format!("{SCRIPT}{faults}")).expect("the script is valid");
     let api = runtime.block_on(Api::start(&scenario, 5)).expect("loopback can be bound");
     let base = BaseUrl::parse(&api.url()).expect("the address is plain http");
     let mut answers = Vec::new();
@@ -56,8 +56,8 @@ fn request(stream: bool) -> Value {
 const KEY: Option<&str> = Some(DUMMY_KEY);
 
 #[test]
-fn streamed_and_whole_answers_are_equal() {
-    let (answers, account) = check(
+fn streamed_and_whole_messages_are_equal() {
+    let (answers, log) = check(
         "",
         vec![("/v1/messages?beta=true", KEY, request(false)), ("/v1/messages", KEY, request(true))],
     );
@@ -70,7 +70,7 @@ fn streamed_and_whole_answers_are_equal() {
         "{streamed}"
     );
     assert!(streamed.contains("event: message_stop"), "{streamed}");
-    let [first, second] = account.messages.as_slice() else { unreachable!("two messages") };
+    let [first, second] = log.messages.as_slice() else { unreachable!("two messages") };
     assert_eq!(first.tokens.output, second.tokens.output);
     assert!(first.complete && second.complete && first.id != second.id);
     // The second request repeats the first, so the cache holds all of it but the last tokens.
@@ -81,7 +81,7 @@ fn streamed_and_whole_answers_are_equal() {
 #[test]
 fn rejected_count_and_side_requests_are_not_turns() {
     let side = json!({"model": "claude-haiku-4-5", "messages": [{"role": "user", "content": "a title"}]});
-    let (answers, account) = check(
+    let (answers, log) = check(
         "",
         vec![
             ("/v1/messages", None, request(true)),
@@ -93,32 +93,32 @@ fn rejected_count_and_side_requests_are_not_turns() {
     let statuses: Vec<u16> = answers.iter().map(|(status, _)| *status).collect();
     assert_eq!(statuses, [401, 401, 200, 200]);
     assert!(answers[2].1.starts_with("{\"input_tokens\":"));
-    assert_eq!((account.messages.len(), account.side.len(), account.model_requests()), (0, 1, 2));
-    assert_eq!(account.cost(), account.side[0].cost().unwrap_or_default());
+    assert_eq!((log.messages.len(), log.side.len(), log.model_requests()), (0, 1, 2));
+    assert_eq!(log.cost(), log.side[0].cost().unwrap_or_default());
 }
 
 #[test]
-fn truncated_answer_bills_sent_output() {
-    let (answers, account) =
+fn truncated_message_bills_sent_output() {
+    let (answers, log) =
         check("[[fault]]\ncut = { after = \"mid-text\" }\n", vec![("/v1/messages", KEY, request(true))]);
     assert!(answers[0].1.contains("text_delta") && !answers[0].1.contains("message_delta"));
-    let [truncated] = account.messages.as_slice() else { unreachable!("one message") };
+    let [truncated] = log.messages.as_slice() else { unreachable!("one message") };
     assert!(
         !truncated.complete
             && truncated.tokens.output < truncated.output_whole
             && truncated.tokens.output >= 1,
         "{truncated:?}"
     );
-    assert_eq!(account.injected[0].fault, "cut");
+    assert_eq!(log.injected[0].fault, "cut");
 }
 
 #[test]
 fn refused_connection_is_dropped_and_port_reopens() {
-    let (answers, account) = check(
+    let (answers, log) = check(
         "[[fault]]\nrefuse = { for_s = 0.2 }\n",
         vec![("/v1/messages", KEY, request(true)), ("/v1/messages", KEY, request(true))],
     );
     assert_eq!((answers[0].0, answers[1].0), (0, 0), "dropped, then refused");
-    assert_eq!(account.requests.len(), 1);
-    assert_eq!(account.requests[0].status, 0);
+    assert_eq!(log.requests.len(), 1);
+    assert_eq!(log.requests[0].status, 0);
 }

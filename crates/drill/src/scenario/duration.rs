@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer, de};
 const SECONDS_MAX: f64 = 86_400.0;
 
 pub(super) fn seconds<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
-    checked(f64::deserialize(input)?)
+    duration_from_seconds(f64::deserialize(input)?)
 }
 
-pub(super) fn checked<E: de::Error>(seconds: f64) -> Result<Duration, E> {
+pub(super) fn duration_from_seconds<E: de::Error>(seconds: f64) -> Result<Duration, E> {
     if (0.0..=SECONDS_MAX).contains(&seconds) {
         Ok(Duration::from_secs_f64(seconds))
     } else {
@@ -20,6 +20,6 @@ pub(super) fn checked<E: de::Error>(seconds: f64) -> Result<Duration, E> {
     }
 }
 
-pub(super) fn maybe_seconds<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
+pub(super) fn optional_seconds<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
     seconds(input).map(Some)
 }

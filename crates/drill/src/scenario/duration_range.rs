@@ -5,36 +5,36 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
-use super::duration::checked;
+use super::duration::duration_from_seconds;
 use crate::rng::Rng;
 
-/// A minimum and a maximum. They are equal if the seed has nothing to draw.
+/// A minimum and a maximum. They are equal if the duration is exact or already drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DurationRange {
-    least: Duration,
-    most: Duration,
+    min: Duration,
+    max: Duration,
 }
 
 impl DurationRange {
     /// Returns a range of exactly this duration.
     #[must_use]
     pub fn exactly(duration: Duration) -> Self {
-        Self { least: duration, most: duration }
+        Self { min: duration, max: duration }
     }
 
-    /// Returns the drawn duration, or the minimum before it is drawn.
+    /// Returns the drawn duration, or the minimum if none is drawn yet.
     #[must_use]
-    pub fn drawn(self) -> Duration {
-        self.least
+    pub fn duration(self) -> Duration {
+        self.min
     }
 
     /// Draws a duration. An exact range consumes no random number, so that it does not change later draws.
     pub(crate) fn draw(self, rng: &mut Rng) -> Self {
-        let range_ms = (self.most - self.least).as_millis() as u64;
+        let range_ms = (self.max - self.min).as_millis() as u64;
         if range_ms == 0 {
             return self;
         }
-        Self::exactly(self.least + Duration::from_millis(rng.below(range_ms + 1)))
+        Self::exactly(self.min + Duration::from_millis(rng.below(range_ms + 1)))
     }
 }
 
@@ -46,13 +46,13 @@ impl<'de> Deserialize<'de> for DurationRange {
             Exact(f64),
             Between(f64, f64),
         }
-        let (least, most) = match RawRange::deserialize(input)? {
+        let (min, max) = match RawRange::deserialize(input)? {
             RawRange::Exact(seconds) => (seconds, seconds),
-            RawRange::Between(least, most) => (least, most),
+            RawRange::Between(min, max) => (min, max),
         };
-        if least > most {
-            return Err(D::Error::custom(format!("the least, {least}, is more than the most, {most}")));
+        if min > max {
+            return Err(D::Error::custom(format!("the minimum, {min}, is greater than the maximum, {max}")));
         }
-        Ok(Self { least: checked(least)?, most: checked(most)? })
+        Ok(Self { min: duration_from_seconds(min)?, max: duration_from_seconds(max)? })
     }
 }

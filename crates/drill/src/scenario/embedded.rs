@@ -1,11 +1,11 @@
-//! The scenarios embedded in the binary, in the order of the list.
+//! Embeds scenarios in the binary, in the order of `drill --list`.
 
 use std::path::Path;
 
 use super::script::{Scenario, ScenarioError};
 use longhaul_agent::did_you_mean;
 
-/// Defines the table of names and texts. The name is that of the file.
+/// Defines the table of scenario names and texts. A scenario has the name of its file.
 macro_rules! scenarios {
     ($($name:literal),+ $(,)?) => {
         const EMBEDDED: &[(&str, &str)] =
@@ -61,6 +61,9 @@ pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
     if path.is_file() {
         return Scenario::load(path);
     }
-    let near = did_you_mean(name, EMBEDDED.iter().map(|(name, _)| *name));
-    Err(ScenarioError::Unknown { name: name.to_owned(), near: near.into_iter().map(str::to_owned).collect() })
+    let similar = did_you_mean(name, EMBEDDED.iter().map(|(name, _)| *name));
+    Err(ScenarioError::Unknown {
+        name: name.to_owned(),
+        similar: similar.into_iter().map(str::to_owned).collect(),
+    })
 }

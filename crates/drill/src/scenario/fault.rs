@@ -1,5 +1,5 @@
-//! The faults that a scenario can inject, as written in its file. This module only defines them; `api`
-//! injects them.
+//! Defines the faults that a scenario can inject, as written in its file. This module never injects them;
+//! `api` does.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde::de::Error as _;
 
-use super::duration::{maybe_seconds, seconds};
+use super::duration::{optional_seconds, seconds};
 use super::duration_range::DurationRange;
 use super::signal::Signal;
 
@@ -84,7 +84,7 @@ pub enum FaultKind {
     Refuse {
         /// How long the listener is closed.
         #[serde(rename = "for_s", deserialize_with = "seconds")]
-        lasting: Duration,
+        duration: Duration,
     },
     /// Resets the connection (RST) at this point of the response.
     Reset {
@@ -99,8 +99,8 @@ pub enum FaultKind {
     /// Sends only SSE pings, every half second, then drops the connection.
     Pings {
         /// How long. If absent, until the client disconnects.
-        #[serde(default, rename = "for_s", deserialize_with = "maybe_seconds")]
-        lasting: Option<Duration>,
+        #[serde(default, rename = "for_s", deserialize_with = "optional_seconds")]
+        duration: Option<Duration>,
     },
     /// Sends no more data, then drops the connection.
     Silence {
@@ -108,8 +108,8 @@ pub enum FaultKind {
         #[serde(default)]
         after: CutPoint,
         /// How long. If absent, until the client disconnects.
-        #[serde(default, rename = "for_s", deserialize_with = "maybe_seconds")]
-        lasting: Option<Duration>,
+        #[serde(default, rename = "for_s", deserialize_with = "optional_seconds")]
+        duration: Option<Duration>,
     },
     /// Sends an SSE `error` event and ends the stream.
     SseError {
@@ -147,7 +147,7 @@ pub enum FaultKind {
     Hold {
         /// The delay before the first byte.
         #[serde(rename = "for_s", deserialize_with = "seconds")]
-        lasting: Duration,
+        duration: Duration,
     },
 }
 
@@ -174,7 +174,7 @@ impl FaultKind {
         }
     }
 
-    /// Whether the fault only applies to a streamed response.
+    /// Returns whether the fault applies only to a streamed response.
     #[must_use]
     pub fn needs_stream(&self) -> bool {
         match self {

@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use serde::Deserialize;
 
-use super::duration::maybe_seconds;
+use super::duration::optional_seconds;
 use super::fault::{Fault, FaultKind, Times, When};
 use crate::workspace::Files;
 
@@ -32,7 +32,7 @@ pub struct Scenario {
     pub model: String,
     /// Task of the agent.
     pub prompt: String,
-    /// Deviations from the supervisor's `drill` preset.
+    /// Settings that differ from the supervisor's `drill` preset.
     #[serde(default)]
     pub run: Overrides,
     /// Additional environment variables of the agent.
@@ -92,13 +92,13 @@ pub struct Overrides {
     /// Attempts without progress before the supervisor gives up.
     pub max_retries: Option<u32>,
     /// Silence after which the supervisor considers the agent stalled.
-    #[serde(rename = "stall_timeout_s", deserialize_with = "maybe_seconds")]
+    #[serde(rename = "stall_timeout_s", deserialize_with = "optional_seconds")]
     pub stall_timeout: Option<Duration>,
     /// The longest single wait that the supervisor may start.
-    #[serde(rename = "max_reset_wait_s", deserialize_with = "maybe_seconds")]
+    #[serde(rename = "max_reset_wait_s", deserialize_with = "optional_seconds")]
     pub max_reset_wait: Option<Duration>,
     /// Time limit of one attempt.
-    #[serde(rename = "attempt_timeout_s", deserialize_with = "maybe_seconds")]
+    #[serde(rename = "attempt_timeout_s", deserialize_with = "optional_seconds")]
     pub attempt_timeout: Option<Duration>,
     /// The agent's permission mode; `bypassPermissions` if absent.
     pub permission_mode: Option<String>,
@@ -236,7 +236,7 @@ pub enum ScenarioError {
         /// The requested name.
         name: String,
         /// Embedded scenarios with similar names.
-        near: Vec<String>,
+        similar: Vec<String>,
     },
     /// Its file could not be read.
     #[error("cannot read scenario {}: {source}", path.display())]
@@ -255,20 +255,20 @@ pub enum ScenarioError {
         source: Box<toml::de::Error>,
     },
     /// The scenario cannot be played.
-    #[error("cannot check scenario {name}: {problem}")]
+    #[error("cannot play scenario {name}: {problem}")]
     Invalid {
         /// The file or name.
         name: String,
-        /// The problem, and the fix.
+        /// Why it cannot be played.
         problem: String,
     },
 }
 
 impl ScenarioError {
-    /// Returns the most similar name of a scenario.
+    /// Returns the embedded scenario with the most similar name.
     pub fn did_you_mean(&self) -> Option<&str> {
         match self {
-            ScenarioError::Unknown { near, .. } => near.first().map(String::as_str),
+            ScenarioError::Unknown { similar, .. } => similar.first().map(String::as_str),
             ScenarioError::Read { .. } | ScenarioError::Parse { .. } | ScenarioError::Invalid { .. } => None,
         }
     }
@@ -294,12 +294,14 @@ impl Scenario {
     /// Returns [`ScenarioError`] if the file cannot be read, exceeds 1 MiB, is not TOML of this format or
     /// cannot be played.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        let failed = |source| ScenarioError::Read { path: path.to_path_buf(), source };
-        let bytes = fs::metadata(path).map_err(failed)?.len();
+        let read_error = |source| ScenarioError::Read { path: path.to_path_buf(), source };
+        let bytes = fs::metadata(path).map_err(read_error)?.len();
         if bytes > FILE_BYTES_MAX {
-            return Err(failed(io::Error::other(format!("{bytes} bytes are more than {FILE_BYTES_MAX}"))));
+            return Err(read_error(io::Error::other(format!(
+                "{bytes} bytes are more than {FILE_BYTES_MAX}"
+            ))));
         }
-        let toml = fs::read_to_string(path).map_err(failed)?;
+        let toml = fs::read_to_string(path).map_err(read_error)?;
         Self::parse(&path.display().to_string(), &toml)
     }
 
@@ -320,11 +322,11 @@ impl Scenario {
     fn problem(&self) -> Option<String> {
         let replies = self.replies.iter().map(|reply| reply.turns.as_slice());
         let scripts = || replies.clone().chain([self.turns.as_slice()]);
-        if let Some(problem) = scripts().find_map(problem_of) {
+        if let Some(problem) = scripts().find_map(problem_in_turns) {
             return Some(problem);
         }
         if self.replies.iter().any(|reply| reply.to.trim().is_empty()) {
-            return Some("a [[reply]] is to nothing".to_owned());
+            return Some("a [[reply]] has an empty `to`".to_owned());
         }
         let count = self.turns.len() as u32;
         for fault in &self.faults {
@@ -352,7 +354,7 @@ impl Scenario {
 }
 
 /// Returns why these turns cannot be played, or `None` if they can.
-fn problem_of(turns: &[Turn]) -> Option<String> {
+fn problem_in_turns(turns: &[Turn]) -> Option<String> {
     let Some((last, earlier)) = turns.split_last() else {
         return Some("it has no [[turn]]".to_owned());
     };

@@ -1,4 +1,4 @@
-//! The signals that a drill sends to an agent, with the names that `kill` accepts.
+//! Defines the signals that a drill sends to an agent, with the names that a `kill` fault accepts.
 
 use serde::{Deserialize, Serialize};
 

@@ -34,7 +34,7 @@ fn every_embedded_scenario_parses_under_its_name() {
     let scenarios = all().unwrap_or_default();
     assert!(scenarios.len() >= 25);
     for scenario in scenarios {
-        assert_eq!(find(&scenario.name).map(|found| found.summary).ok(), Some(scenario.summary));
+        assert_eq!(find(&scenario.name).map(|scenario| scenario.summary).ok(), Some(scenario.summary));
         assert_eq!(scenario.expect.exit == 0, scenario.expect.outcome == "done", "{}", scenario.name);
         assert_eq!(scenario.expect.fault.is_none(), scenario.expect.outcome == "done", "{}", scenario.name);
     }
@@ -59,22 +59,25 @@ fn kill_has_signal_and_delay_range() {
         unreachable!("one fault, a kill")
     };
     assert_eq!((*times, *signal), (Times::Outage(Duration::from_secs(14)), Signal::Stop));
-    let drawn: Vec<_> = (0..50).map(|seed| after.draw(&mut Rng::new(seed)).drawn().as_millis()).collect();
-    assert!(drawn.iter().all(|drawn| (500..=1500).contains(drawn)), "{drawn:?}");
-    assert!(drawn.iter().any(|each| *each != drawn[0]), "{drawn:?}");
+    let delays: Vec<_> = (0..50).map(|seed| after.draw(&mut Rng::new(seed)).duration().as_millis()).collect();
+    assert!(delays.iter().all(|delay| (500..=1500).contains(delay)), "{delays:?}");
+    assert!(delays.iter().any(|delay| *delay != delays[0]), "{delays:?}");
 }
 
 #[test]
 fn errors_name_the_mistake() {
-    let with = |rest: &str| problem(&format!("{SMALL}\n{rest}"));
-    assert_eq!(with(""), "none");
-    assert!(with("[[fault]]\ntims = 3\nempty = {}").contains("found [empty, tims]"));
-    assert!(with("[[fault]]\nturn = 3\nempty = {}").contains("turn 3, but there are 2 turns"));
-    assert!(with("[[fault]]\nexplode = {}").contains("explode"));
-    assert!(with("[[fault]]\ntimes = 2\noutage_s = 3\nempty = {}").contains("not both"));
-    assert!(with("[[fault]]\nkill = { at = \"mid-tool\", after_s = [2, 1] }").contains("more than the most"));
-    assert!(with("[[fault]]\nhold = { for_s = -1 }").contains("seconds between"));
-    assert!(with("[[turn]]\ntext = \"x\"").contains("turn 2 uses no tool"));
+    let problem_with = |rest: &str| problem(&format!("{SMALL}\n{rest}"));
+    assert_eq!(problem_with(""), "none");
+    assert!(problem_with("[[fault]]\ntims = 3\nempty = {}").contains("found [empty, tims]"));
+    assert!(problem_with("[[fault]]\nturn = 3\nempty = {}").contains("turn 3, but there are 2 turns"));
+    assert!(problem_with("[[fault]]\nexplode = {}").contains("explode"));
+    assert!(problem_with("[[fault]]\ntimes = 2\noutage_s = 3\nempty = {}").contains("not both"));
+    assert!(
+        problem_with("[[fault]]\nkill = { at = \"mid-tool\", after_s = [2, 1] }")
+            .contains("greater than the maximum")
+    );
+    assert!(problem_with("[[fault]]\nhold = { for_s = -1 }").contains("seconds between"));
+    assert!(problem_with("[[turn]]\ntext = \"x\"").contains("turn 2 uses no tool"));
     assert!(
         problem(&SMALL.replace("bash = { command = \"true\" }", "read = { path = \"../x\" }"))
             .contains("leaves")

@@ -1,5 +1,5 @@
-//! The scripted agent: its state between turns, and the only function that waits. That function handles every
-//! control request, signal and end of a background command that arrives meanwhile.
+//! Defines the scripted agent: its state between exchanges, and the only function that waits. That function
+//! handles every control request, signal and end of a background command that arrives meanwhile.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ pub(super) struct Agent {
     pub(super) hooks: Hooks,
     pub(super) callbacks: Callbacks,
     pub(super) servers: Servers,
-    /// Prompts that wait for a turn.
+    /// Prompts that wait for an exchange.
     pub(super) queue: VecDeque<QueuedPrompt>,
     pub(super) background: Vec<Background>,
     pub(super) input_ended: bool,
@@ -51,7 +51,7 @@ pub(super) struct Agent {
     pub(super) started: Instant,
 }
 
-/// A prompt that waits for a turn.
+/// A prompt that waits for an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueuedPrompt {
     pub(super) text: String,
@@ -64,44 +64,44 @@ pub(super) struct QueuedPrompt {
 /// Why the agent drops its current work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The host or the user interrupted the turn. After a signal, the process ends with the turn.
+    /// The host or the user interrupted the exchange. After a signal, the process exits with the exchange.
     Interrupted { by_signal: bool },
-    /// The process ends immediately, with this exit code.
+    /// The process exits immediately, with this exit code.
     Exit(u8),
 }
 
 impl Agent {
-    /// Waits for an event that the caller must handle, at most until `until`. Between turns, it also returns
-    /// when a turn becomes due or the process must end.
-    pub(super) fn wait(&mut self, until: Option<Instant>) -> Result<Option<InboxEvent>, Stop> {
+    /// Waits for an event that the caller must handle, at most until `deadline`. Between exchanges, it also
+    /// returns after any other event, because an exchange may be due or the process must exit.
+    pub(super) fn wait(&mut self, deadline: Option<Instant>) -> Result<Option<InboxEvent>, Stop> {
         loop {
-            let received = match until {
+            let received = match deadline {
                 None => self.inbox.receiver.recv().ok(),
-                Some(until) => {
-                    self.inbox.receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+                Some(deadline) => {
+                    self.inbox.receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
                 }
             };
             let Some(event) = received else { return Ok(None) };
             match event {
                 InboxEvent::Line(line) => self.take_line(&line)?,
                 InboxEvent::InputEnded => self.input_ended = true,
-                InboxEvent::Signal(signal) => return Err(self.signalled(signal)),
-                InboxEvent::Ended(serial, code) => {
-                    if !self.background_ended(serial, code) {
-                        return Ok(Some(InboxEvent::Ended(serial, code)));
+                InboxEvent::Signal(signal) => return Err(self.stop_for_signal(signal)),
+                InboxEvent::CommandEnded(serial, code) => {
+                    if !self.take_background_end(serial, code) {
+                        return Ok(Some(InboxEvent::CommandEnded(serial, code)));
                     }
                 }
-                InboxEvent::Answered(..) => return Ok(Some(event)),
+                InboxEvent::Response(..) => return Ok(Some(event)),
             }
-            if !self.in_exchange || self.callbacks.is_answered() || self.lost_host() {
+            if !self.in_exchange || self.callbacks.is_answered() || self.has_lost_host() {
                 return Ok(None);
             }
         }
     }
 
-    /// Whether the agent waits for an answer that can no longer arrive.
-    fn lost_host(&self) -> bool {
-        self.input_ended && self.callbacks.requests.is_some()
+    /// Returns whether the agent waits for an answer that can no longer arrive.
+    fn has_lost_host(&self) -> bool {
+        self.input_ended && self.callbacks.open_question.is_some()
     }
 
     /// Handles a line of stdin.
@@ -120,7 +120,7 @@ impl Agent {
         match message["type"].as_str() {
             Some("user") => {
                 let uuid = message["uuid"].as_str().map(str::to_owned);
-                self.lifecycle(uuid.as_deref(), "queued");
+                self.emit_lifecycle(uuid.as_deref(), "queued");
                 let text = text_of(&message["message"]["content"]);
                 self.queue.push_back(QueuedPrompt { text, uuid, origin: None });
                 Ok(())
@@ -134,7 +134,7 @@ impl Agent {
         }
     }
 
-    fn signalled(&mut self, signal: i32) -> Stop {
+    fn stop_for_signal(&mut self, signal: i32) -> Stop {
         match signal {
             SIGINT if self.in_exchange => Stop::Interrupted { by_signal: true },
             SIGINT => Stop::Exit(0),
@@ -143,29 +143,29 @@ impl Agent {
         }
     }
 
-    /// Reports the end of a background command and queues the turn that it causes. Returns `false` if there
-    /// is no such command.
-    fn background_ended(&mut self, serial: u64, code: i32) -> bool {
+    /// Reports the end of a background command and queues the exchange that it causes. Returns `false` if
+    /// there is no such command.
+    fn take_background_end(&mut self, serial: u64, code: i32) -> bool {
         let Some(index) = self.background.iter().position(|background| background.shell.serial == serial)
         else {
             return false;
         };
-        let ended = self.background.remove(index);
-        let word = if code == 0 { "completed" } else { "failed" };
-        let summary = format!("Background command \"{}\" {word} (exit code {code})", ended.description);
+        let command = self.background.remove(index);
+        let status = if code == 0 { "completed" } else { "failed" };
+        let summary = format!("Background command \"{}\" {status} (exit code {code})", command.description);
         self.out.system(
             "task_updated",
-            json!({"task_id": ended.task_id, "run_id": ended.run_id,
-                "patch": {"status": word, "end_time": clock::unix_ms()}}),
+            json!({"task_id": command.task_id, "run_id": command.run_id,
+                "patch": {"status": status, "end_time": clock::unix_ms()}}),
         );
         self.out.system(
             "task_notification",
-            json!({"task_id": ended.task_id, "run_id": ended.run_id, "tool_use_id": ended.tool_id, "status": word,
-                "output_file": ended.shell.output(), "summary": summary}),
+            json!({"task_id": command.task_id, "run_id": command.run_id, "tool_use_id": command.tool_id, "status": status,
+                "output_file": command.shell.output(), "summary": summary}),
         );
         self.emit_background();
-        let text = format!("<task-notification>\n{summary}\n{}\n</task-notification>", ended.shell.text());
-        self.queue.push_back(QueuedPrompt { text, uuid: None, origin: Some(ended.run_id) });
+        let text = format!("<task-notification>\n{summary}\n{}\n</task-notification>", command.shell.text());
+        self.queue.push_back(QueuedPrompt { text, uuid: None, origin: Some(command.run_id) });
         true
     }
 
@@ -184,16 +184,16 @@ impl Agent {
 
     /// Kills the background commands before the process exits.
     pub(super) fn end_background(&mut self) {
-        for ended in std::mem::take(&mut self.background) {
-            ended.shell.kill();
+        for command in std::mem::take(&mut self.background) {
+            command.shell.kill();
             self.out.system(
                 "task_notification",
-                json!({"task_id": ended.task_id, "run_id": ended.run_id, "tool_use_id": ended.tool_id,
-                    "status": "stopped", "output_file": "", "summary": ended.description}),
+                json!({"task_id": command.task_id, "run_id": command.run_id, "tool_use_id": command.tool_id,
+                    "status": "stopped", "output_file": "", "summary": command.description}),
             );
             self.out.system(
                 "task_updated",
-                json!({"task_id": ended.task_id, "run_id": ended.run_id,
+                json!({"task_id": command.task_id, "run_id": command.run_id,
                     "patch": {"status": "killed", "end_time": clock::unix_ms()}}),
             );
             self.emit_background();
@@ -210,24 +210,24 @@ impl Agent {
         self.hooks.run_session_event(event, &input, &[("CLAUDE_PROJECT_DIR", &self.environment.cwd)])
     }
 
-    /// Runs the hooks for the end of the session. This also happens at an end by a signal.
+    /// Runs the hooks for the end of the session, also after a signal.
     pub(super) fn emit_session_end(&self) {
         self.emit_hooks(SESSION_END, json!({"reason": "other"}));
     }
 
-    pub(super) fn state_changed(&mut self, state: &str) {
+    pub(super) fn emit_state(&mut self, state: &str) {
         if self.environment.session_state {
             self.out.system("session_state_changed", json!({"state": state, "sdk_host_only": true}));
         }
     }
 
-    pub(super) fn lifecycle(&mut self, uuid: Option<&str>, state: &str) {
+    pub(super) fn emit_lifecycle(&mut self, uuid: Option<&str>, state: &str) {
         if let Some(uuid) = uuid {
             self.out.event("command_lifecycle", json!({"command_uuid": uuid, "state": state}));
         }
     }
 
-    /// Writes the session's cost, as at every orderly exit.
+    /// Writes the session's cost to its file, as the real agent does at every orderly exit.
     pub(super) fn write_cost_state(&mut self) {
         let mut state = self.cost_meter.cost_state();
         state["totalAPIDuration"] = json!(self.api_time.as_millis() as u64);

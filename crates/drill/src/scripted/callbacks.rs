@@ -1,5 +1,5 @@
-//! `PreToolUse` hooks that the host answers itself, through stdout and stdin. As with the real agent, a tool
-//! whose question is not answered does not run. After stdin closes, no tool of the turn runs.
+//! Asks the host about `PreToolUse` hooks that it answers itself, through stdout and stdin. As with the real
+//! agent, a tool whose question is not answered does not run. After stdin closes, no tool of the turn runs.
 
 use std::time::{Duration, Instant};
 
@@ -9,9 +9,9 @@ use super::agent::{Agent, Stop};
 use super::hooks::Verdict;
 use super::tools::Outcome;
 
-/// Time for the host to answer, unless it registers another one.
+/// Time for the host to answer, unless it registers another timeout.
 const TIMEOUT: Duration = Duration::from_secs(60);
-const DISCONNECTED: &str = "The user doesn't want to take this action right now. STOP what you are action and wait for the user \
+const DISCONNECTED: &str = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user \
                     to tell you how to proceed.";
 const FAILED: &str = "Hook callback failed: the SDK host replied with an error or an invalid answer.";
 const TIMED_OUT: &str = "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool \
@@ -20,9 +20,9 @@ const TIMED_OUT: &str = "PreToolUse hook did not respond before its timeout (hos
 /// The hooks that the host registered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Callbacks {
-    registered: Vec<Callback>,
+    callbacks: Vec<Callback>,
     /// The id of the open question, and its answer once it has arrived.
-    pub(super) requests: Option<(String, Option<Value>)>,
+    pub(super) open_question: Option<(String, Option<Value>)>,
 }
 
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ impl Callbacks {
     /// Reads the hooks of an `initialize` request.
     pub(super) fn read(hooks: &Value) -> Callbacks {
         let groups = hooks["PreToolUse"].as_array().cloned().unwrap_or_default();
-        let registered = groups.iter().flat_map(|group| {
+        let callbacks = groups.iter().flat_map(|group| {
             let matcher = group["matcher"].as_str().unwrap_or_default().to_owned();
             let timeout = group["timeout"].as_u64().map_or(TIMEOUT, Duration::from_secs);
             let blocks = group["onFailure"] == "block";
@@ -47,21 +47,21 @@ impl Callbacks {
                 Some(Callback { matcher: matcher.clone(), id: id.as_str()?.to_owned(), timeout, blocks })
             })
         });
-        Callbacks { registered: registered.collect(), requests: None }
+        Callbacks { callbacks: callbacks.collect(), open_question: None }
     }
 
     /// Stores the host's answer. Ignores an answer to any other question.
     pub(super) fn take(&mut self, response: &Value) {
-        if let Some((id, answer)) = &mut self.requests
+        if let Some((id, answer)) = &mut self.open_question
             && response["request_id"] == id.as_str()
         {
             *answer = Some(response.clone());
         }
     }
 
-    /// Whether the open question is answered.
+    /// Returns whether the open question is answered.
     pub(super) fn is_answered(&self) -> bool {
-        self.requests.as_ref().is_some_and(|(_, answer)| answer.is_some())
+        self.open_question.as_ref().is_some_and(|(_, answer)| answer.is_some())
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) enum HookDecision {
     Pass,
     /// The call is permitted with this input.
     Modify(Value),
-    /// The call is not made. Contains its result and the metadata of the refusal.
+    /// The tool is not called. Contains the result of the call and the metadata of the rejection.
     Refuse(Outcome, Value),
 }
 
@@ -81,9 +81,9 @@ enum HostReply {
     /// The host could not answer.
     Failure,
     /// The host disconnected.
-    Gone,
+    Disconnected,
     /// No answer before the timeout.
-    Silence,
+    TimedOut,
 }
 
 impl Agent {
@@ -95,7 +95,7 @@ impl Agent {
                 || callback.matcher.split('|').any(|name| name == tool)
         };
         let callbacks: Vec<Callback> =
-            self.callbacks.registered.iter().filter(matches_tool).cloned().collect();
+            self.callbacks.callbacks.iter().filter(matches_tool).cloned().collect();
         for callback in callbacks {
             let question = json!({"subtype": "hook_callback", "callback_id": callback.id, "input": input,
                 "tool_use_id": call["id"]});
@@ -105,7 +105,7 @@ impl Agent {
                     Verdict::Modify(input) => return Ok(HookDecision::Modify(input)),
                     Verdict::Deny(reason) => {
                         let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
-                        return Ok(refused(format!("PreToolUse:{tool} hook error: {reason}"), rejected));
+                        return Ok(rejection(format!("PreToolUse:{tool} hook error: {reason}"), rejected));
                     }
                 },
                 HostReply::Failure => {
@@ -119,15 +119,15 @@ impl Agent {
                             "PreToolUse:{tool} hook error: [callback]: failed; blocking because onFailure is \"block\"\n\
                              {FAILED}"
                         );
-                        return Ok(refused(
+                        return Ok(rejection(
                             text,
                             json!({"decision": "reject", "source": "hook", "reason_type": "hook"}),
                         ));
                     }
                 }
-                HostReply::Gone => return Ok(gone()),
-                HostReply::Silence => {
-                    return Ok(HookDecision::Refuse(Outcome::bad(TIMED_OUT.to_owned()), json!({})));
+                HostReply::Disconnected => return Ok(host_disconnected()),
+                HostReply::TimedOut => {
+                    return Ok(HookDecision::Refuse(Outcome::error(TIMED_OUT.to_owned()), json!({})));
                 }
             }
         }
@@ -144,42 +144,42 @@ impl Agent {
             }
             HostReply::Answer(answer) => {
                 let message = answer["message"].as_str().unwrap_or_default().to_owned();
-                Ok(refused(message, json!({"decision": "reject", "source": "user_reject"})))
+                Ok(rejection(message, json!({"decision": "reject", "source": "user_reject"})))
             }
             HostReply::Failure => {
                 let rejected = json!({"decision": "reject", "source": "config", "reason_type": "other"});
-                Ok(refused("Tool permission request failed".to_owned(), rejected))
+                Ok(rejection("Tool permission request failed".to_owned(), rejected))
             }
-            HostReply::Gone | HostReply::Silence => Ok(gone()),
+            HostReply::Disconnected | HostReply::TimedOut => Ok(host_disconnected()),
         }
     }
 
     fn ask_question(&mut self, question: &Value, timeout: Option<Duration>) -> Result<HostReply, Stop> {
         let id = self.out.rng.uuid();
-        self.callbacks.requests = Some((id.clone(), None));
+        self.callbacks.open_question = Some((id.clone(), None));
         self.out.request(&id, question);
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let has_time = || deadline.is_none_or(|deadline| Instant::now() < deadline);
         while !self.callbacks.is_answered() && !self.input_ended && has_time() {
             self.wait(deadline)?;
         }
-        Ok(match self.callbacks.requests.take().and_then(|(_, answer)| answer) {
+        Ok(match self.callbacks.open_question.take().and_then(|(_, answer)| answer) {
             Some(answer) if answer["subtype"] == "error" => HostReply::Failure,
             Some(answer) => HostReply::Answer(answer["response"].clone()),
-            None if self.input_ended => HostReply::Gone,
+            None if self.input_ended => HostReply::Disconnected,
             None => {
                 self.out.cancel(&id);
-                HostReply::Silence
+                HostReply::TimedOut
             }
         })
     }
 }
 
-fn refused(text: String, decision: Value) -> HookDecision {
+fn rejection(text: String, decision: Value) -> HookDecision {
     let meta = json!({"non_execution_kind": "permission-rule", "permission_decision": decision});
-    HookDecision::Refuse(Outcome::bad(text), meta)
+    HookDecision::Refuse(Outcome::error(text), meta)
 }
 
-fn gone() -> HookDecision {
-    HookDecision::Refuse(Outcome::bad(DISCONNECTED.to_owned()), json!({"non_execution_kind": "cancelled"}))
+fn host_disconnected() -> HookDecision {
+    HookDecision::Refuse(Outcome::error(DISCONNECTED.to_owned()), json!({"non_execution_kind": "cancelled"}))
 }

@@ -7,7 +7,7 @@ use super::callbacks::Callbacks;
 use super::{VERSION, init};
 
 impl Agent {
-    /// Answers a control request. An interrupt during a turn and `end_session` stop the current work.
+    /// Answers a control request. An interrupt during an exchange and `end_session` stop the current work.
     pub(super) fn control(&mut self, message: &Value) -> Result<(), Stop> {
         let id = message["request_id"].clone();
         let request = &message["request"];

@@ -1,5 +1,5 @@
-//! The session's cost, as the agent reports it. It accumulates over resumed processes, starting from the last
-//! `cost-state`. As with the real agent, it lacks the cost of a killed process.
+//! Computes the session's cost, as the agent reports it. It accumulates over resumed processes, starting from
+//! the last `cost-state`. As with the real agent, it lacks the cost of a killed process.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Usage {
         self.0.values().fold(Nanodollars(0), |sum, (_, cost)| sum + *cost)
     }
 
-    fn without(&self, earlier: &Self) -> Self {
+    fn minus(&self, earlier: &Self) -> Self {
         let mut difference = Self::default();
         for (model, (tokens, cost)) in &self.0 {
             let (before, cost_before) = earlier.0.get(model).copied().unwrap_or_default();
@@ -78,8 +78,8 @@ pub(super) struct CostMeter {
 }
 
 impl CostMeter {
-    /// Continues from a `cost-state` row.
-    pub(super) fn continued(cost_state: Option<&Value>) -> Self {
+    /// Creates a meter that continues from a `cost-state` row.
+    pub(super) fn from_cost_state(cost_state: Option<&Value>) -> Self {
         let mut total = Usage::default();
         let models = cost_state.and_then(|state| state["modelUsage"].as_object());
         for (model, usage) in models.into_iter().flatten() {
@@ -114,7 +114,7 @@ impl CostMeter {
 
     /// Returns the cost of this process, which `--max-budget-usd` limits.
     pub(super) fn process_dollars(&self) -> f64 {
-        self.total.without(&self.at_start).cost().dollars()
+        self.total.minus(&self.at_start).cost().dollars()
     }
 
     pub(super) fn model_usage(&self) -> Value {
@@ -123,14 +123,14 @@ impl CostMeter {
 
     /// Returns the usage since the last result, and marks this point as the last result.
     pub(super) fn since_last_result(&mut self) -> Value {
-        let since = self.total.without(&self.at_result).json(true);
+        let usage = self.total.minus(&self.at_result).json(true);
         self.at_result = self.total.clone();
-        since
+        usage
     }
 
     /// Returns the fields of a `cost-state` row.
     pub(super) fn cost_state(&self) -> Value {
-        let billed = self.total.without(&self.estimated);
+        let billed = self.total.minus(&self.estimated);
         json!({"totalCostUSD": billed.cost().dollars(), "modelUsage": billed.json(false),
             "hasUnknownModelCost": self.unknown_model})
     }
@@ -147,7 +147,7 @@ mod tests {
         meter.add("claude-opus-5-5", tokens);
         meter.estimate("claude-opus-5-5", tokens);
         assert_eq!(meter.dollars(), 0.0132);
-        let mut resumed = CostMeter::continued(Some(&meter.cost_state()));
+        let mut resumed = CostMeter::from_cost_state(Some(&meter.cost_state()));
         assert_eq!(resumed.dollars(), 0.0066);
         assert_eq!(resumed.process_dollars(), 0.0);
         resumed.add("claude-opus-5-5", tokens);

@@ -9,8 +9,8 @@ use super::message_builder::Message;
 use crate::price::Tokens;
 
 impl Agent {
-    /// Emits one complete block of a message. Like the real agent, it includes the usage that the message's
-    /// start announced.
+    /// Emits one complete block of a message. The event contains the usage that the message's start
+    /// announced, as with the real agent.
     pub(super) fn emit_block(&mut self, message: &Message, block: &Value) {
         // A message without a stream has its final usage from the start.
         let stop_reason = message.head["stop_reason"].as_str();
@@ -46,7 +46,7 @@ impl Agent {
     /// Emits an event of a message's stream if the host requested partial messages. `abandoned` is the index
     /// of the first abandoned block.
     pub(super) fn stream_event(&mut self, message: &Message, event: Value, abandoned: Option<usize>) {
-        if !self.flags.partial_messages || !message.started() {
+        if !self.flags.partial_messages || !message.has_started() {
             return;
         }
         let mut fields = json!({"event": event, "parent_tool_use_id": null, "api_message_id": message.id});

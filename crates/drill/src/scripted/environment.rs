@@ -1,4 +1,4 @@
-//! The agent's environment variables and folders, read once at the start.
+//! Reads the agent's environment variables and folders, once at the start.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! One exchange, from a prompt to a result. The agent sends requests and runs tools until the model is done,
-//! a limit is reached, a request fails for good, or an interrupt arrives.
+//! Runs one exchange, from a prompt to a result. The agent sends requests and runs tools until the model is
+//! done, a limit is reached, a request fails for good, or an interrupt arrives.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ const CONTINUATIONS: u32 = 3;
 
 const NUDGE: &str = "[Your previous response had no visible output. Please continue and produce a user-visible \
                      response.]";
-const CONTINUE_SMALLER: &str = "Output token limit hit. Resume directly — no apology, no recap of what you were action. \
+const CONTINUE_SMALLER: &str = "Output token limit hit. Resume directly — no apology, no recap of what you were doing. \
                              Pick up mid-thought if that is where the cut happened. Break remaining work into smaller \
                              pieces.";
 const CONTINUE_TRUNCATED: &str = "Your response above was cut off mid-stream. Resume directly from where it stops — no \
@@ -33,7 +33,7 @@ const REFUSED_ONCE: &str = "Your response above was stopped by a safety classifi
                             The rest of it was withheld, and tool calls in it that had not finished did not run. Do \
                             not produce that content again, even reworded.";
 const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was \
-                        a file edit, the new_string was NOT written to the file). STOP what you are action and wait \
+                        a file edit, the new_string was NOT written to the file). STOP what you are doing and wait \
                         for the user to tell you how to proceed.";
 const REJECTED_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused \
                                 before it ran. It may have run in part or in full, and its changes may have been \
@@ -55,9 +55,9 @@ pub(super) struct Exchange {
     pub(super) denials: Vec<Value>,
     pub(super) stop_reason: Option<String>,
     /// Ids of the messages whose start arrived.
-    pub(super) started_at: Vec<String>,
+    pub(super) started_messages: Vec<String>,
     /// The message that an interrupt truncated.
-    pub(super) cut: Option<Message>,
+    pub(super) truncated: Option<Message>,
     /// Whether a stream was lost during this request.
     pub(super) lost_in_stream: bool,
     pub(super) safety_stops: u32,
@@ -72,69 +72,69 @@ pub(super) struct Exchange {
 
 impl Agent {
     /// Runs an exchange for a queued prompt, up to its result.
-    pub(super) fn run_exchange(&mut self, waiting: QueuedPrompt) -> Result<(), Stop> {
+    pub(super) fn run_exchange(&mut self, prompt: QueuedPrompt) -> Result<(), Stop> {
         self.in_exchange = true;
-        let mut exchange = Exchange::new(&waiting);
-        self.state_changed("running");
-        self.lifecycle(waiting.uuid.as_deref(), "started");
-        self.take_prompt(&waiting);
-        let declared = self.servers.declared();
-        let server_tools = declared.iter().filter_map(|tool| tool["name"].as_str());
+        let mut exchange = Exchange::new(&prompt);
+        self.emit_state("running");
+        self.emit_lifecycle(prompt.uuid.as_deref(), "started");
+        self.take_prompt(&prompt);
+        let definitions = self.servers.tool_definitions();
+        let server_tools = definitions.iter().filter_map(|tool| tool["name"].as_str());
         let tools: Vec<&str> = init::tools(&self.flags).iter().copied().chain(server_tools).collect();
         let mut init = init::event(&self.environment, &tools, &self.model, &self.mode);
-        init["mcp_servers"] = self.servers.listed();
+        init["mcp_servers"] = self.servers.status_list();
         self.out.system("init", init);
         let mut stop = None;
-        let ending = match self.converse(&mut exchange) {
-            Ok(ending) => ending,
+        let end = match self.converse(&mut exchange) {
+            Ok(end) => end,
             Err(Stop::Interrupted { by_signal }) => {
                 stop = by_signal.then_some(Stop::Exit(0));
-                self.interrupted(&mut exchange, by_signal)
+                self.finish_interrupted(&mut exchange, by_signal)
             }
             Err(exit @ Stop::Exit(code)) => {
                 if code != 0 {
-                    self.killed(&mut exchange);
+                    self.finish_killed(&mut exchange);
                 }
                 return Err(exit);
             }
         };
         let mut uuids = exchange.uuids.iter();
         let main_uuid = uuids.next();
-        for injected in uuids {
-            self.lifecycle(Some(injected), "completed");
+        for uuid in uuids {
+            self.emit_lifecycle(Some(uuid), "completed");
         }
-        self.emit_result(&exchange, &ending);
-        self.lifecycle(main_uuid.map(String::as_str), "completed");
-        let row = json!({"lastPrompt": waiting.text, "leafUuid": self.session.leaf});
+        self.emit_result(&exchange, &end);
+        self.emit_lifecycle(main_uuid.map(String::as_str), "completed");
+        let row = json!({"lastPrompt": prompt.text, "leafUuid": self.session.leaf});
         self.session.row("last-prompt", row);
         self.in_exchange = false;
         if let Some(stop) = stop {
             return Err(stop);
         }
         // A line that arrived by now starts the next exchange without an idle state in between (2.1.330).
-        let grace = if matches!(ending, ExchangeEnd::Aborted(_)) { LINE_GRACE } else { Duration::ZERO };
+        let grace = if matches!(end, ExchangeEnd::Aborted(_)) { LINE_GRACE } else { Duration::ZERO };
         self.wait(Some(Instant::now() + grace))?;
         if self.queue.is_empty() {
-            self.state_changed("idle");
+            self.emit_state("idle");
         }
         Ok(())
     }
 
     /// Writes the prompt to the session, before the first request.
-    fn take_prompt(&mut self, waiting: &QueuedPrompt) {
-        self.session.row("queue-operation", json!({"operation": "enqueue", "content": waiting.text}));
+    fn take_prompt(&mut self, prompt: &QueuedPrompt) {
+        self.session.row("queue-operation", json!({"operation": "enqueue", "content": prompt.text}));
         self.session.row("queue-operation", json!({"operation": "dequeue"}));
-        let message = json!({"role": "user", "content": waiting.text});
+        let message = json!({"role": "user", "content": prompt.text});
         let uuid = self.out.rng.uuid();
         let row = json!({"message": message, "permissionMode": self.mode, "promptSource": "sdk"});
         self.session.link("user", uuid, row);
         self.messages.push(message);
-        self.emit_prompt(waiting);
+        self.emit_prompt(prompt);
     }
 
     /// Runs the hooks of a prompt and adds their context for the model.
-    fn emit_prompt(&mut self, waiting: &QueuedPrompt) {
-        let contexts = self.emit_hooks(hooks::USER_PROMPT_SUBMIT, json!({"prompt": waiting.text}));
+    fn emit_prompt(&mut self, prompt: &QueuedPrompt) {
+        let contexts = self.emit_hooks(hooks::USER_PROMPT_SUBMIT, json!({"prompt": prompt.text}));
         for text in contexts {
             let context = format!("UserPromptSubmit hook additional context: {text}");
             let attachment = json!({"type": "hook_additional_context", "content": [text],
@@ -151,33 +151,33 @@ impl Agent {
             if let Some(limit) = self.flags.max_turns.filter(|limit| exchange.requests >= *limit) {
                 return Ok(ExchangeEnd::MaxTurns(limit));
             }
-            if let Some(ending) = self.budget_used_up() {
-                return Ok(ending);
+            if let Some(end) = self.exhausted_budget() {
+                return Ok(end);
             }
             exchange.requests += 1;
             exchange.lost_in_stream = false;
             let message = match self.request_message(exchange)? {
-                RequestOutcome::Answered(message) => message,
-                RequestOutcome::Failed(failure) => return Ok(self.failed(failure)),
+                RequestOutcome::Message(message) => message,
+                RequestOutcome::Failed(failure) => return Ok(self.fail(failure)),
             };
             self.bill(exchange, &message);
-            let ending = if message.complete {
+            let end = if message.complete {
                 self.take_message(exchange, &message)?
             } else {
-                self.take_rest(exchange, &message)?
+                self.take_truncated(exchange, &message)?
             };
-            if let Some(ending) = ending {
-                return Ok(ending);
+            if let Some(end) = end {
+                return Ok(end);
             }
         }
     }
 
-    fn budget_used_up(&self) -> Option<ExchangeEnd> {
+    fn exhausted_budget(&self) -> Option<ExchangeEnd> {
         let limit = self.flags.max_budget_usd?;
         (self.cost_meter.process_dollars() >= limit).then_some(ExchangeEnd::MaxBudget(limit))
     }
 
-    fn failed(&mut self, failure: Failure) -> ExchangeEnd {
+    fn fail(&mut self, failure: Failure) -> ExchangeEnd {
         if failure.error == "model_not_found" {
             let model = json!({"model": self.model, "query_source": "sdk"});
             print_error(&format!("[claude-code:unrecognized_model] {model}"));
@@ -194,16 +194,16 @@ impl Agent {
     ) -> Result<Option<ExchangeEnd>, Stop> {
         exchange.stop_reason.clone_from(&message.stop_reason);
         if message.stop_reason.as_deref() == Some("refusal") {
-            return Ok(self.refused(exchange, message));
+            return Ok(self.handle_refusal(exchange, message));
         }
         self.store(message);
         exchange.pending = message.tool_calls().cloned().collect();
-        if let Some(ending) = self.budget_used_up() {
-            return Ok(Some(ending));
+        if let Some(end) = self.exhausted_budget() {
+            return Ok(Some(end));
         }
         if message.stop_reason.as_deref() == Some("max_tokens") {
             if exchange.continuations == CONTINUATIONS {
-                return Ok(Some(self.failed(failure::of_output_limit())));
+                return Ok(Some(self.fail(failure::from_output_limit())));
             }
             exchange.continuations += 1;
             self.add_user(exchange, CONTINUE_SMALLER, json!({"isSynthetic": true}));
@@ -221,7 +221,11 @@ impl Agent {
     }
 
     /// Processes the received part of a message whose stream was lost.
-    fn take_rest(&mut self, exchange: &mut Exchange, message: &Message) -> Result<Option<ExchangeEnd>, Stop> {
+    fn take_truncated(
+        &mut self,
+        exchange: &mut Exchange,
+        message: &Message,
+    ) -> Result<Option<ExchangeEnd>, Stop> {
         self.store(message);
         exchange.pending = message.tool_calls().cloned().collect();
         if exchange.pending.is_empty() {
@@ -242,7 +246,7 @@ impl Agent {
         self.run_tools(exchange)
     }
 
-    fn refused(&mut self, exchange: &mut Exchange, message: &Message) -> Option<ExchangeEnd> {
+    fn handle_refusal(&mut self, exchange: &mut Exchange, message: &Message) -> Option<ExchangeEnd> {
         exchange.safety_stops += 1;
         if exchange.safety_stops == 1 {
             let content =
@@ -257,17 +261,17 @@ impl Agent {
             json!({"original_model": self.model, "request_id": message.request_id, "api_refusal_category": null,
                 "api_refusal_explanation": null, "content": ""}),
         );
-        let failure = failure::of_model_refusal(&self.model, message.request_id.clone(), &message.id);
-        Some(self.failed(failure))
+        let failure = failure::from_model_refusal(&self.model, message.request_id.clone(), &message.id);
+        Some(self.fail(failure))
     }
 
     /// Adds the user lines that arrived during the exchange.
     pub(super) fn take_injected(&mut self, exchange: &mut Exchange) {
         let (lines, notifications) =
-            std::mem::take(&mut self.queue).into_iter().partition(|waiting| waiting.origin.is_none());
+            std::mem::take(&mut self.queue).into_iter().partition(|prompt| prompt.origin.is_none());
         self.queue = notifications;
         for line in Vec::from(lines) {
-            self.lifecycle(line.uuid.as_deref(), "started");
+            self.emit_lifecycle(line.uuid.as_deref(), "started");
             let text = format!("The user sent a new message while you were working: {}", line.text);
             let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
             let uuid = self.out.rng.uuid();
@@ -278,11 +282,11 @@ impl Agent {
     }
 
     /// Finishes the work that an interrupt stopped.
-    fn interrupted(&mut self, exchange: &mut Exchange, by_signal: bool) -> ExchangeEnd {
+    fn finish_interrupted(&mut self, exchange: &mut Exchange, by_signal: bool) -> ExchangeEnd {
         let in_tools = !exchange.pending.is_empty();
         for (index, call) in exchange.pending.clone().iter().enumerate() {
             let running = if index == 0 && !by_signal { REJECTED_RUNNING } else { "" };
-            let mut outcome = Outcome::bad(format!("{REJECTED}{running}"));
+            let mut outcome = Outcome::error(format!("{REJECTED}{running}"));
             outcome.detail = json!("User rejected tool use");
             self.emit_outcome(exchange, call, &outcome, json!({"non_execution_kind": "user-rejected"}));
         }
@@ -290,7 +294,7 @@ impl Agent {
             self.add_user(exchange, "[Request interrupted by user for tool use]", json!({}));
             return ExchangeEnd::Aborted("aborted_tools");
         }
-        let truncated = exchange.cut.take();
+        let truncated = exchange.truncated.take();
         if let Some(message) = &truncated {
             self.store_truncated(message);
         }
@@ -324,29 +328,29 @@ impl Agent {
         self.store(&stored);
     }
 
-    /// The process is about to exit on a signal. A running command is killed with it and still receives its
-    /// result.
-    fn killed(&mut self, exchange: &mut Exchange) {
+    /// Reports the result of the running command before the process exits on a signal. The command is killed
+    /// with the agent.
+    fn finish_killed(&mut self, exchange: &mut Exchange) {
         if let Some(call) = exchange.pending.first().cloned() {
             let accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
             let meta = json!({"permission_decision": accepted});
-            self.emit_outcome(exchange, &call, &Outcome::bad("Exit code 137"), meta);
+            self.emit_outcome(exchange, &call, &Outcome::error("Exit code 137"), meta);
         }
     }
 }
 
 impl Exchange {
-    fn new(waiting: &QueuedPrompt) -> Self {
+    fn new(prompt: &QueuedPrompt) -> Self {
         Self {
             started: Instant::now(),
-            origin: waiting.origin.clone(),
-            uuids: waiting.uuid.iter().cloned().collect(),
+            origin: prompt.origin.clone(),
+            uuids: prompt.uuid.iter().cloned().collect(),
             user_events: 0,
             usage: Tokens::default(),
             denials: Vec::new(),
             stop_reason: None,
-            started_at: Vec::new(),
-            cut: None,
+            started_messages: Vec::new(),
+            truncated: None,
             lost_in_stream: false,
             safety_stops: 0,
             requests: 0,

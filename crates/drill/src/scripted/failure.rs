@@ -1,5 +1,5 @@
-//! Decides whether the agent retries a failed request, and how it reports the failure. Pure tables, measured
-//! with Claude Code 2.1.330.
+//! Decides whether the agent retries a failed request, and how it reports the failure. It consists of pure
+//! tables, measured with Claude Code 2.1.330.
 
 use std::io::ErrorKind;
 
@@ -36,22 +36,22 @@ pub(super) enum RetryDecision {
     /// Wait and retry, at most this often.
     Retry { at_most: Option<u32>, after_s: Option<u64> },
     /// Retry immediately without reporting it, at most this often.
-    Silently(u32),
+    RetrySilently(u32),
     /// Retry once without streaming.
-    Whole,
+    RetryWithoutStreaming,
     /// Report the failure.
     GiveUp,
 }
 
 /// An error response of the API.
 #[derive(Debug, Clone)]
-pub(super) struct Refusal {
+pub(super) struct ErrorResponse {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Value,
 }
 
-impl Refusal {
+impl ErrorResponse {
     fn message(&self) -> &str {
         self.body["error"]["message"].as_str().unwrap_or_default()
     }
@@ -73,16 +73,16 @@ pub(super) fn retry_word(status: Option<u16>) -> &'static str {
 }
 
 /// Returns the reaction to an error response, and the failure to report if retries do not help.
-pub(super) fn of_refusal(
-    refusal: &Refusal,
+pub(super) fn from_error_response(
+    response: &ErrorResponse,
     oauth: bool,
     model: &str,
     host: &str,
 ) -> (RetryDecision, Failure) {
-    let message = refusal.message();
-    let kind = refusal.body["error"]["type"].as_str().map(str::to_owned);
-    let after_s = refusal.retry_after_s();
-    let must_not_retry = header(&refusal.headers, "x-should-retry") == Some("false");
+    let message = response.message();
+    let kind = response.body["error"]["type"].as_str().map(str::to_owned);
+    let after_s = response.retry_after_s();
+    let must_not_retry = header(&response.headers, "x-should-retry") == Some("false");
     let retry = if must_not_retry || after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
         RetryDecision::GiveUp
     } else {
@@ -91,16 +91,16 @@ pub(super) fn of_refusal(
     let failure = |error, text: String| Failure {
         text,
         error,
-        status: Some(refusal.status),
+        status: Some(response.status),
         kind,
-        request_id: header(&refusal.headers, "request-id").map(str::to_owned),
+        request_id: header(&response.headers, "request-id").map(str::to_owned),
         ..Failure::default()
     };
-    match refusal.status {
+    match response.status {
         429 if oauth
-            && header(&refusal.headers, "anthropic-ratelimit-unified-status") == Some("rejected") =>
+            && header(&response.headers, "anthropic-ratelimit-unified-status") == Some("rejected") =>
         {
-            let mut info = limit_info(&refusal.headers).unwrap_or_default();
+            let mut info = limit_info(&response.headers).unwrap_or_default();
             if let Some(fields) = info.as_object_mut() {
                 fields.remove("unifiedWindows");
             }
@@ -140,7 +140,7 @@ pub(super) fn of_refusal(
                 "There's an issue with the selected model ({model}). It may not exist or you may not have access to \
                  it. Run --model to pick a different model."
             );
-            (RetryDecision::Whole, failure("model_not_found", text))
+            (RetryDecision::RetryWithoutStreaming, failure("model_not_found", text))
         }
         413 => {
             let text = "Request too large (max 32MB). Accumulated images and attachments in the conversation pushed \
@@ -150,7 +150,7 @@ pub(super) fn of_refusal(
             (RetryDecision::GiveUp, large)
         }
         status @ (400 | 422) => {
-            (RetryDecision::Silently(5), failure("unknown", format!("API Error: {status} {message}")))
+            (RetryDecision::RetrySilently(5), failure("unknown", format!("API Error: {status} {message}")))
         }
         status @ (408 | 409 | 500..) => {
             let text = format!(
@@ -163,8 +163,8 @@ pub(super) fn of_refusal(
     }
 }
 
-/// A connection that could not be opened, or that broke before a response.
-pub(super) fn of_connection(kind: ErrorKind) -> Failure {
+/// Returns the failure for a connection that could not be opened, or that broke before a response.
+pub(super) fn from_connection_error(kind: ErrorKind) -> Failure {
     let text = match kind {
         ErrorKind::ConnectionRefused => {
             "API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)"
@@ -175,8 +175,8 @@ pub(super) fn of_connection(kind: ErrorKind) -> Failure {
     Failure { text: text.to_owned(), error: "server_error", api_error, ..Failure::default() }
 }
 
-/// No headers before the timeout.
-pub(super) fn of_timeout(waited_ms: u128) -> Failure {
+/// Returns the failure for a response without headers before the timeout.
+pub(super) fn from_timeout(waited_ms: u128) -> Failure {
     let text = format!(
         "Request timed out. If the API is slow to answer, or a proxy or gateway holds responses, set API_TIMEOUT_MS \
          above {waited_ms}."
@@ -184,8 +184,8 @@ pub(super) fn of_timeout(waited_ms: u128) -> Failure {
     Failure { text, error: "server_error", ..Failure::default() }
 }
 
-/// A status 200 without a message.
-pub(super) fn of_malformed(bytes: usize) -> Failure {
+/// Returns the failure for a response with status 200 and without a message.
+pub(super) fn from_malformed_response(bytes: usize) -> Failure {
     let text = format!(
         "API Error: API returned an empty or malformed response (HTTP 200) — check for a proxy or gateway \
          intercepting the request. Response: {bytes} bytes."
@@ -193,15 +193,15 @@ pub(super) fn of_malformed(bytes: usize) -> Failure {
     Failure { text, error: "unknown", ..Failure::default() }
 }
 
-/// An SSE `error` event that persisted through retries.
-pub(super) fn of_event(event: &Value) -> Failure {
+/// Returns the failure for an SSE `error` event that persisted through retries.
+pub(super) fn from_error_event(event: &Value) -> Failure {
     let kind = event["error"]["type"].as_str().map(str::to_owned);
     let message = event["error"]["message"].as_str().unwrap_or_default();
     Failure { text: format!("API Error: {message}"), error: "server_error", kind, ..Failure::default() }
 }
 
-/// The fourth response in a row that hit the output limit.
-pub(super) fn of_output_limit() -> Failure {
+/// Returns the failure for the fourth response in a row that hit the output limit.
+pub(super) fn from_output_limit() -> Failure {
     let text = "API Error: Claude's response exceeded the 128000 output token maximum. To configure this behavior, \
                 set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable.";
     Failure {
@@ -213,14 +213,14 @@ pub(super) fn of_output_limit() -> Failure {
     }
 }
 
-/// No credential. No request is made.
-pub(super) fn of_no_login() -> Failure {
+/// Returns the failure for a missing credential. No request is sent then.
+pub(super) fn from_missing_login() -> Failure {
     let text = "Not logged in · Please run /login".to_owned();
     Failure { text, error: "authentication_failed", ..Failure::default() }
 }
 
-/// A second refusal by the model.
-pub(super) fn of_model_refusal(model: &str, request_id: Option<String>, message_id: &str) -> Failure {
+/// Returns the failure for a second refusal by the model.
+pub(super) fn from_model_refusal(model: &str, request_id: Option<String>, message_id: &str) -> Failure {
     let request = request_id.as_deref().unwrap_or_default();
     let text = format!(
         "API Error: {model}'s safeguards flagged this message (https://www.anthropic.com/legal/aup). This sometimes \
@@ -278,12 +278,13 @@ mod tests {
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>();
         let body = json!({"error": {"type": "t", "message": message}});
         let oauth = headers.iter().any(|(name, _)| name.starts_with("anthropic"));
-        let (next, failure) = of_refusal(&Refusal { status, headers, body }, oauth, "m", "h");
-        assert_eq!((next, failure.error, failure.terminal_reason), expected, "{status} {message}");
+        let (decision, failure) =
+            from_error_response(&ErrorResponse { status, headers, body }, oauth, "m", "h");
+        assert_eq!((decision, failure.error, failure.terminal_reason), expected, "{status} {message}");
     }
 
     #[test]
-    fn refusals_map_to_measured_reactions() {
+    fn error_responses_map_to_measured_reactions() {
         let retry = RetryDecision::Retry { at_most: None, after_s: None };
         check(529, "Overloaded", &[], (retry, "server_error", ""));
         check(500, "x", &[("x-should-retry", "false")], (RetryDecision::GiveUp, "server_error", ""));
@@ -310,8 +311,8 @@ mod tests {
             &[],
             (RetryDecision::GiveUp, "invalid_request", "prompt_too_long"),
         );
-        check(400, "bad", &[], (RetryDecision::Silently(5), "unknown", ""));
-        check(404, "model: m", &[], (RetryDecision::Whole, "model_not_found", ""));
+        check(400, "bad", &[], (RetryDecision::RetrySilently(5), "unknown", ""));
+        check(404, "model: m", &[], (RetryDecision::RetryWithoutStreaming, "model_not_found", ""));
         check(413, "x", &[], (RetryDecision::GiveUp, "invalid_request", "image_error"));
     }
 }

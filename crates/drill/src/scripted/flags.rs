@@ -130,7 +130,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
     Ok(flags)
 }
 
-/// Whether `text` has the form of a UUID.
+/// Returns whether `text` has the form of a UUID.
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.chars().enumerate().all(|(index, c)| match index {

@@ -32,17 +32,17 @@ pub(super) struct History {
 
 /// Reads the session in `path`. Returns `None` if it contains no conversation. Skips invalid rows.
 pub(super) fn read(path: &Path) -> Option<History> {
-    let (rows, leaf, cost_state) = rows_of(path)?;
+    let (rows, leaf, cost_state) = read_rows(path)?;
     let branch = branch(&rows, leaf.as_deref());
     let after_error = branch.last().is_some_and(|row| row["isApiErrorMessage"] == true);
-    let mut messages = messages_of(&branch, &rows);
+    let mut messages = branch_messages(&branch, &rows);
     let mut repairs = Vec::new();
-    let unanswered = unanswered(&messages);
-    for id in &unanswered {
+    let unanswered_calls = unanswered_calls(&messages);
+    for id in &unanswered_calls {
         repairs.push(("user", json!({"role": "user", "content": [result(id, UNKNOWN_OUTCOME)]})));
     }
-    let open = messages.last().is_some_and(|message| message["role"] == "user") && !after_error;
-    if open || !unanswered.is_empty() {
+    let ends_with_prompt = messages.last().is_some_and(|message| message["role"] == "user") && !after_error;
+    if ends_with_prompt || !unanswered_calls.is_empty() {
         let content = json!([{"type": "text", "text": NO_RESPONSE}]);
         repairs.push(("assistant", json!({"role": "assistant", "model": "<synthetic>", "content": content})));
     }
@@ -55,12 +55,13 @@ pub(super) fn read(path: &Path) -> Option<History> {
 /// Reads the session in `path` up to a message of the model. Returns `None` if the conversation does not
 /// contain it.
 pub(super) fn read_until(path: &Path, message: &str) -> Option<History> {
-    let (rows, leaf, cost_state) = rows_of(path)?;
+    let (rows, leaf, cost_state) = read_rows(path)?;
     let mut branch = branch(&rows, leaf.as_deref());
     let index = branch.iter().position(|row| row["type"] == "assistant" && row["uuid"] == message)?;
     branch.truncate(index + 1);
-    let mut messages = messages_of(&branch, &rows);
-    let results: Vec<Value> = unanswered(&messages).iter().map(|id| result(id, MISSING_RESULT)).collect();
+    let mut messages = branch_messages(&branch, &rows);
+    let results: Vec<Value> =
+        unanswered_calls(&messages).iter().map(|id| result(id, MISSING_RESULT)).collect();
     if !results.is_empty() {
         messages.push(json!({"role": "user", "content": results}));
     }
@@ -68,23 +69,23 @@ pub(super) fn read_until(path: &Path, message: &str) -> Option<History> {
 }
 
 /// Returns the rows, the id of the conversation's last row, and the last `cost-state`.
-fn rows_of(path: &Path) -> Option<(Vec<Value>, Option<String>, Option<Value>)> {
+fn read_rows(path: &Path) -> Option<(Vec<Value>, Option<String>, Option<Value>)> {
     let bytes = fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let leaf = rows.iter().rev().find(|row| linked(row))?["uuid"].as_str().map(str::to_owned);
+    let leaf = rows.iter().rev().find(|row| is_linked(row))?["uuid"].as_str().map(str::to_owned);
     let cost_state = rows.iter().rev().find(|row| row["type"] == "cost-state").cloned();
     Some((rows, leaf, cost_state))
 }
 
 /// Returns the messages on this branch. If another prompt follows a call, the call's result is on another
 /// branch.
-fn messages_of(branch: &[&Value], rows: &[Value]) -> Vec<Value> {
+fn branch_messages(branch: &[&Value], rows: &[Value]) -> Vec<Value> {
     let mut messages: Vec<Value> = Vec::new();
     for row in branch.iter().filter(|row| row["isApiErrorMessage"] != true && row["message"].is_object()) {
         let content = &row["message"]["content"];
         if row["message"]["role"] == "user" && content[0]["type"] != "tool_result" {
-            let results: Vec<Value> = unanswered(&messages)
+            let results: Vec<Value> = unanswered_calls(&messages)
                 .iter()
                 .map(|id| find_result(rows, id).unwrap_or_else(|| result(id, MISSING_RESULT)))
                 .collect();
@@ -107,15 +108,19 @@ fn result(id: &str, text: &str) -> Value {
     json!({"type": "tool_result", "content": text, "is_error": true, "tool_use_id": id})
 }
 
-fn linked(row: &Value) -> bool {
-    let conversation = matches!(row["type"].as_str(), Some("user" | "assistant" | "attachment" | "system"));
-    conversation && row["uuid"].is_string() && row["isSidechain"] != true
+fn is_linked(row: &Value) -> bool {
+    let is_conversation =
+        matches!(row["type"].as_str(), Some("user" | "assistant" | "attachment" | "system"));
+    is_conversation && row["uuid"].is_string() && row["isSidechain"] != true
 }
 
 /// Returns the rows from the first to `leaf`, following their parents.
 fn branch<'a>(rows: &'a [Value], leaf: Option<&str>) -> Vec<&'a Value> {
-    let rows_by_id: HashMap<&str, &Value> =
-        rows.iter().filter(|row| linked(row)).filter_map(|row| Some((row["uuid"].as_str()?, row))).collect();
+    let rows_by_id: HashMap<&str, &Value> = rows
+        .iter()
+        .filter(|row| is_linked(row))
+        .filter_map(|row| Some((row["uuid"].as_str()?, row)))
+        .collect();
     let mut branch = Vec::new();
     let mut next_id = leaf;
     // A row occurs on the path only once; more steps than rows would be a cycle.
@@ -128,7 +133,7 @@ fn branch<'a>(rows: &'a [Value], leaf: Option<&str>) -> Vec<&'a Value> {
 }
 
 /// Returns the ids of the tool calls without a result, in order.
-fn unanswered(messages: &[Value]) -> Vec<String> {
+fn unanswered_calls(messages: &[Value]) -> Vec<String> {
     let blocks = || messages.iter().filter_map(|message| message["content"].as_array()).flatten();
     let answered: HashSet<&str> = blocks().filter_map(|block| block["tool_use_id"].as_str()).collect();
     let calls = blocks().filter(|block| block["type"] == "tool_use").filter_map(|block| block["id"].as_str());
@@ -164,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn history_ends_after_a_message() {
+    fn history_ends_at_requested_message() {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let path = folder.path().join("s.jsonl");
         let call = json!([{"type": "tool_use", "id": "t1"}]);

@@ -119,9 +119,9 @@ impl Hook {
     }
 
     fn run(&self, input: &Value, variables: &[(&str, &Path)]) -> HookResult {
-        let failed =
+        let failure =
             |stderr: String| HookResult { stdout: String::new(), stderr, exit_code: 127, timed_out: false };
-        let spawned = Command::new("sh")
+        let result = Command::new("sh")
             .arg("-c")
             .arg(&self.command)
             .envs(variables.iter().copied())
@@ -130,9 +130,9 @@ impl Hook {
             .stderr(Stdio::piped())
             .process_group(0)
             .spawn();
-        let mut child = match spawned {
+        let mut child = match result {
             Ok(child) => child,
-            Err(error) => return failed(error.to_string()),
+            Err(error) => return failure(error.to_string()),
         };
         if let Some(mut stdin) = child.stdin.take() {
             // A hook need not read its input.

@@ -63,7 +63,7 @@ impl HttpResponse {
 
 /// Returns the value of a header. `name` must be in lower case.
 pub(super) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
 }
 
 /// Sends a POST request and reads the head of the response.
@@ -132,7 +132,7 @@ enum BodyRemaining {
     /// All bytes until the connection closes.
     UntilClosed,
     /// The body is complete.
-    Nothing,
+    Complete,
 }
 
 /// The body of a response. A connection that closes too early is an error, not an end.
@@ -160,10 +160,10 @@ impl Read for Body {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.remaining == BodyRemaining::Chunk(0) {
             let size = self.next_chunk()?;
-            self.remaining = if size == 0 { BodyRemaining::Nothing } else { BodyRemaining::Chunk(size) };
+            self.remaining = if size == 0 { BodyRemaining::Complete } else { BodyRemaining::Chunk(size) };
         }
         let limit = match self.remaining {
-            BodyRemaining::Nothing | BodyRemaining::Bytes(0) => return Ok(0),
+            BodyRemaining::Complete | BodyRemaining::Bytes(0) => return Ok(0),
             BodyRemaining::Bytes(remaining) | BodyRemaining::Chunk(remaining) => remaining.min(buffer.len()),
             BodyRemaining::UntilClosed => buffer.len(),
         };
@@ -180,7 +180,7 @@ impl Read for Body {
                     read_line(&mut self.reader)?;
                 }
             }
-            BodyRemaining::UntilClosed | BodyRemaining::Nothing => {}
+            BodyRemaining::UntilClosed | BodyRemaining::Complete => {}
         }
         Ok(count)
     }
@@ -205,7 +205,7 @@ mod tests {
                 let mut piece = [0; 4096];
                 let count = socket.read(&mut piece)?;
                 request
-                    .extend_from_slice(piece.get(..count).filter(|read| !read.is_empty()).unwrap_or(b"{}"));
+                    .extend_from_slice(piece.get(..count).filter(|bytes| !bytes.is_empty()).unwrap_or(b"{}"));
             }
             socket.write_all(answer.as_bytes())?;
             Ok(String::from_utf8_lossy(&request).into_owned())
@@ -213,10 +213,10 @@ mod tests {
         let mut answer =
             post(&base, "/v1/messages", &[("x".into(), "y".into())], b"{}", &ConnectionHandle::default())?;
         let mut text = String::new();
-        let read = answer.body.read_to_string(&mut text).map(|_| text);
+        let result = answer.body.read_to_string(&mut text).map(|_| text);
         let request = server.join().map_err(|_| io::ErrorKind::Other)??;
         assert!(request.starts_with("POST /r/x/v1/messages HTTP/1.1\r\n"), "{request}");
-        Ok((answer.status, read))
+        Ok((answer.status, result))
     }
 
     #[test]

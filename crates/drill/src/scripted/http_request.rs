@@ -35,11 +35,11 @@ pub(super) struct Request {
 }
 
 /// Sends request number `call`. The returned handle aborts it.
-pub(super) fn send(request: Request, call: u64, to: Sender<InboxEvent>) -> ConnectionHandle {
+pub(super) fn send(request: Request, call: u64, inbox: Sender<InboxEvent>) -> ConnectionHandle {
     let connection = ConnectionHandle::default();
     let thread_connection = connection.clone();
     thread::spawn(move || {
-        let emit = |piece| to.send(InboxEvent::Answered(call, piece)).is_ok();
+        let emit = |chunk| inbox.send(InboxEvent::Response(call, chunk)).is_ok();
         match http::post(
             &request.base,
             "/v1/messages?beta=true",
@@ -55,8 +55,8 @@ pub(super) fn send(request: Request, call: u64, to: Sender<InboxEvent>) -> Conne
 }
 
 fn receive(answer: http::HttpResponse, emit: &dyn Fn(ResponseChunk) -> bool) -> bool {
-    let stream = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
-    if stream && answer.status == 200 {
+    let is_stream = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+    if is_stream && answer.status == 200 {
         return emit(ResponseChunk::Streaming(answer.headers)) && read_events(answer.body, emit);
     }
     let mut body = Vec::new();
@@ -76,14 +76,14 @@ fn read_events(body: http::Body, emit: &dyn Fn(ResponseChunk) -> bool) -> bool {
             Err(_) => return emit(ResponseChunk::End(false)),
             Ok(_) => {}
         }
-        let received = if let Some(data) = line.strip_prefix("data:") {
+        let is_sent = if let Some(data) = line.strip_prefix("data:") {
             emit(ResponseChunk::Event(serde_json::from_str(data.trim()).ok()))
         } else if line.starts_with(':') {
             emit(ResponseChunk::Event(None))
         } else {
             true
         };
-        if !received {
+        if !is_sent {
             return false;
         }
     }

@@ -1,5 +1,5 @@
-//! A queue of all events of the agent: lines from its host, signals, chunks of a response, ends of tools. One
-//! thread receives them; the others only send.
+//! Queues all events of the agent: lines from its host, signals, chunks of a response, and ends of commands.
+//! One thread receives them; the others only send.
 
 use std::io::{self, BufRead};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -20,9 +20,9 @@ pub(super) enum InboxEvent {
     /// A signal.
     Signal(i32),
     /// A chunk of the response to request number `.0`.
-    Answered(u64, ResponseChunk),
+    Response(u64, ResponseChunk),
     /// Shell command number `.0` exited, with this exit code, or 128 + the signal that killed it.
-    Ended(u64, i32),
+    CommandEnded(u64, i32),
 }
 
 /// The queue.
@@ -37,10 +37,10 @@ impl Inbox {
     pub(super) fn open() -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel();
         let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])?;
-        let to = sender.clone();
+        let inbox = sender.clone();
         thread::spawn(move || {
             for signal in signals.forever() {
-                if to.send(InboxEvent::Signal(signal)).is_err() {
+                if inbox.send(InboxEvent::Signal(signal)).is_err() {
                     return;
                 }
             }
@@ -50,19 +50,19 @@ impl Inbox {
 
     /// Starts sending every line of stdin to the queue.
     pub(super) fn listen(&self) {
-        let to = self.sender.clone();
+        let inbox = self.sender.clone();
         thread::spawn(move || {
             let mut input = io::stdin().lock();
             let mut line = Vec::new();
             while matches!(input.read_until(b'\n', &mut line), Ok(1..)) {
                 let text = String::from_utf8_lossy(&line).into_owned();
-                if to.send(InboxEvent::Line(text)).is_err() {
+                if inbox.send(InboxEvent::Line(text)).is_err() {
                     return;
                 }
                 line.clear();
             }
-            // The receiver only goes away when the process exits.
-            let _ = to.send(InboxEvent::InputEnded);
+            // The receiver exists until the process exits.
+            let _ = inbox.send(InboxEvent::InputEnded);
         });
     }
 }

@@ -7,7 +7,7 @@ use super::VERSION;
 use super::environment::Environment;
 use super::flags::Flags;
 
-/// The names of all tools. The first is only offered to a host that answers prompts.
+/// The names of all tools. The first is offered only to a host that answers permission prompts.
 const TOOLS: [&str; 9] =
     ["AskUserQuestion", "Task", "Bash", "Edit", "Monitor", "Read", "WebFetch", "WebSearch", "Write"];
 
@@ -43,8 +43,8 @@ pub(super) fn answer(environment: &Environment, mode: &str, in_exchange: bool) -
     })
 }
 
-/// Returns the tools as a request declares them.
-pub(super) fn declared(tools: &[&str]) -> Vec<Value> {
+/// Returns the definitions of these tools for a request.
+pub(super) fn tool_definitions(tools: &[&str]) -> Vec<Value> {
     let tool = |name: &str, required: Value, properties: Value| {
         let schema = json!({"type": "object", "required": required, "properties": properties});
         json!({"name": name, "description": format!("The {name} tool."), "input_schema": schema})

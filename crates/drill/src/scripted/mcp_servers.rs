@@ -1,6 +1,5 @@
-//! The MCP servers of the command line: started with the agent, called for it, and stopped with it. It
-//! implements the part of the protocol that a server with a few tools needs, and declares every tool from the
-//! start.
+//! Runs the MCP servers of the command line. They start and stop with the agent. The module implements the
+//! part of the protocol that a server with a few tools needs, and declares every tool from the start.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -83,8 +82,8 @@ impl Servers {
         Ok(Servers { servers })
     }
 
-    /// Returns the servers as `init` lists them.
-    pub(super) fn listed(&self) -> Value {
+    /// Returns the servers with their status, as `init` lists them.
+    pub(super) fn status_list(&self) -> Value {
         let status = |server: &Server| if server.connection.is_some() { "connected" } else { "failed" };
         let servers = self
             .servers
@@ -93,14 +92,14 @@ impl Servers {
         servers.collect()
     }
 
-    /// Returns the servers' tools, as a request declares them.
-    pub(super) fn declared(&self) -> Vec<Value> {
+    /// Returns the definitions of the servers' tools for a request.
+    pub(super) fn tool_definitions(&self) -> Vec<Value> {
         let tools_of = |server: &Server| {
-            let declared = server.tools.iter().map(|tool| {
+            let definitions = server.tools.iter().map(|tool| {
                 json!({"name": full_name(&server.name, tool), "description": tool["description"],
                     "input_schema": tool["inputSchema"]})
             });
-            declared.collect::<Vec<_>>()
+            definitions.collect::<Vec<_>>()
         };
         self.servers.iter().flat_map(tools_of).collect()
     }
@@ -120,19 +119,19 @@ impl Servers {
                 is_error: result["isError"] == true,
                 detail: result["content"].clone(),
             },
-            Err(error) => Outcome::bad(error),
+            Err(error) => Outcome::error(error),
         })
     }
 }
 
 impl Server {
-    /// A server that cannot start is not an error, as with the real agent.
+    /// Starts a server. A server that cannot start is not an error, as with the real agent.
     fn start(name: String, program: &Program) -> Server {
-        let started = Connection::open(program).and_then(|mut connection| {
+        let result = Connection::open(program).and_then(|mut connection| {
             let tools = connection.request("tools/list", &json!({}))?;
             Ok((connection, tools["tools"].as_array().cloned().unwrap_or_default()))
         });
-        match started {
+        match result {
             Ok((connection, tools)) => Server { name, connection: Some(connection), tools },
             Err(_) => Server { name, connection: None, tools: Vec::new() },
         }
@@ -194,8 +193,8 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         drop(self.stdin.take());
-        // A server that ignores the end of its input must not outlive the agent. One that exited is only
-        // reaped.
+        // A server that ignores the end of its input must not outlive the agent. A server that has exited is
+        // only reaped.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -31,7 +31,7 @@ struct OpenBlock {
 
 impl Message {
     /// Creates a message from one JSON object.
-    pub(super) fn whole(mut body: Value, request_id: Option<String>) -> Option<Self> {
+    pub(super) fn from_json(mut body: Value, request_id: Option<String>) -> Option<Self> {
         let blocks = body["content"].as_array()?.clone();
         let stop_reason = body["stop_reason"].as_str().map(str::to_owned);
         let id = body["id"].as_str()?.to_owned();
@@ -78,8 +78,8 @@ impl Message {
         None
     }
 
-    /// Whether the start of the message arrived.
-    pub(super) fn started(&self) -> bool {
+    /// Returns whether the start of the message arrived.
+    pub(super) fn has_started(&self) -> bool {
         !self.id.is_empty()
     }
 

@@ -1,5 +1,5 @@
-//! Requests one message from the API, with the agent's own retries. It handles refusals, lost connections,
-//! cut streams and silence, and reports them to the host.
+//! Requests one message from the API, with the agent's own retries. It handles error responses, lost
+//! connections, cut streams and silence, and reports them to the host.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::agent::{Agent, Stop};
 use super::environment::Credential;
 use super::exchange::Exchange;
-use super::failure::{self, Failure, Refusal, RetryDecision};
+use super::failure::{self, ErrorResponse, Failure, RetryDecision};
 use super::http::ConnectionHandle;
 use super::http_request::{self, Request, ResponseChunk};
 use super::inbox::InboxEvent;
@@ -24,21 +24,21 @@ const STREAM_REPEATS: u32 = 2;
 /// The result of a request with its retries.
 pub(super) enum RequestOutcome {
     /// A message, or the received part of a message whose stream was lost after usable content.
-    Answered(Message),
+    Message(Message),
     Failed(Failure),
 }
 
 /// The result of a single request.
 enum RawOutcome {
     Message(Message),
-    Refused(Refusal),
+    ErrorResponse(ErrorResponse),
     /// No response, or an unusable one.
     Lost(Failure),
     /// A stream without usable content. A request without streaming may succeed.
     Useless(Failure),
-    /// An SSE error. The flag says whether content had started.
+    /// An SSE error. The flag is `true` if the message had started.
     Error(Failure, bool),
-    /// Only pings for too long. The request is repeated without a report.
+    /// Only pings for too long. The request is repeated without a report to the host.
     OnlyPings,
 }
 
@@ -46,9 +46,9 @@ impl Agent {
     /// Requests the next message.
     pub(super) fn request_message(&mut self, exchange: &mut Exchange) -> Result<RequestOutcome, Stop> {
         if self.environment.credential == Credential::None {
-            return Ok(RequestOutcome::Failed(failure::of_no_login()));
+            return Ok(RequestOutcome::Failed(failure::from_missing_login()));
         }
-        let (mut attempt, mut silent, mut stream, mut events) = (0, 0, true, 0);
+        let (mut attempt, mut silent_retries, mut stream, mut error_events) = (0, 0, true, 0);
         if self.flags.partial_messages {
             self.out.system("status", json!({"status": "requesting"}));
         }
@@ -57,36 +57,43 @@ impl Agent {
             let outcome = self.send_once(exchange, stream);
             self.api_time += started.elapsed();
             let (status, decision, failure) = match outcome? {
-                RawOutcome::Message(message) => return Ok(RequestOutcome::Answered(message)),
+                RawOutcome::Message(message) => return Ok(RequestOutcome::Message(message)),
                 RawOutcome::OnlyPings => continue,
-                RawOutcome::Refused(refusal) => {
+                RawOutcome::ErrorResponse(response) => {
                     let oauth = matches!(self.environment.credential, Credential::Token(_));
                     let host =
                         self.environment.base.as_ref().map(|base| base.authority.clone()).unwrap_or_default();
-                    let (decision, failure) = failure::of_refusal(&refusal, oauth, &self.model, &host);
-                    self.emit_limits(&refusal.headers);
-                    (Some(refusal.status), decision, failure)
+                    let (decision, failure) =
+                        failure::from_error_response(&response, oauth, &self.model, &host);
+                    self.emit_limits(&response.headers);
+                    (Some(response.status), decision, failure)
                 }
                 RawOutcome::Lost(failure) => {
                     (None, RetryDecision::Retry { at_most: None, after_s: None }, failure)
                 }
-                RawOutcome::Useless(failure) => (None, RetryDecision::Whole, failure),
+                RawOutcome::Useless(failure) => (None, RetryDecision::RetryWithoutStreaming, failure),
                 RawOutcome::Error(failure, started) => {
-                    events += 1;
-                    let repeat = !started && events <= STREAM_REPEATS;
+                    error_events += 1;
+                    let repeat = !started && error_events <= STREAM_REPEATS;
                     (
                         None,
-                        if repeat { RetryDecision::Silently(u32::MAX) } else { RetryDecision::Whole },
+                        if repeat {
+                            RetryDecision::RetrySilently(u32::MAX)
+                        } else {
+                            RetryDecision::RetryWithoutStreaming
+                        },
                         failure,
                     )
                 }
             };
             match decision {
                 RetryDecision::GiveUp => return Ok(RequestOutcome::Failed(failure)),
-                RetryDecision::Whole if !stream => return Ok(RequestOutcome::Failed(failure)),
-                RetryDecision::Whole => stream = false,
-                RetryDecision::Silently(at_most) if silent < at_most => silent += 1,
-                RetryDecision::Silently(_) => return Ok(RequestOutcome::Failed(failure)),
+                RetryDecision::RetryWithoutStreaming if !stream => {
+                    return Ok(RequestOutcome::Failed(failure));
+                }
+                RetryDecision::RetryWithoutStreaming => stream = false,
+                RetryDecision::RetrySilently(at_most) if silent_retries < at_most => silent_retries += 1,
+                RetryDecision::RetrySilently(_) => return Ok(RequestOutcome::Failed(failure)),
                 RetryDecision::Retry { at_most, after_s } => {
                     let retries = self.environment.max_retries;
                     if attempt >= retries {
@@ -99,7 +106,7 @@ impl Agent {
                     }
                     attempt += 1;
                     self.wait_to_retry(attempt, retries, status, after_s)?;
-                    if at_most.is_some_and(|most| attempt >= most) {
+                    if at_most.is_some_and(|limit| attempt >= limit) {
                         return Ok(RequestOutcome::Failed(failure));
                     }
                 }
@@ -116,7 +123,7 @@ impl Agent {
     ) -> Result<(), Stop> {
         let delay = retry::delay(attempt, after_s, &mut self.out.rng);
         let end = Instant::now() + self.scaled(delay);
-        let mut written = false;
+        let mut is_logged = false;
         loop {
             let remaining = end.saturating_duration_since(Instant::now());
             if remaining.is_zero() {
@@ -127,8 +134,8 @@ impl Agent {
                 json!({"attempt": attempt, "max_retries": retries, "retry_delay_ms": remaining.as_millis() as u64,
                     "error_status": status, "error": failure::retry_word(status)}),
             );
-            if !written {
-                written = true;
+            if !is_logged {
+                is_logged = true;
                 let uuid = self.out.rng.uuid();
                 let row = json!({"subtype": "api_error", "level": "error", "error": {"status": status},
                     "retryInMs": remaining.as_millis() as u64, "retryAttempt": attempt, "maxRetries": retries});
@@ -143,21 +150,21 @@ impl Agent {
     /// Sends one request and processes its response.
     fn send_once(&mut self, exchange: &mut Exchange, stream: bool) -> Result<RawOutcome, Stop> {
         let Some(request) = self.request(stream) else {
-            return Ok(RawOutcome::Lost(failure::of_connection(ErrorKind::ConnectionRefused)));
+            return Ok(RawOutcome::Lost(failure::from_connection_error(ErrorKind::ConnectionRefused)));
         };
         self.serial += 1;
         let call = self.serial;
         let connection = http_request::send(request, call, self.inbox.sender.clone());
         let mut message = Message::default();
-        let received = self.receive(exchange, &mut message, call);
-        if received.is_err() && message.started() && !message.complete {
-            exchange.cut = Some(message.clone());
+        let result = self.receive(exchange, &mut message, call);
+        if result.is_err() && message.has_started() && !message.complete {
+            exchange.truncated = Some(message.clone());
         }
         // Later chunks of this response are discarded.
         ConnectionHandle::abort(&connection);
-        let outcome = received?;
+        let outcome = result?;
         if matches!(outcome, RawOutcome::Lost(_) | RawOutcome::Error(..) | RawOutcome::Useless(_))
-            && message.started()
+            && message.has_started()
         {
             exchange.lost_in_stream = true;
             self.bill(exchange, &message);
@@ -174,68 +181,75 @@ impl Agent {
     ) -> Result<RawOutcome, Stop> {
         let started = Instant::now();
         let mut headers = None;
-        let (mut any_byte, mut any_event, mut pinged) = (started, started, started);
+        let (mut last_byte, mut last_event, mut last_ping) = (started, started, started);
         loop {
             let deadline = match headers {
                 None => started + self.environment.headers_wait,
                 Some(_) => {
-                    (any_byte + self.environment.stream_wait).min(any_event + self.environment.pings_wait)
+                    (last_byte + self.environment.stream_wait).min(last_event + self.environment.pings_wait)
                 }
             };
             let piece = match self.wait(Some(deadline))? {
-                Some(InboxEvent::Answered(number, piece)) if number == call => piece,
+                Some(InboxEvent::Response(number, piece)) if number == call => piece,
                 Some(_) => continue,
                 None if headers.is_none() => {
-                    return Ok(RawOutcome::Lost(failure::of_timeout(started.elapsed().as_millis())));
+                    return Ok(RawOutcome::Lost(failure::from_timeout(started.elapsed().as_millis())));
                 }
-                None if any_byte > any_event => return Ok(RawOutcome::OnlyPings),
-                None => return Ok(RawOutcome::Useless(failure::of_timeout(any_byte.elapsed().as_millis()))),
+                None if last_byte > last_event => return Ok(RawOutcome::OnlyPings),
+                None => {
+                    return Ok(RawOutcome::Useless(failure::from_timeout(last_byte.elapsed().as_millis())));
+                }
             };
-            any_byte = Instant::now();
+            last_byte = Instant::now();
             match piece {
                 ResponseChunk::Streaming(response_headers) => {
                     message.request_id =
                         super::http::header(&response_headers, "request-id").map(str::to_owned);
                     headers = Some(response_headers);
-                    any_event = any_byte;
+                    last_event = last_byte;
                 }
                 ResponseChunk::Event(Some(event)) => {
                     if event["type"] == "ping" {
-                        if pinged.elapsed() >= self.environment.ping_every {
-                            pinged = any_byte;
+                        if last_ping.elapsed() >= self.environment.ping_every {
+                            last_ping = last_byte;
                             self.stream_event(message, event, None);
                         }
                         continue;
                     }
-                    any_event = any_byte;
+                    last_event = last_byte;
                     if event["type"] == "error" {
-                        return Ok(RawOutcome::Error(failure::of_event(&event), message.started()));
+                        return Ok(RawOutcome::Error(
+                            failure::from_error_event(&event),
+                            message.has_started(),
+                        ));
                     }
                     self.take_event(exchange, message, &event);
                     if event["type"] == "message_stop" {
-                        return Ok(self.finished(message, headers.as_deref()));
+                        return Ok(self.finish(message, headers.as_deref()));
                     }
                 }
                 ResponseChunk::Event(None) => {}
                 ResponseChunk::Whole { status: 200, headers, body } => {
                     let parsed = serde_json::from_slice(&body).ok();
                     let id = super::http::header(&headers, "request-id").map(str::to_owned);
-                    let Some(whole) = parsed.and_then(|body| Message::whole(body, id)) else {
-                        return Ok(RawOutcome::Useless(failure::of_malformed(body.len())));
+                    let Some(whole) = parsed.and_then(|body| Message::from_json(body, id)) else {
+                        return Ok(RawOutcome::Useless(failure::from_malformed_response(body.len())));
                     };
                     *message = whole;
                     for block in &message.blocks {
                         self.emit_block(message, block);
                     }
-                    return Ok(self.finished(message, Some(&headers)));
+                    return Ok(self.finish(message, Some(&headers)));
                 }
                 ResponseChunk::Whole { status, headers, body } => {
                     let body = serde_json::from_slice(&body).unwrap_or_default();
-                    return Ok(RawOutcome::Refused(Refusal { status, headers, body }));
+                    return Ok(RawOutcome::ErrorResponse(ErrorResponse { status, headers, body }));
                 }
-                ResponseChunk::Failed(kind) => return Ok(RawOutcome::Lost(failure::of_connection(kind))),
-                ResponseChunk::End(proper) => {
-                    return Ok(self.broken_off(message, proper, headers.as_deref()));
+                ResponseChunk::Failed(kind) => {
+                    return Ok(RawOutcome::Lost(failure::from_connection_error(kind)));
+                }
+                ResponseChunk::End(is_proper) => {
+                    return Ok(self.end_without_stop(message, is_proper, headers.as_deref()));
                 }
             }
         }
@@ -247,33 +261,33 @@ impl Agent {
             self.emit_block(message, &block);
         }
         if event["type"] == "message_start" {
-            exchange.started_at.push(message.id.clone());
+            exchange.started_messages.push(message.id.clone());
         }
         self.stream_event(message, event.clone(), None);
     }
 
-    fn finished(&mut self, message: &Message, headers: Option<&[(String, String)]>) -> RawOutcome {
+    fn finish(&mut self, message: &Message, headers: Option<&[(String, String)]>) -> RawOutcome {
         self.emit_limits(headers.unwrap_or_default());
         RawOutcome::Message(message.clone())
     }
 
     /// Returns the outcome of a stream that ended without `message_stop`.
-    fn broken_off(
+    fn end_without_stop(
         &mut self,
         message: &Message,
-        proper: bool,
+        is_proper: bool,
         headers: Option<&[(String, String)]>,
     ) -> RawOutcome {
         if message.complete || !message.blocks.is_empty() {
             if !message.complete {
                 self.abandon(message);
             }
-            return self.finished(message, headers);
+            return self.finish(message, headers);
         }
-        if proper && !message.started() {
-            return RawOutcome::Useless(failure::of_malformed(0));
+        if is_proper && !message.has_started() {
+            return RawOutcome::Useless(failure::from_malformed_response(0));
         }
-        RawOutcome::Lost(failure::of_connection(ErrorKind::ConnectionReset))
+        RawOutcome::Lost(failure::from_connection_error(ErrorKind::ConnectionReset))
     }
 
     fn request(&self, stream: bool) -> Option<Request> {
@@ -299,16 +313,16 @@ impl Agent {
             self.flags.system_prompt.clone().unwrap_or_else(default_prompt),
             self.flags.append_system_prompt.as_deref().map(|text| format!(" {text}")).unwrap_or_default()
         );
-        let mut tools = init::declared(init::tools(&self.flags));
-        tools.extend(self.servers.declared());
+        let mut tools = init::tool_definitions(init::tools(&self.flags));
+        tools.extend(self.servers.tool_definitions());
         let body = json!({"model": self.model, "max_tokens": 32_000, "stream": stream, "system": system,
-            "tools": tools, "messages": merged(&self.messages)});
+            "tools": tools, "messages": merge_neighbors(&self.messages)});
         Some(Request { base, headers, body: body.to_string().into_bytes() })
     }
 }
 
 /// Returns the messages with neighbors of the same role merged.
-fn merged(messages: &[Value]) -> Vec<Value> {
+fn merge_neighbors(messages: &[Value]) -> Vec<Value> {
     let blocks = |content: &Value| match content {
         Value::Array(blocks) => blocks.clone(),
         text => vec![json!({"type": "text", "text": text})],

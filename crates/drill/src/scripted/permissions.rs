@@ -1,9 +1,9 @@
-//! Decides which tools a permission mode allows without asking. Pure.
+//! Decides which tools a permission mode allows without asking. The module is pure.
 
 use super::questions::ASK_USER_QUESTION;
 use serde_json::Value;
 
-/// Whether `mode` allows a call of `tool`.
+/// Returns whether `mode` allows a call of `tool`.
 pub(super) fn allows(mode: &str, tool: &str) -> bool {
     match mode {
         // Every mode requires a person to answer a question.

@@ -1,5 +1,5 @@
-//! The tool that asks the user. It is offered only if the host answers prompts, and its input then contains
-//! the answers. All texts are the real agent's. Pure.
+//! Defines the tool that asks the user. It is offered only if the host answers prompts, and its input then
+//! contains the answers. All texts are those of the real agent. The module is pure.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub(super) fn render_answers(input: &Value) -> String {
     )
 }
 
-/// Whether an answer is one of the options, or several of them.
+/// Returns whether an answer is one of the options, or several of them.
 fn is_chosen(question: &Value, answer: &str) -> bool {
     let options = question["options"].as_array().map(Vec::as_slice).unwrap_or_default();
     answer.split(", ").all(|part| options.iter().any(|option| option["label"] == part))

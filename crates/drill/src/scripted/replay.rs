@@ -1,5 +1,5 @@
-//! Modes without an API, for tests and benchmarks: a recorded stream, a flood of events, an instant result.
-//! In these modes the agent ignores its prompt.
+//! Runs modes without an API, for tests and benchmarks: a recorded stream, a flood of events, an instant
+//! result. In these modes the agent ignores its prompt.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) fn run(flags: &Flags, environment: &Environment) -> Option<u8> {
     if flags.input_lines && !wait_for_user_line(environment) {
         return Some(0);
     }
-    let written = if let Some(file) = value(REPLAY) {
+    let result = if let Some(file) = value(REPLAY) {
         let code = value(REPLAY_EXIT).and_then(|code| code.parse().ok()).unwrap_or(0);
         copy(Path::new(&file)).map(|()| code)
     } else if let Some(size) = value(FLOOD) {
@@ -43,7 +43,7 @@ pub(super) fn run(flags: &Flags, environment: &Environment) -> Option<u8> {
         flood(flags, environment, &Flood { count: 0, bytes: 0, lines_per_second: None }).map(|()| 0)
     };
     // A closed stdout is not a failure; an unreadable recording is.
-    Some(written.unwrap_or(1))
+    Some(result.unwrap_or(1))
 }
 
 /// Reads lines up to the first one of the user. Returns whether there was one. Answers `initialize`.

@@ -25,7 +25,7 @@ pub(super) enum ExchangeEnd {
 
 impl Agent {
     /// Emits the result of an exchange and sets the exit code.
-    pub(super) fn emit_result(&mut self, exchange: &Exchange, ending: &ExchangeEnd) {
+    pub(super) fn emit_result(&mut self, exchange: &Exchange, end: &ExchangeEnd) {
         let mut result = json!({
             "duration_ms": exchange.started.elapsed().as_millis() as u64,
             "duration_api_ms": self.api_time.as_millis() as u64,
@@ -35,8 +35,8 @@ impl Agent {
             "permission_denials": exchange.denials, "queued_turn_count": self.queue.len(), "result_index": self.results,
             "fast_mode_state": "off", "safety_stops": exchange.safety_stops,
         });
-        if self.flags.partial_messages && !exchange.started_at.is_empty() {
-            result["begun_message_ids"] = json!(exchange.started_at);
+        if self.flags.partial_messages && !exchange.started_messages.is_empty() {
+            result["begun_message_ids"] = json!(exchange.started_messages);
         }
         if let Some(run_id) = &exchange.origin {
             result["origin"] =
@@ -46,16 +46,16 @@ impl Agent {
             result["user_message_uuid"] = json!(first);
             result["user_message_uuids"] = json!(exchange.uuids);
         }
-        let is_error = fill(&mut result, exchange, ending);
+        let is_error = fill(&mut result, exchange, end);
         self.exit_code = u8::from(is_error);
         self.results += 1;
         self.out.result(result);
     }
 }
 
-/// Adds the fields that depend on the ending. Returns whether it is an error.
-fn fill(result: &mut Value, exchange: &Exchange, ending: &ExchangeEnd) -> bool {
-    let (subtype, is_error, reason) = match ending {
+/// Adds the fields that depend on how the exchange ended. Returns whether the result is an error.
+fn fill(result: &mut Value, exchange: &Exchange, end: &ExchangeEnd) -> bool {
+    let (subtype, is_error, reason) = match end {
         ExchangeEnd::Completed { text, reason } => {
             result["result"] = json!(text);
             result["api_error_status"] = Value::Null;
@@ -100,7 +100,7 @@ fn fill(result: &mut Value, exchange: &Exchange, ending: &ExchangeEnd) -> bool {
 }
 
 /// Returns the result of a failed start, with zero usage.
-pub(super) fn refused_start(error: &str, reason: Option<&str>) -> Value {
+pub(super) fn failed_start(error: &str, reason: Option<&str>) -> Value {
     let mut result = json!({
         "subtype": "error_during_execution", "duration_ms": 0, "duration_api_ms": 0, "is_error": true, "num_turns": 0,
         "stop_reason": null, "total_cost_usd": 0, "usage": usage(&Tokens::default()), "modelUsage": {},

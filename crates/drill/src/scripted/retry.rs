@@ -1,10 +1,11 @@
-//! Computes the delays between the agent's own retries. Pure; measured with Claude Code 2.1.330.
+//! Computes the delays between the agent's own retries, as measured with Claude Code 2.1.330. The module is
+//! pure.
 
 use std::time::Duration;
 
 use crate::rng::Rng;
 
-/// The delay before the first retry. It doubles with each.
+/// The delay before the first retry. It doubles with each retry.
 const BASE_MS: u64 = 500;
 /// The longest delay, before jitter.
 const CAP_MS: u64 = 32_000;

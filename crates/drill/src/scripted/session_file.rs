@@ -1,5 +1,5 @@
-//! Writes the session's file: one JSON row per line, linked by `parentUuid`. It never reads; `history` does.
-//! If the folder is not writable, the session is not stored, as with the real agent.
+//! Writes the session's file: one JSON row per line, linked by `parentUuid`. It never reads the file;
+//! `history` does. If the folder is not writable, the session is not stored, as with the real agent.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -21,7 +21,7 @@ pub(super) struct SessionFile {
     file: Option<File>,
     cwd: String,
     /// Whether the session is stored.
-    pub(super) is_kept: bool,
+    pub(super) is_stored: bool,
     /// The last row of the conversation. It is the parent of the next row.
     pub(super) leaf: Option<String>,
 }
@@ -34,15 +34,15 @@ impl SessionFile {
             id: id.to_owned(),
             path,
             file: None,
-            is_kept: true,
+            is_stored: true,
             cwd: cwd.display().to_string(),
             leaf: None,
         }
     }
 
     /// Continues a session whose last row is `leaf`.
-    pub(super) fn resumed(path: PathBuf, cwd: &Path, id: &str, leaf: Option<String>) -> Self {
-        Self { id: id.to_owned(), path, file: None, is_kept: true, cwd: cwd.display().to_string(), leaf }
+    pub(super) fn resume(path: PathBuf, cwd: &Path, id: &str, leaf: Option<String>) -> Self {
+        Self { id: id.to_owned(), path, file: None, is_stored: true, cwd: cwd.display().to_string(), leaf }
     }
 
     /// Returns the folder for the output of this session's tools.
@@ -74,7 +74,7 @@ impl SessionFile {
 
     /// Writes a row unchanged, for the copy that a fork starts with.
     pub(super) fn write(&mut self, row: &Value) {
-        if !self.is_kept {
+        if !self.is_stored {
             return;
         }
         if self.file.is_none() {

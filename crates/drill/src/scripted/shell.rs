@@ -1,5 +1,5 @@
-//! Runs shell commands. Each has its own process group, so that it survives the agent's death and the agent
-//! can kill all of it. Output goes to a file.
+//! Runs shell commands. Each has its own process group, so that it survives the agent's death, and so that
+//! the agent can kill all of its processes. Output goes to a file.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -31,7 +31,7 @@ impl Shell {
         cwd: &Path,
         output: PathBuf,
         serial: u64,
-        to: Sender<InboxEvent>,
+        inbox: Sender<InboxEvent>,
     ) -> io::Result<Self> {
         if let Some(folder) = output.parent() {
             fs::create_dir_all(folder)?;
@@ -52,7 +52,7 @@ impl Shell {
             let code = child.wait().map_or(127, |status| {
                 status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(127)
             });
-            to.send(InboxEvent::Ended(serial, code))
+            inbox.send(InboxEvent::CommandEnded(serial, code))
         });
         Ok(Self { serial, group, output })
     }

@@ -31,7 +31,7 @@ const MODEL: &str = "claude-sonnet-4-5";
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let flags = match flags::parse(arguments) {
         Ok(flags) => flags,
-        Err(error) => return refuse(&error),
+        Err(error) => return exit_with_error(&error),
     };
     if flags.version {
         stdout::write(&format!("{VERSION} (Claude Code)"));
@@ -47,11 +47,11 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Runs exchanges until none is due or a reason to stop appears.
+/// Runs exchanges until no more prompts can arrive or the process must exit. Returns the exit code.
 fn run(mut agent: Agent) -> u8 {
     let code = loop {
         let step = match agent.queue.pop_front() {
-            Some(waiting) => agent.run_exchange(waiting),
+            Some(prompt) => agent.run_exchange(prompt),
             None if agent.input_ended && agent.background.is_empty() => break agent.exit_code,
             None => agent.wait(None).map(|_| ()),
         };
@@ -72,34 +72,35 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     let settings = flags.settings.as_deref().filter(|_| !flags.safe_mode);
     let files = [environment.config.join("settings.json"), environment.cwd.join(".claude/settings.json")];
     let files: &[PathBuf] = if flags.safe_mode { &[] } else { &files };
-    let hooks = Hooks::read(files, settings).map_err(|error| refuse(&error))?;
+    let hooks = Hooks::read(files, settings).map_err(|error| exit_with_error(&error))?;
     let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
-    let known_id = flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
-    let id = known_id.unwrap_or_else(|| rng.uuid());
+    let requested_id =
+        flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
+    let id = requested_id.unwrap_or_else(|| rng.uuid());
     let mut out = EventWriter::new(flags.output, id.clone(), rng);
     if mode == "bypassPermissions" && !environment.sandbox && rustix::process::geteuid().is_root() {
         let error =
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
         if environment.startup_results {
-            out.result(result::refused_start(error, Some("bypass_root")));
+            out.result(result::failed_start(error, Some("bypass_root")));
         }
-        return Err(refuse(error));
+        return Err(exit_with_error(error));
     }
     if flags.resume.is_none() && session_file::path(&environment.config, &environment.cwd, &id).exists() {
-        return Err(refuse(&format!("Error: Session ID {id} is already in use.")));
+        return Err(exit_with_error(&format!("Error: Session ID {id} is already in use.")));
     }
     let (mut session, history) = match &flags.resume {
         None => (SessionFile::new(&environment.config, &environment.cwd, &id), History::default()),
         Some(from) => resume(from, &id, &flags, &environment, &mut out)?,
     };
-    session.is_kept = !flags.no_session;
-    // A model in safe mode only answers once, without tools and servers.
+    session.is_stored = !flags.no_session;
+    // Safe mode serves a single response without tools and servers.
     let configs: &[String] = if flags.safe_mode { &[] } else { &flags.mcp_configs };
-    let servers = Servers::start(configs).map_err(|error| refuse(&error))?;
-    let inbox = Inbox::open().map_err(|error| refuse(&format!("Error: {error}")))?;
+    let servers = Servers::start(configs).map_err(|error| exit_with_error(&error))?;
+    let inbox = Inbox::open().map_err(|error| exit_with_error(&format!("Error: {error}")))?;
     let mut agent = Agent {
         model: flags.model.clone().unwrap_or_else(|| MODEL.to_owned()),
-        cost_meter: CostMeter::continued(history.cost_state.as_ref()),
+        cost_meter: CostMeter::from_cost_state(history.cost_state.as_ref()),
         messages: history.messages,
         queue: VecDeque::new(),
         background: Vec::new(),
@@ -130,7 +131,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
             None => read_prompt(),
         };
         if text.trim().is_empty() {
-            return Err(refuse(
+            return Err(exit_with_error(
                 "Error: Input must be provided either through stdin or as a prompt argument when using --print",
             ));
         }
@@ -164,14 +165,14 @@ fn resume(
         };
         if flags.output == Output::Stream {
             from.clone_into(&mut out.session_id);
-            out.result(result::refused_start(&error, None));
+            out.result(result::failed_start(&error, None));
         }
-        return Err(refuse(&error));
+        return Err(exit_with_error(&error));
     };
     let mut session = if flags.fork_session {
         fork(&history, id, environment)
     } else {
-        SessionFile::resumed(path, &environment.cwd, id, history.leaf.clone())
+        SessionFile::resume(path, &environment.cwd, id, history.leaf.clone())
     };
     for (kind, message) in std::mem::take(&mut history.repairs) {
         let uuid = out.rng.uuid();
@@ -182,7 +183,7 @@ fn resume(
 
 fn fork(history: &History, id: &str, environment: &Environment) -> SessionFile {
     let path = session_file::path(&environment.config, Path::new(&environment.cwd), id);
-    let mut session = SessionFile::resumed(path, &environment.cwd, id, history.leaf.clone());
+    let mut session = SessionFile::resume(path, &environment.cwd, id, history.leaf.clone());
     for row in &history.rows {
         let mut row = row.clone();
         row["sessionId"] = json!(id);
@@ -198,7 +199,7 @@ fn read_prompt() -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn refuse(error: &str) -> ExitCode {
+fn exit_with_error(error: &str) -> ExitCode {
     print_error(error);
     ExitCode::FAILURE
 }

@@ -1,5 +1,5 @@
 //! Writes the agent's stdout: one JSON object per line, with the session and a unique id. A closed stdout
-//! stops nothing, as with the real agent. No other module of the agent writes to stdout.
+//! does not stop the agent, as with the real agent. Only this module and `replay` write to stdout.
 
 use std::io::{self, Write};
 
@@ -44,7 +44,7 @@ impl EventWriter {
         }
     }
 
-    /// Writes an answer to the host. It contains no session.
+    /// Writes an answer to the host. The answer contains no session id.
     pub(super) fn answer(&mut self, response: Value) {
         if self.format == Output::Stream {
             write(&json!({"type": "control_response", "response": response}).to_string());

@@ -30,7 +30,7 @@ impl Agent {
     fn run_guarded(&mut self, exchange: &mut Exchange, call: &Value) -> Result<(Outcome, Value), Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
         if tool == questions::ASK_USER_QUESTION && !self.flags.prompts_host {
-            return Ok((Outcome::bad(questions::DISABLED.to_owned()), json!({})));
+            return Ok((Outcome::error(questions::DISABLED.to_owned()), json!({})));
         }
         let input = json!({"session_id": self.session.id, "transcript_path": self.session.path,
             "cwd": self.environment.cwd, "permission_mode": self.mode, "hook_event_name": "PreToolUse",
@@ -55,7 +55,7 @@ impl Agent {
                 Verdict::Deny(reason) => {
                     exchange.denials.push(denial);
                     let text = format!("PreToolUse:{tool} hook error: {reason}");
-                    return Ok((Outcome::bad(text), json!({"non_execution_kind": "permission-rule"})));
+                    return Ok((Outcome::error(text), json!({"non_execution_kind": "permission-rule"})));
                 }
             }
         }
@@ -100,7 +100,7 @@ impl Agent {
             json!({"tool_name": tool, "tool_use_id": call["id"], "message": text}),
         );
         exchange.denials.push(denial);
-        (Outcome::bad(text), json!({"non_execution_kind": "user-rejected"}))
+        (Outcome::error(text), json!({"non_execution_kind": "user-rejected"}))
     }
 
     fn emit_hook(&mut self, tool: &str, result: &HookResult) {

@@ -27,12 +27,12 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    fn good(content: impl Into<Value>, detail: Value) -> Self {
+    fn success(content: impl Into<Value>, detail: Value) -> Self {
         Self { content: content.into(), is_error: false, detail }
     }
 
     /// Creates the result of a call that failed or was rejected.
-    pub(super) fn bad(content: impl Into<String>) -> Self {
+    pub(super) fn error(content: impl Into<String>) -> Self {
         let content = content.into();
         Self { detail: json!(format!("Error: {content}")), content: content.into(), is_error: true }
     }
@@ -52,10 +52,10 @@ impl Agent {
             "Bash" => self.run_command(call),
             questions::ASK_USER_QUESTION => {
                 let detail = json!({"questions": input["questions"], "answers": input["answers"]});
-                Ok(Outcome::good(questions::render_answers(input), detail))
+                Ok(Outcome::success(questions::render_answers(input), detail))
             }
             other => Ok(self.servers.call(other, input).unwrap_or_else(|| {
-                Outcome::bad(format!(
+                Outcome::error(format!(
                     "<tool_use_error>Error: No such tool available: {other}</tool_use_error>"
                 ))
             })),
@@ -73,17 +73,17 @@ impl Agent {
         let name = format!("b{}", self.out.rng.letters(8));
         let shell = match self.start_shell(call, &name) {
             Ok(shell) => shell,
-            Err(error) => return Ok(Outcome::bad(format!("cannot run bash: {error}"))),
+            Err(error) => return Ok(Outcome::error(format!("cannot run bash: {error}"))),
         };
         let limit = call["input"]["timeout"].as_u64().map_or(COMMAND_WAIT, Duration::from_millis);
         let end = Instant::now() + limit;
         let code = loop {
             match self.wait(Some(end)) {
-                Ok(Some(InboxEvent::Ended(serial, code))) if serial == shell.serial => break code,
+                Ok(Some(InboxEvent::CommandEnded(serial, code))) if serial == shell.serial => break code,
                 Ok(Some(_)) => {}
                 Ok(None) => {
                     shell.kill();
-                    return Ok(Outcome::bad(format!("Command timed out after {} s", limit.as_secs_f64())));
+                    return Ok(Outcome::error(format!("Command timed out after {} s", limit.as_secs_f64())));
                 }
                 Err(stop) => {
                     shell.kill();
@@ -98,19 +98,19 @@ impl Agent {
             } else {
                 format!("Exit code {code}\n{text}")
             };
-            return Ok(Outcome::bad(content));
+            return Ok(Outcome::error(content));
         }
         let detail = json!({"stdout": text, "stderr": "", "interrupted": false, "isImage": false,
             "noOutputExpected": false});
         let content = if text.is_empty() { "(Bash completed with no output)".to_owned() } else { text };
-        Ok(Outcome::good(content, detail))
+        Ok(Outcome::success(content, detail))
     }
 
     fn start_in_background(&mut self, call: &Value) -> Outcome {
         let task_id = format!("b{}", self.out.rng.letters(8));
         let shell = match self.start_shell(call, &task_id) {
             Ok(shell) => shell,
-            Err(error) => return Outcome::bad(format!("cannot run bash: {error}")),
+            Err(error) => return Outcome::error(format!("cannot run bash: {error}")),
         };
         let run_id = format!("0m{}-{:08x}", self.out.rng.letters(7), self.out.rng.next_u64() >> 32);
         let input = &call["input"];
@@ -118,33 +118,33 @@ impl Agent {
             input["description"].as_str().or(input["command"].as_str()).unwrap_or_default().to_owned();
         let tool_id = call["id"].as_str().unwrap_or_default().to_owned();
         let output = shell.output().display().to_string();
-        let started = json!({"task_id": task_id, "run_id": run_id, "tool_use_id": tool_id,
+        let event = json!({"task_id": task_id, "run_id": run_id, "tool_use_id": tool_id,
             "description": description, "is_backgrounded": true, "task_type": "local_bash"});
         self.background.push(Background { shell, task_id: task_id.clone(), run_id, tool_id, description });
         self.emit_background();
-        self.out.system("task_started", started);
+        self.out.system("task_started", event);
         let content = format!(
             "Command running in background with ID: {task_id}. Output is being written to: {output}. You will be \
              notified when it completes. To check interim output, use Read on that file path."
         );
         let detail = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false,
             "noOutputExpected": false, "backgroundTaskId": task_id});
-        Outcome::good(content, detail)
+        Outcome::success(content, detail)
     }
 }
 
 /// Writes a file. `requested_path` is the path as the model wrote it.
 fn write(path: &Path, requested_path: &str, content: &str) -> Outcome {
     let before = fs::read_to_string(path).ok();
-    let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-    if let Err(error) = made.and_then(|()| fs::write(path, content)) {
-        return Outcome::bad(format!("cannot write {}: {error}", path.display()));
+    let result = path.parent().map_or(Ok(()), fs::create_dir_all);
+    if let Err(error) = result.and_then(|()| fs::write(path, content)) {
+        return Outcome::error(format!("cannot write {}: {error}", path.display()));
     }
     let kind = if before.is_some() { "update" } else { "create" };
     let verb = if before.is_some() { "updated" } else { "created" };
     let detail = json!({"type": kind, "filePath": path, "content": content, "structuredPatch": [],
         "originalFile": before, "userModified": false});
-    Outcome::good(
+    Outcome::success(
         format!(
             "File {verb} successfully at: {requested_path} (file state is current in your context — no need to Read it back)"
         ),
@@ -156,28 +156,28 @@ fn edit(path: &Path, requested_path: &str, input: &Value) -> Outcome {
     let text = |field: &str| input[field].as_str().unwrap_or_default();
     let (old, new, all) = (text("old_string"), text("new_string"), input["replace_all"] == true);
     let Ok(before) = fs::read_to_string(path) else {
-        return Outcome::bad(format!(
+        return Outcome::error(format!(
             "<tool_use_error>File does not exist: {}</tool_use_error>",
             path.display()
         ));
     };
     let count = before.matches(old).count();
     if old.is_empty() || count == 0 {
-        return Outcome::bad(format!(
+        return Outcome::error(format!(
             "<tool_use_error>String to replace not found in file.\nString: {old}</tool_use_error>"
         ));
     }
     if count > 1 && !all {
-        return Outcome::bad(format!(
+        return Outcome::error(format!(
             "<tool_use_error>Found {count} matches of the string to replace, but replace_all is false.</tool_use_error>"
         ));
     }
     if let Err(error) = fs::write(path, before.replace(old, new)) {
-        return Outcome::bad(format!("cannot write {}: {error}", path.display()));
+        return Outcome::error(format!("cannot write {}: {error}", path.display()));
     }
     let detail = json!({"filePath": path, "oldString": old, "newString": new, "originalFile": before,
         "structuredPatch": [], "userModified": false, "replaceAll": all});
-    Outcome::good(
+    Outcome::success(
         format!(
             "The file {requested_path} has been updated successfully. (file state is current in your context — no need to Read \
              it back)"
@@ -188,11 +188,11 @@ fn edit(path: &Path, requested_path: &str, input: &Value) -> Outcome {
 
 fn read(path: &Path) -> Outcome {
     let Ok(text) = fs::read_to_string(path) else {
-        return Outcome::bad("File does not exist.");
+        return Outcome::error("File does not exist.");
     };
     let numbered: Vec<String> =
         text.lines().enumerate().map(|(index, line)| format!("{}\t{line}", index + 1)).collect();
     let detail = json!({"type": "text", "file": {"filePath": path, "content": text, "numLines": numbered.len(),
         "startLine": 1, "totalLines": numbered.len()}});
-    Outcome::good(numbered.join("\n"), detail)
+    Outcome::success(numbered.join("\n"), detail)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::host::{Checked, Drill};
+use crate::host::{Drill, TestResult};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
@@ -14,7 +14,7 @@ fn check(
     expected: (&str, Value, Value),
     requests: usize,
     announced: usize,
-) -> Checked {
+) -> TestResult {
     let drill = Drill::find(name)?;
     let mut agent = drill.start(
         &["--session-id", SESSION, "--permission-mode", "bypassPermissions"],
@@ -24,8 +24,8 @@ fn check(
     let ended = drill.end(agent)?;
     let result = ended.last()?;
     let (reason, status, kind) = expected;
-    let found = (&result["terminal_reason"], &result["api_error_status"], &result["api_error"]);
-    assert_eq!(found, (&json!(reason), &status, &kind), "{name}");
+    let actual = (&result["terminal_reason"], &result["api_error_status"], &result["api_error"]);
+    assert_eq!(actual, (&json!(reason), &status, &kind), "{name}");
     assert_eq!(ended.status.code(), Some(i32::from(result["is_error"] == true)), "{name}");
     assert_eq!(drill.api.account().model_requests(), requests, "{name}");
     let retried = ended.events.iter().filter(|event| event["subtype"] == "api_retry").count();
@@ -34,7 +34,7 @@ fn check(
 }
 
 #[test]
-fn faults_end_the_agent_as_measured() -> Checked {
+fn faults_end_the_agent_as_measured() -> TestResult {
     let null = || Value::Null;
     check("overload", "1", ("api_error", json!(529), null()), 3, 1)?;
     check("overload", "5", ("completed", null(), null()), 8, 5)?;
@@ -54,7 +54,7 @@ fn faults_end_the_agent_as_measured() -> Checked {
 }
 
 #[test]
-fn stream_cut_after_tool_call_runs_tool_and_reports_loss() -> Checked {
+fn stream_cut_after_tool_call_runs_tool_and_reports_loss() -> TestResult {
     let drill = Drill::find("stream-cut")?;
     let ended = drill.end(drill.prompt(SESSION)?)?;
     assert_eq!((ended.status.code(), &ended.last()?["terminal_reason"]), (Some(0), &json!("completed")));
@@ -72,7 +72,7 @@ fn stream_cut_after_tool_call_runs_tool_and_reports_loss() -> Checked {
 }
 
 #[test]
-fn usage_limit_reports_its_reset() -> Checked {
+fn usage_limit_reports_its_reset() -> TestResult {
     let drill = Drill::find("usage-limit")?;
     let ended = drill.end(drill.prompt(SESSION)?)?;
     let limits: Vec<_> = ended

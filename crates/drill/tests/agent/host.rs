@@ -1,4 +1,5 @@
-//! A host for the agent: starts it in its own folders, writes lines, reads events. It decides nothing.
+//! A host for the agent: starts it in its own folders, writes lines to it and reads its events. It makes no
+//! decisions.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -13,9 +14,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-pub type Checked = Result<(), Box<dyn Error>>;
+pub type TestResult = Result<(), Box<dyn Error>>;
 
-/// Time limit of waiting for one event or the end.
+/// Time limit of the wait for one event or for the agent's exit.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A scenario that is being played, with folders for the agent.
@@ -34,7 +35,7 @@ pub struct Agent {
 }
 
 /// An agent that exited.
-pub struct Ended {
+pub struct ExitedAgent {
     pub status: ExitStatus,
     pub events: Vec<Value>,
     pub stderr: String,
@@ -106,7 +107,7 @@ impl Drill {
         Ok(agent)
     }
 
-    pub fn end(&self, mut agent: Agent) -> Result<Ended, Box<dyn Error>> {
+    pub fn end(&self, mut agent: Agent) -> Result<ExitedAgent, Box<dyn Error>> {
         drop(agent.child.stdin.take());
         let deadline = Instant::now() + TIMEOUT;
         let status = loop {
@@ -114,7 +115,7 @@ impl Drill {
                 Some(status) => break status,
                 None if Instant::now() > deadline => {
                     agent.child.kill()?;
-                    return Err("the agent did not end".into());
+                    return Err("the agent did not exit".into());
                 }
                 None => thread::sleep(Duration::from_millis(2)),
             }
@@ -123,33 +124,33 @@ impl Drill {
             agent.events.push(serde_json::from_str(&line)?);
         }
         let stderr = fs::read_to_string(self.folder.path().join("stderr"))?;
-        Ok(Ended { status, events: agent.events, stderr })
+        Ok(ExitedAgent { status, events: agent.events, stderr })
     }
 }
 
 impl Agent {
-    pub fn send_prompt(&mut self, text: &str) -> Checked {
+    pub fn send_prompt(&mut self, text: &str) -> TestResult {
         self.send(
             &json!({"type": "user", "message": {"role": "user", "content": text}, "parent_tool_use_id": null,
             "session_id": ""}),
         )
     }
 
-    pub fn control(&mut self, id: &str, request: Value) -> Checked {
+    pub fn control(&mut self, id: &str, request: Value) -> TestResult {
         self.send(&json!({"type": "control_request", "request_id": id, "request": request}))
     }
 
-    pub fn send(&mut self, line: &Value) -> Checked {
+    pub fn send(&mut self, line: &Value) -> TestResult {
         self.write(&format!("{line}\n"))
     }
 
-    pub fn write(&mut self, text: &str) -> Checked {
+    pub fn write(&mut self, text: &str) -> TestResult {
         let stdin = self.child.stdin.as_mut().ok_or("stdin is open")?;
         Ok(stdin.write_all(text.as_bytes())?)
     }
 
     /// Reads events until one satisfies `matches`, and returns it.
-    pub fn until(&mut self, matches: impl Fn(&Value) -> bool) -> Result<Value, Box<dyn Error>> {
+    pub fn read_until(&mut self, matches: impl Fn(&Value) -> bool) -> Result<Value, Box<dyn Error>> {
         loop {
             let line = self
                 .lines
@@ -165,25 +166,25 @@ impl Agent {
 
     /// Reads up to the next result.
     pub fn result(&mut self) -> Result<Value, Box<dyn Error>> {
-        self.until(|event| event["type"] == "result")
+        self.read_until(|event| event["type"] == "result")
     }
 
-    /// Waits for the call of `tool`, and a moment longer, so that it runs.
-    pub fn until_tool(&mut self, tool: &str) -> Checked {
+    /// Waits for the call of `tool`, and a moment longer, so that the tool is running.
+    pub fn wait_for_tool(&mut self, tool: &str) -> TestResult {
         let tool = tool.to_owned();
-        self.until(|event| event["message"]["content"][0]["name"] == tool.as_str())?;
-        self.until(|event| event["event"]["type"] == "message_stop")?;
+        self.read_until(|event| event["message"]["content"][0]["name"] == tool.as_str())?;
+        self.read_until(|event| event["event"]["type"] == "message_stop")?;
         thread::sleep(Duration::from_millis(150));
         Ok(())
     }
 
-    pub fn signal(&self, signal: rustix::process::Signal) -> Checked {
+    pub fn signal(&self, signal: rustix::process::Signal) -> TestResult {
         let pid = rustix::process::Pid::from_raw(self.child.id().cast_signed()).ok_or("a child has a pid")?;
         Ok(rustix::process::kill_process(pid, signal)?)
     }
 }
 
-impl Ended {
+impl ExitedAgent {
     pub fn results(&self) -> Vec<&Value> {
         self.events.iter().filter(|event| event["type"] == "result").collect()
     }
@@ -195,7 +196,7 @@ impl Ended {
     }
 }
 
-/// Returns type and subtype of the events. Equal neighbors are listed once.
+/// Returns the type and subtype of each event. Equal neighbors are listed once.
 pub fn event_kinds(events: &[Value]) -> Vec<String> {
     let mut kinds: Vec<String> = events
         .iter()
@@ -219,7 +220,8 @@ pub fn hash(folder: &Path) -> Result<String, Box<dyn Error>> {
 /// Returns the example program `agent`, which cargo builds with the tests.
 fn program() -> Result<PathBuf, Box<dyn Error>> {
     let test_binary = std::env::current_exe()?;
-    let folder = test_binary.parent().and_then(Path::parent).ok_or("tests lie in target/<profile>/deps")?;
+    let folder =
+        test_binary.parent().and_then(Path::parent).ok_or("test binaries are in target/<profile>/deps")?;
     let program = folder.join("examples/agent");
     if program.is_file() { Ok(program) } else { Err(format!("{} is not built", program.display()).into()) }
 }

@@ -1,25 +1,25 @@
-//! Interrupts and signals in the middle of an exchange.
+//! Tests interrupts and signals in the middle of an exchange.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::host::{Checked, Drill, Ended};
+use crate::host::{Drill, ExitedAgent, TestResult};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
-/// Plays the scenario with the killed agent up to its slow command, without the kill.
-fn in_tool(
-    act: impl FnOnce(&mut crate::host::Agent) -> Checked,
-) -> Result<(Drill, Ended), Box<dyn std::error::Error>> {
+/// Plays the scenario with the slow command, without its kill. Calls `act` while the command runs.
+fn run_to_tool(
+    act: impl FnOnce(&mut crate::host::Agent) -> TestResult,
+) -> Result<(Drill, ExitedAgent), Box<dyn std::error::Error>> {
     let drill = Drill::find("agent-killed-mid-tool")?;
     let mut agent = drill.prompt(SESSION)?;
-    agent.until_tool("Bash")?;
+    agent.wait_for_tool("Bash")?;
     act(&mut agent)?;
     let ended = drill.end(agent)?;
     Ok((drill, ended))
 }
 
-fn result_texts(ended: &Ended) -> Vec<String> {
+fn result_texts(ended: &ExitedAgent) -> Vec<String> {
     let blocks = ended.events.iter().filter_map(|event| event["message"]["content"].as_array()).flatten();
     blocks
         .filter(|block| block["type"] == "tool_result")
@@ -28,8 +28,8 @@ fn result_texts(ended: &Ended) -> Vec<String> {
 }
 
 #[test]
-fn interrupted_tool_is_rejected_and_session_continues() -> Checked {
-    let (_, ended) = in_tool(|agent| {
+fn interrupted_tool_is_rejected_and_session_continues() -> TestResult {
+    let (_, ended) = run_to_tool(|agent| {
         agent.control("int1", json!({"subtype": "interrupt"}))?;
         let result = agent.result()?;
         assert_eq!((&result["terminal_reason"], &result["num_turns"]), (&json!("aborted_tools"), &json!(4)));
@@ -46,26 +46,26 @@ fn interrupted_tool_is_rejected_and_session_continues() -> Checked {
 }
 
 #[test]
-fn signals_end_the_agent_as_measured() -> Checked {
-    let (drill, ended) = in_tool(|agent| agent.signal(Signal::TERM))?;
+fn signals_end_the_agent_as_measured() -> TestResult {
+    let (drill, ended) = run_to_tool(|agent| agent.signal(Signal::TERM))?;
     assert_eq!((ended.status.code(), ended.results().len()), (Some(143), 0));
     assert_eq!(result_texts(&ended)[1], "Exit code 137");
     drop(drill);
-    let (_, ended) = in_tool(|agent| agent.signal(Signal::HUP))?;
+    let (_, ended) = run_to_tool(|agent| agent.signal(Signal::HUP))?;
     assert_eq!((ended.status.code(), ended.results().len()), (Some(129), 0));
-    let (_, ended) = in_tool(|agent| agent.signal(Signal::INT))?;
+    let (_, ended) = run_to_tool(|agent| agent.signal(Signal::INT))?;
     assert_eq!((ended.status.code(), &ended.last()?["terminal_reason"]), (Some(0), &json!("aborted_tools")));
     Ok(())
 }
 
 #[test]
-fn interrupted_stream_keeps_text_and_estimates_cost() -> Checked {
+fn interrupted_stream_keeps_text_and_estimates_cost() -> TestResult {
     let drill = Drill::find("agent-killed-mid-stream")?;
     let mut agent = drill.prompt(SESSION)?;
     let second =
         |event: &Value| event["event"]["type"] == "content_block_delta" && event["event"]["index"] == 0;
-    agent.until(|event| event["type"] == "user")?;
-    agent.until(second)?;
+    agent.read_until(|event| event["type"] == "user")?;
+    agent.read_until(second)?;
     std::thread::sleep(std::time::Duration::from_millis(100));
     agent.control("int1", json!({"subtype": "interrupt"}))?;
     let ended = drill.end(agent)?;
@@ -81,10 +81,10 @@ fn interrupted_stream_keeps_text_and_estimates_cost() -> Checked {
 }
 
 #[test]
-fn killed_agent_leaves_tool_running_and_session_resumable() -> Checked {
+fn killed_agent_leaves_tool_running_and_session_resumable() -> TestResult {
     let drill = Drill::find("agent-killed-mid-tool")?;
     let mut agent = drill.prompt(SESSION)?;
-    agent.until_tool("Bash")?;
+    agent.wait_for_tool("Bash")?;
     agent.signal(Signal::KILL)?;
     let killed = drill.end(agent)?;
     assert_eq!((killed.status.code(), killed.results().len()), (None, 0));

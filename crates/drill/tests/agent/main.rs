@@ -1,4 +1,4 @@
-//! Tests of the scripted agent as a process, against the API: its events, and its state after a kill.
+//! Tests the scripted agent as a process, against the API: its events, and its state after a kill.
 
 mod faults;
 mod host;

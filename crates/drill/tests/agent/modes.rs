@@ -1,9 +1,9 @@
-//! The modes without an API.
+//! Tests the modes without an API.
 
-use crate::host::{Checked, Drill, event_kinds};
+use crate::host::{Drill, TestResult, event_kinds};
 
 #[test]
-fn replay_writes_the_recording_unchanged() -> Checked {
+fn replay_writes_the_recording_unchanged() -> TestResult {
     let drill = Drill::find("storm")?;
     let recording = drill.work().join("recorded.jsonl");
     std::fs::write(
@@ -23,7 +23,7 @@ fn replay_writes_the_recording_unchanged() -> Checked {
 }
 
 #[test]
-fn flood_writes_requested_events_and_a_result() -> Checked {
+fn flood_writes_requested_events_and_a_result() -> TestResult {
     let drill = Drill::find("storm")?;
     let mut agent = drill.start(&[], &[("LONGHAUL_SCRIPTED_FLOOD", "500:1200")])?;
     agent.send_prompt("go")?;
@@ -41,7 +41,7 @@ fn flood_writes_requested_events_and_a_result() -> Checked {
 }
 
 #[test]
-fn instant_end_sends_no_request() -> Checked {
+fn instant_end_sends_no_request() -> TestResult {
     let drill = Drill::find("storm")?;
     let mut agent = drill.start(&[], &[("LONGHAUL_SCRIPTED_INSTANT", "1")])?;
     agent.send_prompt("go")?;

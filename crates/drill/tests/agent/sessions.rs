@@ -1,23 +1,24 @@
-//! Sessions: failed starts, resuming, forking, and control requests.
+//! Tests sessions: failed starts, resuming, forking, and control requests.
 
 use serde_json::json;
 
-use crate::host::{Checked, Drill};
+use crate::host::{Drill, TestResult};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 const OTHER: &str = "99999999-2222-4333-8444-555555555555";
 
 #[test]
-fn failed_starts_are_worded_like_the_real_agents() -> Checked {
+fn failed_starts_match_the_real_agent() -> TestResult {
     let drill = Drill::find("rate-limit-3")?;
     drill.end(drill.prompt(SESSION)?)?;
-    let check = |arguments: &[&str], environment: &[(&str, &str)], stderr: &str, events: usize| -> Checked {
-        let ended = drill.end(drill.start(arguments, environment)?)?;
-        assert_eq!(ended.status.code(), Some(1), "{arguments:?}");
-        assert!(ended.stderr.contains(stderr), "{arguments:?}: {}", ended.stderr);
-        assert_eq!(ended.events.len(), events, "{arguments:?}");
-        Ok(())
-    };
+    let check =
+        |arguments: &[&str], environment: &[(&str, &str)], stderr: &str, events: usize| -> TestResult {
+            let ended = drill.end(drill.start(arguments, environment)?)?;
+            assert_eq!(ended.status.code(), Some(1), "{arguments:?}");
+            assert!(ended.stderr.contains(stderr), "{arguments:?}: {}", ended.stderr);
+            assert_eq!(ended.events.len(), events, "{arguments:?}");
+            Ok(())
+        };
     check(&["--session-id", SESSION], &[], "is already in use.", 0)?;
     check(&["--session-id", "x"], &[], "Must be a valid UUID", 0)?;
     check(&["--resume", OTHER], &[], &format!("No conversation found with session ID: {OTHER}"), 1)?;
@@ -34,9 +35,9 @@ fn failed_starts_are_worded_like_the_real_agents() -> Checked {
 }
 
 #[test]
-fn resumed_session_adds_to_its_cost_and_fork_starts_with_it() -> Checked {
+fn resumed_session_and_fork_continue_the_cost() -> TestResult {
     let drill = Drill::find("rate-limit-3")?;
-    let cost = |ended: &crate::host::Ended| -> Result<f64, Box<dyn std::error::Error>> {
+    let cost = |ended: &crate::host::ExitedAgent| -> Result<f64, Box<dyn std::error::Error>> {
         ended.last()?["total_cost_usd"].as_f64().ok_or_else(|| "a result has a cost".into())
     };
     let first = cost(&drill.end(drill.prompt(SESSION)?)?)?;
@@ -52,7 +53,7 @@ fn resumed_session_adds_to_its_cost_and_fork_starts_with_it() -> Checked {
 }
 
 #[test]
-fn answers_control_requests() -> Checked {
+fn answers_control_requests() -> TestResult {
     let drill = Drill::find("rate-limit-3")?;
     let mut agent = drill.start(&["--permission-mode", "plan"], &[])?;
     agent.control("i1", json!({"subtype": "initialize"}))?;
@@ -88,7 +89,7 @@ fn answers_control_requests() -> Checked {
 }
 
 #[test]
-fn invalid_json_line_ends_the_agent() -> Checked {
+fn invalid_json_line_ends_the_agent() -> TestResult {
     let drill = Drill::find("rate-limit-3")?;
     let mut agent = drill.start(&[], &[])?;
     agent.write("\n{\"type\":\"nothing known\"}\n{half a line\n")?;

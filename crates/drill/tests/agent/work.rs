@@ -1,15 +1,16 @@
-//! The work itself: tools, background commands, permissions, and token counts on which both sides agree.
+//! Tests the work itself: tools, background commands, permissions, and token counts on which both sides
+//! agree.
 
 use longhaul_drill::scenario::{FaultKind, find};
 use longhaul_drill::{Scenario, Tokens, workspace};
 use serde_json::Value;
 
-use crate::host::{Checked, Drill, hash};
+use crate::host::{Drill, TestResult, hash};
 
 const SESSION: &str = "11111111-2222-4333-8444-555555555555";
 
 #[test]
-fn storm_without_kill_completes_and_both_sides_count_the_same() -> Checked {
+fn storm_without_kill_completes_with_equal_counts() -> TestResult {
     let mut storm = find("storm")?;
     storm.faults.retain(|fault| !matches!(fault.kind, FaultKind::Kill { .. } | FaultKind::Cut { .. }));
     let drill = Drill::new(storm)?;
@@ -18,7 +19,7 @@ fn storm_without_kill_completes_and_both_sides_count_the_same() -> Checked {
     assert_eq!((ended.status.code(), &result["terminal_reason"]), (Some(0), &Value::from("completed")));
     let expected = workspace::hash(&drill.scenario.expected_files().unwrap_or_default());
     assert_eq!(hash(&drill.work())?, expected);
-    let account = drill.api.account();
+    let log = drill.api.account();
     let usage = &result["modelUsage"]["claude-sonnet-4-5"];
     let count = |field: &str| usage[field].as_u64().unwrap_or(0);
     let reported = Tokens {
@@ -27,8 +28,8 @@ fn storm_without_kill_completes_and_both_sides_count_the_same() -> Checked {
         cache_read: count("cacheReadInputTokens"),
         output: count("outputTokens"),
     };
-    assert_eq!(reported, account.tokens());
-    assert_eq!(result["total_cost_usd"].as_f64(), Some(account.cost().dollars()));
+    assert_eq!(reported, log.tokens());
+    assert_eq!(result["total_cost_usd"].as_f64(), Some(log.cost().dollars()));
     Ok(())
 }
 
@@ -41,7 +42,7 @@ fn script(tool: &str) -> Result<Drill, Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn background_command_causes_second_exchange_after_idle() -> Checked {
+fn background_command_causes_second_exchange_after_idle() -> TestResult {
     let drill = script("bash = { command = \"sleep 0.3; echo late > late.txt\", run_in_background = true }")?;
     let ended = drill.end(drill.prompt(SESSION)?)?;
     let results = ended.results();
@@ -58,7 +59,7 @@ fn background_command_causes_second_exchange_after_idle() -> Checked {
 }
 
 #[test]
-fn without_permission_nothing_is_written_and_denial_is_reported() -> Checked {
+fn denied_write_changes_nothing_and_is_reported() -> TestResult {
     let drill = script("write = { path = \"a.txt\", content = \"x\" }")?;
     let mut agent = drill.start(&["--permission-mode", "default"], &[])?;
     agent.send_prompt("go")?;
@@ -72,10 +73,10 @@ fn without_permission_nothing_is_written_and_denial_is_reported() -> Checked {
 }
 
 #[test]
-fn line_sent_during_a_tool_shares_its_result() -> Checked {
+fn line_sent_during_a_tool_shares_its_result() -> TestResult {
     let drill = script("bash = { command = \"sleep 0.5\" }")?;
     let mut agent = drill.prompt(SESSION)?;
-    agent.until_tool("Bash")?;
+    agent.wait_for_tool("Bash")?;
     agent.send_prompt("and another thing")?;
     let ended = drill.end(agent)?;
     assert_eq!(ended.results().len(), 1);
@@ -84,7 +85,7 @@ fn line_sent_during_a_tool_shares_its_result() -> Checked {
 }
 
 #[test]
-fn limits_end_the_exchange() -> Checked {
+fn limits_end_the_exchange() -> TestResult {
     for (flag, value, subtype) in
         [("--max-turns", "1", "error_max_turns"), ("--max-budget-usd", "0.0000001", "error_max_budget_usd")]
     {

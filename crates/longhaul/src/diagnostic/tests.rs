@@ -39,7 +39,7 @@ impl Workspace {
     }
 
     fn texts(&self, requested: bool, records: &[Record]) -> Texts {
-        let dir = RunDir::at(self.run()).expect("the name is a run id");
+        let dir = RunDir::from_path(self.run()).expect("the name is a run id");
         let mut diagnostic = Diagnostic::new(requested, &dir, &self.project(), &Environment::default());
         let mut run = Run::new();
         for record in records {
@@ -120,7 +120,7 @@ fn check(texts: &[(String, String)], name: &str, expected: Expect) {
 #[test]
 fn texts_are_readable() {
     let workspace = Workspace::new();
-    let dir = RunDir::at(workspace.run()).expect("the name is a run id");
+    let dir = RunDir::from_path(workspace.run()).expect("the name is a run id");
     let attempt = dir.create_attempt(1).expect("the directory is writable");
     let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT, process: None, oom_killed: false };
     attempt.write_exit(&exit).expect("the directory is writable");

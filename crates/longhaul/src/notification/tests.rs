@@ -11,7 +11,7 @@ use longhaul_store::RunDir;
 const AT: Moment = Moment(1_763_775_245_120);
 
 fn dir() -> RunDir {
-    RunDir::at("/runs/2025-11-22/kmzxqp".into()).expect("an absolute path")
+    RunDir::from_path("/runs/2025-11-22/kmzxqp".into()).expect("an absolute path")
 }
 
 fn plan(attempt: u32) -> AttemptPlan {

@@ -2,7 +2,7 @@
 //! no snapshot includes. If the process is killed, `longhaul gc` recognizes the directory by its name.
 
 use super::TransferError;
-use longhaul_store::{Home, OUTSIDE};
+use longhaul_store::{Home, OUTSIDE_LINK};
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(super) fn scratch(home: &Home) -> Result<TempDir, TransferError> {
 /// # Errors
 /// Returns [`TransferError::Io`] if the record cannot be written.
 pub(super) fn register_temporary(scratch: &TempDir, path: &Path) -> Result<(), TransferError> {
-    let result = std::path::absolute(path).and_then(|path| symlink(path, scratch.path().join(OUTSIDE)));
+    let result = std::path::absolute(path).and_then(|path| symlink(path, scratch.path().join(OUTSIDE_LINK)));
     match result {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             Err(TransferError::io("write", scratch.path())(error))

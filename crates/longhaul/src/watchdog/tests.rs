@@ -4,7 +4,7 @@ use std::task::Poll;
 
 fn run() -> (tempfile::TempDir, RunDir) {
     let home = tempfile::tempdir().expect("temporary directory");
-    let dir = RunDir::at(home.path().join("bcdfgh")).expect("an id");
+    let dir = RunDir::from_path(home.path().join("bcdfgh")).expect("an id");
     let attempt = dir.create_attempt(1).expect("attempt");
     fs::write(dir.journal_path(), "").expect("journal");
     fs::write(attempt.stream_path(), "one\n").expect("stream");

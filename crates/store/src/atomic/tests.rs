@@ -43,9 +43,9 @@ fn failure_leaves_only_the_old_file() {
 fn clears_only_files_of_dead_writers() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let path = |name: &str| home.path().join(name);
-    let mut dead = std::process::Command::new("true").spawn().expect("it is everywhere");
+    let mut dead = std::process::Command::new("true").spawn().expect("`true` exists");
     let pid = dead.id();
-    dead.wait().expect("it ends");
+    dead.wait().expect("it exits");
     fs::create_dir_all(path("attempts/001")).expect("a directory");
     let leftovers = [format!(".status.json.{pid}-2.new"), format!("attempts/001/.answers.json.{pid}-0.new")];
     let retained = [

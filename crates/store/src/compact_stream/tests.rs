@@ -21,13 +21,13 @@ fn check(content: &[u8], expected: &[u8]) {
     let times = FileTimes::new().set_modified(modified);
     File::options().write(true).open(&path).and_then(|file| file.set_times(times)).expect("time");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("mode");
-    let compacted = compact(&path, |line| !line.starts_with(b"-")).expect("compacted");
+    let stats = compact(&path, |line| !line.starts_with(b"-")).expect("compacted");
     assert!(fs::read(&path).expect("read") == expected);
-    let found = fs::metadata(&path).expect("metadata");
-    assert_eq!(found.modified().expect("time"), modified);
-    assert_eq!(found.permissions().mode() & 0o777, 0o640);
-    assert_eq!(compacted.bytes_before, content.len() as u64);
-    assert_eq!(compacted.bytes_after, expected.len() as u64);
+    let metadata = fs::metadata(&path).expect("metadata");
+    assert_eq!(metadata.modified().expect("time"), modified);
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
+    assert_eq!(stats.bytes_before, content.len() as u64);
+    assert_eq!(stats.bytes_after, expected.len() as u64);
     assert_eq!(names(&dir), 1);
 }
 
@@ -44,12 +44,12 @@ fn drops_rejected_lines() {
 
 #[test]
 fn keeps_long_lines_unfiltered() {
-    let limit = JUDGED_LINE_BYTES_MAX as usize;
+    let limit = FILTERED_LINE_BYTES_MAX as usize;
     for length in [BUFFER_BYTES - 1, BUFFER_BYTES, limit - 1, limit, limit + 1, 2 * limit, 64 << 20] {
         let long = [b"-".repeat(length), b"\n".to_vec()].concat();
         let content = [b"-\na\n", &long[..], b"-\nb\n"].concat();
-        let kept = length + 1 > limit;
-        check(&content, &[&b"a\n"[..], if kept { &long } else { b"" }, b"b\n"].concat());
+        let is_kept = length + 1 > limit;
+        check(&content, &[&b"a\n"[..], if is_kept { &long } else { b"" }, b"b\n"].concat());
     }
 }
 
@@ -83,8 +83,8 @@ fn panicking_filter_loses_nothing() {
         assert!(line != b"b", "a filter with a defect");
         false
     };
-    let outcome = std::panic::catch_unwind(|| compact(&path, filter).is_ok());
-    assert!(outcome.is_err());
+    let result = std::panic::catch_unwind(|| compact(&path, filter).is_ok());
+    assert!(result.is_err());
     assert_eq!(fs::read(&path).expect("read"), b"-a\nb\n");
     assert_eq!(names(&dir), 1);
 }

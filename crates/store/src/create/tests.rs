@@ -13,13 +13,13 @@ fn day() -> Day {
     "2025-11-22".parse().expect("a date")
 }
 
-fn walk(dir: &Path, found: &mut Vec<PathBuf>) {
+fn walk(dir: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).expect("listing") {
         let path = entry.expect("entry").path();
         if path.is_dir() {
-            walk(&path, found);
+            walk(&path, paths);
         }
-        found.push(path);
+        paths.push(path);
     }
 }
 
@@ -32,9 +32,9 @@ fn new_run_is_complete_private_and_findable() {
     assert_eq!(run.dir.plan().expect("plan"), plan());
     run.dir.create_attempt(1).expect("attempt").create_stream().expect("stream");
 
-    let mut found = Vec::new();
-    walk(home.path(), &mut found);
-    for path in found {
+    let mut paths = Vec::new();
+    walk(home.path(), &mut paths);
+    for path in paths {
         let mode = fs::metadata(&path).expect("metadata").permissions().mode() & 0o777;
         assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
     }
@@ -95,18 +95,18 @@ fn places_run_in_requested_directory() {
         (run.clone(), run.clone())
     );
 
-    // The same id again, there or here, on any day.
+    // The same id is rejected there and in the home, on any day.
     let tomorrow = "2025-11-23".parse().expect("a date");
     let here = Placement { runs_dir: None, ..placement.clone() };
     for placement in [&placement, &here] {
-        let refused = home.create_run_at(placement, &tomorrow, 7, &plan());
-        assert!(matches!(refused, Err(StoreError::RunIdInUse { .. })), "{refused:?}");
+        let result = home.create_run_at(placement, &tomorrow, 7, &plan());
+        assert!(matches!(result, Err(StoreError::RunIdInUse { .. })), "{result:?}");
     }
-    let drawn = Placement { id: None, ..placement.clone() };
-    let drawn = create(&drawn).expect("run").dir;
-    assert!(drawn.path().starts_with(&elsewhere) && home.find(drawn.id().as_str()).is_ok());
+    let without_id = Placement { id: None, ..placement.clone() };
+    let other_run = create(&without_id).expect("run").dir;
+    assert!(other_run.path().starts_with(&elsewhere) && home.find(other_run.id().as_str()).is_ok());
 
-    // A run that its owner removed is gone, and its id is free.
+    // After its owner removed the run, its id is free.
     fs::remove_dir_all(run.path()).expect("it is there");
     assert!(matches!(home.find("exp-2.1"), Err(StoreError::NoSuchRun { .. })));
     assert_eq!(create(&placement).expect("run").dir, run);
@@ -118,16 +118,16 @@ fn places_run_in_requested_directory() {
 }
 
 #[test]
-fn imports_prepared_workspace() {
+fn moves_prepared_workspace_into_run() {
     let (parent, home) = home();
     let prepared = parent.path().join("prepared");
     fs::create_dir_all(prepared.join("input")).expect("created");
     let placement = Placement { workspace: Some(prepared.clone()), ..Placement::default() };
     let run = home.create_run_at(&placement, &day(), 7, &plan()).expect("created");
     assert!(run.dir.workspace_path().join("input").is_dir() && !prepared.exists());
-    // A missing workspace cannot be imported, and nothing of the run remains.
-    let refused = home.create_run_at(&placement, &day(), 8, &plan());
-    assert!(matches!(refused, Err(StoreError::Io { .. })), "{refused:?}");
+    // A missing workspace is an error, and nothing of the run remains.
+    let result = home.create_run_at(&placement, &day(), 8, &plan());
+    assert!(matches!(result, Err(StoreError::Io { .. })), "{result:?}");
     assert_eq!(home.runs_newest_first().expect("listed").count(), 1);
     assert_eq!(fs::read_dir(home.runs_path().join(day().as_str())).expect("a day").count(), 1);
     // An unused id belongs to no run.

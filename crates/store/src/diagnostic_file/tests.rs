@@ -1,4 +1,4 @@
-//! Tests for names of diagnostic files.
+//! Tests the names of diagnostic files.
 
 use super::write_diagnostic;
 use std::fs;

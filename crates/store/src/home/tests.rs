@@ -47,7 +47,7 @@ fn creates_private_home_once() {
 }
 
 #[test]
-fn error_names_file_in_the_way() {
+fn error_names_blocking_file() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let file = dir.path().join("file");
     fs::write(&file, "x").expect("file");

@@ -29,7 +29,7 @@ fn run_appears_once_complete() {
     let mut file = incoming.create_file(Path::new("attempts/001/stream.jsonl")).expect("file");
     file.write_all(b"line\n").expect("written");
     assert_eq!(home.runs_newest_first().expect("runs").count(), 0);
-    let dir = incoming.commit(&plan()).expect("settled");
+    let dir = incoming.commit(&plan()).expect("committed");
     assert_eq!((home.find("@").expect("found"), dir.plan().expect("plan")), (dir.clone(), plan()));
     assert_eq!(fs::read_to_string(dir.attempt(1).stream_path()).expect("stream"), "line\n");
     assert!(dir.requests_path().is_dir() && dir.logs_path().is_dir());
@@ -50,7 +50,7 @@ fn rejects_used_ids_and_paths() {
     let (_dir, home) = home();
     let (one, other) =
         (home.begin_import(&day(), &id()).expect("one"), home.begin_import(&day(), &id()).expect("two"));
-    one.commit(&plan()).expect("settled");
+    one.commit(&plan()).expect("committed");
     assert!(matches!(other.commit(&plan()), Err(StoreError::RunExists { .. })));
     let tomorrow = "2025-11-23".parse().expect("a date");
     assert!(matches!(home.begin_import(&tomorrow, &id()), Err(StoreError::RunExists { .. })));

@@ -1,7 +1,7 @@
-//! Reads a journal while its supervisor writes it. A line counts once its newline is written. This module never
-//! locks or changes the file.
+//! Reads a journal while its supervisor writes it. A line counts once its newline is written. This module
+//! never locks or changes the file.
 
-use super::history::{JournalEntry, entry};
+use super::history::{JournalEntry, parse_entry};
 use crate::StoreError;
 use crate::open_regular;
 use std::fs::File;
@@ -15,6 +15,7 @@ pub struct JournalFollower {
     path: PathBuf,
     /// Start of a line whose newline is not written yet.
     partial: Vec<u8>,
+    /// Number of steps read so far.
     entries: u64,
 }
 
@@ -34,13 +35,13 @@ impl JournalFollower {
     /// Same as [`crate::Journal::load`].
     pub fn read(&mut self) -> Result<Vec<JournalEntry>, StoreError> {
         self.file.read_to_end(&mut self.partial).map_err(StoreError::io("read journal", &self.path))?;
-        let whole = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let rest = self.partial.split_off(whole);
+        let whole_bytes = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let rest = self.partial.split_off(whole_bytes);
         let lines = std::mem::replace(&mut self.partial, rest);
         let mut entries = Vec::new();
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             self.entries += 1;
-            entries.push(entry(&self.path, line, self.entries)?);
+            entries.push(parse_entry(&self.path, line, self.entries)?);
         }
         Ok(entries)
     }

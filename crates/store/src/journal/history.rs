@@ -44,13 +44,13 @@ impl History {
         let mut history = History::default();
         let mut rest = text;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            let (line, after) = (&rest[..end], &rest[end + 1..]);
+            let (line, tail) = (&rest[..end], &rest[end + 1..]);
             // After a crash of the machine the last line can have its full length but contain NULs.
-            if after.is_empty() && !is_json(line) {
+            if tail.is_empty() && !is_json(line) {
                 break;
             }
-            history.entries.push(entry(path, line, history.entries.len() as u64 + 1)?);
-            rest = after;
+            history.entries.push(parse_entry(path, line, history.entries.len() as u64 + 1)?);
+            rest = tail;
         }
         history.torn_bytes = rest.len() as u64;
         Ok(history)
@@ -70,7 +70,7 @@ struct RawJournalLine<'a> {
 }
 
 /// Parses the step in line `number`, which must also be the number of the step.
-pub(super) fn entry(path: &Path, line: &[u8], number: u64) -> Result<JournalEntry, StoreError> {
+pub(super) fn parse_entry(path: &Path, line: &[u8], number: u64) -> Result<JournalEntry, StoreError> {
     let envelope: RawJournalLine<'_> = serde_json::from_slice(line).map_err(|cause| {
         StoreError::JournalDamaged { path: path.to_owned(), line: number, cause: cause.to_string() }
     })?;

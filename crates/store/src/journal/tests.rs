@@ -173,8 +173,8 @@ fn empty_step_writes_nothing() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     let mut journal = Journal::create(&path).expect("journal");
-    journal.append(Moment(1), &[]).expect("nothing");
-    journal.sync().expect("nothing");
+    journal.append(Moment(1), &[]).expect("no write");
+    journal.sync().expect("no write");
     assert_eq!(fs::metadata(&path).expect("metadata").len(), 0);
 }
 
@@ -251,7 +251,7 @@ fn only_one_supervisor_holds_a_journal() {
     assert!(matches!(error, StoreError::JournalLocked { .. }));
     assert!(error.hint().expect("a hint").contains("longhaul cancel"));
     Journal::load(&path).expect("reading needs no lock");
-    // Neither a child that is being started (it has a copy of the file) nor a running one keeps the lock.
+    // A child keeps the lock neither while it is being started, when it has a copy of the file, nor later.
     let _copy = journal.file.try_clone().expect("copy");
     let mut child = Command::new("sleep").arg("60").spawn().expect("child");
     drop(journal);
@@ -271,7 +271,7 @@ fn lock_keeps_supervisors_out() {
     for error in [Journal::open_append(&path).map(drop), Journal::lock(&path).map(drop)] {
         assert!(matches!(error, Err(StoreError::JournalLocked { .. })), "{error:?}");
     }
-    assert!(Journal::is_locked(&path).expect("it is there"));
+    assert!(Journal::is_locked(&path).expect("the journal exists"));
     drop(lock);
     assert_eq!(fs::read_to_string(&path).expect("read"), "{\"seq\":");
     Journal::open_append(&path).expect("free");
@@ -282,7 +282,7 @@ fn failed_write_keeps_earlier_steps() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
     write(&path, &steps()[..1]);
-    // A read-only file stands for a disk that accepts no writes.
+    // A read-only file simulates a disk that accepts no writes.
     let mut journal = Journal::open_append(&path).expect("journal").0;
     let writable = std::mem::replace(&mut journal.file, File::open(&path).expect("read-only"));
     journal.append(Moment(2), &steps()[1]).expect_err("not writable");

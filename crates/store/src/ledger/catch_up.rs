@@ -1,8 +1,8 @@
-//! Brings the ledger up to date with the run directories: runs that are missing, deleted, unfinished or stale.
-//! It inspects each day's directory once, and each unfinished run once.
+//! Brings the ledger up to date with the run directories: runs that are missing, deleted, unfinished or
+//! stale. It inspects each day's directory once, and each unfinished run once.
 
 use super::entry::{JournalPosition, LedgerEntry, LedgerRun, RunState};
-use super::place::Place;
+use super::location::LedgerLocation;
 use super::query::{RunFilter, outdated_dir};
 use super::{Ledger, LedgerError};
 use crate::atomic::clear_next_to;
@@ -21,8 +21,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 // A transaction of this many runs makes other writers wait about ten milliseconds.
 const CHUNK: usize = 200;
-// A change within one tick of the file system's clock after we read a time gets the same time. The coarsest
-// clock in use ticks every two seconds.
+// A change less than one tick of the file system's clock after a time was read gets the same time. The
+// coarsest clock in use ticks every two seconds.
 const CLOCK_TICK: Duration = Duration::from_secs(2);
 
 /// The result of bringing the ledger up to date.
@@ -30,7 +30,7 @@ const CLOCK_TICK: Duration = Duration::from_secs(2);
 pub struct CatchUpStats {
     /// Number of runs that were derived again.
     pub derived: u64,
-    /// Number of runs whose directory is gone.
+    /// Number of runs whose directory no longer exists.
     pub removed: u64,
 }
 
@@ -50,9 +50,9 @@ impl Ledger {
     pub fn catch_up(&mut self) -> Result<CatchUpStats, LedgerError> {
         let home = self.home.clone();
         clear_next_to(&Ledger::path_in(&home));
-        let mut stats = self.check_place()?;
+        let mut stats = self.check_location()?;
         stats += self.list_days(&home)?;
-        let missed = home.stale_runs()?;
+        let marked = home.stale_runs()?;
         let unfinished = RunFilter {
             states: RunState::ALL.iter().copied().filter(|state| *state != RunState::Finished).collect(),
             ..RunFilter::default()
@@ -60,19 +60,19 @@ impl Ledger {
         let unfinished = self.select(&unfinished)?;
         let outdated = unfinished
             .iter()
-            .filter(|run| JournalPosition::of_run(&run.run_dir(), run.attempts) != run.journal);
+            .filter(|run| JournalPosition::from_run_dir(&run.run_dir(), run.attempts) != run.journal);
         let mut dirs: BTreeMap<RunId, RunDir> = outdated.map(|run| (run.id.clone(), run.run_dir())).collect();
-        let mut inspected = Vec::new();
-        for id in &missed {
+        let mut unlocked = Vec::new();
+        for id in &marked {
             let dir = self.entry(id)?.map(|entry| entry.run.run_dir());
-            // If another process holds the run, it may be about to continue it, and removes the mark itself.
+            // A process that holds the run may be about to resume it. It removes the mark itself.
             let is_locked = |dir: &RunDir| Journal::is_locked(&dir.journal_path()).unwrap_or(false);
-            inspected.extend((!dir.as_ref().is_some_and(is_locked)).then_some(id));
+            unlocked.extend((!dir.as_ref().is_some_and(is_locked)).then_some(id));
             dirs.extend(dir.map(|dir| (id.clone(), dir)));
         }
         stats.derived += dirs.len() as u64;
         self.derive(dirs.into_values().collect())?;
-        inspected.into_iter().for_each(|id| home.clear_stale(id));
+        unlocked.into_iter().for_each(|id| home.clear_stale(id));
         Ok(stats)
     }
 
@@ -83,24 +83,24 @@ impl Ledger {
     /// then stay.
     pub fn rebuild(&mut self) -> Result<CatchUpStats, LedgerError> {
         let stats = self.derive_if(|_| true)?;
-        self.note_place(&Place::new(&self.home))?;
+        self.store_location(&LedgerLocation::new(&self.home))?;
         Ok(stats)
     }
 
-    /// Compares every run with its directory if the ledger was last used elsewhere. A home that was copied or
-    /// restored from a backup can contain runs that are older or newer than its ledger.
-    fn check_place(&mut self) -> Result<CatchUpStats, LedgerError> {
-        let (here, last) = (Place::new(&self.home), self.place()?);
-        if last.as_ref() == Some(&here) {
+    /// Compares every run with its directory if the ledger was last used at another location. A home that was
+    /// copied or restored from a backup can contain runs that are older or newer than its ledger.
+    fn check_location(&mut self) -> Result<CatchUpStats, LedgerError> {
+        let (current, last) = (LedgerLocation::new(&self.home), self.location()?);
+        if last.as_ref() == Some(&current) {
             return Ok(CatchUpStats::default());
         }
-        let old_home = last.map(|place| place.home).filter(|home| *home != here.home);
+        let old_home = last.map(|location| location.home).filter(|home| *home != current.home);
         let stats = self.derive_if(|run| {
             // A workspace inside the run's directory moved with the home.
             let has_moved = |home: &PathBuf| Path::new(&run.project).starts_with(home);
             outdated_dir(run).is_some() || old_home.as_ref().is_some_and(has_moved)
         })?;
-        self.note_place(&here)?;
+        self.store_location(&current)?;
         Ok(stats)
     }
 
@@ -110,9 +110,9 @@ impl Ledger {
         let stale: Vec<RunId> = recorded.into_iter().filter(is_stale).map(|run| run.id).collect();
         self.transaction(|db| {
             db.execute("DELETE FROM days", [])?;
-            let forget = "UPDATE runs SET journal_bytes = 0, journal_modified = 0 WHERE id = ?";
-            let mut forget = db.prepare_cached(forget)?;
-            stale.iter().try_for_each(|id| forget.execute([id.as_str()]).map(drop))
+            let reset = "UPDATE runs SET journal_bytes = 0, journal_modified = 0 WHERE id = ?";
+            let mut reset = db.prepare_cached(reset)?;
+            stale.iter().try_for_each(|id| reset.execute([id.as_str()]).map(drop))
         })?;
         let home = self.home.clone();
         let mut stats = self.list_days(&home)?;
@@ -124,7 +124,8 @@ impl Ledger {
         Ok(stats)
     }
 
-    /// Lists each day whose directory changed since it was last listed: adds new runs, removes deleted ones.
+    /// Lists each day whose directory changed since it was last listed. Adds new runs and removes deleted
+    /// ones.
     fn list_days(&mut self, home: &Home) -> Result<CatchUpStats, LedgerError> {
         let listed = self.days()?;
         let day_paths = days_newest_first(&home.runs_path())?;
@@ -132,10 +133,10 @@ impl Ledger {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let names: BTreeSet<String> = day_paths.iter().map(|path| name(path)).collect();
         for day in listed.keys().filter(|day| !names.contains(*day)) {
-            let removed = self.of_day(day)?;
+            let removed = self.run_ids_of_day(day)?;
             stats.removed += removed.len() as u64;
             self.remove(&removed)?;
-            self.note_day(day, None)?;
+            self.store_day(day, None)?;
         }
         for path in day_paths {
             let day = name(&path);
@@ -145,13 +146,13 @@ impl Ledger {
             }
             let changed = self.list_day(&path, &day)?;
             stats += changed;
-            self.note_day(&day, modified.filter(|modified| is_settled(*modified, now)))?;
+            self.store_day(&day, modified.filter(|modified| is_settled(*modified, now)))?;
         }
         Ok(stats)
     }
 
     fn list_day(&mut self, path: &Path, day: &str) -> Result<CatchUpStats, LedgerError> {
-        let recorded: BTreeSet<RunId> = self.of_day(day)?.into_iter().collect();
+        let recorded: BTreeSet<RunId> = self.run_ids_of_day(day)?.into_iter().collect();
         let mut new = Vec::new();
         let mut on_disk = BTreeSet::new();
         for entry in fs::read_dir(path).map_err(StoreError::io("list runs", path))? {
@@ -168,8 +169,8 @@ impl Ledger {
             on_disk.insert(id);
         }
         // A run that was created after the directory was read is recorded, but not in `on_disk`.
-        let is_gone = |id: &&RunId| !on_disk.contains(*id) && !path.join(id.as_str()).exists();
-        let removed: Vec<RunId> = recorded.iter().filter(is_gone).cloned().collect();
+        let is_deleted = |id: &&RunId| !on_disk.contains(*id) && !path.join(id.as_str()).exists();
+        let removed: Vec<RunId> = recorded.iter().filter(is_deleted).cloned().collect();
         let stats = CatchUpStats { derived: new.len() as u64, removed: removed.len() as u64 };
         self.remove(&removed)?;
         self.derive(new)?;
@@ -205,7 +206,7 @@ impl Ledger {
         })
     }
 
-    fn of_day(&self, day: &str) -> Result<Vec<RunId>, LedgerError> {
+    fn run_ids_of_day(&self, day: &str) -> Result<Vec<RunId>, LedgerError> {
         self.query(|db| {
             let mut statement = db.prepare_cached("SELECT id FROM runs WHERE day = ?")?;
             let ids = statement.query_map([day], |row| Ok(RunId::from(row.get::<_, String>(0)?.as_str())))?;
@@ -221,7 +222,7 @@ impl Ledger {
         })
     }
 
-    fn note_day(&mut self, day: &str, modified: Option<i64>) -> Result<(), LedgerError> {
+    fn store_day(&mut self, day: &str, modified: Option<i64>) -> Result<(), LedgerError> {
         self.transaction(|db| match modified {
             Some(modified) => db
                 .prepare_cached("INSERT OR REPLACE INTO days (day, modified) VALUES (?, ?)")?
@@ -235,17 +236,17 @@ impl Ledger {
 /// Returns the directory that the home names for this run. A link may have changed since the ledger was
 /// written.
 fn current_dir(home: &Home, run: &LedgerRun) -> RunDir {
-    let found = run_named(&home.runs_path().join(&run.day), run.id.as_str());
-    found.filter(|dir| dir.plan_path().exists()).unwrap_or_else(|| run.run_dir())
+    let dir = run_named(&home.runs_path().join(&run.day), run.id.as_str());
+    dir.filter(|dir| dir.plan_path().exists()).unwrap_or_else(|| run.run_dir())
 }
 
 /// Returns when a directory last changed, in nanoseconds since 1970.
 fn modified(path: &Path) -> Option<i64> {
-    let found = fs::metadata(path).ok()?;
-    Some(found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()))
+    let metadata = fs::metadata(path).ok()?;
+    Some(metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()))
 }
 
-/// Returns whether any later change will have a later time.
+/// Returns whether any later change of a directory must get a later time than `modified`.
 fn is_settled(modified: i64, now: SystemTime) -> bool {
     let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(modified).is_ok_and(|modified| Duration::from_nanos(modified) + CLOCK_TICK < now)

@@ -1,4 +1,4 @@
-//! Adds up usage and cost in the ledger.
+//! Sums up usage and cost in the ledger.
 
 use super::entry::{LedgerSpend, Quarter};
 use super::query::spend;

@@ -27,7 +27,7 @@ pub struct LedgerEntry {
     pub attempts: Vec<LedgerAttempt>,
     /// Usage by time and model. The name is empty if the model is unknown.
     pub spend: BTreeMap<(Quarter, String), LedgerSpend>,
-    /// Whether another attempt follows the last ended one.
+    /// Whether another attempt follows the last one that ended.
     awaits_next: bool,
     /// Model that summarizes older work.
     summary_model: Option<String>,
@@ -41,7 +41,7 @@ pub type Quarter = u64;
 pub struct LedgerRun {
     /// Id of the run.
     pub id: RunId,
-    /// Directory of the day that it is filed under.
+    /// Name of the directory of its day.
     pub day: String,
     /// Directory of the run.
     pub dir: PathBuf,
@@ -89,7 +89,7 @@ pub struct LedgerRun {
     pub tokens: u64,
     /// Why the run's files are unreadable, as a message for people.
     pub error: Option<String>,
-    /// State of the files that this entry was derived from.
+    /// Position of the journal that this entry was derived from.
     pub journal: JournalPosition,
 }
 
@@ -148,20 +148,20 @@ pub struct JournalPosition {
 }
 
 impl JournalPosition {
-    /// Returns the position of a run with this many attempts. It includes the time of the separate file with
-    /// the usage of a running attempt.
-    pub fn of_run(dir: &RunDir, attempts: u32) -> JournalPosition {
+    /// Returns the position of a run with this many attempts. Its time is that of the journal or of the last
+    /// attempt's `usage.json`, whichever is later.
+    pub fn from_run_dir(dir: &RunDir, attempts: u32) -> JournalPosition {
         let journal = JournalPosition::new(&dir.journal_path());
-        let usage = JournalPosition::new(&dir.attempt(attempts).spent_path());
+        let usage = JournalPosition::new(&dir.attempt(attempts).usage_path());
         JournalPosition { modified: journal.modified.max(usage.modified), ..journal }
     }
 
     /// Returns the current position of a journal, or the default if the file is missing.
     pub fn new(path: &Path) -> JournalPosition {
-        let found = fs::metadata(path);
-        found.map_or(JournalPosition::default(), |found| JournalPosition {
-            bytes: found.len(),
-            modified: found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()),
+        let metadata = fs::metadata(path);
+        metadata.map_or(JournalPosition::default(), |metadata| JournalPosition {
+            bytes: metadata.len(),
+            modified: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
         })
     }
 }
@@ -179,7 +179,7 @@ pub struct LedgerAttempt {
     pub ended_at: Option<Moment>,
     /// Fault that ended it.
     pub fault: Option<Fault>,
-    /// How long the run then waited for the next attempt.
+    /// How long the run then waited before the next attempt.
     pub waited: Span,
     /// Reported cost.
     pub cost: Usd,
@@ -214,7 +214,7 @@ impl LedgerEntry {
             project: plan.cwd.as_path().display().to_string(),
             task: task(&plan.prompt.text),
             started_at: plan.started_at,
-            ..unknown(dir)
+            ..unread_run(dir)
         };
         LedgerEntry { summary_model: plan.handoff_summary.clone(), ..LedgerEntry::from_run(run) }
     }
@@ -249,21 +249,21 @@ impl LedgerEntry {
     pub fn from_journal(dir: &RunDir) -> LedgerEntry {
         // Taken before the files are read, so that a concurrent write is detected later.
         let journal = JournalPosition::new(&dir.journal_path());
-        let mut entry = LedgerEntry::derived(dir).unwrap_or_else(|error| {
-            let modified = fs::metadata(dir.path()).map_or(0, |found| found.mtime());
+        let mut entry = LedgerEntry::derive(dir).unwrap_or_else(|error| {
+            let modified = fs::metadata(dir.path()).map_or(0, |metadata| metadata.mtime());
             let started_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
             let (state, message) = (RunState::Unreadable, Some(error.to_string()));
-            LedgerEntry::from_run(LedgerRun { state, started_at, error: message, ..unknown(dir) })
+            LedgerEntry::from_run(LedgerRun { state, started_at, error: message, ..unread_run(dir) })
         });
         entry.run.journal = journal;
         entry
     }
 
-    /// Adds the usage of the attempt that has not ended, as its supervisor last published it. `journal` is the
-    /// position of the journal that the entry was derived from.
+    /// Adds the usage of the attempt that has not ended, as its supervisor last published it. `journal` is
+    /// the position of the journal that the entry was derived from.
     #[must_use]
     pub fn with_live_usage(mut self, dir: &RunDir, journal: JournalPosition) -> LedgerEntry {
-        let usage = JournalPosition::new(&dir.attempt(self.run.attempts).spent_path());
+        let usage = JournalPosition::new(&dir.attempt(self.run.attempts).usage_path());
         self.run.journal = JournalPosition { modified: journal.modified.max(usage.modified), ..journal };
         let is_live = self.run.state == RunState::Running;
         let Some(attempt) = self.attempts.last_mut().filter(|last| is_live && last.ended_at.is_none()) else {
@@ -282,7 +282,7 @@ impl LedgerEntry {
         self
     }
 
-    fn derived(dir: &RunDir) -> Result<LedgerEntry, StoreError> {
+    fn derive(dir: &RunDir) -> Result<LedgerEntry, StoreError> {
         let mut entry = LedgerEntry::new(dir, &dir.plan()?);
         let history = Journal::load(&dir.journal_path())?;
         for record in history.records() {
@@ -329,9 +329,9 @@ impl LedgerEntry {
                 let models = model_usage(attempt.number);
                 self.add_usage(*at, *usage, self.run.model.clone(), &models);
             }
-            // An attempt that follows was not awaited.
+            // A later attempt belongs to a resumed run, so the run did not wait for it.
             Record::RunFinished { .. } => self.awaits_next = false,
-            // These decide only the state, which is taken from `Run`, or details that a list does not show.
+            // These affect only the state, which comes from `Run`, or details that a list does not show.
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::ResumeStrategyChosen { .. }
@@ -438,7 +438,7 @@ pub fn model_usage_of(dir: &RunDir, attempt: u32) -> Vec<ModelUsage> {
 }
 
 /// Returns a run of which only the directory is known.
-fn unknown(dir: &RunDir) -> LedgerRun {
+fn unread_run(dir: &RunDir) -> LedgerRun {
     let day = dir.path().parent().and_then(Path::file_name).unwrap_or_default();
     LedgerRun {
         id: dir.id().clone(),

@@ -28,7 +28,7 @@ pub struct Ledger {
 /// Why the ledger cannot be used. No run fails because of it.
 #[derive(Debug, Error)]
 pub enum LedgerError {
-    /// Another process is writing to it for longer than this one waits.
+    /// Another process wrote to it for longer than the caller waits.
     #[error("cannot use ledger {}: another process is writing to it", path.display())]
     Locked {
         /// Path of the ledger.
@@ -69,7 +69,7 @@ impl LedgerError {
             LedgerError::Newer { .. } => Some("update longhaul, or: longhaul ledger rebuild".to_owned()),
             LedgerError::Damaged { .. } => Some("rebuild it: longhaul ledger rebuild".to_owned()),
             LedgerError::Refused { .. } => {
-                Some("see whether its directory can be written to and has room".to_owned())
+                Some("check that its directory is writable and has free space".to_owned())
             }
             LedgerError::Runs(error) => error.hint(),
         }
@@ -96,7 +96,7 @@ impl Ledger {
         Ledger::open_with(home, flags, wait)
     }
 
-    /// Opens an existing ledger. Creates nothing and changes nothing.
+    /// Opens an existing ledger for reading only.
     ///
     /// # Errors
     /// Returns any [`LedgerError`] except `Runs`, also if there is no ledger.
@@ -106,8 +106,8 @@ impl Ledger {
 
     fn open_with(home: &Home, flags: OpenFlags, wait: Duration) -> Result<Ledger, LedgerError> {
         let path = Ledger::path_in(home);
-        let opened = Connection::open_with_flags(&path, flags);
-        let db = opened.map_err(|error| failed(&path, &error))?;
+        let result = Connection::open_with_flags(&path, flags);
+        let db = result.map_err(|error| sqlite_error(&path, &error))?;
         let ledger = Ledger { db, home: home.clone(), path };
         ledger.configure(wait)?;
         Ok(ledger)
@@ -116,7 +116,7 @@ impl Ledger {
     fn configure(&self, wait: Duration) -> Result<(), LedgerError> {
         let version: i64 = self.query(|db| {
             db.busy_timeout(wait)?;
-            // A power cut can lose the last seconds; their entries are derived again.
+            // A power cut can lose the entries of the last seconds. A later reader derives them again.
             db.pragma_update(None, "synchronous", "NORMAL")?;
             db.pragma_query_value(None, "user_version", |row| row.get(0))
         })?;
@@ -130,19 +130,19 @@ impl Ledger {
         }
     }
 
-    /// Opens a temporary ledger that no other process sees and that is deleted on drop. For use if the home's
-    /// ledger is unusable.
+    /// Opens a temporary ledger, for use if the home's ledger is unusable. No other process sees it, and it
+    /// is deleted on drop.
     ///
     /// # Errors
     /// Returns [`LedgerError::Refused`] if the database cannot be created.
     pub fn temporary(home: &Home) -> Result<Ledger, LedgerError> {
         let path = PathBuf::from("(temporary)");
         // An empty name is a file without a name: a large ledger goes to disk rather than to memory.
-        let opened = Connection::open("").and_then(|db| {
+        let result = Connection::open("").and_then(|db| {
             db.execute_batch(SCHEMA)?;
             Ok(db)
         });
-        let db = opened.map_err(|error| failed(&path, &error))?;
+        let db = result.map_err(|error| sqlite_error(&path, &error))?;
         Ok(Ledger { db, home: home.clone(), path })
     }
 
@@ -153,11 +153,11 @@ impl Ledger {
     pub fn set_aside(home: &Home) -> Result<(), LedgerError> {
         let path = Ledger::path_in(home);
         for suffix in ["-wal", "-shm"] {
-            // SQLite would take these files for those of the next ledger.
+            // SQLite would mistake these files for those of the next ledger.
             remove(&with_suffix(&path, suffix))?;
         }
         match fs::rename(&path, with_suffix(&path, ".old")) {
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(refused(&path, &cause)),
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(io_error(&path, &cause)),
             _ => Ok(()),
         }
     }
@@ -167,10 +167,10 @@ impl Ledger {
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LedgerError> {
-        read(&self.db).map_err(|error| failed(&self.path, &error))
+        read(&self.db).map_err(|error| sqlite_error(&self.path, &error))
     }
 
-    /// Runs `change` in one transaction that locks other writers out from its start.
+    /// Runs `change` in one transaction, which locks out other writers from its start.
     pub(super) fn transaction<T>(
         &mut self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -181,20 +181,20 @@ impl Ledger {
             transaction.commit()?;
             Ok(result)
         };
-        run().map_err(|error| failed(&self.path, &error))
+        run().map_err(|error| sqlite_error(&self.path, &error))
     }
 }
 
-/// Creates an empty ledger. It is built in memory, written to a temporary file and renamed, and never replaces
-/// another: several processes may create it at once, and any of them may be killed.
+/// Creates an empty ledger. It is built in memory, written to a temporary file and renamed, and never
+/// replaces another: several processes may create it at once, and any of them may be killed.
 fn create(path: &Path) -> Result<(), LedgerError> {
-    let empty = empty_database(SCHEMA, VERSION).map_err(|error| failed(path, &error))?;
+    let empty = empty_database(SCHEMA, VERSION).map_err(|error| sqlite_error(path, &error))?;
     let scratch = TempFile::next_to(path);
-    // Created by us, so that its mode is private from the start.
-    let written = scratch.create().and_then(|mut file| file.write_all(&empty));
-    written.map_err(|cause| refused(path, &cause))?;
+    // SQLite does not create the file, so that its mode is private from the start.
+    let result = scratch.create().and_then(|mut file| file.write_all(&empty));
+    result.map_err(|cause| io_error(path, &cause))?;
     match renameat_with(CWD, &scratch.path, CWD, path, RenameFlags::NOREPLACE) {
-        Err(cause) if cause != Errno::EXIST => Err(refused(path, &cause.into())),
+        Err(cause) if cause != Errno::EXIST => Err(io_error(path, &cause.into())),
         _ => Ok(()),
     }
 }
@@ -207,17 +207,17 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 fn remove(path: &Path) -> Result<(), LedgerError> {
     match fs::remove_file(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(refused(path, &cause)),
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(io_error(path, &cause)),
         _ => Ok(()),
     }
 }
 
-fn refused(path: &Path, cause: &io::Error) -> LedgerError {
+fn io_error(path: &Path, cause: &io::Error) -> LedgerError {
     LedgerError::Refused { path: path.to_owned(), cause: cause.to_string() }
 }
 
 /// Converts an error of the database. Errors that do not concern access to the file mean damage.
-fn failed(path: &Path, error: &rusqlite::Error) -> LedgerError {
+fn sqlite_error(path: &Path, error: &rusqlite::Error) -> LedgerError {
     let path = path.to_owned();
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => LedgerError::Locked { path },

@@ -1,7 +1,7 @@
-//! Queries for runs.
+//! Queries the ledger for runs.
 
 use super::entry::{JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
-use super::row::{self, Number, RUN, number, run, some_fault, some_number};
+use super::row::{self, Number, RUN, number, optional_fault, optional_number, run};
 use super::{Ledger, LedgerError};
 use crate::RunDir;
 use longhaul_core::{Moment, OutcomeKind, RunId, SessionId, Span, Tokens, Usd};
@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Result, Row, params_from_iter};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-// At most this many runs are also compared with their journals. A longer list is shown as the ledger has it.
+// At most this many runs of a list are compared with their journals. The others are listed as stored.
 const REFRESHED_MAX: usize = 1_000;
 
 /// Conditions that a run must meet, all of them.
@@ -39,8 +39,8 @@ pub struct RunFilter {
 }
 
 impl Ledger {
-    /// Returns the matching runs, newest first. If a finished run was resumed without the ledger's knowledge,
-    /// its entry is updated first.
+    /// Returns the matching runs, newest first. Entries whose run has changed since, such as a finished run
+    /// that was resumed, are updated first.
     ///
     /// # Errors
     /// Returns a [`LedgerError`] if the ledger cannot be read or written.
@@ -54,16 +54,16 @@ impl Ledger {
         self.select(filter)
     }
 
-    /// Returns the matching runs, newest first, as the ledger has them. Reads no run directory.
+    /// Returns the matching runs, newest first, as stored. Reads no run directory.
     ///
     /// # Errors
     /// Returns a [`LedgerError`] if the ledger cannot be read.
-    pub fn known_runs(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
+    pub fn stored_runs(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
         self.select(filter)
     }
 
-    /// Returns the directories of at most `limit` runs whose ids start with `id`. Two are enough to see that it
-    /// is ambiguous.
+    /// Returns the directories of at most `limit` runs whose ids start with `id`. With a limit of two, the
+    /// caller sees whether `id` is ambiguous.
     ///
     /// # Errors
     /// Returns a [`LedgerError`] if the ledger cannot be read.
@@ -75,9 +75,8 @@ impl Ledger {
             let mut statement = db.prepare_cached(&format!(
                 "SELECT {RUN} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
             ))?;
-            let found =
-                statement.query_map((id, end, Number(limit)), |row| Ok(run(&runs, row)?.run_dir()))?;
-            found.collect()
+            let dirs = statement.query_map((id, end, Number(limit)), |row| Ok(run(&runs, row)?.run_dir()))?;
+            dirs.collect()
         })
     }
 
@@ -100,7 +99,7 @@ impl Ledger {
 /// Returns the run's directory if its journal differs from the stored position.
 pub(super) fn outdated_dir(run: &LedgerRun) -> Option<RunDir> {
     let dir = run.run_dir();
-    (JournalPosition::of_run(&dir, run.attempts) != run.journal).then_some(dir)
+    (JournalPosition::from_run_dir(&dir, run.attempts) != run.journal).then_some(dir)
 }
 
 fn select(db: &Connection, runs: &Path, filter: &RunFilter) -> Result<Vec<LedgerRun>> {
@@ -108,9 +107,9 @@ fn select(db: &Connection, runs: &Path, filter: &RunFilter) -> Result<Vec<Ledger
     let query = format!("SELECT {RUN} FROM runs {conditions} ORDER BY started_at DESC, id LIMIT ?");
     let limit = filter.limit.map_or(Value::Integer(-1), |limit| Value::Integer(limit.cast_signed()));
     let mut statement = db.prepare(&query)?;
-    let found =
+    let rows =
         statement.query_map(params_from_iter(values.into_iter().chain([limit])), |row| run(runs, row))?;
-    found.collect()
+    rows.collect()
 }
 
 /// Returns the `WHERE` clause of a query and the values of its parameters.
@@ -170,8 +169,8 @@ fn entry(db: &Connection, runs: &Path, id: &RunId) -> Result<Option<LedgerEntry>
     // One snapshot, so that concurrent writes do not mix into the entry.
     let _snapshot = db.unchecked_transaction()?;
     let mut statement = db.prepare_cached(&format!("SELECT {RUN}, run FROM runs WHERE id = ?"))?;
-    let found = statement.query_row([id.as_str()], |row| Ok((run(runs, row)?, row.get::<_, i64>("run")?)));
-    let Some((run, rowid)) = found.optional()? else { return Ok(None) };
+    let row = statement.query_row([id.as_str()], |row| Ok((run(runs, row)?, row.get::<_, i64>("run")?)));
+    let Some((run, rowid)) = row.optional()? else { return Ok(None) };
     let mut attempts = db.prepare_cached(
         "SELECT number, session, started_at, ended_at, fault, waited, cost, estimated_cost
          FROM attempts WHERE run = ? ORDER BY number",
@@ -190,8 +189,8 @@ fn attempt(row: &Row<'_>) -> Result<LedgerAttempt> {
         number: row::count(row, 0)?,
         session: SessionId::from(row.get::<_, String>(1)?.as_str()),
         started_at: Moment(number(row, 2)?),
-        ended_at: some_number(row, 3)?.map(Moment),
-        fault: some_fault(row, 4)?,
+        ended_at: optional_number(row, 3)?.map(Moment),
+        fault: optional_fault(row, 4)?,
         waited: Span(number(row, 5)?),
         cost: Usd(number(row, 6)?),
         estimated_cost: Usd(number(row, 7)?),

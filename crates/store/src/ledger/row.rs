@@ -1,4 +1,4 @@
-//! Converts rows of the database. A value that is not a known word is reported as damage.
+//! Converts rows of the database. An unknown word of a closed list is reported as damage.
 
 use super::entry::{JournalPosition, LedgerRun, RunState};
 use longhaul_core::{Fault, Moment, OutcomeKind, RunId, Span, Usd};
@@ -13,7 +13,7 @@ pub(super) const RUN: &str = "id, day, dir, name, agent, model, project, task, s
      retry_at, started_at, ended_at, active, waiting, downtime, attempts, reopen_count, cost, estimated_cost, unpriced, \
      tokens, error, journal_bytes, journal_modified";
 
-/// A number as SQLite stores it. Values above the largest SQLite integer are stored as that.
+/// A number as SQLite stores it. Values above the largest SQLite integer are stored as that integer.
 pub(super) struct Number(pub(super) u64);
 
 impl ToSql for Number {
@@ -69,15 +69,15 @@ impl FromSql for Word<Fault> {
 
 fn find<T: Copy>(all: &[T], value: ValueRef<'_>, word: fn(T) -> &'static str) -> FromSqlResult<Word<T>> {
     let text = value.as_str()?;
-    let found = all.iter().copied().find(|candidate| word(*candidate) == text);
-    found.map(Word).ok_or(FromSqlError::InvalidType)
+    let value = all.iter().copied().find(|candidate| word(*candidate) == text);
+    value.map(Word).ok_or(FromSqlError::InvalidType)
 }
 
 pub(super) fn number(row: &Row<'_>, column: usize) -> Result<u64> {
     Ok(row.get::<_, Number>(column)?.0)
 }
 
-pub(super) fn some_number(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
+pub(super) fn optional_number(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
     Ok(row.get::<_, Option<Number>>(column)?.map(|number| number.0))
 }
 
@@ -86,7 +86,7 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> Result<u32> {
     row.get(column)
 }
 
-pub(super) fn some_fault(row: &Row<'_>, column: usize) -> Result<Option<Fault>> {
+pub(super) fn optional_fault(row: &Row<'_>, column: usize) -> Result<Option<Fault>> {
     Ok(row.get::<_, Option<Word<Fault>>>(column)?.map(|word| word.0))
 }
 
@@ -104,12 +104,12 @@ pub(super) fn run(runs: &Path, row: &Row<'_>) -> Result<LedgerRun> {
         task: row.get(7)?,
         state: row.get::<_, Word<RunState>>(8)?.0,
         outcome: row.get::<_, Option<Word<OutcomeKind>>>(9)?.map(|word| word.0),
-        fault: some_fault(row, 10)?,
-        until: some_number(row, 11)?.map(Moment),
-        retry_at: some_number(row, 12)?.map(Moment),
+        fault: optional_fault(row, 10)?,
+        until: optional_number(row, 11)?.map(Moment),
+        retry_at: optional_number(row, 12)?.map(Moment),
         started_at: Moment(number(row, 13)?),
-        ended_at: some_number(row, 14)?.map(Moment),
-        active: some_number(row, 15)?.map(Span),
+        ended_at: optional_number(row, 14)?.map(Moment),
+        active: optional_number(row, 15)?.map(Span),
         waiting: Span(number(row, 16)?),
         downtime: Span(number(row, 17)?),
         attempts: count(row, 18)?,

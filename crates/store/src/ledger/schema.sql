@@ -4,7 +4,7 @@ CREATE TABLE runs (
     id                TEXT NOT NULL UNIQUE,
     -- The directory of the day below the home's `runs`.
     day               TEXT NOT NULL,
-    -- The bytes of the path, which need not be text: relative to the home's `runs`, absolute for a run that is elsewhere.
+    -- The bytes of the path, which may not be UTF-8: relative to the home's `runs`, absolute for a run outside it.
     dir               BLOB NOT NULL,
     name              TEXT,
     agent             TEXT NOT NULL,
@@ -28,7 +28,7 @@ CREATE TABLE runs (
     unpriced          INTEGER NOT NULL,
     tokens            INTEGER NOT NULL,
     error             TEXT,
-    -- How much of the journal this was derived from.
+    -- Size and modification time of the journal that the entry was derived from.
     journal_bytes     INTEGER NOT NULL,
     journal_modified  INTEGER NOT NULL
 ) STRICT;
@@ -36,7 +36,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_newest ON runs (started_at DESC, id);
 CREATE INDEX runs_of_day ON runs (day, id);
 CREATE INDEX runs_named ON runs (name) WHERE name IS NOT NULL;
--- A few of many, and looked for by every command.
+-- Every command queries the unfinished runs, which are few of many.
 CREATE INDEX runs_unfinished ON runs (started_at DESC, id) WHERE state <> 'finished';
 CREATE INDEX runs_by_outcome ON runs (outcome, started_at DESC);
 CREATE INDEX runs_of_project ON runs (project, started_at DESC);
@@ -48,7 +48,7 @@ CREATE TABLE attempts (
     started_at        INTEGER NOT NULL,
     ended_at          INTEGER,
     fault             TEXT,
-    -- How long the run then waited for the next one.
+    -- How long the run then waited before the next attempt.
     waited            INTEGER NOT NULL,
     cost              INTEGER NOT NULL,
     estimated_cost    INTEGER NOT NULL,
@@ -77,14 +77,14 @@ CREATE TABLE spend (
 
 CREATE INDEX spend_of_run ON spend (run);
 
--- The home for which every run was last compared with its directory: its path, and the ledger's file.
+-- The home at which every run was last compared with its directory: its path, and the ledger's file.
 CREATE TABLE place (
     home              BLOB NOT NULL,
     device            INTEGER NOT NULL,
     inode             INTEGER NOT NULL
 ) STRICT;
 
--- When the directory of a day was last listed as a whole, by its own time of change.
+-- Modification time of the directory of a day when it was last listed as a whole.
 CREATE TABLE days (
     day               TEXT PRIMARY KEY,
     modified          INTEGER NOT NULL

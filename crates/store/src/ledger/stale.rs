@@ -1,6 +1,6 @@
 //! Marks runs whose ledger entry may be stale: `HOME/ledger-stale/<run id>`, one empty file each. The mark is
-//! set before a finished run is resumed and removed once the ledger is up to date. It is also set if the ledger
-//! could not be written when a run ended.
+//! set before a finished run is resumed and removed once the ledger is up to date. It is also set if the
+//! ledger could not be written when a run ended.
 
 use crate::files::{make_dirs, private};
 use crate::{Home, RunDir, StoreError, failpoint_io};
@@ -15,34 +15,34 @@ impl Home {
     /// # Errors
     /// Returns [`StoreError::Io`] if the mark cannot be created.
     pub fn mark_stale(&self, run: &RunDir) -> Result<(), StoreError> {
-        let path = self.missed_path();
+        let path = self.stale_path();
         make_dirs(&path).map_err(StoreError::io("create directory", &path))?;
         let path = path.join(run.id().as_str());
         failpoint_io::open(private().write(true).create(true), &path)
-            .map_err(StoreError::io("note run", &path))?;
+            .map_err(StoreError::io("mark run", &path))?;
         Ok(())
     }
 
     /// Removes the mark of a run whose ledger entry is up to date.
     pub fn clear_stale(&self, run: &RunId) {
-        // A mark that stays costs one needless update.
-        drop(fs::remove_file(self.missed_path().join(run.as_str())));
+        // If this fails, the mark only causes a needless update.
+        drop(fs::remove_file(self.stale_path().join(run.as_str())));
     }
 
     /// Returns the marked runs.
     pub(super) fn stale_runs(&self) -> Result<Vec<RunId>, StoreError> {
-        let path = self.missed_path();
+        let path = self.stale_path();
         match fs::read_dir(&path) {
             Ok(entries) => {
                 let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
                 Ok(names.map(|name| RunId::from(name.as_str())).collect())
             }
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(cause) => Err(StoreError::io("list missed runs", &path)(cause)),
+            Err(cause) => Err(StoreError::io("list stale runs", &path)(cause)),
         }
     }
 
-    fn missed_path(&self) -> PathBuf {
+    fn stale_path(&self) -> PathBuf {
         self.path().join("ledger-stale")
     }
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 mod faults;
-mod places;
+mod locations;
 
 const WAIT: Duration = Duration::from_secs(5);
 /// 2026-01-01, midnight.
@@ -112,7 +112,7 @@ fn open(home: &Home) -> Ledger {
     Ledger::open(home, WAIT).expect("a ledger")
 }
 
-fn caught_up(home: &Home) -> Ledger {
+fn up_to_date_ledger(home: &Home) -> Ledger {
     let mut ledger = open(home);
     ledger.catch_up().expect("it is brought up to date");
     ledger
@@ -163,15 +163,15 @@ fn derives_run_from_its_records() {
     let requested = plan().model.unwrap_or_default();
     assert_eq!(spend, [(0, requested.as_str(), cents(5)), (1, "large", cents(15)), (1, "small", cents(5))]);
 
-    let mut ledger = caught_up(&home);
-    let stored = ledger.entry(dir.id()).expect("it can be asked").expect("it is known");
+    let mut ledger = up_to_date_ledger(&home);
+    let stored = ledger.entry(dir.id()).expect("it can be queried").expect("it has an entry");
     assert_eq!((&stored.run, &stored.attempts, &stored.spend), (&entry.run, &entry.attempts, &entry.spend));
     assert_eq!(all(&mut ledger), [entry.run]);
     assert_eq!(differences(&ledger), [""; 0]);
 }
 
 #[test]
-fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
+fn counts_usage_of_running_attempt() {
     let (_dir, home) = home();
     let records = complete_run();
     let is_end = |record: &Record| matches!(record, Record::AttemptEnded { .. });
@@ -179,12 +179,12 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
     let NewRun { dir, mut journal } = run(&home, 7, &records[..end]);
     let cost = |ledger: &mut Ledger| {
         ledger.catch_up().expect("it is brought up to date");
-        let entry = ledger.entry(dir.id()).expect("it can be asked").expect("it is known");
+        let entry = ledger.entry(dir.id()).expect("it can be queried").expect("it has an entry");
         let spend = entry.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
         assert_eq!(spend, entry.run.cost, "the list agrees with the sums");
         entry.run.cost
     };
-    let mut ledger = caught_up(&home);
+    let mut ledger = up_to_date_ledger(&home);
     assert_eq!(cost(&mut ledger), Usd::ZERO);
     let attempt = dir.create_attempt(1).expect("an attempt");
     let publish = |cost| {
@@ -199,7 +199,7 @@ fn usage_of_a_running_attempt_counts_until_its_end_is_recorded() {
         };
         attempt.write_model_usage(&[model_usage]).expect("it is written");
         // Two writes within one tick of the clock have the same time.
-        let file = OpenOptions::new().write(true).open(attempt.spent_path()).expect("it is there");
+        let file = OpenOptions::new().write(true).open(attempt.usage_path()).expect("it is there");
         file.set_modified(SystemTime::now() + Duration::from_secs(cost)).expect("it has a time");
     };
     publish(3);
@@ -237,9 +237,9 @@ fn supervisor_and_reader_derive_the_same_entry() {
             replayed.apply(record);
         }
         live.update_state(&replayed);
-        let read = LedgerEntry::read(&dir);
-        let live = LedgerRun { journal: read.run.journal, ..live.run };
-        assert_eq!(live, read.run, "after {end} records");
+        let from_files = LedgerEntry::read(&dir);
+        let live = LedgerRun { journal: from_files.run.journal, ..live.run };
+        assert_eq!(live, from_files.run, "after {end} records");
     }
 }
 
@@ -248,7 +248,7 @@ fn catches_up_with_run_directories() {
     let (_dir, home) = home();
     let mut unfinished = run(&home, 1, &started(1, 0));
     let waiting = run(&home, 2, &[started(1, 0), overloaded(1, 60, 30)].concat());
-    let mut ledger = caught_up(&home);
+    let mut ledger = up_to_date_ledger(&home);
     let states = |ledger: &mut Ledger| {
         let mut states: Vec<_> = all(ledger).iter().map(|run| (run.id.clone(), run.state)).collect();
         states.sort();
@@ -259,12 +259,12 @@ fn catches_up_with_run_directories() {
     expected.sort();
     assert_eq!(states(&mut ledger), expected);
 
-    // One finishes, one is deleted, and a new one is unreadable.
+    // One run finishes, one is deleted, and a new one is unreadable.
     append(&mut unfinished, &finished(1_000, 20));
     fs::remove_dir_all(waiting.dir.path()).expect("it is removed");
     let broken = run(&home, 3, &started(1, 0));
     fs::write(broken.dir.journal_path(), "no journal\nat all\n").expect("it is written");
-    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 2, removed: 1 });
+    assert_eq!(ledger.catch_up().expect("it is brought up to date"), CatchUpStats { derived: 2, removed: 1 });
     let mut expected = vec![(id(&unfinished), RunState::Finished), (id(&broken), RunState::Unreadable)];
     expected.sort();
     assert_eq!(states(&mut ledger), expected);
@@ -275,29 +275,29 @@ fn catches_up_with_run_directories() {
 fn notices_resumed_run() {
     let (_dir, home) = home();
     let mut one = run(&home, 1, &complete_run());
-    let mut ledger = caught_up(&home);
+    let mut ledger = up_to_date_ledger(&home);
     let reopened = Record::RunReopened {
         at: at(2_000),
         request: longhaul_core::ResumeRequest::Continue,
         changes: Vec::new(),
     };
     append(&mut one, &[reopened]);
-    // The run is not marked as stale, but a list compares the runs that it shows.
+    // The run is not marked as stale, but a listing compares its runs with their journals.
     let cost = |ledger: &Ledger| ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost;
-    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats::default());
+    assert_eq!(ledger.catch_up().expect("it is brought up to date"), CatchUpStats::default());
     let reopened: Vec<_> = all(&mut ledger).iter().map(|run| run.reopen_count).collect();
     assert_eq!(reopened, [1]);
     // A process that resumes a run marks it as stale, so that sums include it.
     append(&mut one, &[started(3, 2_000), finished(3_000, 40)].concat());
     assert_eq!(cost(&ledger), cents(25));
-    home.mark_stale(&one.dir).expect("it is noted");
-    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
+    home.mark_stale(&one.dir).expect("it is marked");
+    assert_eq!(ledger.catch_up().expect("it is brought up to date"), CatchUpStats { derived: 1, removed: 0 });
     // While the run is locked, more records may follow.
-    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
+    assert_eq!(ledger.catch_up().expect("it is brought up to date"), CatchUpStats { derived: 1, removed: 0 });
     drop(one);
-    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
+    assert_eq!(ledger.catch_up().expect("it is brought up to date"), CatchUpStats { derived: 1, removed: 0 });
     assert_eq!(cost(&ledger), cents(65));
-    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats::default());
+    assert_eq!(ledger.catch_up().expect("it is brought up to date"), CatchUpStats::default());
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn keeps_newer_entry() {
     let new = LedgerEntry::read(&one.dir);
     let mut ledger = open(&home);
     ledger.upsert(&new).expect("it is written");
-    ledger.upsert(&old).expect("it is not");
+    ledger.upsert(&old).expect("it is ignored");
     assert_eq!(all(&mut ledger), [new.run]);
 }
 
@@ -334,11 +334,13 @@ fn filters_runs() {
         append(&mut run, &records);
         ids.push(run.dir.id().clone());
     }
-    let mut ledger = caught_up(&home);
+    let mut ledger = up_to_date_ledger(&home);
     let mut check = |filter: RunFilter, expected: &[usize]| {
         let found = ledger.runs(&filter).expect("the runs");
-        let found: Vec<_> =
-            found.iter().map(|run| ids.iter().position(|id| *id == run.id).expect("one of ours")).collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|run| ids.iter().position(|id| *id == run.id).expect("a run of this test"))
+            .collect();
         assert_eq!(found, expected, "{filter:?}");
     };
     let any = RunFilter::default;
@@ -348,7 +350,7 @@ fn filters_runs() {
     check(RunFilter { states: vec![RunState::Running, RunState::Waiting], ..any() }, &[2, 1]);
     check(RunFilter { outcomes: vec![OutcomeKind::Done], ..any() }, &[0]);
     check(RunFilter { since: Some(at(1)), ..any() }, &[2, 1]);
-    // The first one ended after a thousand seconds, the others have not ended.
+    // The first run ended after a thousand seconds; the others have not ended.
     check(RunFilter { active_since: Some(at(1_000)), ..any() }, &[2, 1, 0]);
     check(RunFilter { active_since: Some(at(1_001)), ..any() }, &[2, 1]);
     check(RunFilter { project: text("/code/one"), ..any() }, &[1, 0]);
@@ -362,11 +364,11 @@ fn filters_runs() {
     check(RunFilter { text: text("night"), ..any() }, &[0]);
     check(RunFilter { text: text("100%"), ..any() }, &[2]);
     let first = ids[0].as_str();
-    let matches = |prefix: &str| ledger.by_prefix(prefix, 9).expect("it can be asked").len();
+    let matches = |prefix: &str| ledger.by_prefix(prefix, 9).expect("it can be queried").len();
     assert_eq!((matches(first), matches(""), matches("~")), (1, 3, 0));
 }
 
-/// Every command queries these, and among a hundred thousand runs it must not scan all of them.
+/// Every command queries unfinished runs, and among a hundred thousand runs it must not scan all of them.
 #[test]
 fn finds_unfinished_runs_by_index() {
     let (_dir, home) = home();
@@ -390,14 +392,14 @@ fn adds_up_usage() {
     for roll in 0..3 {
         run(&home, roll, &complete_run());
     }
-    let ledger = caught_up(&home);
+    let ledger = up_to_date_ledger(&home);
     let total = |rows: Vec<CostRow<String>>| {
         rows.iter().map(|row| row.spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost)
     };
     for (by, rows) in [(CostBy::Agent, 1), (CostBy::Model, 1), (CostBy::Project, 1), (CostBy::Run, 3)] {
-        let found = ledger.costs(by, None).expect("the costs");
-        assert_eq!(found.len(), rows, "{by:?}");
-        assert_eq!(total(found), cents(75), "{by:?}");
+        let costs = ledger.costs(by, None).expect("the costs");
+        assert_eq!(costs.len(), rows, "{by:?}");
+        assert_eq!(total(costs), cents(75), "{by:?}");
     }
     let later = ledger.costs(CostBy::Agent, Some(at(900))).expect("the costs");
     assert_eq!(total(later), cents(60));
@@ -411,11 +413,12 @@ fn adds_up_usage() {
 fn reports_differences() {
     let (_dir, home) = home();
     let one = run(&home, 1, &complete_run());
-    let gone = run(&home, 2, &complete_run());
-    let ledger = caught_up(&home);
-    let rename =
-        |text: String| text.replace(one.dir.id().as_str(), "ONE").replace(gone.dir.id().as_str(), "GONE");
-    fs::remove_dir_all(gone.dir.path()).expect("it is removed");
+    let deleted = run(&home, 2, &complete_run());
+    let ledger = up_to_date_ledger(&home);
+    let rename = |text: String| {
+        text.replace(one.dir.id().as_str(), "ONE").replace(deleted.dir.id().as_str(), "DELETED")
+    };
+    fs::remove_dir_all(deleted.dir.path()).expect("it is removed");
     ledger.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
     ledger.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
     let missing = run(&home, 3, &started(1, 0));
@@ -429,16 +432,16 @@ fn reports_differences() {
     sorted.sort();
     expect![[r#"
         [
-            "GONE: in the ledger, but there is no such run",
+            "DELETED: in the ledger, but there is no such run",
             "MISSING: not in the ledger",
-            "ONE: cost is [1,0] in the ledger, and [250000,0] by its journal",
+            "ONE: cost is [1,0] in the ledger, and [250000,0] in its journal",
             "ONE: list of attempts is [{\"number\":1,\"session\":\"one\",\"started_at\":176",
-            "ONE: outcome is \"failed\" in the ledger, and \"done\" by its journal",
+            "ONE: outcome is \"failed\" in the ledger, and \"done\" in its journal",
         ]
     "#]]
     .assert_debug_eq(&sorted);
 
     let mut ledger = ledger;
-    ledger.rebuild().expect("it is made again");
+    ledger.rebuild().expect("it is rebuilt");
     assert_eq!(differences(&ledger), [""; 0]);
 }

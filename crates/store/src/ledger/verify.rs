@@ -1,10 +1,10 @@
-//! Compares the ledger with the journals.
+//! Compares the ledger with the journals. It changes neither.
 
 use super::entry::{LedgerEntry, LedgerSpend, Quarter};
 use super::query::RunFilter;
 use super::{Ledger, LedgerError};
 use crate::RunDir;
-use crate::find_run::{days_newest_first, runs_named_in};
+use crate::find_run::{days_newest_first, unsorted_runs_of_day};
 use longhaul_core::RunId;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,22 +44,22 @@ impl fmt::Display for Difference {
             DifferenceKind::Missing => write!(out, "{run}: not in the ledger"),
             DifferenceKind::Gone => write!(out, "{run}: in the ledger, but there is no such run"),
             DifferenceKind::Field { part, ledger, journal } => {
-                write!(out, "{run}: {part} is {ledger} in the ledger, and {journal} by its journal")
+                write!(out, "{run}: {part} is {ledger} in the ledger, and {journal} in its journal")
             }
         }
     }
 }
 
 impl Ledger {
-    /// Compares each run with its journal, reports the differences and returns the number of runs. Changes
-    /// nothing.
+    /// Compares each run with its journal, reports the differences and returns the number of runs. It changes
+    /// neither the ledger nor a run.
     ///
     /// # Errors
     /// Returns a [`LedgerError`] if the ledger or the home cannot be read.
     pub fn verify(&self, mut report: impl FnMut(Difference)) -> Result<u64, LedgerError> {
         let mut on_disk = BTreeSet::new();
         for day in days_newest_first(&self.home.runs_path())? {
-            for dir in runs_named_in(&day).filter(|dir| dir.plan_path().exists()) {
+            for dir in unsorted_runs_of_day(&day).filter(|dir| dir.plan_path().exists()) {
                 on_disk.insert(dir.id().clone());
                 self.compare(&dir, &mut report)?;
             }
@@ -102,7 +102,7 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
         &(&other.name, &other.task, &other.project),
     );
     part(&mut parts, "agent", &(&one.agent, &one.model), &(&other.agent, &other.model));
-    part(&mut parts, "begin", &one.started_at, &other.started_at);
+    part(&mut parts, "start", &one.started_at, &other.started_at);
     part(
         &mut parts,
         "end",
@@ -137,7 +137,7 @@ fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, Stri
     parts
 }
 
-/// Adds a part as JSON, which is short and exact and has no type names.
+/// Adds a part with its values as JSON, which is short and exact and has no type names.
 fn part(
     parts: &mut Vec<(&'static str, String, String)>,
     name: &'static str,

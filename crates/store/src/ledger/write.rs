@@ -31,7 +31,7 @@ impl Ledger {
             for id in ids {
                 let run = db.prepare_cached("DELETE FROM runs WHERE id = ? RETURNING run")?;
                 let run: Option<i64> = { run }.query_row([id.as_str()], |row| row.get(0)).optional()?;
-                run.map_or(Ok(()), |run| forget_parts(db, run))?;
+                run.map_or(Ok(()), |run| delete_parts(db, run))?;
             }
             Ok(())
         })
@@ -40,31 +40,31 @@ impl Ledger {
 
 fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
     let Some(run) = upsert_run(db, home, entry)? else { return Ok(()) };
-    forget_parts(db, run)?;
-    let mut attempt = db.prepare_cached(
+    delete_parts(db, run)?;
+    let mut insert_attempt = db.prepare_cached(
         "INSERT OR REPLACE INTO attempts (run, number, session, started_at, ended_at, fault, waited, cost, estimated_cost)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
-    for one in &entry.attempts {
-        attempt.execute(params![
+    for attempt in &entry.attempts {
+        insert_attempt.execute(params![
             run,
-            one.number,
-            one.session.as_str(),
-            Number::from(one.started_at),
-            one.ended_at.map(Number::from),
-            one.fault.map(Fault::word),
-            Number::from(one.waited),
-            Number::from(one.cost),
-            Number::from(one.estimated_cost),
+            attempt.number,
+            attempt.session.as_str(),
+            Number::from(attempt.started_at),
+            attempt.ended_at.map(Number::from),
+            attempt.fault.map(Fault::word),
+            Number::from(attempt.waited),
+            Number::from(attempt.cost),
+            Number::from(attempt.estimated_cost),
         ])?;
     }
-    let mut spend = db.prepare_cached(
+    let mut insert_spend = db.prepare_cached(
         "INSERT INTO spend (quarter, run, model, cost, estimated_cost, unpriced, input, output, cache_read,
              cache_write, truncated, messages)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     for ((quarter, model), usage) in &entry.spend {
-        spend.execute(params![
+        insert_spend.execute(params![
             Number(*quarter),
             run,
             model,
@@ -133,16 +133,17 @@ fn upsert_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Optio
     statement.query_row(values, |row| row.get(0)).optional()
 }
 
-/// Returns the path of a run as the ledger stores it: without the part that changes when the home moves.
+/// Returns the path of a run as the ledger stores it: relative to the home's directory of runs if it is
+/// inside.
 fn stored_dir<'a>(home: &Home, dir: &'a Path) -> &'a Path {
     let runs = home.runs_path();
     // A run that was found by its directory has a path without links.
-    let real = || fs::canonicalize(&runs).ok();
+    let real_runs = || fs::canonicalize(&runs).ok();
     let relative = dir.strip_prefix(&runs).ok();
-    relative.or_else(|| dir.strip_prefix(real()?).ok()).unwrap_or(dir)
+    relative.or_else(|| dir.strip_prefix(real_runs()?).ok()).unwrap_or(dir)
 }
 
-fn forget_parts(db: &Connection, run: i64) -> Result<()> {
+fn delete_parts(db: &Connection, run: i64) -> Result<()> {
     db.prepare_cached("DELETE FROM attempts WHERE run = ?")?.execute([run])?;
     db.prepare_cached("DELETE FROM spend WHERE run = ?")?.execute([run])?;
     Ok(())

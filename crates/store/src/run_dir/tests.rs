@@ -15,7 +15,7 @@ fn lists_attempts_in_order() {
     for number in [1000, 2, 1, 2] {
         run.create_attempt(number).expect("attempt");
     }
-    fs::write(run.attempts_path().join("notes"), "").expect("a stranger's file");
+    fs::write(run.attempts_path().join("notes"), "").expect("an unrelated file");
     let attempts = run.attempts().expect("attempts");
     assert_eq!(attempts.iter().map(AttemptDir::number).collect::<Vec<_>>(), [1, 2, 1000]);
     assert!(attempts[0].path().ends_with("attempts/001"));
@@ -26,8 +26,8 @@ fn lists_attempts_in_order() {
 fn directory_name_is_the_run_id() {
     let (dir, run) = run_dir();
     let path = dir.path().join("bcdfgh");
-    assert_eq!(RunDir::at(path.clone()), Some(RunDir { path, id: run.id }));
-    assert_eq!((RunDir::at("bcdfgh".into()), RunDir::at("/".into())), (None, None));
+    assert_eq!(RunDir::from_path(path.clone()), Some(RunDir { path, id: run.id }));
+    assert_eq!((RunDir::from_path("bcdfgh".into()), RunDir::from_path("/".into())), (None, None));
 }
 
 #[test]
@@ -39,8 +39,9 @@ fn plan_of_moved_run_names_its_moved_workspace() {
         fs::write(run.plan_path(), "").expect("written");
         run.replace_plan(plan).expect("replaced");
     };
-    let run_in =
-        |path: &Path| RunDir::at(fs::canonicalize(path).expect("it is there").join("bcdfgh")).expect("a run");
+    let run_in = |path: &Path| {
+        RunDir::from_path(fs::canonicalize(path).expect("it is there").join("bcdfgh")).expect("a run")
+    };
     fs::create_dir(dir.path().join("bcdfgh")).expect("made");
     let old = run_in(dir.path());
     plan.cwd = old.workspace_path().join("input").into();
@@ -82,7 +83,7 @@ fn round_trips_files_of_an_attempt() {
     assert_eq!(attempt.answers().expect("answers"), [answer]);
     let stop = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_stopped: Some(2) };
     attempt.write_watchdog_stop(&stop).expect("written");
-    assert_eq!(attempt.watchdog_stop().expect("orphaned"), Some(stop));
+    assert_eq!(attempt.watchdog_stop().expect("a stop"), Some(stop));
     let argv = Argv {
         program: "/bin/agent".into(),
         args: vec!["-p".into()],

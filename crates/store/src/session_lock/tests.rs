@@ -28,16 +28,17 @@ fn error_names_the_holder() {
 }
 
 #[test]
-fn dead_holder_leaves_no_lock() {
+fn dead_holder_blocks_no_run() {
     let (_dir, home) = home();
     let path = acquire(&home, "s", "dead").expect("free").path().to_owned();
-    fs::write(&path, "a longer name than ours\n").expect("what a killed process leaves");
+    // A killed process leaves its id in the file.
+    fs::write(&path, "a longer name than that of the next run\n").expect("written");
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
     assert_eq!(fs::read_to_string(lock.path()).expect("text"), "bcdfgh\n");
 }
 
 #[test]
-fn new_holder_has_no_name_yet() {
+fn error_allows_unnamed_holder() {
     let (_dir, home) = home();
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
     lock.file.set_len(0).expect("cut");

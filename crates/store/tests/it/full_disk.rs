@@ -1,5 +1,5 @@
-//! Tests for a full disk: every write fails with a hint and leaves nothing partial. A limit on the file size
-//! stands for the disk.
+//! Tests a full disk: every write fails with a hint and leaves nothing partial. A limit on the file size
+//! simulates the full disk.
 
 use crate::role;
 use longhaul_core::{Moment, Preset, Record, SessionId};
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-const ROLE: &str = "full_disk::plays_a_run_without_room";
+const ROLE: &str = "full_disk::plays_a_run_on_a_full_disk";
 
 // More than the limit set by the shell, whose blocks have 512 or 1024 bytes.
 const TOO_MUCH_BYTES: usize = 64 << 10;
@@ -73,7 +73,7 @@ fn step(session: &str) -> Vec<Record> {
 }
 
 #[test]
-fn plays_a_run_without_room() {
+fn plays_a_run_on_a_full_disk() {
     let Some(dir) = role::called_for(ROLE) else { return };
     let long = "x".repeat(TOO_MUCH_BYTES);
     let home = Home::open(Some(dir.join("home")), |_| None).expect("home");
@@ -113,7 +113,7 @@ fn full_disk_leaves_nothing_partial() {
     let dir = tempfile::tempdir().expect("temporary directory");
     fs::write(dir.path().join("stream.jsonl"), format!("\n{}\n", "y".repeat(TOO_MUCH_BYTES)))
         .expect("written");
-    // Beyond the limit a process gets a signal; if it ignores that, the write fails.
+    // A process that exceeds the limit gets a signal. If it ignores the signal, the write fails.
     let output = role::call(ROLE, dir.path(), "trap '' XFSZ; ulimit -f 16").output().expect("called");
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}");

@@ -1,4 +1,4 @@
-//! Tests concurrent writers and readers of the ledger: each run is listed exactly once.
+//! Tests concurrent writers and readers of the ledger: every run is listed exactly once.
 
 use crate::role;
 use longhaul_core::{Moment, Outcome, Preset, Record};
@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const ROLE: &str = "ledger::plays_a_supervisor_of_many";
+const ROLE: &str = "ledger::plays_a_supervisor_of_many_runs";
 const PROCESSES: u64 = 20;
 const RUNS: u64 = 10;
 // As long as a supervisor waits for other writers when its run ends.
@@ -31,13 +31,13 @@ fn plan() -> Plan {
 
 /// Prepares ten runs that are about to finish, waits for the file `go`, and finishes them.
 #[test]
-fn plays_a_supervisor_of_many() {
+fn plays_a_supervisor_of_many_runs() {
     let Some(dir) = role::called_for(ROLE) else { return };
     let home = home(&dir);
     let day: Day = "2026-11-22".parse().expect("a date");
     let started: Vec<_> = (0..RUNS)
         .map(|number| {
-            // Each process draws its own ids; an id that is taken is drawn again.
+            // Each process draws its own ids. If an id is taken, another one is drawn.
             let roll = u64::from(std::process::id()) << 16 | number;
             let mut run = home.create_run(&day, roll, &plan()).expect("a run");
             run.journal.append(Moment(1), &[Record::RunStarted { at: Moment(1) }]).expect("an entry");
@@ -45,7 +45,7 @@ fn plays_a_supervisor_of_many() {
         })
         .collect();
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").expect("it can be written");
-    wait_until("the sign is given", || dir.join("go").exists());
+    wait_until("the file `go` exists", || dir.join("go").exists());
     for mut run in started {
         let finished = Record::RunFinished { at: Moment(2), outcome: Outcome::DONE };
         run.journal.append(Moment(2), &[finished]).expect("an entry");
@@ -60,11 +60,11 @@ fn twenty_processes_store_two_hundred_runs_once_each() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let home = home(dir.path());
     let mut processes: Vec<Child> = (0..PROCESSES).map(|_| start_process(dir.path())).collect();
-    let are_ready = || {
+    let ready_count = || {
         let files = fs::read_dir(dir.path()).expect("it can be read").flatten();
         files.filter(|file| file.file_name().to_string_lossy().starts_with("ready-")).count() as u64
     };
-    wait_until("all are ready", || are_ready() == PROCESSES);
+    wait_until("all processes are ready", || ready_count() == PROCESSES);
     fs::write(dir.path().join("go"), "").expect("it can be written");
     let mut running = PROCESSES;
     while running > 0 {
@@ -94,7 +94,7 @@ fn start_process(dir: &Path) -> Child {
 /// Returns the number of runs that a reader lists.
 fn count_listed_runs(home: &Home) -> u64 {
     let mut ledger = Ledger::open(home, WAIT).expect("a ledger");
-    // After a timeout it reads what is in the ledger.
+    // After a timeout, the reader lists the stored entries.
     let _ = ledger.catch_up();
     let runs = ledger.runs(&RunFilter::default()).expect("the runs");
     let ids: BTreeSet<&str> = runs.iter().map(|run| run.id.as_str()).collect();

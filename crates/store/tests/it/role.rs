@@ -1,9 +1,9 @@
-//! Roles that tests play in a separate process: the same test binary, started for one test.
+//! Starts a role of a test in a separate process: the same test binary, with one test selected.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Returns the directory to play in, if this process was started to play `name`.
+/// Returns the directory of the role if this process was started to play `name`.
 pub fn called_for(name: &str) -> Option<PathBuf> {
     let requested = std::env::var_os("LONGHAUL_TEST_ROLE")?;
     (requested == name).then(|| std::env::var_os("LONGHAUL_TEST_DIR").expect("a role has a directory").into())

@@ -14,7 +14,7 @@ use longhaul::{
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
 use longhaul_core::{AfterAttempt, Fault, Moment, OutageBound, Policy, Preset, Record, RunId, Span, Step};
-use longhaul_drill::{Api, RequestLog, Scenario, announced, workspace};
+use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
 use longhaul_store::{Home, Placement, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,7 +127,7 @@ async fn run_scenario(
     let expected = scenario.expected_files();
     Ok(DrillResult {
         leftover_processes: leftover_processes(&report.dir).map_err(unexpected)?,
-        announced: announced(&report.dir).map_err(unexpected)?,
+        announced: announced_message_ids(&report.dir).map_err(unexpected)?,
         report,
         account: api.account(),
         survived: watcher.survived,
@@ -144,7 +144,7 @@ async fn run_scenario(
 
 /// Returns the number of processes that still carry the run marker.
 fn leftover_processes(dir: &Path) -> Result<usize, StoreError> {
-    let dir = RunDir::at(dir.to_owned()).expect("a run's directory is absolute and has its name");
+    let dir = RunDir::from_path(dir.to_owned()).expect("a run's directory is absolute and has its name");
     Ok(processes_with(&RunMarker::load(&dir)?).len())
 }
 

@@ -112,7 +112,7 @@ impl Story {
     /// Returns the collected input of the run, this many seconds after the start.
     fn read(&self, id: &str, task: &str, now: u64) -> RunInput {
         let history = self.history();
-        let dir = RunDir::at(format!("/runs/2026-01-01/{id}").into()).expect("it is absolute");
+        let dir = RunDir::from_path(format!("/runs/2026-01-01/{id}").into()).expect("it is absolute");
         let mut entry = LedgerEntry::new(&dir, &plan(task));
         let spent = |model: &str, cost: Usd, estimated: Usd| ModelUsage {
             model: model.to_owned(),

@@ -10,7 +10,7 @@ use crate::harness::Stage;
 use crate::server::Server;
 use crate::tidy;
 use longhaul_drill::api::Billed;
-use longhaul_drill::{RequestLog, announced, workspace};
+use longhaul_drill::{RequestLog, announced_message_ids, workspace};
 use longhaul_store::RunDir;
 use rustix::process::{Signal, kill_process};
 use serde::Serialize;
@@ -218,7 +218,7 @@ impl Trial<'_> {
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
         let reported = token_fields.map(usage).iter().sum::<u64>();
         let received: BTreeSet<String> =
-            self.stage.runs().iter().flat_map(|run| announced(run.path()).unwrap_or_default()).collect();
+            self.stage.runs().iter().flat_map(|run| announced_message_ids(run.path()).unwrap_or_default()).collect();
         let is_received = |message: &&Billed| message.complete && received.contains(&message.id);
         Figures {
             struck,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A server as a shell script. It answers each request that it knows, with any id.
+/// A server as a shell script. It answers each request that it knows, whatever the request's id.
 const SERVER: &str = r#"
 while read -r line; do
   id=${line#*\"id\":}; id=${id%%,*}
@@ -22,13 +22,13 @@ fn declares_and_calls_server_tools() {
     let configs = [config("sums", "bash"), config("gone", "/nonexistent/server")];
     let mut servers = Servers::start(&configs).expect("they can be read");
     assert_eq!(
-        servers.listed(),
+        servers.status_list(),
         json!([{"name": "gone", "status": "failed", "source": "dynamic"},
             {"name": "sums", "status": "connected", "source": "dynamic"}])
     );
-    let declared = servers.declared();
+    let definitions = servers.tool_definitions();
     assert_eq!(
-        declared,
+        definitions,
         [json!({"name": "mcp__sums__add", "description": "Adds.", "input_schema": {"type": "object"}})]
     );
     let result = servers.call("mcp__sums__add", &json!({})).expect("it has that tool");
@@ -50,5 +50,5 @@ fn rejects_invalid_configurations() {
             "{config}"
         );
     }
-    assert!(Servers::start(&[]).is_ok_and(|servers| servers.declared().is_empty()));
+    assert!(Servers::start(&[]).is_ok_and(|servers| servers.tool_definitions().is_empty()));
 }

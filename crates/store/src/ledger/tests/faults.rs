@@ -1,4 +1,4 @@
-//! Tests for a ledger that is missing, damaged, locked, of another version, or used by many at once.
+//! Tests a ledger that is missing, damaged, locked, of another version, or used by many processes at once.
 
 use super::*;
 use std::sync::Barrier;
@@ -12,7 +12,7 @@ fn ledger_path(home: &Home) -> std::path::PathBuf {
 fn ledger_files_are_private() {
     let (_dir, home) = home();
     run(&home, 1, &complete_run());
-    let _ledger = caught_up(&home);
+    let _ledger = up_to_date_ledger(&home);
     for entry in fs::read_dir(home.path()).expect("a home") {
         let entry = entry.expect("an entry");
         if entry.file_name().to_string_lossy().starts_with("ledger") {
@@ -38,14 +38,14 @@ fn readers_and_a_writer_do_not_wait_for_each_other() {
 fn detects_and_rebuilds_damaged_ledger() {
     let (_dir, home) = home();
     let one = run(&home, 1, &complete_run());
-    drop(caught_up(&home));
+    drop(up_to_date_ledger(&home));
     let path = ledger_path(&home);
     let whole = fs::read(&path).expect("a ledger");
-    let tables_gone = |path: &Path| {
+    let drop_tables = |path: &Path| {
         let db = rusqlite::Connection::open(path).expect("a database");
         db.execute_batch("DROP TABLE runs").expect("it is dropped");
     };
-    let old_version = |path: &Path| {
+    let set_old_version = |path: &Path| {
         let db = rusqlite::Connection::open(path).expect("a database");
         db.pragma_update(None, "user_version", 0).expect("it is set");
     };
@@ -62,19 +62,19 @@ fn detects_and_rebuilds_damaged_ledger() {
             bytes[4_096..].fill(0x5a);
             fs::write(path, bytes).expect("it is written");
         }),
-        ("without its tables", &tables_gone),
-        ("of an older version", &old_version),
+        ("without its tables", &drop_tables),
+        ("of an older version", &set_old_version),
     ];
     for (name, damage) in damages {
         fs::write(&path, &whole).expect("it is written");
         damage(&path);
-        let used = Ledger::open(&home, WAIT).and_then(|mut ledger| {
+        let result = Ledger::open(&home, WAIT).and_then(|mut ledger| {
             ledger.catch_up()?;
             ledger.runs(&RunFilter::default())
         });
-        assert!(matches!(used, Err(LedgerError::Damaged { .. })), "{name}: {used:?}");
+        assert!(matches!(result, Err(LedgerError::Damaged { .. })), "{name}: {result:?}");
         Ledger::set_aside(&home).expect("it is set aside");
-        let mut ledger = caught_up(&home);
+        let mut ledger = up_to_date_ledger(&home);
         assert_eq!(all(&mut ledger).len(), 1, "{name}");
         assert_eq!(differences(&ledger), [""; 0], "{name}");
     }
@@ -85,12 +85,12 @@ fn detects_and_rebuilds_damaged_ledger() {
 fn leaves_newer_ledger_alone() {
     let (_dir, home) = home();
     run(&home, 1, &complete_run());
-    drop(caught_up(&home));
+    drop(up_to_date_ledger(&home));
     let db = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
     db.pragma_update(None, "user_version", 99).expect("it is set");
     drop(db);
-    let refused = Ledger::open(&home, WAIT).expect_err("it is newer");
-    assert!(matches!(refused, LedgerError::Newer { .. }), "{refused}");
+    let error = Ledger::open(&home, WAIT).expect_err("it is newer");
+    assert!(matches!(error, LedgerError::Newer { .. }), "{error}");
     // A reader can use a temporary ledger instead.
     let mut temporary = Ledger::temporary(&home).expect("there is room");
     temporary.catch_up().expect("it is brought up to date");
@@ -101,14 +101,14 @@ fn leaves_newer_ledger_alone() {
 fn locked_ledger_fails_only_writes() {
     let (_dir, home) = home();
     run(&home, 1, &complete_run());
-    drop(caught_up(&home));
+    drop(up_to_date_ledger(&home));
     let other = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it is locked");
     let mut ledger = Ledger::open(&home, Duration::from_millis(1)).expect("reading continues");
     assert_eq!(all(&mut ledger).len(), 1);
     let two = run(&home, 2, &complete_run());
-    let refused = ledger.upsert(&LedgerEntry::read(&two.dir)).expect_err("it is locked");
-    assert!(matches!(refused, LedgerError::Locked { .. }), "{refused}");
+    let error = ledger.upsert(&LedgerEntry::read(&two.dir)).expect_err("it is locked");
+    assert!(matches!(error, LedgerError::Locked { .. }), "{error}");
     drop(other);
     ledger.upsert(&LedgerEntry::read(&two.dir)).expect("it is written");
 }
@@ -117,7 +117,7 @@ fn locked_ledger_fails_only_writes() {
 fn stores_two_hundred_concurrent_runs_once_each() {
     let (_dir, home) = home();
     let runs: Vec<Vec<NewRun>> = (0..20)
-        .map(|process| (0..10).map(|run_of| run(&home, process * 100 + run_of, &started(1, 0))).collect())
+        .map(|process| (0..10).map(|index| run(&home, process * 100 + index, &started(1, 0))).collect())
         .collect();
     let barrier = Barrier::new(runs.len());
     thread::scope(|scope| {
@@ -153,7 +153,7 @@ fn removes_temporary_files_of_killed_writers() {
         ["", "-wal", "-shm"].map(|end| home.path().join(format!(".ledger.sqlite3.2147483646-0.new{end}")));
     let live = home.path().join(format!(".ledger.sqlite3.{}-99.new", std::process::id()));
     leftovers.iter().chain([&live]).for_each(|path| fs::write(path, "half").expect("it is written"));
-    drop(caught_up(&home));
+    drop(up_to_date_ledger(&home));
     assert!(leftovers.iter().all(|path| !path.exists()) && live.exists());
 }
 
@@ -161,7 +161,7 @@ fn removes_temporary_files_of_killed_writers() {
 fn readers_see_whole_runs_while_writers_write() {
     let (_dir, home) = home();
     let runs: Vec<NewRun> = (0..4).map(|roll| run(&home, roll, &started(1, 0))).collect();
-    drop(caught_up(&home));
+    drop(up_to_date_ledger(&home));
     thread::scope(|scope| {
         let writers: Vec<_> = runs
             .into_iter()
@@ -181,7 +181,7 @@ fn readers_see_whole_runs_while_writers_write() {
         let mut ledger = open(&home);
         while writers.iter().any(|writer| !writer.is_finished()) {
             for run in ledger.runs(&RunFilter::default()).expect("the runs") {
-                let entry = ledger.entry(&run.id).expect("it can be asked").expect("it is known");
+                let entry = ledger.entry(&run.id).expect("it can be queried").expect("it has an entry");
                 assert_eq!(entry.run.attempts as usize, entry.attempts.len());
                 let costs = entry.spend.values().map(|spend| spend.cost);
                 assert_eq!(costs.fold(Usd::ZERO, |sum, cost| sum + cost), entry.run.cost);
@@ -195,7 +195,7 @@ fn readers_see_whole_runs_while_writers_write() {
 fn unusable_path_is_an_error_with_a_hint() {
     let (_dir, home) = home();
     fs::create_dir(ledger_path(&home)).expect("it is made");
-    let refused = Ledger::open(&home, WAIT).expect_err("it is a directory");
-    assert!(matches!(refused, LedgerError::Refused { .. } | LedgerError::Damaged { .. }), "{refused}");
-    assert!(refused.hint().is_some());
+    let error = Ledger::open(&home, WAIT).expect_err("it is a directory");
+    assert!(matches!(error, LedgerError::Refused { .. } | LedgerError::Damaged { .. }), "{error}");
+    assert!(error.hint().is_some());
 }

@@ -1,11 +1,11 @@
-//! Tests for homes that are moved, copied and restored: the ledger answers for its current home.
+//! Tests homes that are moved, copied and restored: the ledger lists the runs of its current home.
 
 use super::*;
 use crate::Placement;
 use std::path::PathBuf;
 use std::process::Command;
 
-fn at_path(path: PathBuf) -> Home {
+fn home_in(path: PathBuf) -> Home {
     Home::locate(Some(path), |_| None).expect("an absolute path is a home")
 }
 
@@ -31,18 +31,18 @@ fn moved_home_finds_its_runs() {
     let mut in_place = plan();
     in_place.cwd = "workspace/input".into();
     let third = home.create_run(&day(), 3, &in_place).expect("a run");
-    assert_eq!(caught_up(&home).runs(&RunFilter::default()).expect("the runs").len(), 3);
+    assert_eq!(up_to_date_ledger(&home).runs(&RunFilter::default()).expect("the runs").len(), 3);
 
-    let moved = at_path(dir.path().join("moved"));
+    let moved = home_in(dir.path().join("moved"));
     fs::rename(home.path(), moved.path()).expect("a home can be moved");
-    let mut ledger = caught_up(&moved);
-    let now =
-        |run: &NewRun| moved.runs_path().join(run.dir.path().strip_prefix(home.runs_path()).expect("within"));
-    let mut expected = vec![now(&one), now(&third), other.dir.path().to_owned()];
+    let mut ledger = up_to_date_ledger(&moved);
+    let moved_dir =
+        |run: &NewRun| moved.runs_path().join(run.dir.path().strip_prefix(home.runs_path()).expect("inside"));
+    let mut expected = vec![moved_dir(&one), moved_dir(&third), other.dir.path().to_owned()];
     expected.sort();
     assert_eq!(dirs(&mut ledger), expected);
     let project = |run: &LedgerRun| (run.id == *third.dir.id()).then(|| run.project.clone());
-    let real = fs::canonicalize(now(&third)).expect("it is there");
+    let real = fs::canonicalize(moved_dir(&third)).expect("it is there");
     assert_eq!(
         all(&mut ledger).iter().find_map(project),
         Some(real.join("workspace/input").display().to_string())
@@ -58,14 +58,14 @@ fn moved_home_finds_its_runs() {
 fn copied_home_lists_its_own_runs() {
     let (dir, home) = home();
     let mut original = run(&home, 1, &started(1, 0));
-    drop(caught_up(&home));
-    let copied = at_path(dir.path().join("copied"));
+    drop(up_to_date_ledger(&home));
+    let copied = home_in(dir.path().join("copied"));
     copy(home.path(), copied.path());
     append(&mut original, &finished(1_000, 20));
-    let mut ledger = caught_up(&copied);
-    let found: Vec<_> = all(&mut ledger).into_iter().map(|run| (run.state, run.dir)).collect();
+    let mut ledger = up_to_date_ledger(&copied);
+    let listed: Vec<_> = all(&mut ledger).into_iter().map(|run| (run.state, run.dir)).collect();
     let found_dir = copied.find(original.dir.id().as_str()).expect("it was copied");
-    assert_eq!(found, [(RunState::Running, found_dir.path().to_owned())]);
+    assert_eq!(listed, [(RunState::Running, found_dir.path().to_owned())]);
     assert_eq!(differences(&ledger), [""; 0]);
 }
 
@@ -73,10 +73,10 @@ fn copied_home_lists_its_own_runs() {
 fn restored_ledger_catches_up() {
     let (dir, home) = home();
     let mut one = run(&home, 1, &complete_run());
-    drop(caught_up(&home));
+    drop(up_to_date_ledger(&home));
     let backup = dir.path().join("backup");
     copy(&Ledger::path_in(&home), &backup);
-    // The ledger of the backup lists the run as finished, and no reader opens such a run again.
+    // The ledger of the backup lists the run as finished, and readers do not derive finished runs again.
     let reopened = Record::RunReopened {
         at: at(2_000),
         request: longhaul_core::ResumeRequest::Continue,
@@ -86,8 +86,8 @@ fn restored_ledger_catches_up() {
     Ledger::set_aside(&home).expect("it can be moved");
     fs::rename(&backup, Ledger::path_in(&home)).expect("it can be restored");
     let mut ledger = open(&home);
-    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats { derived: 1, removed: 0 });
+    assert_eq!(ledger.catch_up().expect("it is brought up to date"), CatchUpStats { derived: 1, removed: 0 });
     assert_eq!(ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost, cents(65));
-    assert_eq!(ledger.catch_up().expect("it is"), CatchUpStats::default());
+    assert_eq!(ledger.catch_up().expect("it is brought up to date"), CatchUpStats::default());
     assert_eq!(differences(&ledger), [""; 0]);
 }
