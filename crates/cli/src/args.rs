@@ -237,7 +237,8 @@ impl Cli {
 }
 
 impl Command {
-    /// Returns whether other programs call this command, so that a pipe receives JSON. Other commands print text everywhere.
+    /// Returns whether programs call this command, so that a pipe receives JSON. Other commands print text
+    /// everywhere.
     fn pipes_json(&self) -> bool {
         match self {
             Command::Run(_)

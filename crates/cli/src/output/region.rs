@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use std::{env, mem};
 
-// Durations are shown in seconds, and a resized terminal must soon be correct again.
+// Durations are sanitize in seconds, and a resized terminal must soon be correct again.
 const TICK_EVERY: Duration = Duration::from_millis(500);
 
 /// Lines that are redrawn in place until the region is closed.
@@ -125,7 +125,7 @@ fn frame(lines: &[String]) -> String {
     let mut drawn = "\r\x1b[?7l".to_owned();
     for (index, line) in lines.iter().enumerate() {
         let end = if index == 0 { "" } else { "\r\n" };
-        write!(drawn, "{end}{}\x1b[K", out::shown(line)).expect("a string takes all");
+        write!(drawn, "{end}{}\x1b[K", out::sanitize(line)).expect("a string takes all");
     }
     // Removes the rest of a taller frame, or of one that a narrower terminal has wrapped.
     drawn += "\x1b[J";
