@@ -10,8 +10,8 @@ use longhaul_core::Policy;
 use longhaul_store::Plan;
 use std::path::{Path, PathBuf};
 
-/// Returns the changes that the flags request for a run with this plan. `cwd` is its new directory.
-/// `None` keeps the old one.
+/// Returns the changes that the flags request for a run with this plan. `cwd` is its new directory, or
+/// `None` to keep the old one.
 pub fn from_flags(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanChanges, Failure> {
     let dir = cwd.as_deref().unwrap_or(plan.cwd.as_path());
     notify_flag::check(&args.notify, Some(dir))?;

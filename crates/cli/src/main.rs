@@ -71,8 +71,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    // A file that reaches the size limit is an error like a full disk. Unlike an ignored signal, a handler is not
-    // inherited by agents.
+    // A file that reaches the size limit is an error like a full disk. Unlike an ignored signal, a handler is
+    // not inherited by agents.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     // The scripted agent runs in every attempt of a drill and parses its own flags.
     let mut raw = std::env::args_os();
@@ -152,7 +152,7 @@ fn run() -> ExitCode {
         Err(failure) => {
             let failure = cli.global.configured.values.add_origin(failure);
             output::print_error(&failure.error, failure.hint.as_deref());
-            // A program that reads JSON always gets an envelope, except for wrong usage, which only people read.
+            // A program that reads JSON gets an envelope, except for wrong usage, which only people read.
             if prints && failure.exit_code != failure::USAGE {
                 let mut envelope =
                     Envelope::without_run(failure.outcome, failure.exit_code, failure.fault, failure.error);

@@ -1,5 +1,5 @@
-//! Shell completions: prints the script for a shell, and answers that script, which calls this program at each
-//! Tab.
+//! Shell completions: prints the script for a shell, and answers that script, which calls this program at
+//! each Tab.
 //!
 //! Completions come from the command tree and the ledger. They change nothing and report no error, because an
 //! error would disturb the prompt.

@@ -1,8 +1,8 @@
 //! `longhaul finish-tool`: an MCP server with a single tool, by which an agent claims that its work is done.
 //! Not for people.
 //!
-//! The agent starts it. It exits when its input ends, and stores nothing: the call appears in the agent's stream,
-//! where the supervisor reads it.
+//! The agent starts it. It exits when its input ends, and stores nothing: the call appears in the agent's
+//! stream, where the supervisor reads it.
 
 use crate::failure::Failure;
 use crate::runtime;

@@ -297,7 +297,7 @@ pub fn failure(error: RunError) -> Failure {
 /// Returns whether noteworthy events produce diagnostic texts, by the flag or by the variable.
 fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Failure> {
     let variable = env::var_os(DIAGNOSTIC).unwrap_or_default();
-    let is_set = match variable.to_str() {
+    let is_enabled = match variable.to_str() {
         Some("" | "0") => false,
         Some("1") => true,
         Some(_) | None => {
@@ -308,7 +308,7 @@ fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Fai
             ));
         }
     };
-    let origin = if args.diagnostic { Some("flag") } else { is_set.then_some(DIAGNOSTIC) };
+    let origin = if args.diagnostic { Some("flag") } else { is_enabled.then_some(DIAGNOSTIC) };
     resolved.origins.extend(origin.map(|origin| ("diagnostic".to_owned(), origin.to_owned())));
     Ok(origin.is_some())
 }

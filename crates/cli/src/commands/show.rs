@@ -146,7 +146,7 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
     let run = Run::replay(history.records());
     let state = &State { usage: dir.usage(run.state()), ..run.state().clone() };
     let (outcome, status) = (state.outcome(), run_status(dir)?);
-    // An orphaned run is show_output as of its last decision.
+    // An orphaned run is shown as of its last decision.
     let as_of = match (outcome, status.is_supervised) {
         (Some(_), _) => state.finished_at,
         (None, true) => status.now,

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 const PROFILE_VARIABLE: &str = "LONGHAUL_PROFILE";
 
-/// Keys that refine another key, with that key. Configured alone, they have no effect and are allowed, because
-/// the user may set them in advance. Typed alone, they are an error.
+/// Keys that refine another key, with that key. Configured alone, they have no effect and are allowed,
+/// because the user may set them in advance. Typed alone, they are an error.
 const DETAILS: &[(&str, &str)] = &[
     ("keep_improving", "keep_going"),
     ("done_when", "keep_going"),

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// The first error of stdout. A closed pipe is not an error: its reader has seen enough.
 static FAILED: OnceLock<io::Error> = OnceLock::new();
 
-/// Returns the error that record_error output from reaching stdout, for example a full disk.
+/// Returns the error that kept output from reaching stdout, for example a full disk.
 pub fn stdout_error() -> Option<&'static io::Error> {
     FAILED.get()
 }

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 use std::{env, mem};
 
-// Durations are sanitize in seconds, and a resized terminal must soon be correct again.
+// Durations are shown in seconds, and a resized terminal must soon be correct again.
 const TICK_EVERY: Duration = Duration::from_millis(500);
 
 /// Lines that are redrawn in place until the region is closed.

@@ -400,7 +400,7 @@ fn help_of_run() {
                   Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]
 
               --max-reset-wait <DURATION>
-                  Maximum wait for a usage window's reset; a later reset ends the run as `retry_later`
+                  Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later`
                   [default: 192h]
 
               --background-wait <DURATION>

@@ -82,8 +82,8 @@ impl CallEnd {
 }
 
 impl ToolCalls {
-    /// Reads the last `calls_max` calls from the last `bytes_max` bytes of a transcript. Returns no calls if the
-    /// transcript cannot be read, because a report must not fail for that.
+    /// Reads the last `calls_max` calls from the last `bytes_max` bytes of a transcript. Returns no calls if
+    /// the transcript cannot be read, because a report must not fail for that.
     pub fn read(path: &Path, bytes_max: u64, calls_max: usize) -> ToolCalls {
         let Some((text, is_truncated)) = end_of(path, bytes_max) else { return ToolCalls::default() };
         // The first line is complete only if the file was read from its start.
@@ -92,7 +92,7 @@ impl ToolCalls {
         ToolCalls::new(text[whole..].split(|byte| *byte == b'\n'), calls_max, is_truncated)
     }
 
-    /// Collects the last `calls_max` calls from lines of a transcript. `is_truncated` says that the transcript starts
+    /// Collects the last `calls_max` calls from lines of a transcript. `is_truncated` says that it starts
     /// earlier. Lines that cannot be parsed are skipped.
     pub fn new<'a>(lines: impl Iterator<Item = &'a [u8]>, calls_max: usize, is_truncated: bool) -> ToolCalls {
         let (mut calls, mut open) = (Vec::new(), BTreeMap::new());

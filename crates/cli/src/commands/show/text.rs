@@ -30,10 +30,10 @@ const THEN_CHARS: usize = 26;
 const ENDED_BY_CHARS_MIN: usize = 13;
 const THEN_CHARS_MIN: usize = 21;
 
-/// The moments behind the output times, for local time.
+/// The moments behind the printed times, for local time.
 pub struct RunTimes<'a> {
     pub started_at: Option<Moment>,
-    /// When the run finished, or the time as of which it is output.
+    /// When the run finished, or the time as of which it is shown.
     pub as_of: Moment,
     pub attempts: &'a [run_history::AttemptHistory],
     pub clock: &'a TimeFormat,
