@@ -84,12 +84,12 @@ pub fn timeline(html: &mut Html, slices: &[TimelineSlice], finest: usize, clock:
                 }
             },
         );
-        axis(html, [&clock.short(first.from), &label, &clock.short(last.to)]);
+        axis(html, &clock.short(first.from), &label, &clock.short(last.to));
     });
 }
 
 /// Writes the caption below a drawing: start, label, end.
-fn axis(html: &mut Html, [from, label, to]: [&str; 3]) {
+fn axis(html: &mut Html, from: &str, label: &str, to: &str) {
     html.element("figcaption", &[("class", "axis")], |html| {
         html.leaf("span", &[], from);
         html.leaf("span", &[("class", "label")], label);
@@ -185,7 +185,7 @@ pub fn spending(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
                 column(html, "estimated", index, all - reported, reported);
             }
         });
-        axis(html, [&clock.short(first.from), &label, &clock.short(last.to)]);
+        axis(html, &clock.short(first.from), &label, &clock.short(last.to));
     });
     html.element("ul", &[("class", "legend")], |html| {
         let estimated = bars.iter().any(|bar| bar.estimated_cost > Usd::ZERO);
